@@ -1,0 +1,55 @@
+# groupsim: one entry point for people and for CI. Everything runs from .venv.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all lint bench clean
+
+BIN := .venv/bin
+PYTEST := $(BIN)/pytest
+
+help:
+	@echo "make setup      virtual environment in .venv, with exact versions (once)"
+	@echo "make demo       a rolling deploy under several variants: sweep, comparison, figures"
+	@echo "make test       tests, at most 10 minutes; those on Spark need Java 17 or 21 and are skipped without"
+	@echo "make test-all   tests, the slow ones too"
+	@echo "make lint       ruff and mypy"
+	@echo "make bench      rates of the simulator and the assignors"
+
+setup: .venv/setup.stamp
+
+.venv/bin/python:
+	@for python in python3 python3.11 python3.12 python3.13 python3.14; do \
+	  if $$python -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    echo "creating .venv with $$($$python --version)"; exec $$python -m venv .venv; \
+	  fi; \
+	done; \
+	echo "groupsim needs Python 3.11 or newer with the venv module; none of python3, python3.11 .. python3.14 is one" >&2; \
+	exit 1
+
+.venv/setup.stamp: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@touch $@
+
+.venv/dev.stamp: .venv/setup.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: setup
+	@$(BIN)/python -m scenarios.demo
+
+test: setup
+	$(PYTEST)
+
+test-all: setup
+	$(PYTEST) -m "slow or not slow"
+
+lint: .venv/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: setup
+	$(PYTEST) tests/benchmark -m "slow or not slow" --benchmark-enable --benchmark-sort=name -q
+
+clean:
+	rm -rf out build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

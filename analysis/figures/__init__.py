@@ -1,0 +1,8 @@
+"""Figures of results. They are plain ``matplotlib.figure.Figure`` objects: no window, no pyplot, no global state."""
+
+from analysis.figures.files import save
+from analysis.figures.intervals import compare
+from analysis.figures.lags import lag
+from analysis.figures.timelines import timeline
+
+__all__ = ["compare", "lag", "save", "timeline"]

@@ -1,0 +1,129 @@
+"""Partitions one by one: a bar per stretch, gaps with their durations, members by name where they fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from numpy.typing import NDArray
+
+from analysis.columns import floats, integers, rows
+from analysis.figures import palette
+from analysis.figures.history import History
+from analysis.figures.sheet import bare, text_width
+from analysis.metrics import duration
+from sim.tables import CAUSES
+
+SIZE: Final = 7.0
+LEAST_IN: Final = 2 / 110
+"""No gap is drawn narrower: two dots."""
+NARROW_IN: Final = 5 / 110
+"""A narrower gap has no room for its pieces: it has the colour of the longest."""
+TEXTS: Final = 600
+"""More durations than this in one picture are noise: the longest keep theirs."""
+
+
+def row_height(n_rows: int) -> float:
+    """Inches a row deserves."""
+    return 0.3 if n_rows <= 12 else 0.22 if n_rows <= 30 else 0.15
+
+
+def draw(axes: Axes, past: History, colours: Mapping[str, str], window: tuple[float, float], width_in: float) -> None:
+    """The rows of ``past`` within a window of seconds, on an axes ``width_in`` inches wide."""
+    inch_s = width_in / (window[1] - window[0])
+    stretches, zombies, pieces, gaps = (
+        clipped(frame, window) for frame in (past.stretches, past.zombies, past.pieces, past.gaps)
+    )
+    served = np.array([colours[name] for name in past.members], dtype=str)
+    causes = np.array([palette.CAUSES[cause] for cause in CAUSES])
+    axes.add_collection(_rectangles(stretches, served[integers(stretches, "member")], 0.1, 0.8))
+    gaps = with_main_cause(gaps, pieces)
+    narrow = gaps[(gaps["to_s"] - gaps["from_s"]) * inch_s < NARROW_IN]
+    narrow = narrow.assign(to_s=np.maximum(narrow["to_s"], narrow["from_s"] + LEAST_IN / inch_s))
+    for some in (pieces, narrow):
+        axes.add_collection(_rectangles(some, causes[integers(some, "cause")], 0.1, 0.8))
+    ghosts = _rectangles(zombies, served[integers(zombies, "member")], 0.58, 0.32)
+    ghosts.set(hatch="//////", edgecolor=palette.INK, linewidth=0.4)
+    axes.add_collection(ghosts)
+    _scaffold(axes, past.partitions)
+    used = {(row, start): end for row, start, end in rows(zombies, "row", "from_s", "to_s")}
+    used |= _label_gaps(axes, gaps, stretches, list(served), inch_s)
+    _label_members(axes, past, colours, stretches, used, inch_s)
+
+
+def clipped(frame: pd.DataFrame, window: tuple[float, float]) -> pd.DataFrame:
+    """The part of each stretch within the window."""
+    inside = frame[(frame["to_s"] > window[0]) & (frame["from_s"] < window[1])]
+    return inside.assign(from_s=inside["from_s"].clip(lower=window[0]), to_s=inside["to_s"].clip(upper=window[1]))
+
+
+def with_main_cause(gaps: pd.DataFrame, pieces: pd.DataFrame) -> pd.DataFrame:
+    """The gaps with a column ``cause``: that of the longest piece of each."""
+    parts = pieces.assign(length=pieces["to_s"] - pieces["from_s"]).sort_values("from_s", kind="stable")
+    whole = gaps[["row", "from_s"]].assign(gap=gaps.index).sort_values("from_s", kind="stable")
+    parts = pd.merge_asof(parts, whole, on="from_s", by="row").sort_values("length", kind="stable", ascending=False)
+    return gaps.assign(cause=parts.drop_duplicates("gap").set_index("gap")["cause"])
+
+
+def _scaffold(axes: Axes, labels: Sequence[str]) -> None:
+    bare(axes)
+    axes.set_ylim(max(len(labels), 1), 0)
+    size = 8.0 if len(labels) <= 30 else 6.5
+    axes.set_yticks(np.arange(len(labels)) + 0.5, [shortened(label) for label in labels], fontsize=size)
+
+
+def shortened(label: str, length: int = 32) -> str:
+    """A label without its middle where it is too long."""
+    return label if len(label) <= length else f"{label[: length // 2 - 1]}…{label[-length // 2 :]}"
+
+
+def _rectangles(frame: pd.DataFrame, colours: NDArray[np.str_], top: float, height: float) -> PolyCollection:
+    left, right, low = floats(frame, "from_s"), floats(frame, "to_s"), floats(frame, "row") + top
+    corners = np.stack([left, low, left, low + height, right, low + height, right, low], axis=1).reshape(-1, 4, 2)
+    return PolyCollection(list(corners), facecolors=list(colours), linewidths=0, antialiased=False)
+
+
+def _label_gaps(
+    axes: Axes, gaps: pd.DataFrame, stretches: pd.DataFrame, served: Sequence[str], inch_s: float
+) -> dict[tuple[int, float], float]:
+    """Print durations in the gaps, or beside the longest of a row; hand back how far these reach into a stretch."""
+    used: dict[tuple[int, float], float] = {}
+    room = {(row, start): (end, who) for row, start, end, who in rows(stretches, "row", "from_s", "to_s", "member")}
+    ordered = gaps.assign(length=gaps["to_s"] - gaps["from_s"]).sort_values("length", ascending=False, kind="stable")
+    ordered["beside"] = ~ordered.duplicated("row")
+    for row, start, end, cause, beside in rows(ordered.head(TEXTS), "row", "from_s", "to_s", "cause", "beside"):
+        text = duration(end - start)
+        width = (text_width(text, SIZE) + 0.06) / inch_s
+        if width <= end - start:
+            colour = palette.CAUSES[CAUSES[cause]]
+            axes.text((start + end) / 2, row + 0.5, text, **_style(palette.on(colour), "center"),
+                      path_effects=[patheffects.withStroke(linewidth=1.8, foreground=colour)])  # fmt: skip
+        elif beside and (row, end) in room and width + 0.1 / inch_s <= room[(row, end)][0] - end:
+            colour = palette.on(served[room[(row, end)][1]])
+            axes.text(end + 0.03 / inch_s, row + 0.5, f"◂ {text}", **_style(colour, "left"))
+            used[(row, end)] = end + width + 0.1 / inch_s
+    return used
+
+
+def _label_members(
+    axes: Axes, past: History, colours: Mapping[str, str], stretches: pd.DataFrame,
+    used: Mapping[tuple[int, float], float], inch_s: float,
+) -> None:  # fmt: skip
+    """Name the member in its bars, once per row and member, where there is room."""
+    named: dict[tuple[int, int], float] = {}
+    for row, start, end, member in rows(stretches, "row", "from_s", "to_s", "member"):
+        text, colour = past.short(past.members[member]), colours[past.members[member]]
+        begin = used.get((row, start), start)
+        width = (text_width(text, SIZE) + 0.12) / inch_s
+        if width <= end - begin and begin >= named.get((row, member), -np.inf):
+            axes.text(begin + 0.05 / inch_s, row + 0.5, text, **_style(palette.on(colour), "left"), alpha=0.75)
+            named[(row, member)] = begin + 2.5 / inch_s
+
+
+def _style(colour: str, align: str) -> dict[str, Any]:
+    return {"fontsize": SIZE, "color": colour, "ha": align, "va": "center_baseline", "clip_on": True, "zorder": 6}

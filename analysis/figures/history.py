@@ -1,0 +1,172 @@
+"""What happened to one group, ready to be drawn: rows of partitions, stretches, gaps, states and events in seconds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import pandas as pd
+
+from analysis.availability import S, gaps
+from analysis.errors import ResultError
+from analysis.load import Source, table
+from sim.tables import CAUSES
+
+PLACE = ["topic", "partition"]
+SHARED = 0.5
+"""Zombies never read as much: where more of the time served overlaps, it is meant to."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """One group over time. ``row`` is the position of a partition in ``partitions``, from the top.
+
+    Parameters
+    ----------
+    partitions : tuple of str
+        ``topic-partition``, sorted by the first member that served each, then by topic and number.
+    members : tuple of str
+        In the order of their numbers.
+    stretches : DataFrame with row, from_s, to_s, member (position in ``members``)
+        Who served; where two overlap, the one that began last.
+    zombies : DataFrame of the same columns
+        What a member still read after the next one had begun.
+    pieces : DataFrame with row, from_s, to_s, cause (position in ``CAUSES``)
+    gaps : DataFrame with row, from_s, to_s, startup (bool: nobody had served the partition before)
+    states : DataFrame with from_s, to_s, state, generation
+    rebalances : DataFrame with from_s, to_s
+    events : DataFrame with time_s, entry, verb, target
+    shared : bool
+        Several members read a partition at a time by design (broadcast): nobody is a zombie then.
+    """
+
+    scenario: str
+    group: str
+    groups: int
+    horizon_s: float
+    partitions: tuple[str, ...]
+    members: tuple[str, ...]
+    stretches: pd.DataFrame
+    zombies: pd.DataFrame
+    pieces: pd.DataFrame
+    gaps: pd.DataFrame
+    states: pd.DataFrame
+    rebalances: pd.DataFrame
+    events: pd.DataFrame
+    shared: bool
+
+    def short(self, name: str) -> str:
+        """A member's or target's name without the group's."""
+        return name.removeprefix(f"{self.group}/")
+
+
+def history(source: Source, group: str | None) -> History:
+    """The history of a group; without a name, of the group that was unread longest.
+
+    Raises
+    ------
+    MissingTable, SchemaMismatch
+        As ``analysis.load.table``.
+    ResultError
+        The result has no such group.
+    """
+    names = ("summary", "ownership", "unavailability", "states", "rebalances")
+    tables = {name: table(source, name) for name in names}
+    found = sorted({str(one) for frame in tables.values() for one in frame["group"].unique()})
+    if group is not None and group not in found:
+        raise ResultError(f"no group {group!r} in this result; it has: {', '.join(found) or 'none'}")
+    chosen = group if group is not None else _worst(found, tables["unavailability"])
+    mine = {name: frame[frame["group"] == chosen] for name, frame in tables.items()}
+    events = table(source, "events")
+    return _built(chosen, len(found), mine, events[events["group"].isin([chosen, ""])])
+
+
+def _worst(groups: list[str], unavailability: pd.DataFrame) -> str:
+    if not groups:
+        return ""
+    length = unavailability["to_us"] - unavailability["from_us"]
+    totals = length.groupby(unavailability["group"]).sum().reindex(groups, fill_value=0)
+    return groups[int(totals.to_numpy().argmax())]
+
+
+def _built(group: str, groups: int, tables: dict[str, pd.DataFrame], events: pd.DataFrame) -> History:
+    ownership, unavailability, summary = tables["ownership"], tables["unavailability"], tables["summary"]
+    members = sorted({str(name) for name in ownership["member"].unique()}, key=_natural)
+    rows = _rows(ownership, unavailability, members)
+    served = _seconds(_placed(ownership, rows)).assign(member=_codes(ownership["member"], members))
+    pieces = _seconds(_placed(unavailability, rows)).assign(cause=_codes(unavailability["cause"], list(CAUSES)))
+    stretches, zombies = _untangled(served)
+    shared = _total(zombies) > SHARED * _total(served)
+    states = _seconds(tables["states"])[["from_s", "to_s", "state", "generation"]]
+    rebalances = _seconds(tables["rebalances"].rename(columns={"start_us": "from_us", "end_us": "to_us"}))
+    return History(
+        scenario=str(summary["scenario"].iloc[0]) if len(summary) else "",
+        group=group,
+        groups=groups,
+        horizon_s=_horizon(summary, [served, pieces, states]),
+        partitions=tuple(f"{topic}-{partition}" for topic, partition in rows.index),
+        members=tuple(members),
+        stretches=stretches,
+        zombies=zombies.head(0) if shared else zombies,
+        pieces=pieces,
+        gaps=_gaps(unavailability, rows, served),
+        states=states,
+        rebalances=rebalances[["from_s", "to_s"]],
+        events=events.assign(time_s=events["time_us"] / S)[["time_s", "entry", "verb", "target"]],
+        shared=shared,
+    )
+
+
+def _total(stretches: pd.DataFrame) -> float:
+    return float((stretches["to_s"] - stretches["from_s"]).sum())
+
+
+def _rows(ownership: pd.DataFrame, unavailability: pd.DataFrame, members: list[str]) -> pd.Series[int]:
+    """Row of each (topic, partition): neighbours were first served by the same member."""
+    everyone = pd.concat([ownership[PLACE], unavailability[PLACE]]).drop_duplicates()
+    first = ownership.sort_values("from_us", kind="stable").drop_duplicates(PLACE).set_index(PLACE)["member"]
+    rank = {name: position for position, name in enumerate(members)}
+    owner = first.map(rank).reindex(pd.MultiIndex.from_frame(everyone)).fillna(len(members)).to_numpy()
+    ordered = everyone.assign(owner=owner).sort_values(["owner", *PLACE], kind="stable")
+    return pd.Series(range(len(ordered)), index=pd.MultiIndex.from_frame(ordered[PLACE]), dtype="int64")
+
+
+def _placed(frame: pd.DataFrame, rows: pd.Series[int]) -> pd.DataFrame:
+    return frame.assign(row=rows.reindex(pd.MultiIndex.from_frame(frame[PLACE])).to_numpy())
+
+
+def _seconds(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(from_s=frame["from_us"] / S, to_s=frame["to_us"] / S)
+
+
+def _codes(column: pd.Series[str], categories: list[str]) -> pd.Series[int]:
+    codes = pd.Categorical(column, categories=categories).codes
+    return pd.Series(codes.astype("int64"), index=column.index)
+
+
+def _untangled(served: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Stretches that do not overlap (the last to begin wins), and what overlapped."""
+    columns = ["row", "from_s", "to_s", "member"]
+    ordered = served.sort_values(["row", "from_s"], kind="stable", ignore_index=True)[columns]
+    following = ordered.groupby("row")["from_s"].shift(-1)
+    over = ordered["to_s"] > following
+    zombies = ordered[over].assign(from_s=following[over])
+    return ordered.assign(to_s=ordered["to_s"].where(~over, following)), zombies
+
+
+def _gaps(unavailability: pd.DataFrame, rows: pd.Series[int], served: pd.DataFrame) -> pd.DataFrame:
+    single = _seconds(_placed(gaps(unavailability), rows))
+    first = served.groupby("row")["from_s"].min()
+    startup = single["from_s"] < single["row"].map(first).fillna(float("inf"))
+    return single.assign(startup=startup)[["row", "from_s", "to_s", "startup"]]
+
+
+def _horizon(summary: pd.DataFrame, frames: list[pd.DataFrame]) -> float:
+    if len(summary):
+        return float(summary["horizon_s"].max())
+    return max([float(frame["to_s"].max()) for frame in frames if len(frame)], default=1.0)
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sort key by which member 2 comes before member 10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]

@@ -1,0 +1,68 @@
+"""Lag over time, in records and in seconds, with the events that made it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from analysis.availability import S
+from analysis.figures import marks, palette
+from analysis.figures.sheet import Sheet, bare, time_axis
+from analysis.load import Source, table
+from analysis.metrics import RECORDS, SECONDS, scale
+
+NAMED: Final = len(palette.SERIES)
+"""More groups than colours: those with the highest peaks are named, the others are grey."""
+
+
+def lag(source: Source) -> Figure:
+    """Lag of every group over time: records above, age of the oldest unprocessed record below.
+
+    Raises
+    ------
+    MissingTable, SchemaMismatch
+        The tables lag and events are needed.
+    """
+    samples, events = table(source, "lag"), table(source, "events")
+    window = (0.0, max(float(samples["time_us"].max()) / S, 1e-6)) if len(samples) else (0.0, 1.0)
+    peaks = samples.groupby("group")["lag_records"].max().sort_values(ascending=False, kind="stable")
+    named = {str(group): palette.SERIES[i] for i, group in enumerate(peaks.index[:NAMED])}
+    sheet = Sheet(left_in=0.95)
+    only = str(peaks.index[0]) if len(peaks) == 1 else ""
+    sheet.text(f"Lag of {only or f'{len(peaks)} groups'}", 12, weight="bold")
+    sheet.text("records not yet processed, over all partitions, and the age of the oldest of them", 9, above_in=0.04)
+    shown = events.assign(time_s=events["time_us"] / S)
+    some = marks.marks(shown, only, *window, sheet.axes_in)
+    labels = sheet.strip(marks.height(some), above_in=0.08)
+    records, age = sheet.strip(2.2), sheet.strip(2.2, above_in=0.25)
+    _curves(records, samples, "lag_records", 1.0, named, RECORDS)
+    _curves(age, samples, "lag_us", 1 / S, named, SECONDS)
+    time_axis(records, *window, label=False)
+    time_axis(age, *window)
+    labels.set_xlim(window)
+    marks.draw(labels, some, [records, age], marks.height(some))
+    sheet.blank(0.4)
+    if len(peaks) > 1:
+        sheet.legend("group", [(group, colour, "") for group, colour in named.items()])
+    rest = f"{len(peaks) - NAMED} more groups in grey" if len(peaks) > NAMED else ""
+    sheet.text(" · ".join(note for note in (rest, marks.unlabelled(some)) if note), 7.5, 0.06, palette.FAINT)
+    return sheet.close()
+
+
+def _curves(axes: Axes, samples: pd.DataFrame, column: str, factor: float, named: dict[str, str], unit: str) -> None:
+    measure = scale(samples[column] * factor, unit)
+    for group, rows in samples.groupby("group"):
+        colour = named.get(str(group), "#c8c8c8")
+        values = rows[column] * factor * measure.factor
+        axes.plot(rows["time_us"] / S, values, color=colour, linewidth=1.3, zorder=3 if str(group) in named else 2)
+    bare(axes)
+    axes.grid(axis="y", color="#e4e4e4", linewidth=0.6)
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    axes.tick_params(axis="y", labelsize=8.5)
+    axes.set_ylabel(f"{'lag' if unit == RECORDS else 'age'} ({measure.unit})", fontsize=8.5)

@@ -1,0 +1,28 @@
+"""broadcast: every member gets every partition it subscribes to."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from assignors.interface import Assignor, Promise
+from assignors.snapshot import Assignment, GroupSnapshot
+
+
+class BroadcastAssignor(Assignor):
+    """Gives each member all partitions of its topics.
+
+    Kafka has no such assignor, but lets one be written: members then overwrite one another's committed offsets. Members
+    of equal subscriptions share one list, so that a large group costs no more than its topics.
+    """
+
+    name: ClassVar[str] = "broadcast"
+    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.COMPLETE})
+
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        """Give every member everything; see `Assignor.assign`."""
+        topics, table = snapshot.topics, snapshot.subscriptions
+        lists = [np.flatnonzero(np.repeat(row, topics.counts)).astype(np.int32) for row in table.has]
+        once = Assignment.of_lists(topics, lists)
+        return Assignment(topics, once.flat, once.starts[table.kind_of], once.ends[table.kind_of])

@@ -1,0 +1,94 @@
+"""What every assignor is: Kafka's `ConsumerPartitionAssignor` without the wire."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from enum import Enum
+from typing import ClassVar
+
+from assignors.snapshot import Assignment, GroupSnapshot, Positions, Topics
+
+
+class Protocol(Enum):
+    """Whether members give up everything before a rebalance or only what they lose."""
+
+    EAGER = "eager"
+    COOPERATIVE = "cooperative"
+
+
+class Promise(Enum):
+    """What an assignor promises beyond a valid answer; `assignors.testing` holds it to it.
+
+    EXCLUSIVE: a partition has at most one owner.
+    COMPLETE: a partition with subscribers has an owner, unless a cooperative assignor waits for another to revoke it.
+    BALANCED: with equal subscriptions the members' counts differ by one at most.
+    BALANCED_PER_TOPIC: a topic's subscribers have counts of it that differ by one at most.
+    STICKY: with equal subscriptions no fewer partitions could have moved.
+    """
+
+    EXCLUSIVE = "exclusive"
+    COMPLETE = "complete"
+    BALANCED = "balanced"
+    BALANCED_PER_TOPIC = "balanced per topic"
+    STICKY = "sticky"
+
+
+class Assignor(ABC):
+    """One consumer's assignor: a pure function of the group, and what that consumer remembers for it.
+
+    Make one instance per consumer. `assign` runs on the group's leader only; the other two on every member.
+
+    Attributes
+    ----------
+    name : str
+        The name under which members agree on it.
+    protocols : tuple of Protocol
+        Supported rebalance protocols, the preferred one first.
+    promises : frozenset of Promise
+        What its answers can be held to.
+    reads_owned : bool
+        Whether the answer depends on what members own or remember.
+
+    Source: org.apache.kafka.clients.consumer.ConsumerPartitionAssignor, Kafka 4.4.
+    """
+
+    name: ClassVar[str]
+    protocols: ClassVar[tuple[Protocol, ...]] = (Protocol.EAGER,)
+    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.EXCLUSIVE, Promise.COMPLETE})
+    reads_owned: ClassVar[bool] = False
+
+    @abstractmethod
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        """Assign the partitions of the subscribed topics.
+
+        Parameters
+        ----------
+        snapshot : GroupSnapshot
+
+        Returns
+        -------
+        Assignment
+            With an entry, perhaps an empty one, for each of `snapshot.members`.
+
+        Raises
+        ------
+        KafkaAssignorFailure
+            Kafka's assignor throws on this input.
+        """
+
+    def subscription_user_data(self) -> object | None:
+        """What this consumer adds to its subscription when it joins; None for nothing."""
+        return None
+
+    def on_assignment(self, topics: Topics, positions: Positions, generation: int) -> None:  # noqa: B027
+        """Learn what this consumer was assigned.
+
+        Parameters
+        ----------
+        topics : Topics
+            What the positions mean.
+        positions : ndarray of int32
+            This consumer's list, in the order received.
+        generation : int
+            Generation of the group it belongs to.
+        """

@@ -1,0 +1,105 @@
+"""Assignors by name: Kafka's, groupsim's own, and those that installed packages bring along."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import entry_points
+from typing import TypeAlias
+
+from assignors.broadcast import BroadcastAssignor
+from assignors.cooperative_sticky import CooperativeStickyAssignor
+from assignors.errors import AssignorError, UnknownAssignor
+from assignors.interface import Assignor
+from assignors.random_assignor import RandomAssignor
+from assignors.range_assignor import RangeAssignor
+from assignors.round_robin import RoundRobinAssignor
+from assignors.sticky import StickyAssignor
+
+Factory: TypeAlias = Callable[[int], Assignor]
+ENTRY_POINTS = "groupsim.assignors"
+
+ASSIGNORS: dict[str, Factory] = {
+    RangeAssignor.name: lambda seed: RangeAssignor(),
+    RoundRobinAssignor.name: lambda seed: RoundRobinAssignor(),
+    StickyAssignor.name: lambda seed: StickyAssignor(),
+    CooperativeStickyAssignor.name: lambda seed: CooperativeStickyAssignor(),
+    RandomAssignor.name: lambda seed: RandomAssignor(seed=seed),
+    BroadcastAssignor.name: lambda seed: BroadcastAssignor(),
+}
+
+
+def create(name: str, *, seed: int = 0) -> Assignor:
+    """A new assignor for one consumer.
+
+    Parameters
+    ----------
+    name : str
+        A key of `ASSIGNORS`, or a name that an installed package has given its assignor.
+    seed : int
+        For assignors that draw lots; the others ignore it.
+
+    Raises
+    ------
+    UnknownAssignor
+        There is none of that name.
+    AssignorError
+        An installed package offers something that is no assignor, or under a name that is taken.
+    """
+    factory = ASSIGNORS.get(name)
+    if factory is not None:
+        return factory(seed)
+    own = installed()
+    if name not in own:
+        nearest = get_close_matches(name, [*ASSIGNORS, *own], n=1, cutoff=0.0)
+        raise UnknownAssignor(f"no assignor {name!r}; did you mean {nearest[0]!r}?")
+    return own[name]()
+
+
+@cache
+def installed() -> dict[str, type[Assignor]]:
+    """Assignors of installed packages, from their entry points in the group `groupsim.assignors`.
+
+    Raises
+    ------
+    AssignorError
+        One is no `Assignor`, calls itself differently from its entry point, or has a name that is taken.
+    """
+    found: dict[str, type[Assignor]] = {}
+    for point in entry_points(group=ENTRY_POINTS):
+        own = _checked(point.load(), point.value)
+        if own.name != point.name:
+            raise AssignorError(f"{point.value!r} calls itself {own.name!r}, its entry point {point.name!r}")
+        if own.name in found:
+            raise AssignorError(f"{point.value!r} calls itself {own.name!r}, as another installed assignor does")
+        found[own.name] = own
+    return found
+
+
+def load_class(path: str) -> type[Assignor]:
+    """The class named by `module:Class`. Loading runs the module's code: only for callers that were told to.
+
+    Raises
+    ------
+    AssignorError
+        There is no such class, it is no `Assignor`, or its name is taken.
+    """
+    module, _, attribute = path.partition(":")
+    try:
+        found: object = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise AssignorError(f"cannot load assignor {path!r}: {error}") from error
+    return _checked(found, path)
+
+
+def _checked(found: object, path: str) -> type[Assignor]:
+    if not (isinstance(found, type) and issubclass(found, Assignor)):
+        raise AssignorError(f"{path!r} is no subclass of assignors.Assignor")
+    name = getattr(found, "name", None)
+    if not isinstance(name, str):
+        raise AssignorError(f"{path!r} has no name")
+    if name in ASSIGNORS:
+        raise AssignorError(f"{path!r} calls itself {name!r}, a name that is taken")
+    return found

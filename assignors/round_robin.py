@@ -1,0 +1,39 @@
+"""roundrobin: all partitions dealt out around a ring of members."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from assignors.interface import Assignor, Promise
+from assignors.member_order import member_info_order
+from assignors.snapshot import NOTHING, Assignment, GroupSnapshot
+
+
+class RoundRobinAssignor(Assignor):
+    """Deals the partitions of all topics, in name order, around the ring of members.
+
+    A member not subscribed to the topic at hand is passed over for good, not only for that partition: unequal
+    subscriptions give unequal shares. What members own is ignored.
+
+    Source: org.apache.kafka.clients.consumer.RoundRobinAssignor.assign, Kafka 4.4.
+    """
+
+    name: ClassVar[str] = "roundrobin"
+    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED})
+
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        """Deal the partitions out; see `Assignor.assign`."""
+        topics, ring = snapshot.topics, member_info_order(snapshot)
+        places = np.arange(len(ring), dtype=np.int32)
+        has = snapshot.subscriptions.has[snapshot.subscriptions.kind_of[ring]]
+        owners, positions, at = [NOTHING], [NOTHING], 0
+        for topic in snapshot.subscriptions.subscribed_topics:
+            takers = places if has[:, topic].all() else np.flatnonzero(has[:, topic])
+            turn = int(np.searchsorted(takers, at)) + np.arange(topics.counts[topic])
+            dealt = takers[turn % len(takers)]
+            owners.append(ring[dealt])
+            positions.append(np.arange(topics.first[topic], topics.first[topic + 1], dtype=np.int32))
+            at = (int(dealt[-1]) + 1) % len(ring)
+        return Assignment.of_pairs(topics, snapshot.n_members, np.concatenate(owners), np.concatenate(positions))

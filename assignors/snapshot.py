@@ -1,0 +1,155 @@
+"""What an assignor is given: a group's topics, members and what they say they own.
+
+What a member owns can be older than the topics of the day. It then keeps the `Topics` it was counted by (its `layout`),
+and whoever reads it translates; partitions that no longer exist need no other form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from assignors.assignment import Assignment
+from assignors.errors import InvalidSnapshot
+from assignors.topics import NOTHING, Positions, Topics, positions_of, sealed
+
+__all__ = [
+    "NOTHING",
+    "Assignment",
+    "GroupSnapshot",
+    "MemberSubscription",
+    "Positions",
+    "SubscriptionTable",
+    "Topics",
+    "positions_of",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemberSubscription:
+    """One member's subscription as the leader has decoded it from the JoinGroup response.
+
+    Parameters
+    ----------
+    member_id : str
+    topics : tuple of str
+        Names subscribed to, without repetition; some may be unknown to the snapshot. Members that share one tuple
+        object are compared faster.
+    owned : ndarray of int32
+        Positions the member says it owns, ascending as the sender sorts them; counted by `layout`, or by the snapshot's
+        topics where that is None.
+    generation : int, optional
+        Generation in which it got them; None: absent or negative.
+    instance_id, rack : str, optional
+        group.instance.id and client.rack.
+    user_data : object, optional
+        What the member's assignor added in `subscription_user_data`.
+    layout : Topics, optional
+        The topics that `owned` was counted by, if they are not the snapshot's.
+    """
+
+    member_id: str
+    topics: tuple[str, ...]
+    owned: Positions = field(default_factory=lambda: NOTHING)
+    generation: int | None = None
+    instance_id: str | None = None
+    rack: str | None = None
+    user_data: object | None = None
+    layout: Topics | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubscriptionTable:
+    """Who subscribes to what, with equal subscriptions told once.
+
+    Parameters
+    ----------
+    kinds : tuple of tuple of str
+        The distinct subscriptions.
+    kind_of : ndarray of int32, shape (n_members,)
+        Which of them each member has.
+    has : ndarray of bool, shape (n_kinds, n_topics)
+        Whether a subscription contains a topic that has partitions.
+    """
+
+    kinds: tuple[tuple[str, ...], ...]
+    kind_of: Positions
+    has: npt.NDArray[np.bool_]
+
+    @property
+    def equal(self) -> bool:
+        """Whether all members name the same topics, in the same order."""
+        return len(self.kinds) <= 1
+
+    @property
+    def subscribed_topics(self) -> list[int]:
+        """Indices of the topics that have partitions and subscribers, ascending."""
+        found: list[int] = np.flatnonzero(self.has.any(axis=0)).tolist()
+        return found
+
+    def subscribers(self, topic: int, members: Positions) -> Positions:
+        """Those of `members` that subscribe to the topic of this index, in the order given."""
+        column = self.has[:, topic]
+        return members if column.all() else members[column[self.kind_of[members]]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupSnapshot:
+    """A group at the moment of an assignment.
+
+    Parameters
+    ----------
+    topics : Topics
+        May contain topics nobody subscribes to.
+    members : tuple of MemberSubscription
+        In the order of the JoinGroup response: Kafka's leader fills its HashMap in that order.
+
+    Raises
+    ------
+    InvalidSnapshot
+        Two members of one id.
+    """
+
+    topics: Topics
+    members: tuple[MemberSubscription, ...]
+    member_ids: tuple[str, ...] = field(init=False, repr=False)
+    _table: SubscriptionTable | None = field(init=False, repr=False, default=None)
+
+    def __post_init__(self) -> None:
+        ids = tuple([member.member_id for member in self.members])
+        if len(set(ids)) != len(ids):
+            raise InvalidSnapshot("two members have the same id")
+        object.__setattr__(self, "member_ids", ids)
+
+    @property
+    def n_members(self) -> int:
+        """Number of members."""
+        return len(self.members)
+
+    @property
+    def subscriptions(self) -> SubscriptionTable:
+        """Who subscribes to what."""
+        if self._table is None:
+            object.__setattr__(self, "_table", _table_of(self.topics, [member.topics for member in self.members]))
+        assert self._table is not None
+        return self._table
+
+
+def _table_of(topics: Topics, subscriptions: Sequence[tuple[str, ...]]) -> SubscriptionTable:
+    kinds: dict[tuple[str, ...], int] = {}
+    by_identity: dict[int, int] = {}
+    kind_of = np.empty(len(subscriptions), dtype=np.int32)
+    for member, names in enumerate(subscriptions):
+        kind = by_identity.get(id(names))
+        if kind is None:
+            kind = by_identity[id(names)] = kinds.setdefault(names, len(kinds))
+        kind_of[member] = kind
+    has = np.zeros((len(kinds), len(topics.names)), dtype=bool)
+    for kind, names in enumerate(kinds):
+        known = [at for at in map(topics.index, names) if at is not None]
+        has[kind, known] = True
+    has &= np.array(topics.counts, dtype=np.int64) > 0
+    return SubscriptionTable(tuple(kinds), sealed(kind_of), has)

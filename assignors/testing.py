@@ -1,0 +1,276 @@
+"""One list of checks for every assignor, Kafka's, groupsim's or your own.
+
+    from assignors.testing import check_assignor, example_groups
+
+    for group in example_groups():
+        check_assignor(MyAssignor, group)
+
+A check takes a group in which nobody owns anything yet, and lets it live on from there if it needs a past. What an
+assignor is held to beyond a valid answer it says itself, in `Assignor.promises`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+
+from assignors.errors import InvalidAssignment
+from assignors.interface import Assignor, Promise, Protocol
+from assignors.quality import by_name, imbalance, minimal_moves, moved
+from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, MemberSubscription, Positions, Topics
+
+Make: TypeAlias = Callable[[], Assignor]
+MAX_ROUNDS = 4
+
+
+def check_assignor(make: Make, group: GroupSnapshot) -> None:
+    """Hold an assignor to all checks on one group.
+
+    Parameters
+    ----------
+    make : callable
+        Makes a new assignor, for one consumer.
+    group : GroupSnapshot
+        Members own nothing and remember nothing.
+
+    Raises
+    ------
+    InvalidAssignment
+        Naming the check, what is wrong, and the group.
+    """
+    for check in CHECKS:
+        try:
+            check(make, group)
+        except InvalidAssignment as error:
+            raise InvalidAssignment(f"{make().name}: {check.__name__}: {error}; group {describe(group)}") from None
+
+
+def describe(group: GroupSnapshot) -> str:
+    """A group as the Python expression that rebuilds its topics and subscriptions."""
+    members = ", ".join(
+        f"MemberSubscription({m.member_id!r}, {m.topics!r}, instance_id={m.instance_id!r}, rack={m.rack!r})"
+        for m in group.members
+    )
+    return f"GroupSnapshot({group.topics!r}, ({members},))"
+
+
+class LivingGroup:
+    """A group that goes through rebalances: its consumers keep their assignors, and claim what they have got.
+
+    Parameters
+    ----------
+    make : callable
+        Makes a new assignor, for one consumer.
+    snapshot : GroupSnapshot
+        What the next leader will be given.
+    """
+
+    def __init__(self, make: Make, snapshot: GroupSnapshot) -> None:
+        self.make = make
+        self.snapshot = snapshot
+        self._assignors: dict[str, Assignor] = {}
+        self._generation = max((member.generation or 0 for member in snapshot.members), default=0)
+
+    def rebalance(self) -> Assignment:
+        """One rebalance, with its follow-up rounds if the assignor is cooperative."""
+        for _ in range(MAX_ROUNDS):
+            assignment = self._round()
+            if assignment.shared or not _waits(self.make(), self.snapshot, assignment):
+                break
+        return assignment
+
+    def change(self, *, members: Sequence[MemberSubscription] | None = None, topics: Topics | None = None) -> None:
+        """Change the group before the next rebalance; members that stay must be taken from `snapshot`."""
+        old = self.snapshot
+        stay = old.members if members is None else tuple(members)
+        if topics is not None:
+            stay = tuple(replace(member, layout=member.layout or old.topics) for member in stay)
+        self.snapshot = GroupSnapshot(topics or old.topics, stay)
+
+    def _round(self) -> Assignment:
+        consumers = [self._assignors.setdefault(each, self.make()) for each in self.snapshot.member_ids]
+        leader = consumers[0] if consumers else self.make()
+        assignment = leader.assign(self.snapshot)
+        _valid(self.snapshot, assignment)
+        self._generation += 1
+        members = []
+        for member, consumer, positions in zip(self.snapshot.members, consumers, assignment.lists(), strict=True):
+            consumer.on_assignment(assignment.topics, positions, self._generation)
+            keeps = Protocol.COOPERATIVE in consumer.protocols
+            members.append(
+                replace(
+                    member,
+                    owned=np.sort(positions) if keeps else NOTHING,
+                    layout=assignment.topics,
+                    generation=self._generation,
+                    user_data=consumer.subscription_user_data(),
+                )
+            )
+        self.snapshot = GroupSnapshot(self.snapshot.topics, tuple(members))
+        return assignment
+
+
+def _waits(assignor: Assignor, snapshot: GroupSnapshot, assignment: Assignment) -> bool:
+    """Whether somebody has revoked something and will therefore join again."""
+    return Protocol.COOPERATIVE in assignor.protocols and len(_without_owner(snapshot, assignment)) > 0
+
+
+def _without_owner(snapshot: GroupSnapshot, assignment: Assignment) -> Positions:
+    wanted = np.repeat(snapshot.subscriptions.has.any(axis=0), snapshot.topics.counts)
+    wanted[assignment.within(snapshot.topics).flat] = False
+    return np.flatnonzero(wanted).astype(np.int32)
+
+
+def _valid(snapshot: GroupSnapshot, assignment: Assignment) -> None:
+    if assignment.n_members != snapshot.n_members:
+        raise InvalidAssignment(f"lists for {assignment.n_members} members, there are {snapshot.n_members}")
+    members, positions = assignment.pairs()
+    if len(positions) and not (positions.min() >= 0 and positions.max() < snapshot.topics.n_partitions):
+        raise InvalidAssignment(f"a position outside 0..{snapshot.topics.n_partitions - 1}")
+    table = snapshot.subscriptions
+    foreign = np.flatnonzero(~table.has[table.kind_of[members], snapshot.topics.topic_of[positions]])
+    if len(foreign):
+        member, position = snapshot.member_ids[members[foreign[0]]], int(positions[foreign[0]])
+        raise InvalidAssignment(f"{member!r} got {snapshot.topics.label(position)} without subscribing to it")
+    if len(np.unique(members.astype(np.int64) * snapshot.topics.n_partitions + positions)) < len(positions):
+        raise InvalidAssignment("a member got a partition twice")
+
+
+def answers_are_valid(make: Make, group: GroupSnapshot) -> None:
+    """Every member has a list, of partitions that exist, of topics that it subscribes to."""
+    _valid(group, make().assign(group))
+
+
+def partitions_have_one_owner(make: Make, group: GroupSnapshot) -> None:
+    """EXCLUSIVE: no partition has two owners."""
+    assignor = make()
+    if Promise.EXCLUSIVE in assignor.promises and assignor.assign(group).shared:
+        raise InvalidAssignment("a partition has two owners")
+
+
+def nothing_is_left_out(make: Make, group: GroupSnapshot) -> None:
+    """COMPLETE: every partition with subscribers has an owner."""
+    assignor = make()
+    if Promise.COMPLETE not in assignor.promises:
+        return
+    missing = _without_owner(group, assignor.assign(group))
+    if len(missing):
+        raise InvalidAssignment(f"{group.topics.label(int(missing[0]))} has subscribers and no owner")
+
+
+def shares_are_even(make: Make, group: GroupSnapshot) -> None:
+    """BALANCED and BALANCED_PER_TOPIC: counts differ by one at most."""
+    _even(make(), group, make().assign(group))
+
+
+def _even(assignor: Assignor, group: GroupSnapshot, assignment: Assignment) -> None:
+    if Promise.BALANCED in assignor.promises and group.subscriptions.equal and imbalance(assignment.counts) > 1:
+        raise InvalidAssignment(f"members have between {assignment.counts.min()} and {assignment.counts.max()}")
+    if Promise.BALANCED_PER_TOPIC not in assignor.promises or group.topics.racks is not None:
+        return
+    members, positions = assignment.pairs()
+    everybody = np.arange(group.n_members, dtype=np.int32)
+    for topic in group.subscriptions.subscribed_topics:
+        takers = members[group.topics.topic_of[positions] == topic]
+        counts = np.bincount(takers, minlength=group.n_members)
+        if imbalance(counts[group.subscriptions.subscribers(topic, everybody)]) > 1:
+            raise InvalidAssignment(f"subscribers of {group.topics.names[topic]} have uneven shares of it")
+
+
+def equal_input_equal_answer(make: Make, group: GroupSnapshot) -> None:
+    """A second assignor of the same making gives the same lists."""
+    first, second = make().assign(group), make().assign(group)
+    if [each.tolist() for each in first.lists()] != [each.tolist() for each in second.lists()]:
+        raise InvalidAssignment("the same group was assigned in two ways")
+
+
+def order_of_joining_does_not_matter(make: Make, group: GroupSnapshot) -> None:
+    """Members in another order get the same partitions."""
+    turned = GroupSnapshot(group.topics, group.members[::-1])
+    one, other = make().assign(group), make().assign(turned)
+    if [sorted(each.tolist()) for each in one.lists()] != [sorted(each.tolist()) for each in other.lists()[::-1]]:
+        raise InvalidAssignment("who joined first decides")
+
+
+def survivors_take_over(make: Make, group: GroupSnapshot) -> None:
+    """When a member leaves, the others get what it had, and no more than that if the assignor is sticky."""
+    living = LivingGroup(make, group)
+    before = living.rebalance()
+    for leaver in sorted({0, group.n_members // 2, group.n_members - 1}) if group.members else ():
+        after = LivingGroup(make, living.snapshot)
+        after.change(members=[m for at, m in enumerate(after.snapshot.members) if at != leaver])
+        _promised(make(), group, before, after.snapshot, after.rebalance())
+
+
+def newcomers_get_a_share(make: Make, group: GroupSnapshot) -> None:
+    """When a member joins, it gets its share, and others lose no more than that if the assignor is sticky."""
+    living = LivingGroup(make, group)
+    before = living.rebalance()
+    newcomer = MemberSubscription("newcomer", group.members[-1].topics if group.members else group.topics.names)
+    living.change(members=[*living.snapshot.members, newcomer])
+    _promised(make(), group, before, living.snapshot, living.rebalance())
+
+
+def new_partitions_are_assigned(make: Make, group: GroupSnapshot) -> None:
+    """When topics grow, the new partitions are assigned, and old ones move only if the assignor is not sticky."""
+    if group.topics.racks is not None:
+        return
+    living = LivingGroup(make, group)
+    before = living.rebalance()
+    grown = Topics(group.topics.names, tuple(count + 2 for count in group.topics.counts))
+    living.change(topics=grown)
+    larger = GroupSnapshot(grown, group.members)
+    _promised(make(), larger, before.within(grown), living.snapshot, living.rebalance())
+
+
+def a_rebalance_without_a_reason_moves_nothing(make: Make, group: GroupSnapshot) -> None:
+    """STICKY: members that join again as they are keep what they have."""
+    living = LivingGroup(make, group)
+    before = living.rebalance()
+    _promised(make(), group, before, living.snapshot, living.rebalance())
+
+
+def _promised(
+    assignor: Assignor, old: GroupSnapshot, before: Assignment, new: GroupSnapshot, after: Assignment
+) -> None:
+    """Hold a rebalance of a living group to the assignor's promises."""
+    if Promise.EXCLUSIVE in assignor.promises and after.shared:
+        raise InvalidAssignment("a partition has two owners after a rebalance")
+    if Promise.COMPLETE in assignor.promises and len(_without_owner(new, after)):
+        raise InvalidAssignment("a partition with subscribers has no owner after a rebalance")
+    _even(assignor, new, after)
+    if Promise.STICKY not in assignor.promises or not new.subscriptions.equal or new.topics.racks is not None:
+        return
+    numbers = {name: at for at, name in enumerate({*old.member_ids, *new.member_ids})}
+    assert before.owner is not None
+    assert after.owner is not None
+    was, is_now = by_name(before.owner, old.member_ids, numbers), by_name(after.owner, new.member_ids, numbers)
+    if moved(was, is_now) > minimal_moves(was, is_now):
+        raise InvalidAssignment(f"{moved(was, is_now)} partitions moved, {minimal_moves(was, is_now)} had to")
+
+
+CHECKS: tuple[Callable[[Make, GroupSnapshot], None], ...] = (
+    answers_are_valid,
+    partitions_have_one_owner,
+    nothing_is_left_out,
+    shares_are_even,
+    equal_input_equal_answer,
+    order_of_joining_does_not_matter,
+    survivors_take_over,
+    newcomers_get_a_share,
+    new_partitions_are_assigned,
+    a_rebalance_without_a_reason_moves_nothing,
+)
+
+
+def example_groups() -> Iterator[GroupSnapshot]:
+    """A few small groups of different shapes, for a first try of an assignor."""
+    for topics in (Topics.of({"orders": 7}), Topics.of({"orders": 7, "users": 3}), Topics.of({"orders": 2})):
+        for n_members in (1, 3, 5):
+            ids = [f"consumer-{number}" for number in range(n_members)]
+            yield GroupSnapshot(topics, tuple(MemberSubscription(each, topics.names) for each in ids))
+            unequal = (MemberSubscription("consumer-odd", topics.names[:1]),)
+            yield GroupSnapshot(topics, unequal + tuple(MemberSubscription(each, topics.names) for each in ids))

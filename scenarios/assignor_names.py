@@ -1,0 +1,52 @@
+"""Assignors as users name them, and which rebalance protocols they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from scenarios.client_profiles import JAVA_CLASSES
+from scenarios.errors import nearest
+
+if TYPE_CHECKING:
+    from assignors import Assignor
+
+
+def assignor_name(text: str, allow_code: Sequence[str]) -> str:
+    """The name of an assignor given by name, by Kafka's Java class or, where allowed, as ``module:Class``.
+
+    Raises
+    ------
+    ValueError
+        There is none of that name, or it is code that the command line does not allow.
+    """
+    from assignors import ASSIGNORS, AssignorError  # numpy comes with it
+
+    name = JAVA_CLASSES.get(text, text)
+    if ":" in name and name not in allow_code:
+        raise ValueError(f"{name!r} is code: allow it on the command line with --allow-code {name}")
+    try:
+        return _assignor(name, allow_code).name
+    except AssignorError:
+        known = sorted([*ASSIGNORS, *JAVA_CLASSES])
+        raise ValueError(
+            f"{text!r} is no known assignor (Kafka: ClassNotFoundException); {nearest(text, known)}"
+            f"known: {', '.join(sorted(ASSIGNORS))}"
+        ) from None
+
+
+def common_protocols(names: Sequence[str], allow_code: Sequence[str]) -> set[str]:
+    """The rebalance protocols ("eager", "cooperative") that all of these assignors support.
+
+    Source: ``ConsumerCoordinator`` (constructor), Kafka 4.4.0: none in common is an IllegalArgumentException.
+    """
+    supported = [{one.value for one in _assignor(name, allow_code).protocols} for name in names]
+    return set.intersection(*supported)
+
+
+def _assignor(name: str, allow_code: Sequence[str]) -> type[Assignor]:
+    from assignors import create, load_class
+
+    allowed = {path: load_class(path) for path in allow_code}
+    allowed |= {one.name: one for one in allowed.values()}
+    return allowed.get(name) or type(create(name))

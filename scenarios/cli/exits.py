@@ -1,0 +1,40 @@
+"""Exit codes, and what is said on the way out."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Final
+
+from scenarios.cli.output import say
+from sim.errors import ConfigError, SimError
+
+CHECK_FAILED: Final = 1
+WRONG_INPUT: Final = 2
+RUN_FAILED: Final = 3
+INTERRUPTED: Final = 130
+
+
+class RunFailed(Exception):
+    """A run ended in an error, which is the cause; the message is the command that repeats it."""
+
+
+def explain(error: Exception) -> int:
+    """Say what went wrong; the exit code for it.
+
+    Wrong input is told in words alone. An error that nobody foresaw comes with its traceback, because it is one of
+    groupsim's own.
+    """
+    from analysis.errors import ResultError
+    from scenarios.spark_runner import NoJava, SparkFailed
+
+    if isinstance(error, ConfigError | NoJava | ResultError):
+        say(f"error: {error}")
+        return WRONG_INPUT
+    cause = error.__cause__ if isinstance(error, RunFailed) and error.__cause__ else error
+    if isinstance(cause, SimError | SparkFailed | OSError):
+        say(f"error: {type(cause).__name__}: {cause}")
+    else:
+        say("".join(traceback.format_exception(cause)).rstrip())
+    if isinstance(error, RunFailed):
+        say(f"replay: {error}")
+    return RUN_FAILED

@@ -1,0 +1,134 @@
+"""``groupsim sweep``: every variant of a sweep file, replicated, on Spark or in this process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from scenarios.cli.exits import RUN_FAILED
+from scenarios.cli.output import Progress, print_json, print_table, say, width
+from sim.errors import ConfigError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from scenarios.runner import Executor
+    from scenarios.sweep import Sweep
+
+_FAILURES_SHOWN = 5
+
+
+def sweep(
+    sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="Name of a built-in sweep, or a file.")],
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="A new folder for the results.")] = None,
+    master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs.")] = "local[*]",
+    inline: Annotated[bool, typer.Option("--inline", help="Run in this process, without Spark.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, tell what would run.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Run every variant of a sweep as often as it says.
+
+    Exit code 3: runs failed; they are listed in failures.parquet, and the results hold all others.
+    """
+    from scenarios.results import complete_or_absent, refuse_occupied
+    from scenarios.spark_runner import require_java
+    from scenarios.sweep import load_sweep
+
+    if out is None and not dry_run:
+        raise ConfigError("--out DIR is needed: a new folder for the results (or --dry-run)")
+    if out is not None:
+        refuse_occupied(out)
+    loaded = load_sweep(sweep)
+    if not inline:
+        require_java()
+    if dry_run or out is None:
+        _tell_plan(loaded, as_json=json)
+        return
+    with complete_or_absent(out) as folder:
+        tables = _carry_out(loaded, folder, "" if inline else master)
+    _tell(loaded, tables, out, as_json=json)
+    if tables["failures"].num_rows:
+        raise typer.Exit(RUN_FAILED)
+
+
+@contextmanager
+def _executor(master: str) -> Iterator[Executor]:
+    """What carries out the runs: Spark, or for an empty ``master`` this process."""
+    from scenarios.runner import in_process
+    from scenarios.spark_runner import on_spark, open_session
+
+    if not master:
+        yield in_process
+        return
+    with open_session(master) as spark:
+        yield partial(on_spark, spark, spark.sparkContext.defaultParallelism)
+
+
+def _carry_out(sweep: Sweep, folder: Path, master: str) -> dict[str, pa.Table]:
+    """Run all, write summaries, failures, kept runs and the manifest into ``folder``."""
+    from scenarios.results import MANIFEST, manifest, versions, write_files
+    from scenarios.runner import carry_out, kept_folder
+    from sim import simulate
+
+    runs = sweep.runs()
+    begin_s = time.monotonic()
+    say(f"{_count(len(runs), 'run')} of {_count(len(sweep.variants), 'variant')}, on {master or 'this process'}")
+    with Progress("runs", len(runs)) as progress, _executor(master) as execute:
+        tables = carry_out(runs, simulate, execute, folder, sweep.replay, progress)
+    content = {
+        "sweep": sweep.name,
+        "scenario": sweep.source,
+        "document": sweep.document,
+        "variants": {
+            one.name: {"set": one.changes, "seed": one.seed, "kept": kept_folder(runs, one.name)}
+            for one in sweep.variants
+        },
+        "runs": len(runs),
+        "failed": tables["failures"].num_rows,
+        "executor": master or "in process",
+        "wall_time_s": round(time.monotonic() - begin_s, 3),
+        "versions": versions(),
+    }
+    write_files(folder, {MANIFEST: manifest(content, tables)})
+    return tables
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number != 1 else ''}"
+
+
+def _tell_plan(sweep: Sweep, *, as_json: bool) -> None:
+    if as_json:
+        variants = [{"variant": one.name, "seed": one.seed, "set": one.changes} for one in sweep.variants]
+        print_json({"sweep": sweep.name, "scenario": sweep.source, "runs": len(sweep.runs()), "variants": variants})
+        return
+    for one in sweep.variants:
+        print(one.name)
+    runs = _count(len(sweep.runs()), "run")
+    say(
+        f"{runs}: {_count(len(sweep.variants), 'variant')}, {_count(sweep.replications, 'replication')} each; all valid"
+    )
+
+
+def _tell(sweep: Sweep, tables: dict[str, pa.Table], out: Path, *, as_json: bool) -> None:
+    from analysis.text import summary_table
+    from scenarios.cli.replications import estimates
+
+    failures = tables["failures"].to_pylist()
+    summary = tables["summary"].to_pandas(types_mapper=None)
+    if as_json:
+        told: dict[str, Any] = {"sweep": sweep.name, "scenario": sweep.source, "runs": len(sweep.runs())}
+        print_json({**told, "failed": len(failures), "summary": estimates(summary), "out": str(out)})
+    elif len(summary):
+        print_table(summary_table(summary, width=width()))
+    for row in failures[:_FAILURES_SHOWN]:
+        say(f"failed: {row['variant']}, replication {row['replication']}: {row['error']}\n  replay: {row['replay']}")
+    if failures:
+        say(f"{_count(len(failures), 'run')} of {len(sweep.runs())} failed: see {out / 'failures.parquet'}")
+    say(f"results in {out}; next: groupsim compare {out}")

@@ -1,0 +1,80 @@
+"""What is wrong with a scenario file: everything at once, each with its place, value and remedy."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from sim.errors import ConfigError
+
+WIDTH: Final = 80
+_VALUE_WIDTH: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong.
+
+    Parameters
+    ----------
+    path : str
+        Place inside the file, such as ``groups.billing.members.count``; empty for the file as a whole.
+    message : str
+        What is wrong, what is allowed, and the nearest known name.
+    value : str
+        The offending value as the user may recognise it; empty if there is none to show.
+    line : int
+        Line in the file, counted from 1; 0 where it is not known.
+    """
+
+    path: str
+    message: str
+    value: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        place = self.path or "the file"
+        if self.line:
+            place += f" (line {self.line})"
+        value = f" = {self.value}" if self.value else ""
+        head = textwrap.wrap(f"{place}{value}", WIDTH, initial_indent="  ", subsequent_indent="      ")
+        body = textwrap.wrap(
+            self.message, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
+        )
+        return "\n".join([*head, *body])
+
+
+class ScenarioFileError(ConfigError):
+    """A scenario that cannot be used, with all problems that were found.
+
+    Parameters
+    ----------
+    file : str
+        Path or name of what was read.
+    problems : sequence of Problem
+        At least one.
+    """
+
+    def __init__(self, file: str, problems: Sequence[Problem]) -> None:
+        super().__init__(file, tuple(problems))
+        self.file = file
+        self.problems = tuple(problems)
+
+    def __str__(self) -> str:
+        count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
+        return "\n".join([f"{self.file}: {count}", *map(str, self.problems)])
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """A hint that names the known name nearest to ``name``, or the empty string when none is near."""
+    found = get_close_matches(str(name), list(known), n=1, cutoff=0.6)
+    return f"did you mean {found[0]!r}? " if found else ""
+
+
+def shown(value: object) -> str:
+    """A value as one short line."""
+    text = repr(value)
+    return text if len(text) <= _VALUE_WIDTH else text[: _VALUE_WIDTH - 3] + "..."

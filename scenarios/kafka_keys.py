@@ -1,0 +1,187 @@
+"""Every configuration key of Kafka 4.4.0, with types and bounds as Kafka checks them.
+
+The keys are data (``kafka-4.4.0-keys.json``), printed from Kafka's own ``ConfigDef`` objects.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from scenarios.errors import nearest
+
+Kind: TypeAlias = Literal["consumer", "broker", "topic"]
+Value: TypeAlias = int | float | bool | str | list[str]
+
+HIDDEN: Final = "[hidden]"
+"""Stands for secrets in resolved documents, as Kafka prints them."""
+
+_KEYS_FILE: Final = Path(__file__).with_name("kafka-4.4.0-keys.json")
+_BOUNDS: Final = {"SHORT": (-(1 << 15), (1 << 15) - 1), "INT": (-(1 << 31), (1 << 31) - 1),
+                  "LONG": (-(1 << 63), (1 << 63) - 1)}  # fmt: skip
+_LISTENER: Final = re.compile(
+    r"listener\.name\.[^.]+\.(?:(?:plain|gssapi|oauthbearer|scram-sha-256|scram-sha-512)\.)?(.+)"
+)
+"""``DynamicBrokerConfig``, ``ListenerName.configPrefix``, ``saslMechanismPrefix``: a broker key for one listener."""
+_PLUGIN_PREFIXES: Final[Mapping[Kind, tuple[str, ...]]] = {
+    "consumer": ("config.providers.",),
+    "broker": ("config.providers.", "rsm.config.", "rlmm.config.", "remote.log.metadata.common.client.",
+               "remote.log.metadata.producer.", "remote.log.metadata.consumer."),
+    "topic": (),
+}  # fmt: skip
+"""Keys that Kafka hands to a plug-in without knowing them."""
+_AUTHORIZER_KEYS: Final = ("super.users", "allow.everyone.if.no.acl.found")
+"""Broker keys that ``StandardAuthorizer`` reads and ``KafkaConfig`` does not declare."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaKey:
+    """One configuration key, as ``ConfigDef.ConfigKey`` declares it."""
+
+    name: str
+    type: str
+    default: Any = None
+    valid: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    one_of: tuple[str, ...] = ()
+    any_case: bool = False
+    not_empty: bool = False
+
+    def parse(self, raw: object) -> Value:
+        """The value as Kafka reads it from YAML or from the text of a properties file.
+
+        Raises
+        ------
+        ValueError
+            Of another type, or outside what Kafka's validator allows.
+
+        Source
+        ------
+        ``ConfigDef.parseType`` and ``ConfigDef.Validator``, 4.4.0.
+        """
+        value = _typed(self.type, raw.strip() if isinstance(raw, str) else raw)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            self._check_bounds(value)
+        elif isinstance(value, list):
+            self._check_list(value)
+        elif isinstance(value, str):
+            self._check_text(value)
+        return value
+
+    def _check_bounds(self, value: float) -> None:
+        if self.minimum is not None and value < self.minimum:
+            raise ValueError(f"must be at least {self.minimum}")
+        if self.maximum is not None and value > self.maximum:
+            raise ValueError(f"must be at most {self.maximum}")
+
+    def _check_list(self, values: list[str]) -> None:
+        for value in values:
+            self._check_text(value)
+        if len(set(values)) < len(values):
+            raise ValueError("must not name anything twice")
+        if self.not_empty and not values:
+            raise ValueError("must not be empty")
+
+    def _check_text(self, value: str) -> None:
+        known = [one.lower() for one in self.one_of] if self.any_case else self.one_of
+        if known and (value.lower() if self.any_case else value) not in known:
+            raise ValueError(f"{nearest(value, self.one_of)}must be one of {', '.join(self.one_of)}")
+        if self.valid.startswith("non-empty") and not value:
+            raise ValueError("must not be empty")
+
+
+@cache
+def known_keys(kind: Kind) -> Mapping[str, KafkaKey]:
+    """The keys of a consumer, of a broker (``server.properties``) or of a topic, by name."""
+    declared = json.loads(_KEYS_FILE.read_text(encoding="utf-8"))[kind]
+    return {name: _key(name, one) for name, one in declared.items()}
+
+
+def _key(name: str, declared: Mapping[str, Any]) -> KafkaKey:
+    return KafkaKey(
+        name=name,
+        type=declared["type"],
+        default=declared.get("default"),
+        valid=declared.get("valid", ""),
+        minimum=declared.get("min"),
+        maximum=declared.get("max"),
+        one_of=tuple(declared.get("one_of", ())),
+        any_case=declared.get("any_case", False),
+        not_empty=declared.get("not_empty", False),
+    )
+
+
+def find_key(kind: Kind, name: str) -> KafkaKey:
+    """The declaration of a key, also of one with a listener's or a plug-in's prefix (a secret, for all we know).
+
+    Raises
+    ------
+    ValueError
+        Kafka 4.4 knows no such key; the message names the nearest.
+    """
+    known = known_keys(kind)
+    if name in known:
+        return known[name]
+    listener = _LISTENER.fullmatch(name) if kind == "broker" else None
+    if listener and listener[1] in known:
+        return known[listener[1]]
+    if name.startswith(_PLUGIN_PREFIXES[kind]) or (kind == "broker" and name in _AUTHORIZER_KEYS):
+        return KafkaKey(name=name, type="PASSWORD")
+    raise ValueError(f"is no {kind} key of Kafka 4.4; {nearest(name, known)}".rstrip("; "))
+
+
+def _typed(kind: str, raw: object) -> Value:
+    if kind == "PASSWORD":
+        return HIDDEN
+    if kind == "LIST":
+        return _list(raw)
+    if kind == "BOOLEAN":
+        return _boolean(raw)
+    if kind in _BOUNDS:
+        return _integer(raw, *_BOUNDS[kind])
+    if kind == "DOUBLE":
+        return _double(raw)
+    if isinstance(raw, str | int | float) and not isinstance(raw, bool):
+        return str(raw)
+    raise ValueError("must be text")
+
+
+def _list(raw: object) -> list[str]:
+    if isinstance(raw, str):
+        return [part.strip() for part in raw.split(",")] if raw else []
+    if isinstance(raw, list) and all(isinstance(one, str) for one in raw):
+        return list(raw)
+    raise ValueError("must be a list of names, or one text with commas")
+
+
+def _boolean(raw: object) -> bool:
+    if isinstance(raw, bool):
+        return raw
+    if isinstance(raw, str) and raw.lower() in ("true", "false"):
+        return raw.lower() == "true"
+    raise ValueError("must be true or false")
+
+
+def _integer(raw: object, low: int, high: int) -> int:
+    if isinstance(raw, str) and re.fullmatch(r"[-+]?\d{1,20}", raw, re.ASCII):
+        raw = int(raw)
+    if not isinstance(raw, int) or isinstance(raw, bool):
+        raise ValueError("must be a whole number")
+    if not low <= raw <= high:
+        raise ValueError(f"must be from {low} to {high}")
+    return raw
+
+
+def _double(raw: object) -> float:
+    try:
+        if isinstance(raw, str | int | float) and not isinstance(raw, bool):
+            return float(raw)
+    except ValueError:
+        pass
+    raise ValueError("must be a number")

@@ -1,0 +1,167 @@
+"""A scenario file or the name of a built-in one -> `sim.model.Scenario`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from scenarios.building import build_scenario
+from scenarios.checks import Finding, check_names
+from scenarios.errors import Problem, ScenarioFileError, nearest, shown
+from scenarios.kafka_checks import check_kafka_rules
+from scenarios.paths import entry_ids, set_path
+from scenarios.schema import ScenarioFile
+from scenarios.yaml_text import Place, YamlDocument, path_text, read_yaml
+from sim.model import Scenario
+
+__all__ = ["LIBRARY", "list_names", "load", "load_document", "parse", "path_of", "set_path"]
+
+LIBRARY: Final = Path(__file__).with_name("library")
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+def list_names() -> list[str]:
+    """The names of the built-in scenarios."""
+    return sorted(path.stem for path in LIBRARY.glob("*.yaml"))
+
+
+def load(source: str | Path, *, set_: Mapping[str, Any] = _NOTHING, allow_code: Sequence[str] = ()) -> Scenario:
+    """The scenario in a file, or a built-in one.
+
+    Parameters
+    ----------
+    source : str or Path
+        The name of a built-in scenario, or the path of a file.
+    set_ : mapping of str to plain data
+        Values by path, set before the file is checked (`scenarios.paths.set_path`).
+    allow_code : sequence of str
+        Assignors of the user's own as ``module:Class``, which are imported, and so run.
+
+    Raises
+    ------
+    ScenarioFileError
+        With every problem found.
+    """
+    path = path_of(source)
+    read = read_yaml(path)
+    document = YamlDocument(_mapping(read, str(source)), dict(read.lines))
+    for where, value in set_.items():
+        place = set_path(document.data, where, value, file=str(source))
+        document = YamlDocument(document.data, {**document.lines, place: 0})
+    return _parse(document, file=str(source), name=path.stem, folder=path.parent, allow_code=allow_code)
+
+
+def load_document(source: str | Path) -> dict[str, Any]:
+    """The plain data of a scenario file, not checked beyond YAML's traps."""
+    return _mapping(read_yaml(path_of(source)), str(source))
+
+
+def path_of(source: str | Path) -> Path:
+    """The file of a built-in scenario's name, or the path as it is.
+
+    Raises
+    ------
+    ScenarioFileError
+        There is neither a built-in scenario nor a file of that name.
+    """
+    text = str(source)
+    if text in list_names():
+        return LIBRARY / f"{text}.yaml"
+    path = Path(source)
+    if path.suffix or path.exists() or len(path.parts) > 1:
+        return path
+    known = list_names()
+    message = f"is neither a file nor a built-in scenario; {nearest(text, known)}built-in: {', '.join(known)}"
+    raise ScenarioFileError(text, [Problem("", message)])
+
+
+def parse(
+    document: Mapping[str, Any], *, file: str, name: str, folder: Path | None = None, allow_code: Sequence[str] = ()
+) -> Scenario:
+    """The scenario of a document.
+
+    Parameters
+    ----------
+    document : mapping
+        Plain data, as `load_document` returns it.
+    file : str
+        What errors call the document.
+    name : str
+        The scenario's name.
+    folder : Path
+        Where the files that the document names are; the working directory by default.
+
+    Raises
+    ------
+    ScenarioFileError
+        With every problem found.
+    """
+    whole = YamlDocument(dict(document), {})
+    return _parse(whole, file=file, name=name, folder=folder or Path(), allow_code=allow_code)
+
+
+def _parse(document: YamlDocument, *, file: str, name: str, folder: Path, allow_code: Sequence[str]) -> Scenario:
+    context = {"folder": folder, "allow_code": tuple(allow_code)}
+    try:
+        scenario = ScenarioFile.model_validate(_mapping(document, file), context=context)
+    except ValidationError as error:
+        found: list[Finding] = [(one["loc"], _sentence(one), _value(one)) for one in error.errors(include_url=False)]
+        raise ScenarioFileError(file, [*_problems(document, found)]) from None
+    found = [*check_names(scenario)]
+    found = found or [*check_kafka_rules(scenario, allow_code)]
+    if found:
+        raise ScenarioFileError(file, [*_problems(document, found)])
+    resolved = scenario.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return build_scenario(scenario, name=name, allow_code=allow_code, document=resolved)
+
+
+def _mapping(document: YamlDocument, file: str) -> dict[str, Any]:
+    if isinstance(document.data, dict):
+        return document.data
+    what = "is empty" if document.data is None else f"holds {shown(document.data)}"
+    raise ScenarioFileError(file, [Problem("", f"{what}: a scenario is a mapping that begins with version: 1")])
+
+
+# --- problems ---------------------------------------------------------------------------------------------------------
+
+
+def _problems(document: YamlDocument, findings: Sequence[Finding]) -> Iterator[Problem]:
+    names = _entry_names(document.data)
+    for place, message, value in findings:
+        text = "" if value is None else shown(value)
+        yield Problem(path_text(place, names), message, text, _line(document.lines, place))
+
+
+def _entry_names(data: Mapping[str, Any]) -> dict[Place, str]:
+    """Ids of timeline entries by place."""
+    entries = data.get("timeline")
+    ids = entry_ids(entries) if isinstance(entries, list) else []
+    return {("timeline", position): name for position, name in enumerate(ids)}
+
+
+def _line(lines: Mapping[Place, int], place: Place) -> int:
+    """The line of a place, or of what is nearest around it."""
+    for depth in range(len(place), 0, -1):
+        if place[:depth] in lines:
+            return lines[place[:depth]]
+    return 0
+
+
+def _sentence(error: Any) -> str:
+    match error["type"]:
+        case "missing":
+            return "is required"
+        case "model_type" | "dict_type" | "model_attributes_type":
+            return "must be a mapping"
+        case _:
+            text = str(error["msg"])
+            return text.replace("Input should be", "must be").replace("Field required", "is required")
+
+
+def _value(error: Any) -> object:
+    """The offending value where it helps: never a whole mapping."""
+    return None if isinstance(error["input"], Mapping) else error["input"]

@@ -1,0 +1,60 @@
+"""Recorded production rates: a CSV file with the columns ``time_s,rate`` or ``time_s,partition,rate``."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import Final
+
+from scenarios.durations import LONGEST_US, format_duration
+from scenarios.schema_base import refusal
+from sim.units import S
+
+PARTITION_MAX: Final = 1_000_000
+
+
+def read_rate_csv(path: Path) -> list[list[object]]:
+    """Steps (instant, records per second) as a scenario's ``steps`` has them.
+
+    Without a column ``partition`` a rate holds for every partition. With one it holds for that partition until its next
+    row; a partition that the file never names gets nothing.
+
+    Raises
+    ------
+    PydanticCustomError
+        The file cannot be read, or a row is wrong: with file and row.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise refusal(f"{path}: cannot be read: {error}") from None
+    header = rows[0] if rows else []
+    if header not in (["time_s", "rate"], ["time_s", "partition", "rate"]) or len(rows) < 2:
+        raise refusal(f"{path}: needs the columns time_s,rate or time_s,partition,rate and at least one row")
+    points = [_point(row, len(header), f"{path}: row {line}") for line, row in enumerate(rows[1:], start=2)]
+    return _steps(points)
+
+
+def _point(row: list[str], columns: int, where: str) -> tuple[int, int, float]:
+    """(microseconds, partition or -1 for all, records per second) of one row."""
+    try:
+        time_us, rate = float(row[0]) * S, float(row[-1])
+        partition = int(row[1]) if columns == 3 else -1
+    except (ValueError, IndexError):
+        raise refusal(f"{where}: must be numbers") from None
+    fine = 0 <= time_us <= LONGEST_US and math.isfinite(rate) and rate >= 0 and -1 <= partition <= PARTITION_MAX
+    if len(row) != columns or not fine:
+        raise refusal(f"{where}: must be an instant, {'a partition, ' if columns == 3 else ''}and a rate from 0 on")
+    return round(time_us), partition, rate
+
+
+def _steps(points: list[tuple[int, int, float]]) -> list[list[object]]:
+    length = max(partition for _, partition, _ in points) + 1
+    current = [0.0] * length
+    steps: dict[int, list[object]] = {}
+    for time_us, partition, rate in points:
+        current = [rate] if partition < 0 else [*current[:partition], rate, *current[partition + 1 :]]
+        steps[time_us] = [format_duration(time_us), list(current)]
+    return list(steps.values())

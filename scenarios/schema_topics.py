@@ -1,0 +1,39 @@
+"""The ``topics`` of a scenario file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from scenarios.broker_config import retention_us
+from scenarios.kafka_config import TopicConfigField
+from scenarios.rates import PerPartition, RateField
+from scenarios.schema_base import FileModel
+from sim.model import Topic
+
+PARTITIONS_MAX = 1_000_000
+
+
+class TopicFile(FileModel):
+    """A topic: how many partitions, how fast it is written, how long records are kept."""
+
+    partitions: int = Field(ge=1, le=PARTITIONS_MAX)
+    rate: RateField = PerPartition(per_partition=0.0)
+    config: TopicConfigField = {}
+
+    def build(self, name: str, broker_config: Mapping[str, Any], horizon_us: int) -> Topic:
+        """The topic as the simulator takes it.
+
+        Raises
+        ------
+        ValueError
+            The rate does not fit the number of partitions or the horizon.
+        """
+        return Topic(
+            name=name,
+            partitions=self.partitions,
+            rate=self.rate.rate(self.partitions, horizon_us),
+            retention_us=retention_us(self.config, broker_config, horizon_us),
+        )

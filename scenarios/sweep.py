@@ -1,0 +1,230 @@
+"""Sweep files: one scenario, the variants of it, and how often each is run.
+
+Every path and every value of every variant is checked before anything runs, and everything that is wrong is told at
+once.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import yaml
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
+
+from scenarios.design import Changes, seed_of, variants
+from scenarios.errors import Problem, ScenarioFileError, nearest, shown
+from scenarios.loading import list_names, load_document, parse, path_of
+from scenarios.paths import set_path
+from scenarios.runner import Run
+from scenarios.schema_base import FileModel, error, refusal
+from scenarios.yaml_text import YamlDocument, path_text, read_yaml
+from sim.model import Scenario
+
+LIBRARY: Final = Path(__file__).with_name("library") / "sweeps"
+
+
+class SweepFile(FileModel):
+    """A sweep file, as the user writes it."""
+
+    version: Literal[1] = 1
+    question: str = ""
+    scenario: str
+    variants: dict[Annotated[str, Field(min_length=1)], dict[str, Any]] = {}
+    vary: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
+    design: Literal["grid", "list"] = "grid"
+    replications: Annotated[int, Field(ge=1)] = 1
+    seed: Annotated[int, Field(ge=0)] = 1
+    common_faults: bool = True
+
+    @field_validator("vary")
+    @classmethod
+    def _check_vary(cls, vary: dict[str, list[Any]], info: ValidationInfo) -> dict[str, list[Any]]:
+        errors = []
+        for path, values in vary.items():
+            if len({repr(value) for value in values}) < len(values):
+                errors.append(error(path, "has a value twice", values))
+            setting = [name for name, changes in info.data.get("variants", {}).items() if path in changes]
+            if setting:
+                errors.append(error(path, f"is set by variant {setting[0]!r} too: vary it or set it", values))
+        if errors:
+            raise ValidationError.from_exception_data("vary", errors)
+        return vary
+
+    @field_validator("design")
+    @classmethod
+    def _check_design(cls, design: str, info: ValidationInfo) -> str:
+        lengths = {path: len(values) for path, values in info.data.get("vary", {}).items()}
+        if design == "list" and len(set(lengths.values())) > 1:
+            counts = ", ".join(f"{path} has {count}" for path, count in lengths.items())
+            raise refusal(f"takes equally many values of each path under vary; {counts}")
+        return design
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """A scenario of a sweep, and what makes it differ from the sweep's own."""
+
+    name: str
+    changes: Changes
+    scenario: Scenario
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """A checked sweep file.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, without its folder and ending.
+    source : str
+        The scenario, as ``groupsim run`` takes it.
+    document : mapping
+        The file's content, defaults filled in.
+    """
+
+    name: str
+    source: str
+    variants: tuple[Variant, ...]
+    replications: int
+    document: Mapping[str, Any]
+
+    def runs(self) -> list[Run]:
+        """All runs, variant by variant; the tables of each variant's first are kept."""
+        return [
+            Run(variant=one.name, scenario=one.scenario, seed=one.seed, replication=r, keep=r == 0)
+            for one in self.variants
+            for r in range(self.replications)
+        ]
+
+    def replay(self, run: Run) -> str:
+        """The command that repeats one run of the sweep."""
+        changes = next(one.changes for one in self.variants if one.name == run.variant)
+        return replay_line(self.source, changes, run.seed, run.replication)
+
+
+def replay_line(source: str, changes: Changes, seed: int, replication: int, allow_code: Sequence[str] = ()) -> str:
+    """The command that repeats one run: ``groupsim run SCENARIO --set PATH=VALUE --seed N --replication R``."""
+    words = ["groupsim", "run", source]
+    for path, value in changes.items():
+        words += ["--set", f"{path}={_yaml(value)}"]
+    for one in allow_code:
+        words += ["--allow-code", one]
+    return shlex.join([*words, "--seed", str(seed), "--replication", str(replication)])
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes every text that a reader might take for something else."""
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        plain = re.fullmatch(r"[A-Za-z_][\w./-]*|\d+(\.\d+)?(us|ms|s|min|h|d)", data)
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=None if plain else "'")
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
+
+
+def _yaml(value: Any) -> str:
+    text = yaml.dump(value, Dumper=_Dumper, default_flow_style=True, width=1_000_000, allow_unicode=True)
+    return text.removesuffix("...\n").strip()
+
+
+def load_sweep(source: str | Path) -> Sweep:
+    """The sweep in a file, or a built-in one, with every variant checked.
+
+    Parameters
+    ----------
+    source : str or Path
+        The name of a built-in sweep, or the path of a file. A scenario that the file names by path is looked for
+        beside it.
+
+    Raises
+    ------
+    ScenarioFileError
+        With everything that is wrong: the file, the path inside it, the value, and what is allowed.
+    """
+    path = path_of_sweep(source)
+    file = _sweep_file(read_yaml(path), str(source))
+    scenario = file.scenario if file.scenario in list_names() else str(path.parent / file.scenario)
+    base = load_document(scenario)
+    built: list[Variant] = []
+    found: dict[Problem, list[str]] = {}
+    for name, changes in variants(file.variants, file.vary, file.design).items():
+        try:
+            parsed = _parsed(base, changes, scenario)
+            seed = seed_of(file.seed, name, common_faults=file.common_faults)
+            built.append(Variant(name=name, changes=changes, scenario=parsed, seed=seed))
+        except ScenarioFileError as refused:
+            for problem in refused.problems:
+                found.setdefault(problem, []).append(name)
+    if found:
+        raise ScenarioFileError(str(source), [_in_variants(problem, names) for problem, names in found.items()])
+    return Sweep(
+        name=path.stem, source=scenario, variants=tuple(built), replications=file.replications,
+        document=file.model_dump(mode="json"),
+    )  # fmt: skip
+
+
+def list_sweeps() -> list[str]:
+    """The names of the built-in sweeps."""
+    return sorted(path.stem for path in LIBRARY.glob("*.yaml"))
+
+
+def path_of_sweep(source: str | Path) -> Path:
+    """The file of a built-in sweep's name, or the path as it is.
+
+    Raises
+    ------
+    ScenarioFileError
+        There is neither a built-in sweep nor a file of that name.
+    """
+    text, path = str(source), Path(source)
+    if text in list_sweeps():
+        return LIBRARY / f"{text}.yaml"
+    if path.suffix or path.exists() or len(path.parts) > 1:
+        return path
+    known = list_sweeps()
+    message = f"is neither a file nor a built-in sweep; {nearest(text, known)}built-in: {', '.join(known)}"
+    raise ScenarioFileError(text, [Problem("", message)])
+
+
+def _sweep_file(read: YamlDocument, file: str) -> SweepFile:
+    if not isinstance(read.data, Mapping):
+        raise ScenarioFileError(file, [Problem("", "must be a mapping that names a scenario and what varies")])
+    try:
+        return SweepFile.model_validate(read.data)
+    except ValidationError as refused:
+        raise ScenarioFileError(file, [_problem(one, read) for one in refused.errors(include_url=False)]) from None
+
+
+def _problem(found: Any, read: YamlDocument) -> Problem:
+    value = "" if isinstance(found["input"], Mapping) else shown(found["input"])
+    message = found["msg"].replace("Input should", "must").replace("Field required", "is required")
+    return Problem(path_text(found["loc"]), message, value, read.lines.get(found["loc"], 0))
+
+
+def _parsed(base: Mapping[str, Any], changes: Changes, scenario: str) -> Scenario:
+    """The scenario with ``changes``; all paths that lead nowhere are told together."""
+    path, document = path_of(scenario), copy.deepcopy(dict(base))
+    problems: list[Problem] = []
+    for place, value in changes.items():
+        try:
+            set_path(document, place, value)
+        except ScenarioFileError as refused:
+            problems += refused.problems
+    if problems:
+        raise ScenarioFileError(scenario, problems)
+    return parse(document, file=scenario, name=path.stem, folder=path.parent)
+
+
+def _in_variants(problem: Problem, names: Sequence[str]) -> Problem:
+    """The problem, and in which variants it is one."""
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return replace(problem, message=f"{problem.message} [variant {'; '.join(names[:2])}{more}]", line=0)

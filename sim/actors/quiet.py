@@ -1,0 +1,168 @@
+"""Quiet members: heartbeats and commits that are arithmetic, exactly.
+
+A member whose group is Stable, whose own client is settled and which nothing disturbs has a future that depends on its
+own draws and pauses alone. Its heartbeats, polls and commits then change nothing but its last renewal, its committed
+offsets and the order of its connection, and all three can be computed when somebody asks. Whatever does not fit the
+bounds of `may_be_quiet` stays loud: slow, never wrong.
+
+`catch_up` brings a quiet member to a *moment* (instant and key): what would have happened before it has happened,
+what would be on its way is handed back to become real messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sim.cadence import Cadence
+from sim.config import ClientConfig, Timing
+from sim.kernel.environment import Moment
+from sim.kernel.network import Path
+from sim.units import FOREVER, S
+
+SHORT_PAUSE_US = S
+"""Pauses shorter than this are elided; longer ones wake the member (and are unavailability, not ``paused_s``)."""
+_TAIL = 3
+"""Of each kind, this many of the last requests are looked at: with the bounds kept, influence reaches no further."""
+
+
+@dataclass(slots=True)
+class Beat:
+    """A heartbeat or commit of a quiet member, and where it has got to.
+
+    All times in microseconds: sent, arrived at the broker, worked on, answer left, answer arrived.
+    """
+
+    sent: int
+    kind: str
+    number: int
+    arrived: int = 0
+    worked: int = 0
+    left: int = 0
+    answered: int = 0
+
+
+@dataclass(slots=True)
+class Train:
+    """One kind of request: when the next is due, its number, how many there were, and the last few."""
+
+    due: int
+    number: int
+    count: int = 0
+    tail: list[Beat] = field(default_factory=list)
+
+    def add(self, kind: str, first: int, stride: int, count: int) -> None:
+        """``count`` requests from ``first`` on, ``stride`` apart."""
+        skipped = max(0, count - _TAIL)
+        for index in range(skipped, count):
+            self.tail.append(Beat(first + index * stride, kind, self.number + index))
+        del self.tail[:-_TAIL]
+        self.number += count
+        self.count += count
+
+
+@dataclass(slots=True)
+class Quiet:
+    """State of a quiet member.
+
+    Parameters
+    ----------
+    heartbeats, commits : Train
+        ``commits.due`` is when a commit may be sent; it goes with the first poll from then on.
+    pauses : sequence of (start, end)
+        Every pause that is known of, ascending and disjoint; ``next_pause`` is the first that has not begun.
+    order : tuple of int
+        Arrival of the last request, departure and arrival of the last answer of the connection.
+    """
+
+    heartbeats: Train
+    commits: Train
+    cadence: Cadence | None
+    heartbeat_interval: int
+    commit_interval: int
+    pauses: Sequence[tuple[int, int]]
+    next_pause: int
+    order: tuple[int, int, int]
+    heartbeat_key: int
+    poll_key: int
+    pause_key: int
+    thaw_key: int
+    paused: list[tuple[int, int]] = field(default_factory=list)
+    frozen: tuple[int, int] | None = None
+
+    def catch_up(self, moment: Moment) -> None:
+        """Let everything happen that stands before ``moment``."""
+        while self.next_pause < len(self.pauses) and self.frozen is None:
+            start, end = self.pauses[self.next_pause]
+            if (start, self.pause_key) >= moment:
+                break
+            self._advance((start, self.pause_key))
+            self.next_pause += 1
+            if (end, self.thaw_key) >= moment:
+                self.frozen = (start, end)
+                return
+            self.paused.append((start, end))
+            if start <= self.heartbeats.due < end:
+                self.heartbeats.due = end
+            if self.cadence is not None:
+                self.cadence.shift(end - start)
+        self._advance(moment)
+
+    def _advance(self, moment: Moment) -> None:
+        """Heartbeats and commits before ``moment``, with no pause in between."""
+        before = moment[0] + (self.heartbeat_key < moment[1])
+        beats = self.heartbeats
+        if beats.due < before:
+            count = (before - 1 - beats.due) // self.heartbeat_interval + 1
+            beats.add("heartbeat", beats.due, self.heartbeat_interval, count)
+            beats.due += count * self.heartbeat_interval
+        if self.cadence is not None and self.commits.due < FOREVER:
+            self._commit(self.cadence, moment[0] + (self.poll_key < moment[1]))
+
+    def _commit(self, cadence: Cadence, before: int) -> None:
+        commits = self.commits
+        while commits.due < before:
+            poll = cadence.next_poll(commits.due)
+            if poll >= before:
+                return
+            more, stride = cadence.train(poll, self.commit_interval, before)
+            commits.add("commit", poll, stride, more + 1)
+            commits.due = poll + more * stride + self.commit_interval
+
+    def beats(self, path: Path, timing: Timing) -> list[Beat]:
+        """The last requests in order of sending, with everything that the connection made of them."""
+        merged = sorted(
+            self.heartbeats.tail + self.commits.tail, key=lambda beat: (beat.sent, beat.kind == "commit")
+        )
+        fresh = self.heartbeats.count + self.commits.count == len(merged)
+        up, free, down = self.order if fresh else (0, 0, 0)
+        for beat in merged:
+            beat.arrived = up = max(up + 1, beat.sent + path.latency(beat.kind, 2 * beat.number))
+            beat.worked = max(up, free)
+            free = beat.left = beat.worked + timing.service_us + (timing.append_us if beat.kind == "commit" else 0)
+            beat.answered = down = max(down + 1, free + path.latency(beat.kind, 2 * beat.number + 1))
+        return merged
+
+    def overlaps(self, start: int, end: int) -> bool:
+        """Whether a pause that is known of touches [start, end]."""
+        return any(start <= other_end and other_start <= end for other_start, other_end in self.pauses)
+
+
+def may_be_quiet(
+    config: ClientConfig, timing: Timing, path: Path, cadence: Cadence | None, commit_interval: int
+) -> bool:
+    """Whether elision is exact for this member: its requests cannot overtake or starve one another.
+
+    With X the longest round trip: H > 2 X, commits more than 2 X apart, H + pause + X < session, and two batches and a
+    pause within max.poll.interval.
+    """
+    round_trip = 2 * path.longest_us + timing.service_us + timing.append_us
+    heartbeat = config.heartbeat_interval_us
+    if not config.behaviour.background_heartbeat:
+        return False
+    if heartbeat <= 2 * round_trip or heartbeat + SHORT_PAUSE_US + round_trip >= config.session_timeout_us:
+        return False
+    if cadence is None:
+        return True
+    stride = max(commit_interval, min(cadence.full_us if cadence.full_passes else FOREVER, cadence.steady_us))
+    return stride > 2 * round_trip and 2 * cadence.longest_us + SHORT_PAUSE_US < config.max_poll_interval_us

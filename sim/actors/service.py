@@ -1,0 +1,163 @@
+"""What a consumer does with its partitions: consume from a position, stop, and leave traces in the books.
+
+One `Service` per incarnation. It keeps the group's ledger, availability and ownership rows in step, and finds out what is
+read twice or never: a partition starts at the committed offset (or where auto.offset.reset says), and everything below
+what somebody had processed already is a duplicate, everything skipped a loss.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.ledger import Holding, Offsets
+from sim.protocol.messages import Positions
+from sim.recorder import KILLED, LOST
+
+if TYPE_CHECKING:
+    from sim.actors.hosted_group import HostedGroup
+
+_DUPLICATES = {KILLED: "kill", LOST: "zombie"}
+
+
+class Service:
+    """Partitions of one incarnation of one consumer.
+
+    Parameters
+    ----------
+    group : HostedGroup
+    slot : int
+        Index of the consumer in the group.
+    """
+
+    def __init__(self, group: HostedGroup, slot: int) -> None:
+        self._group = group
+        self.slot = slot
+        self.handle = -1
+        self.holding = Holding(slot)
+        self._from: NDArray[np.int64] = np.empty(0, np.int64)
+        self._zombie_since: NDArray[np.int64] = np.empty(0, np.int64)
+        self._read_by_others: NDArray[np.int64] = np.empty(0, np.int64)
+
+    @property
+    def partitions(self) -> Positions:
+        """Partitions being consumed, ascending."""
+        return self.holding.partitions
+
+    def begin(self, now: int, positions: Positions, offset: Offsets, capacity: float) -> None:
+        """The first fetch of ``positions`` has been answered; they are consumed from ``offset`` on."""
+        group = self._group
+        self._account(now, positions, offset)
+        held = self.holding.partitions
+        order = np.argsort(np.concatenate([held, positions]), kind="stable")
+        merged = np.concatenate([held, positions])[order]
+        at = np.concatenate([group.ledger.positions(self.holding, now), offset])[order]
+        new = len(positions)
+        self._from = np.concatenate([self._from, np.full(new, now)])[order]
+        self._zombie_since = np.concatenate([self._zombie_since, np.full(new, -1)])[order]
+        self._read_by_others = np.concatenate([self._read_by_others, np.full(new, -1)])[order]
+        group.ledger.anchor(self.holding, now, merged, at, capacity)
+        group.availability.serve(now, self.handle, positions)
+        if self.handle >= 0 and not group.availability.is_known(self.handle):
+            self.become_zombie(now, positions)
+
+    def _account(self, now: int, positions: Positions, offset: Offsets) -> None:
+        """Count what this start repeats or skips, by why the last one to read the partition stopped."""
+        group = self._group
+        group.meet_zombies(now, positions, self)
+        frontier = group.frontier_of(self.slot)
+        before = frontier[positions]
+        fresh = before < 0
+        late = fresh & (group.partitions.created_us[positions] > group.availability.first_join_us)
+        group.count("loss", "reset", int(offset[late].sum()))
+        repeated = np.where(fresh, 0, np.maximum(before - offset, 0))
+        skipped = np.where(fresh, 0, np.maximum(offset - before, 0))
+        for code in np.unique(group.ended_by[positions]):
+            of_code = group.ended_by[positions] == code
+            group.count("duplicate", group.repeat_cause(_DUPLICATES.get(int(code), "re-read")), int(repeated[of_code].sum()))
+            group.count("loss", group.skip_cause(_DUPLICATES.get(int(code), "re-read")), int(skipped[of_code].sum()))
+        frontier[positions] = np.maximum(before, offset)
+
+    def repace(self, now: int, capacity: float) -> None:
+        """Rates or costs have changed: go on from here with another capacity."""
+        if self.holding.running:
+            at = self._group.ledger.positions(self.holding, now)
+            self._group.ledger.anchor(self.holding, now, self.holding.partitions, at, capacity)
+
+    def end(self, now: int, positions: Positions, code: int) -> None:
+        """Stop consuming some partitions."""
+        gone = np.isin(self.holding.partitions, positions)
+        if not gone.any():
+            return
+        group, which = self._group, self.holding.partitions[gone]
+        offset = group.ledger.positions(self.holding, now)[gone]
+        self._leave_traces(now, which, offset, gone, code)
+        group.availability.stop(now, self.handle, which)
+        group.ledger.release(self.holding, now, which)
+        frontier = group.frontier_of(self.slot)
+        frontier[which] = np.maximum(frontier[which], offset)
+        keep = ~gone
+        self._from, self._zombie_since = self._from[keep], self._zombie_since[keep]
+        self._read_by_others = self._read_by_others[keep]
+
+    def _leave_traces(
+        self, now: int, which: Positions, offset: Offsets, gone: NDArray[np.bool_], code: int
+    ) -> None:
+        group = self._group
+        group.record.ownership.add(which, self.slot, self._from[gone], now, code)
+        haunted = self._zombie_since[gone]
+        group.add_zombie(haunted[haunted >= 0], now)
+        others = self._read_by_others[gone]
+        group.count("duplicate", "zombie", int(np.maximum(offset - others, 0)[others >= 0].sum()))
+        group.ended_by[which] = np.where(haunted >= 0, LOST, code)
+
+    def end_all(self, now: int, code: int) -> None:
+        """Stop consuming everything."""
+        self.end(now, self.holding.partitions, code)
+
+    def close_books(self, horizon: int, code: int) -> None:
+        """Write down stretches that are open at the horizon; nothing stops."""
+        held = self.holding.partitions
+        everything = np.ones(len(held), np.bool_)
+        self._leave_traces(horizon, held, self._group.ledger.positions(self.holding, horizon), everything, code)
+
+    # --- zombies ------------------------------------------------------------------------------------------------------
+
+    def become_zombie(self, now: int, positions: Positions) -> None:
+        """The coordinator has taken these away; the consumer does not know yet."""
+        which = np.isin(self.holding.partitions, positions) & (self._zombie_since < 0)
+        self._zombie_since[which] = now
+        self._group.ended_by[self.holding.partitions[which]] = LOST
+
+    def meet(self, now: int, positions: Positions) -> None:
+        """Somebody else starts to read these: what this consumer reads from here on is read twice."""
+        common = np.isin(self.holding.partitions, positions) & (self._read_by_others < 0)
+        if common.any():
+            at = self._group.ledger.positions(self.holding, now)[common]
+            self._read_by_others[common] = at
+            frontier, which = self._group.frontier_of(self.slot), self.holding.partitions[common]
+            frontier[which] = np.maximum(frontier[which], at)
+
+    @property
+    def is_zombie(self) -> bool:
+        """Whether it still reads what is no longer its own."""
+        return bool((self._zombie_since >= 0).any())
+
+    def stand_still(self, now: int) -> None:
+        """The process is frozen for long, or its application hangs: nothing is processed."""
+        self._group.ledger.halt(self.holding, now)
+        haunted = self._zombie_since >= 0
+        self._group.add_zombie(self._zombie_since[haunted], now)
+        self._zombie_since[haunted] = now
+
+    def go_on(self, now: int, since: int, capacity: float) -> None:
+        """It moves again, having stood still since ``since``."""
+        holding = self.holding
+        haunted = self._zombie_since >= 0
+        self._zombie_since[haunted] = now
+        if holding.partitions.size and not holding.running:
+            self._group.ledger.anchor(holding, now, holding.partitions, holding.offset, capacity)
+
+

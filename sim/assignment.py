@@ -1,0 +1,107 @@
+"""Between a group's partition vector and an assignor's, and what an assignor costs.
+
+Assignors see the topics of one metadata snapshot, densely numbered. The group's positions are permanent and may have grown in
+any order. A `Layout` translates, and is shared by everybody who has seen the same metadata.
+
+The time an assignor takes is charged to the simulated clock by a model (`cost_us`), never by measuring this machine:
+results must not depend on it. Large groups fail exactly there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from assignors import Assignor, GroupSnapshot, MemberSubscription, Topics
+from sim.catalog import Partitions
+from sim.protocol.messages import JoinResponse, Positions
+from sim.units import MS
+
+_COST_NS = {
+    "range": (400, 250),
+    "roundrobin": (400, 150),
+    "sticky": (1_500, 400),
+    "cooperative-sticky": (1_500, 500),
+}
+"""Nanoseconds per member and per partition: Java, compiled, Kafka's own classes on one core (equal subscriptions)."""
+_FIXED_US = MS // 4
+
+
+class Layout:
+    """One metadata snapshot's topics, and where their partitions are in the group's vector.
+
+    Parameters
+    ----------
+    counts : mapping of str to int
+        Partition counts of the group's topics.
+    partitions : Partitions
+    """
+
+    def __init__(self, counts: Mapping[str, int], partitions: Partitions) -> None:
+        self.topics = Topics.of(counts)
+        parts = [partitions.of(name)[: counts[name]] for name in self.topics.names]
+        self.to_group: Positions = np.concatenate(parts) if parts else np.empty(0, np.int32)
+        self._to_local = np.full(len(partitions), -1, np.int32)
+        self._to_local[self.to_group] = np.arange(len(self.to_group), dtype=np.int32)
+
+    def local(self, positions: Positions) -> Positions:
+        """The assignor's positions of some of the group's; what this metadata does not know is left out."""
+        inside = positions[positions < len(self._to_local)]
+        there = self._to_local[inside]
+        return there[there >= 0]
+
+
+class Layouts:
+    """Layouts of one group, one for each view of the metadata that somebody has had."""
+
+    def __init__(self, partitions: Partitions) -> None:
+        self._partitions = partitions
+        self._known: dict[tuple[tuple[str, int], ...], Layout] = {}
+
+    def of(self, counts: Mapping[str, int]) -> Layout:
+        """The layout of a view: topic -> partition count."""
+        key = tuple(counts.items())
+        layout = self._known.get(key)
+        if layout is None:
+            layout = self._known[key] = Layout(counts, self._partitions)
+        return layout
+
+
+def assign(assignor: Assignor, layout: Layout, response: JoinResponse) -> dict[str, Positions]:
+    """Run an assignor on what the leader has learnt from its JoinGroup response.
+
+    Returns
+    -------
+    dict of str to int32 array
+        Member id -> the group's positions, in the assignor's order.
+
+    Raises
+    ------
+    assignors.AssignorError
+        What Kafka's assignor would throw; or a user's assignor answered nonsense.
+    """
+    members = tuple(
+        MemberSubscription(
+            member_id=member_id,
+            topics=one.topics,
+            owned=np.sort(layout.local(one.owned)) if one.owned.size else one.owned,
+            generation=one.generation,
+            instance_id=instance_id,
+            rack=one.rack,
+            user_data=one.user_data,
+        )
+        for member_id, instance_id, one in response.members
+    )
+    assignment = assignor.assign(GroupSnapshot(layout.topics, members)).within(layout.topics)
+    to_group = layout.to_group
+    return {
+        member.member_id: to_group[positions]
+        for member, positions in zip(members, assignment.lists(), strict=True)
+    }
+
+
+def cost_us(name: str, members: int, partitions: int) -> int:
+    """How long an assignor takes, microseconds: linear in members and partitions."""
+    per_member, per_partition = _COST_NS.get(name, _COST_NS["range"])
+    return _FIXED_US + (members * per_member + partitions * per_partition) // 1000

@@ -1,0 +1,249 @@
+"""Who serves which partition, and if nobody does: since when, and why.
+
+A partition's clock starts at the latest of its creation, the group's first JoinGroup and ``measure.from``. From then on it
+is served, or unavailable for one cause, the first that holds:
+
+``unowned``
+    no member subscribed to the topic is known to the coordinator or joining;
+``detection``
+    the last owner is dead, frozen, stuck or cut off, and the coordinator still counts it as a member;
+``barrier``
+    PreparingRebalance (initial delay included), or waiting for a revocation and the round that it triggers;
+``assignment``
+    CompletingRebalance, or the assignment has not reached the owner;
+``resume``
+    listeners, offset fetch, first fetch.
+
+Members are known here by *handle*: one per member id that the coordinator has handed out, so that a restarted pod is not
+mistaken for the process that died. A frozen member keeps serving on paper until it thaws or somebody else decides: gaps
+under a second that pauses alone cause are ``paused_s`` and no rows, in both fidelities.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.catalog import Partitions
+from sim.protocol.messages import GroupState, Positions
+from sim.recorder import GroupRecord
+from sim.units import FOREVER, S
+
+NOT_STARTED, SERVED, UNOWNED, DETECTION, BARRIER, ASSIGNMENT, RESUME = -1, 0, 1, 2, 3, 4, 5
+SHORT_PAUSE_US = S
+
+
+class Availability:
+    """One group's partitions over time.
+
+    Parameters
+    ----------
+    partitions : Partitions
+    record : GroupRecord
+        Receives rows (position, from, to, cause), ``paused_us`` and ``zombie_us``.
+    measure_from, measure_to : int, microseconds
+    """
+
+    def __init__(self, partitions: Partitions, record: GroupRecord, measure_from: int, measure_to: int) -> None:
+        self._partitions = partitions
+        self._record = record
+        self._from, self._to = measure_from, measure_to
+        self.state = GroupState.EMPTY
+        self.first_join_us = FOREVER
+        self.cause: NDArray[np.int8] = np.empty(0, np.int8)
+        self._since: NDArray[np.int64] = np.empty(0, np.int64)
+        self._server: NDArray[np.int32] = np.empty(0, np.int32)
+        self._last: NDArray[np.int32] = np.empty(0, np.int32)
+        self.owner: NDArray[np.int32] = np.empty(0, np.int32)
+        """Handle of the owner in the last synced assignment, -1: none."""
+        self._subscribed: NDArray[np.bool_] = np.empty(0, np.bool_)
+        self._severed: NDArray[np.bool_] = np.empty(0, np.bool_)
+        self._handles = 0
+        # The last element belongs to nobody (handle -1) and stays False.
+        self._impaired: NDArray[np.bool_] = np.zeros(64, np.bool_)
+        self._known: NDArray[np.bool_] = np.zeros(64, np.bool_)
+        self._received: NDArray[np.bool_] = np.zeros(64, np.bool_)
+        self._frozen_at: NDArray[np.int64] = np.full(64, -1, np.int64)
+
+    # --- who there is -------------------------------------------------------------------------------------------------
+
+    def cover(self) -> None:
+        """Make room for new positions; their clock starts at `begin` or, in a group that has begun, at once."""
+        new = len(self._partitions) - len(self.cause)
+        if new <= 0:
+            return
+        begun = self.first_join_us < FOREVER
+        start = max(self.first_join_us, self._from) if begun else 0
+        created = self._partitions.created_us[-new:]
+        self.cause = np.concatenate([self.cause, np.full(new, UNOWNED if begun else NOT_STARTED, np.int8)])
+        self._since = np.concatenate([self._since, np.maximum(created, start)])
+        for name in ("_server", "_last", "owner"):
+            setattr(self, name, np.concatenate([getattr(self, name), np.full(new, -1, np.int32)]))
+        self._subscribed = np.concatenate([self._subscribed, np.zeros(new, np.bool_)])
+        self._severed = np.concatenate([self._severed, np.zeros(new, np.bool_)])
+
+    def begin(self, now: int) -> None:
+        """The group's first JoinGroup has arrived: the clocks start."""
+        if self.first_join_us == FOREVER:
+            self.first_join_us = now
+            self.cause[:] = UNOWNED
+            self._since[:] = np.maximum(self._partitions.created_us, max(now, self._from))
+
+    def handle(self) -> int:
+        """A new member id is known to the coordinator."""
+        if self._handles == len(self._known) - 1:
+            for name in ("_impaired", "_known", "_received", "_frozen_at"):
+                old = getattr(self, name)
+                new = np.full(2 * len(old), old[-1])
+                new[: self._handles] = old[: self._handles]
+                setattr(self, name, new)
+        self._known[self._handles] = True
+        self._handles += 1
+        return self._handles - 1
+
+    def subscribe(self, now: int, topics: frozenset[str]) -> None:
+        """Topics that members, known or joining, are subscribed to."""
+        for topic in self._partitions.topics:
+            self._subscribed[self._partitions.of(topic)] = topic in topics
+        self.refresh(now)
+
+    # --- what happens -------------------------------------------------------------------------------------------------
+
+    def enter(self, now: int, state: GroupState) -> None:
+        """The coordinator's group has changed state."""
+        self.state = state
+        self.refresh(now)
+
+    def assign(self, now: int, owner: NDArray[np.int32]) -> None:
+        """A synced assignment: a handle per position. What a server does not own any more, it does not serve any more."""
+        self.owner = owner
+        self._received[:] = False
+        owned = owner >= 0
+        self._last[owned & (self._server < 0)] = owner[owned & (self._server < 0)]
+        taken = np.flatnonzero((self._server >= 0) & (self._server != owner) & owned).astype(np.int32)
+        self._interrupt(now, taken)
+        self.refresh(now)
+
+    def receive(self, now: int, handle: int, positions: Positions) -> None:
+        """The assignment has reached its owner."""
+        self._received[handle] = True
+        self.refresh(now, positions)
+
+    def serve(self, now: int, handle: int, positions: Positions) -> None:
+        """The first fetch response after the assignment."""
+        if not self._known[handle]:
+            return
+        mine = positions[(self.owner[positions] == handle) & (self._server[positions] != handle)]
+        self._set(now, mine, np.full(len(mine), SERVED, np.int8))
+        self._server[mine] = handle
+        self._last[mine] = handle
+
+    def stop(self, now: int, handle: int, positions: Positions) -> None:
+        """The member itself stops serving: it revokes, loses, closes, dies."""
+        self._interrupt(now, positions[self._server[positions] == handle])
+
+    def impair(self, now: int, handle: int, impaired: bool) -> None:
+        """The member is dead, stuck, cut off, or frozen for good; or it is back."""
+        self._impaired[handle] = impaired
+        self.refresh(now, np.flatnonzero(self._last == handle).astype(np.int32))
+
+    def forget(self, now: int, handle: int) -> None:
+        """The coordinator has removed the member."""
+        if self._known[handle]:
+            self._known[handle] = False
+            self._interrupt(now, np.flatnonzero(self._server == handle).astype(np.int32))
+            self.refresh(now, np.flatnonzero(self._last == handle).astype(np.int32))
+
+    def is_known(self, handle: int) -> bool:
+        """Whether the coordinator still counts the member in."""
+        return bool(self._known[handle])
+
+    def suspend_service(self, now: int, handle: int, positions: Positions) -> None:
+        """The member hangs: it serves nothing until `serve` is called again."""
+        self._impaired[handle] = True
+        self.stop(now, handle, positions)
+
+    def sever(self, positions: Positions, *, severed: bool) -> None:
+        """The owner is cut off from the leaders of these partitions, or no longer."""
+        self._severed[positions] = severed
+
+    # --- pauses -------------------------------------------------------------------------------------------------------
+
+    def freeze(self, now: int, handle: int) -> None:
+        """The member's process stands still from now on."""
+        self._frozen_at[handle] = now
+
+    def thaw(self, now: int, handle: int, positions: Positions) -> None:
+        """It goes on: a short pause is counted, a long one has been a gap."""
+        frozen_at, self._frozen_at[handle] = int(self._frozen_at[handle]), -1
+        self._impaired[handle] = False
+        if frozen_at < 0:
+            return
+        serving = positions[self._server[positions] == handle]
+        if now - frozen_at < SHORT_PAUSE_US:
+            self.pause(len(serving), frozen_at, now)
+        elif serving.size:
+            self._record.unavailability.add(serving, frozen_at, now, DETECTION)
+            self._since[serving] = now
+
+    def pause(self, partitions: int, begin: int, end: int) -> None:
+        """A pause under a second while serving ``partitions`` partitions."""
+        self._record.paused_us += partitions * max(0, min(end, self._to) - max(begin, self._from))
+
+    # --- causes -------------------------------------------------------------------------------------------------------
+
+    def _interrupt(self, now: int, positions: Positions) -> None:
+        """End service, back-dated to the beginning of a freeze that is under way."""
+        if not positions.size:
+            return
+        handles = self._server[positions]
+        self._server[positions] = -1
+        frozen = self._frozen_at[handles]
+        since = np.where(frozen >= 0, frozen, now)
+        self._since[positions] = since
+        self.cause[positions] = np.where(frozen >= 0, DETECTION, self._causes(positions))
+        self.refresh(now, positions)
+
+    def refresh(self, now: int, positions: Positions | None = None) -> None:
+        """Find the cause anew for partitions that nobody serves."""
+        if self.first_join_us == FOREVER:
+            return
+        if positions is None:
+            idle = np.flatnonzero(self._server < 0).astype(np.int32)
+        else:
+            idle = positions[self._server[positions] < 0]
+        if idle.size:
+            self._set(now, idle, self._causes(idle))
+
+    def _causes(self, positions: Positions) -> NDArray[np.int8]:
+        last = self._last[positions]
+        owner = self.owner[positions]
+        if self.state is GroupState.PREPARING_REBALANCE:
+            result = np.full(len(positions), BARRIER, np.int8)
+        elif self.state is GroupState.COMPLETING_REBALANCE:
+            result = np.full(len(positions), ASSIGNMENT, np.int8)
+        else:
+            result = np.where(owner < 0, BARRIER, np.where(self._received[owner], RESUME, ASSIGNMENT)).astype(np.int8)
+        result[(self._impaired[last] | self._severed[positions]) & self._known[last]] = DETECTION
+        result[~self._subscribed[positions]] = UNOWNED
+        return result
+
+    def _set(self, now: int, positions: Positions, causes: NDArray[np.int8]) -> None:
+        changed = causes != self.cause[positions]
+        which = positions[changed]
+        old, since = self.cause[which], self._since[which]
+        rows = (old > SERVED) & (since < now)
+        if rows.any():
+            self._record.unavailability.add(which[rows], since[rows], now, old[rows].astype(np.int64))
+        self.cause[which] = causes[changed]
+        self._since[which] = np.maximum(now, since)
+
+    def finish(self, horizon: int) -> None:
+        """Cut everything at the horizon: frozen members have been silent since they froze."""
+        for handle in np.flatnonzero((self._frozen_at >= 0) & (self._frozen_at <= horizon - SHORT_PAUSE_US)):
+            self._impaired[handle] = True
+            self._interrupt(horizon, np.flatnonzero(self._server == handle).astype(np.int32))
+        everything = np.arange(len(self.cause), dtype=np.int32)
+        open_ = everything[self.cause > SERVED]
+        rows = open_[self._since[open_] < horizon]
+        self._record.unavailability.add(rows, self._since[rows], horizon, self.cause[rows].astype(np.int64))

@@ -1,0 +1,225 @@
+"""When the application is inside poll(): the poll loop of a consumer in closed form.
+
+A pass through the loop is a wait inside poll() (for records, or for the fetch) followed by a batch of processing. While
+the backlog is longer than a batch, passes are full: ``max.poll.records`` each. Once the member has caught up, a batch
+is what was produced during the pass before, so passes settle at the length ``overhead / (1 - load)``. Both lengths are
+constants from the last change (assignment, rate, cost, a thaw) on: so the n-th poll is arithmetic and no event.
+
+With a random cost per record the passes are drawn, one number each, and summed up.
+
+Polls run on a clock that stops in pauses: a pause shifts everything after it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim.model import Processing
+from sim.randomness import Draw, mean_of
+
+_BLOCK = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a member has to do, as its application sees it.
+
+    Parameters
+    ----------
+    rate : float, records per microsecond
+        Production of all partitions it owns.
+    backlog : float, records
+        Not yet processed at the start.
+    """
+
+    rate: float
+    backlog: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Lengths of passes in microseconds, and the capacity that follows from them.
+
+    Parameters
+    ----------
+    full_us, steady_us : int
+        Length of a pass while there is a backlog, and after that.
+    full_wait_us, steady_wait_us : int
+        The part of it spent inside poll().
+    full_records, steady_records : float
+        Records a pass.
+    capacity : float, records per microsecond
+        With full passes.
+    """
+
+    full_us: int
+    full_wait_us: int
+    full_records: float
+    steady_us: int
+    steady_wait_us: int
+    steady_records: float
+    capacity: float
+
+
+def pace(processing: Processing, max_poll_records: int, poll_us: int, rate: float, slowdown: float) -> Pace:
+    """How a member paces its polls.
+
+    Parameters
+    ----------
+    processing : Processing
+    max_poll_records : int
+    poll_us : int, microseconds
+        Cost of a pass through poll() itself.
+    rate : float, records per microsecond
+    slowdown : float
+        Factor on everything the application does.
+    """
+    cost = mean_of(processing.per_record) * slowdown
+    fixed = poll_us + processing.per_poll_us * slowdown
+    full = max(1, round(fixed + max_poll_records * cost))
+    capacity = max_poll_records / full
+    timeout = processing.poll_timeout_us
+    if rate * timeout < 1:
+        return Pace(full, poll_us, max_poll_records, timeout, timeout, rate * timeout, capacity)
+    spare = 1 - rate * cost
+    steady = full if spare <= 0 else min(full, max(fixed / spare, fixed + cost, 1 / rate))
+    length = max(1, round(steady))
+    batch = round(processing.per_poll_us * slowdown + rate * length * cost)
+    wait = max(length - batch, 0) if length < full else poll_us
+    return Pace(full, poll_us, max_poll_records, length, min(wait, length), rate * length, capacity)
+
+
+class Cadence:
+    """Polls from a start on: ``full_passes`` full ones, then steady ones for ever.
+
+    Parameters
+    ----------
+    start : int, microseconds
+        The first poll.
+    pace : Pace
+    load : Load
+    """
+
+    __slots__ = ("full_passes", "full_us", "full_wait_us", "start", "steady_us", "steady_wait_us")
+
+    def __init__(self, start: int, pace: Pace, load: Load) -> None:
+        self.start = start
+        self.full_us, self.full_wait_us = pace.full_us, pace.full_wait_us
+        self.steady_us, self.steady_wait_us = pace.steady_us, pace.steady_wait_us
+        self.full_passes = _full_passes(pace, load)
+
+    def shift(self, by_us: int) -> None:
+        """Move every poll that has not happened yet."""
+        self.start += by_us
+
+    def _switch(self) -> int:
+        return self.start + self.full_passes * self.full_us
+
+    def _pass_at(self, time: int) -> tuple[int, int, int]:
+        """Begin, wait and length of the pass under way at ``time`` (at least ``start``)."""
+        switch = self._switch()
+        if time < switch:
+            begin = self.start + (time - self.start) // self.full_us * self.full_us
+            return begin, self.full_wait_us, self.full_us
+        return switch + (time - switch) // self.steady_us * self.steady_us, self.steady_wait_us, self.steady_us
+
+    def last_poll(self, time: int) -> int | None:
+        """The last poll at or before ``time``, None if there was none yet."""
+        return self._pass_at(time)[0] if time >= self.start else None
+
+    def next_poll(self, time: int) -> int:
+        """The first poll at or after ``time``."""
+        if time <= self.start:
+            return self.start
+        begin, _, length = self._pass_at(time)
+        return begin if begin == time else begin + length
+
+    def reaction(self, time: int) -> int:
+        """The first instant at or after ``time`` at which the application is inside poll()."""
+        if time <= self.start:
+            return self.start
+        begin, wait, length = self._pass_at(time)
+        return time if time <= begin + wait else begin + length
+
+    def train(self, poll: int, interval: int, before: int) -> tuple[int, int]:
+        """Polls that act every ``interval``: how many after ``poll`` keep a constant stride, and the stride.
+
+        ``poll`` must be a poll; each later one of the train is the first poll at or after its predecessor plus
+        ``interval``. Only polls before ``before`` (microseconds) and within one kind of pass are counted.
+        """
+        switch = self._switch()
+        length, end = (self.full_us, min(before, switch)) if poll < switch else (self.steady_us, before)
+        stride = -(-interval // length) * length
+        return max(0, (end - 1 - poll) // stride), stride
+
+    @property
+    def longest_us(self) -> int:
+        """Longest pass, microseconds."""
+        return max(self.full_us if self.full_passes else 0, self.steady_us)
+
+
+class DrawnCadence(Cadence):
+    """Polls whose batches cost a random time per record, one draw a batch.
+
+    Parameters
+    ----------
+    cost : Draw
+        Mean cost of a record of batch n, microseconds.
+    first : int
+        Number of the first batch.
+    fixed_us : int
+    slowdown : float
+    """
+
+    __slots__ = ("_begins", "_cost", "_first", "_fixed_us", "_records", "_slowdown")
+
+    def __init__(
+        self, start: int, pace: Pace, load: Load, *, cost: Draw, first: int, fixed_us: int, slowdown: float
+    ) -> None:
+        super().__init__(start, pace, load)
+        self._cost, self._first, self._fixed_us, self._slowdown = cost, first, fixed_us, slowdown
+        self._records = (pace.full_records, pace.steady_records)
+        self._begins: list[int] = [0]
+
+    def _extend(self, elapsed: int) -> None:
+        begins = self._begins
+        while begins[-1] <= elapsed:
+            number = len(begins) - 1
+            costs = self._cost.range(self._first + number, _BLOCK)
+            full = np.arange(number, number + _BLOCK) < self.full_passes
+            records = np.where(full, self._records[0], self._records[1])
+            wait = np.where(full, self.full_wait_us, self.steady_wait_us)
+            busy = np.maximum(np.rint(costs * records * self._slowdown).astype(np.int64) + self._fixed_us, 1)
+            begins.extend((begins[-1] + np.cumsum(busy + wait)).tolist())
+
+    def _pass_at(self, time: int) -> tuple[int, int, int]:
+        elapsed = time - self.start
+        self._extend(elapsed)
+        index = bisect_right(self._begins, elapsed) - 1
+        begin = self._begins[index]
+        wait = self.full_wait_us if index < self.full_passes else self.steady_wait_us
+        return self.start + begin, wait, self._begins[index + 1] - begin
+
+    def polls(self, time: int) -> int:
+        """Number of polls before ``time``."""
+        if time <= self.start:
+            return 0
+        self._extend(time - self.start)
+        return bisect_right(self._begins, time - self.start - 1)
+
+    def train(self, poll: int, interval: int, before: int) -> tuple[int, int]:
+        """Passes differ: no stride is constant."""
+        return 0, interval
+
+
+def _full_passes(pace: Pace, load: Load) -> int:
+    """Full passes until the backlog is gone; a million if the member cannot keep up."""
+    if load.backlog <= max(pace.steady_records, 1.0):
+        return 0 if pace.capacity > load.rate else 1_000_000_000
+    spare = pace.capacity - load.rate
+    if spare <= 0:
+        return 1_000_000_000
+    return min(1_000_000_000, int(load.backlog / spare / pace.full_us) + 1)

@@ -1,0 +1,104 @@
+"""Kafka's own configuration, as the machines use it: microseconds inside, Kafka's keys in the docstrings.
+
+Defaults are those of Apache Kafka 4.4.0 (``ConsumerConfig``, ``GroupCoordinatorConfig``). Older clients and brokers are
+profiles: other defaults and other behaviour, never other code paths in a scenario.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sim.units import MS, S
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientBehaviour:
+    """What a generation of the Java consumer does differently from 4.4."""
+
+    background_heartbeat: bool = True
+    """KIP-62 (0.10.1): heartbeats from a thread of their own. False: only from inside poll() (0.9)."""
+    rebalance_timeout_is_session: bool = False
+    """JoinGroup v0 (0.9, 0.10.0): the session timeout doubles as rebalance timeout."""
+    member_id_required: bool = True
+    """KIP-394 (2.2): the first JoinGroup without an id is answered MEMBER_ID_REQUIRED."""
+    poll_returns_in_rebalance: bool = True
+    """KAFKA-8421 (2.5): poll() hands out records of retained partitions while a rebalance is under way."""
+    heartbeat_in_completing: bool = True
+    """KAFKA-10122 (2.7): heartbeats from the join response on. False: none until the sync response."""
+    bounded_join_prepare: bool = True
+    """KAFKA-13310 (3.2): the commit before joining is asynchronous and bounded."""
+    keep_id_on_illegal_generation: bool = True
+    """KAFKA-13419 (3.2): SyncGroup's ILLEGAL_GENERATION resets the generation and keeps the member id."""
+    skip_assignment: bool = True
+    """KIP-814 (3.2): a static leader that comes back is told not to assign again."""
+    generation_in_subscription: bool = True
+    """Subscription v2 (3.4): the generation travels in the subscription, so its bytes change with each generation."""
+    exponential_backoff: bool = True
+    """KIP-580 (3.7): exponential retry backoff. False: constant retry.backoff.ms."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientConfig:
+    """A consumer's configuration (``ConsumerConfig``, Kafka 4.4.0 defaults). All times in microseconds."""
+
+    session_timeout_us: int = 45_000 * MS
+    heartbeat_interval_us: int = 3_000 * MS
+    max_poll_interval_us: int = 300_000 * MS
+    max_poll_records: int = 500
+    partition_assignment_strategy: tuple[str, ...] = ("range", "cooperative-sticky")
+    enable_auto_commit: bool = True
+    auto_commit_interval_us: int = 5_000 * MS
+    auto_offset_reset: str = "latest"
+    request_timeout_us: int = 30_000 * MS
+    default_api_timeout_us: int = 60_000 * MS
+    retry_backoff_us: int = 100 * MS
+    retry_backoff_max_us: int = 1_000 * MS
+    reconnect_backoff_us: int = 50 * MS
+    reconnect_backoff_max_us: int = 1_000 * MS
+    connection_setup_timeout_us: int = 10_000 * MS
+    metadata_max_age_us: int = 300_000 * MS
+    fetch_max_wait_us: int = 500 * MS
+    client_rack: str = ""
+    behaviour: ClientBehaviour = ClientBehaviour()
+
+    @property
+    def rebalance_timeout_us(self) -> int:
+        """What JoinGroup carries as rebalance timeout (``GroupRebalanceConfig.rebalanceTimeoutMs``)."""
+        return self.session_timeout_us if self.behaviour.rebalance_timeout_is_session else self.max_poll_interval_us
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoordinatorConfig:
+    """The group coordinator's configuration (``GroupCoordinatorConfig``, Kafka 4.4.0 defaults), in microseconds."""
+
+    initial_rebalance_delay_us: int = 3_000 * MS
+    min_session_timeout_us: int = 6_000 * MS
+    max_session_timeout_us: int = 1_800_000 * MS
+    max_size: int = 2_147_483_647
+    new_member_join_timeout_us: int = 300 * S
+    offsets_topic_num_partitions: int = 50
+    offsets_retention_us: int = 10_080 * 60 * S
+    offsets_retention_check_interval_us: int = 600 * S
+    version: str = "4.4"
+    """Which coordinator: "4.4", or "0.9" (AwaitingSync, a new group is Stable, no initial delay, no member ids asked)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Times that come from the implementation and not from configuration.
+
+    Medians of a compiled, idle machine; source: recordings of a 4.4.0 broker and client on loopback.
+    """
+
+    service_us: int = 300
+    """Coordinator: from a request's arrival to its response on the wire."""
+    append_us: int = 1_000
+    """Coordinator: append to __consumer_offsets until the high watermark passes it (leader SyncGroup, OffsetCommit)."""
+    connect_us: int = 1_500
+    """Client: opening a connection, on top of the latency."""
+    join_prepare_us: int = 500
+    """Client: rebalance noticed until JoinGroup is handed to the network."""
+    fetch_us: int = 2_000
+    """Client: positions known until the first fetch response (records or not)."""
+    poll_us: int = 1_000
+    """Client: fixed cost of a pass through poll()."""

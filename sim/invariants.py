@@ -1,0 +1,94 @@
+"""Invariants of any run, as objects: checked after every event when a run is watched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from sim.errors import InvariantViolation
+from sim.protocol.messages import GroupState
+
+if TYPE_CHECKING:
+    from sim.actors.hosted_group import HostedGroup
+    from sim.actors.world import World
+
+
+class Invariant(Protocol):
+    """Something that must hold of a group at any time."""
+
+    def violated(self, group: HostedGroup) -> str | None:
+        """What is wrong, or None."""
+        ...
+
+
+class OneOwner:
+    """At most one member believes that it owns a partition in the current generation (broadcast exempt)."""
+
+    def violated(self, group: HostedGroup) -> str | None:
+        if group.is_broadcast or group.machine.state is not GroupState.STABLE:
+            return None
+        owner: dict[int, str] = {}
+        for consumer in group.consumers:
+            machine = consumer.machine
+            if machine is None or machine.generation != group.machine.generation or machine.is_joining:
+                continue
+            if machine.member_id not in group.machine.roster:
+                continue
+            for position in machine.owned.tolist():
+                if position in owner:
+                    return f"{consumer.name} and {owner[position]} both own partition {position}"
+                owner[position] = consumer.name
+        return None
+
+
+class GenerationsGrow:
+    """The generation never goes back (the 0.9 coordinator forgets empty groups)."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, int] = {}
+
+    def violated(self, group: HostedGroup) -> str | None:
+        last, now = self._last.get(group.name, 0), group.machine.generation
+        self._last[group.name] = now
+        return f"generation {last} became {now}" if now < last and not group.machine.is_old else None
+
+
+class CommitsWithinPositions:
+    """Nobody has committed what nobody has processed (commit before processing and broadcast exempt)."""
+
+    def violated(self, group: HostedGroup) -> str | None:
+        if group.is_broadcast or any(c.processing.commit == "before_processing" for c in group.consumers):
+            return None
+        if not len(group.ledger.committed):
+            return None
+        ahead = group.ledger.committed > np.maximum(group.ledger.processed(group.now), 0)
+        if ahead.any():
+            return f"partition {int(np.flatnonzero(ahead)[0])} is committed beyond what was processed"
+        return None
+
+
+class Watch:
+    """Checks a world after every event."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._invariants: tuple[Invariant, ...] = (OneOwner(), GenerationsGrow(), CommitsWithinPositions())
+
+    def attach(self) -> None:
+        """From now on, check after every event."""
+        self._world.env.after_each = self.check
+
+    def check(self) -> None:
+        """Check now.
+
+        Raises
+        ------
+        InvariantViolation
+        """
+        for group in self._world.groups.values():
+            for invariant in self._invariants:
+                if (wrong := invariant.violated(group)) is not None:
+                    raise InvariantViolation(
+                        f"{type(invariant).__name__} at {self._world.env.now} us, group {group.name}: {wrong}"
+                    )

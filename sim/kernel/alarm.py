@@ -1,0 +1,54 @@
+"""A deadline that can be moved freely: only an earlier one costs an event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sim.kernel.environment import Environment, Occurrence
+from sim.units import FOREVER
+
+
+class Alarm:
+    """Calls ``action(now)`` at its deadline.
+
+    Moving the deadline later leaves the queued event where it is; when that surfaces too early, the alarm queues itself
+    again. So a session that is renewed every few seconds costs one event per session timeout.
+
+    Parameters
+    ----------
+    env : Environment
+    key : int
+        Key of the deadline (`sim.kernel.environment.deadline_key`).
+    action : callable
+        Called with the current time in microseconds.
+    """
+
+    __slots__ = ("_action", "_env", "_key", "_queued", "_queued_for", "deadline")
+
+    def __init__(self, env: Environment, key: int, action: Callable[[int], None]) -> None:
+        self._env = env
+        self._key = key
+        self._action = action
+        self._queued: Occurrence | None = None
+        self._queued_for = FOREVER
+        self.deadline = FOREVER
+
+    def set(self, deadline: int) -> None:
+        """Ring at ``deadline`` (microseconds; `FOREVER` = never) instead of whenever it would have rung."""
+        self.deadline = deadline
+        if deadline < self._queued_for:
+            if self._queued is not None:
+                self._queued.drop()
+            self._queued = Occurrence(self._env, deadline, self._key, self._surface)
+            self._queued_for = deadline
+
+    def _surface(self, _: object) -> None:
+        self._queued = None
+        self._queued_for = FOREVER
+        now, deadline = self._env.now, self.deadline
+        if deadline > now:
+            if deadline < FOREVER:
+                self.set(deadline)
+            return
+        self.deadline = FOREVER
+        self._action(now)

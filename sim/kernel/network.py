@@ -1,0 +1,179 @@
+"""Messages on connections: in order, delayed, cut.
+
+A connection belongs to one client and one broker. Requests arrive in order, and a broker works on one request of a
+connection at a time: the socket is muted until the answer is on its way, so a parked JoinGroup holds back whatever the
+client sends after it (``SocketServer`` mute/unmute). Answers come back in order too. Loss is a retransmission delay,
+never a lost message; a cut ends connections, which the client notices by itself or after its request timeout.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sim.kernel.environment import Environment, Kind, message_key
+from sim.model import Distribution, Network
+from sim.randomness import Streams, hash64, longest
+
+_MAX_RETRANSMISSIONS = 4
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """A request under way, and then its answer.
+
+    ``number`` counts requests of this kind of this client: the latency of the n-th heartbeat has a name.
+    """
+
+    connection: Connection
+    api: Any
+    body: Any
+    group_id: str
+    number: int
+    sent_us: int
+    up_us: int
+    down_us: int
+    given_up_us: int
+    abandoned: bool = False
+    answered: bool = False
+
+
+class Path:
+    """Latency between one client and one broker, as a function of kind and number.
+
+    Parameters
+    ----------
+    streams : Streams
+    network : Network
+    latency : Distribution
+        One way.
+    client : str
+        Member name and incarnation.
+    """
+
+    __slots__ = ("_draws", "_loss", "_loss_key", "_retransmission_us", "longest_us")
+
+    def __init__(self, streams: Streams, network: Network, latency: Distribution, client: str) -> None:
+        self._draws = {
+            kind: streams.draw(latency, "latency", client, kind) for kind in ("heartbeat", "commit", "metadata", "other")
+        }
+        self._loss = int(network.loss * (1 << 64))
+        self._loss_key = streams.key("loss", client)
+        self._retransmission_us = network.retransmission_us
+        extra = network.retransmission_us * ((1 << _MAX_RETRANSMISSIONS) - 1) if self._loss else 0
+        self.longest_us = max(1, longest(latency)) + extra
+
+    def latency(self, kind: str, number: int) -> int:
+        """Microseconds on the wire, at least 1; number 2n is the n-th request's way there, 2n + 1 the way back."""
+        latency = max(1, self._draws[kind](number))
+        return latency + self._retransmissions(kind, number) if self._loss else latency
+
+    def _retransmissions(self, kind: str, number: int) -> int:
+        """Each loss doubles the retransmission timeout, as TCP does."""
+        delay, key = 0, self._loss_key + len(kind)
+        for attempt in range(_MAX_RETRANSMISSIONS):
+            if hash64(key, number * _MAX_RETRANSMISSIONS + attempt) >= self._loss:
+                break
+            delay += self._retransmission_us << attempt
+        return delay
+
+
+class Connection:
+    """One client's connection to one broker.
+
+    Parameters
+    ----------
+    env : Environment
+    node : int
+        Broker id.
+    entity : int
+        `sim.randomness.name_hash` of the client: ties of an instant are broken by it.
+    receive : callable
+        The broker: called with an `Exchange` when it may work on it; answers by `reply`.
+    deliver : callable
+        The client: called with (exchange, response) when an answer arrives.
+    """
+
+    __slots__ = (
+        "_deliver", "_env", "_receive", "_waiting",
+        "broken", "busy", "down_us", "free_us", "node", "request_key", "response_key", "up_us",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        env: Environment,
+        node: int,
+        entity: int,
+        receive: Callable[[Exchange], None],
+        deliver: Callable[[Exchange, Any], None],
+    ) -> None:
+        self._env = env
+        self._receive = receive
+        self._deliver = deliver
+        self.request_key = message_key(entity, Kind.REQUEST)
+        self.response_key = message_key(entity, Kind.RESPONSE)
+        self._waiting: deque[Exchange] = deque()
+        self.node = node
+        self.broken = False
+        self.busy = False
+        self.up_us = 0
+        """Arrival of the last request."""
+        self.free_us = 0
+        """When the last answer left the broker."""
+        self.down_us = 0
+        """Arrival of the last answer."""
+
+    def send(self, exchange: Exchange) -> None:
+        """Put a request on the wire now."""
+        self.up_us = max(self.up_us + 1, self._env.now + exchange.up_us)
+        self.arrive_at(self.up_us, exchange)
+
+    def arrive_at(self, time: int, exchange: Exchange) -> None:
+        """Let a request arrive at a known time."""
+        self._env.at(time, self.request_key, self._arrive, exchange)
+
+    def _arrive(self, exchange: Exchange) -> None:
+        if self.broken:
+            return
+        if self.busy or self._waiting:
+            self._waiting.append(exchange)
+        elif self.free_us > self._env.now:
+            self._waiting.append(exchange)
+            self._env.at(self.free_us, self.request_key, self._next)
+        else:
+            self._work(exchange)
+
+    def _work(self, exchange: Exchange) -> None:
+        self.busy = True
+        self._receive(exchange)
+
+    def reply(self, exchange: Exchange, response: Any, leave_us: int) -> None:
+        """Answer a request: the response leaves the broker at ``leave_us`` (now or later), then the next one is due."""
+        self.busy = False
+        if exchange.answered or self.broken:
+            return
+        exchange.answered = True
+        self.free_us = leave_us
+        self.down_us = max(self.down_us + 1, leave_us + exchange.down_us)
+        self.answer_at(self.down_us, exchange, response)
+        if self._waiting:
+            self._env.at(leave_us, self.request_key, self._next)
+
+    def answer_at(self, time: int, exchange: Exchange, response: Any) -> None:
+        """Let an answer arrive at a known time."""
+        self._env.at(time, self.response_key, self._answer, (exchange, response))
+
+    def _answer(self, arrived: tuple[Exchange, Any]) -> None:
+        if not self.broken:
+            self._deliver(*arrived)
+
+    def _next(self, _: Any) -> None:
+        if not self.busy and self._waiting and not self.broken:
+            self._work(self._waiting.popleft())
+
+    def end(self) -> None:
+        """The connection is gone: nothing on it arrives any more, in either direction."""
+        self.broken = True
+        self._waiting.clear()

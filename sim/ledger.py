@@ -1,0 +1,220 @@
+"""Produced, processed and committed records of a group, as vectors over its partitions.
+
+Nothing here advances by events. A position is a closed form from the last change: a member that serves its partitions
+since ``t0`` has processed ``min(offered, capacity * elapsed)`` records, shared over its partitions in proportion to what
+each offers (backlog at ``t0`` plus what was produced since). Both fidelities evaluate the same formula from the same
+anchors, so both get the same whole records. Pauses under a second move no anchor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.catalog import Catalog, Partitions
+from sim.protocol.messages import NO_PARTITIONS, Positions
+from sim.units import S
+
+Offsets = NDArray[np.int64]
+_NOWHERE: Offsets = np.empty(0, np.int64)
+
+
+@dataclass(slots=True, eq=False)
+class Holding:
+    """What one consumer consumes.
+
+    Parameters
+    ----------
+    slot : int
+        Index of the consumer in the group.
+    partitions : int32 array, shape (n,), ascending
+    offset : int64 array, shape (n,)
+        Positions at ``since``.
+    """
+
+    slot: int
+    capacity: float = 0.0
+    partitions: Positions = field(default_factory=lambda: NO_PARTITIONS)
+    offset: Offsets = field(default_factory=lambda: _NOWHERE)
+    offered: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    rate: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    since: int = 0
+    backlog: float = 0.0
+    total_rate: float = 0.0
+    running: bool = False
+
+
+class Ledger:
+    """All offsets of one group.
+
+    Parameters
+    ----------
+    catalog : Catalog
+    partitions : Partitions
+    slots : int
+        Number of consumers the group can have.
+    """
+
+    def __init__(self, catalog: Catalog, partitions: Partitions, slots: int) -> None:
+        self._catalog = catalog
+        self._partitions = partitions
+        self.rate_mrps: Offsets = _NOWHERE
+        self._segment_us: Offsets = _NOWHERE
+        self._segment_base: Offsets = _NOWHERE
+        self.committed: Offsets = _NOWHERE
+        self.frontier: Offsets = _NOWHERE
+        """Processed by anybody; -1 where nobody ever started."""
+        self._holder: NDArray[np.int32] = np.empty(0, np.int32)
+        self._offset: Offsets = _NOWHERE
+        self._offered: NDArray[np.float64] = np.empty(0)
+        self._rate: NDArray[np.float64] = np.empty(0)
+        self._since = np.zeros(slots, np.int64)
+        self._backlog = np.zeros(slots)
+        self._total = np.zeros(slots)
+        self._capacity = np.zeros(slots)
+        self._steps: dict[str, int] = {}
+
+    # --- production ---------------------------------------------------------------------------------------------------
+
+    def cover(self, now: int) -> None:
+        """Make room for partitions that have got positions since the last call."""
+        new = len(self._partitions) - len(self.committed)
+        if new <= 0:
+            return
+        begin = len(self.committed)
+        self.committed = np.concatenate([self.committed, np.full(new, -1, np.int64)])
+        self.frontier = np.concatenate([self.frontier, np.full(new, -1, np.int64)])
+        self.rate_mrps = np.concatenate([self.rate_mrps, np.zeros(new, np.int64)])
+        self._segment_us = np.concatenate([self._segment_us, np.full(new, now, np.int64)])
+        self._segment_base = np.concatenate([self._segment_base, np.zeros(new, np.int64)])
+        self._holder = np.concatenate([self._holder, np.full(new, -1, np.int32)])
+        self._offset = np.concatenate([self._offset, np.zeros(new, np.int64)])
+        self._offered = np.concatenate([self._offered, np.zeros(new)])
+        self._rate = np.concatenate([self._rate, np.zeros(new)])
+        for topic in sorted(set(self._partitions.topic[begin:])):
+            self.set_rate(now, topic)
+
+    def set_rate(self, now: int, topic: str) -> Positions:
+        """Take over the rate that the catalog has for ``topic`` from now on; the partitions whose rate changes."""
+        positions = self._partitions.of(topic)
+        since, rate = self._catalog.rates[topic]
+        step = int(np.searchsorted(np.array(rate.times_us), now - since, side="right")) - 1
+        row = rate.per_partition_mrps[max(step, 0)]
+        mean = sum(row) // len(row)
+        new = np.array([row[i] if i < len(row) else mean for i in range(len(positions))], np.int64)
+        if len(row) == 1:
+            new[:] = row[0]
+        changed = positions[self.rate_mrps[positions] != new]
+        self._segment_base[positions] = self._produced_milli(now, positions)
+        self._segment_us[positions] = now
+        self.rate_mrps[positions] = new
+        return changed
+
+    def _produced_milli(self, now: int, positions: Positions) -> Offsets:
+        elapsed = now - self._segment_us[positions]
+        return self._segment_base[positions] + self.rate_mrps[positions] * elapsed // S
+
+    def produced(self, now: int, positions: Positions) -> Offsets:
+        """Log end offsets at ``now``, whole records. Shape (n,)."""
+        return self._produced_milli(now, positions) // 1000
+
+    # --- consumption --------------------------------------------------------------------------------------------------
+
+    def rate_of(self, positions: Positions) -> float:
+        """Production of some partitions, records per microsecond."""
+        return float(int(self.rate_mrps[positions].sum())) / 1e9
+
+    def anchor(self, holding: Holding, now: int, partitions: Positions, offset: Offsets, capacity: float) -> None:
+        """Let a consumer serve ``partitions`` from ``offset`` on with ``capacity`` records per microsecond."""
+        slot = holding.slot
+        offered = np.maximum(self.produced(now, partitions) - offset, 0).astype(np.float64)
+        rate = self.rate_mrps[partitions] / 1e9
+        holding.partitions, holding.offset, holding.since = partitions, offset, now
+        holding.offered, holding.rate = offered, rate
+        holding.backlog, holding.total_rate = float(offered.sum()), float(rate.sum())
+        holding.capacity, holding.running = capacity, True
+        self._holder[partitions] = slot
+        self._offset[partitions], self._offered[partitions], self._rate[partitions] = offset, offered, rate
+        self._since[slot], self._backlog[slot] = now, holding.backlog
+        self._total[slot], self._capacity[slot] = holding.total_rate, capacity
+
+    def halt(self, holding: Holding, now: int) -> None:
+        """Stop processing (dead, frozen for long, stuck): positions stay where they are."""
+        if holding.running:
+            holding.offset = self.positions(holding, now)
+            self._settle(holding, holding.partitions, holding.offset)
+            holding.since, holding.running = now, False
+            held = holding.partitions[self._holder[holding.partitions] == holding.slot]
+            self._holder[held] = -1
+
+    def release(self, holding: Holding, now: int, partitions: Positions) -> None:
+        """Take some partitions away from a consumer; it goes on with the rest."""
+        if not partitions.size:
+            return
+        positions = self.positions(holding, now)
+        gone = np.isin(holding.partitions, partitions)
+        self._settle(holding, holding.partitions[gone], positions[gone])
+        held = partitions[self._holder[partitions] == holding.slot]
+        self._holder[held] = -1
+        keep = ~gone
+        if holding.running and keep.any():
+            self.anchor(holding, now, holding.partitions[keep], positions[keep], holding.capacity)
+        else:
+            holding.partitions, holding.offset = holding.partitions[keep], positions[keep]
+            holding.since, holding.running = now, False
+
+    def _settle(self, holding: Holding, partitions: Positions, positions: Offsets) -> None:
+        self.frontier[partitions] = np.maximum(self.frontier[partitions], positions)
+
+    def positions(self, holding: Holding, now: int) -> Offsets:
+        """Records processed so far (next offset), per partition of the holding. Shape (n,)."""
+        if not holding.running or now <= holding.since:
+            return holding.offset
+        elapsed = now - holding.since
+        offered = holding.backlog + holding.total_rate * elapsed
+        done = holding.capacity * elapsed
+        produced = self.produced(now, holding.partitions)
+        if done >= offered:
+            return np.maximum(produced, holding.offset)
+        share = done / offered
+        return np.minimum(
+            holding.offset + np.floor((holding.offered + holding.rate * elapsed) * share).astype(np.int64),
+            np.maximum(produced, holding.offset),
+        )
+
+    def processed(self, now: int) -> Offsets:
+        """Processed by anybody, every partition of the group. Shape (n_partitions,)."""
+        holder = self._holder
+        held = np.flatnonzero(holder >= 0)
+        result = self.frontier.copy()
+        if held.size:
+            slot = holder[held]
+            elapsed = (now - self._since[slot]).astype(np.float64)
+            offered = self._backlog[slot] + self._total[slot] * elapsed
+            done = self._capacity[slot] * elapsed
+            share = np.divide(done, offered, out=np.ones_like(done), where=offered > done)
+            produced = np.maximum(self.produced(now, held.astype(np.int32)), self._offset[held])
+            part = np.floor((self._offered[held] + self._rate[held] * elapsed) * share).astype(np.int64)
+            at = np.where(done >= offered, produced, np.minimum(self._offset[held] + part, produced))
+            result[held] = np.maximum(result[held], at)
+        return result
+
+    def lag(self, now: int) -> tuple[int, int]:
+        """Records not processed by anybody, and the age of the oldest of them in microseconds."""
+        everything = np.arange(len(self.frontier), dtype=np.int32)
+        started = self.frontier >= 0
+        produced = self.produced(now, everything)
+        lag = np.where(started, produced - self.processed(now), 0)
+        late = np.flatnonzero(lag > 0)
+        if not late.size:
+            return 0, 0
+        return int(lag.sum()), int(self._age(now, late, produced[late] - lag[late]).max())
+
+    def _age(self, now: int, positions: NDArray[np.intp], offset: Offsets) -> NDArray[np.int64]:
+        """How long ago the record at ``offset`` was produced; before the current rate's step counts as its begin."""
+        rate = self.rate_mrps[positions]
+        behind = self._produced_milli(now, positions.astype(np.int32)) - offset * 1000
+        since = now - self._segment_us[positions]
+        return np.where(rate > 0, np.minimum(behind * S // np.maximum(rate, 1), since), since)

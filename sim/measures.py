@@ -1,0 +1,101 @@
+"""From what was written down to the summary of a group: the definitions of the metrics, each in one function.
+
+Times are integer microseconds until the last step; seconds appear only in the summary.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.availability import UNOWNED
+from sim.units import seconds
+
+Rows = NDArray[np.int64]
+"""Unavailability: columns position, from, to, cause. Shape (n, 4)."""
+
+
+def clip(rows: Rows, low: int, high: int, begin: int, end: int) -> Rows:
+    """Cut columns ``begin`` and ``end`` to [low, high]; rows outside are gone."""
+    cut = rows.copy()
+    np.maximum(cut[:, begin], low, out=cut[:, begin])
+    np.minimum(cut[:, end], high, out=cut[:, end])
+    return cut[cut[:, begin] < cut[:, end]]
+
+
+def merge_touching(rows: Rows) -> Rows:
+    """Sort by position and time, and join rows of one position and cause that touch."""
+    if not len(rows):
+        return rows
+    rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+    same = (rows[1:, 0] == rows[:-1, 0]) & (rows[1:, 3] == rows[:-1, 3]) & (rows[1:, 1] == rows[:-1, 2])
+    begins = np.flatnonzero(np.concatenate([[True], ~same]))
+    ends = np.concatenate([begins[1:] - 1, [len(rows) - 1]])
+    merged = rows[begins].copy()
+    merged[:, 2] = rows[ends, 2]
+    return merged
+
+
+def gaps(rows: Rows) -> Rows:
+    """Longest stretches of one position without service: rows that touch are one gap. Columns position, from, to."""
+    if not len(rows):
+        return np.empty((0, 3), np.int64)
+    same = (rows[1:, 0] == rows[:-1, 0]) & (rows[1:, 1] == rows[:-1, 2])
+    begins = np.flatnonzero(np.concatenate([[True], ~same]))
+    ends = np.concatenate([begins[1:] - 1, [len(rows) - 1]])
+    return np.stack([rows[begins, 0], rows[begins, 1], rows[ends, 2]], axis=-1)
+
+
+def unavailable_us(rows: Rows, partitions: int) -> NDArray[np.int64]:
+    """Total per partition. Shape (partitions,)."""
+    return np.bincount(rows[:, 0], rows[:, 2] - rows[:, 1], minlength=partitions).astype(np.int64)
+
+
+def by_cause(rows: Rows) -> NDArray[np.int64]:
+    """Total per cause code 0..5; the parts add up to the total of all partitions."""
+    return np.bincount(rows[:, 3], rows[:, 2] - rows[:, 1], minlength=6).astype(np.int64)
+
+
+def stop_the_world_us(rows: Rows, clock_us: NDArray[np.int64], first_service_us: int) -> int:
+    """Time from the first service on in which no partition of a group with members is served.
+
+    Parameters
+    ----------
+    rows : Rows
+        Unavailability, gaps of one partition disjoint.
+    clock_us : int64 array, shape (partitions,)
+        When each partition's clock starts.
+    first_service_us : int
+    """
+    if not len(rows) or not len(clock_us):
+        return 0
+    down = np.ones(len(rows), np.int64)
+    unowned = (rows[:, 3] == UNOWNED).astype(np.int64)
+    times = np.concatenate([rows[:, 1], rows[:, 2], clock_us])
+    unserved = np.concatenate([down, -down, np.zeros(len(clock_us), np.int64)])
+    without = np.concatenate([unowned, -unowned, np.zeros(len(clock_us), np.int64)])
+    exist = np.concatenate([np.zeros(2 * len(rows), np.int64), np.ones(len(clock_us), np.int64)])
+    order = np.argsort(times, kind="stable")
+    times = times[order]
+    all_down = np.cumsum(unserved[order]) == np.cumsum(exist[order])
+    somebody = np.cumsum(without[order]) < np.cumsum(exist[order])
+    begin = np.maximum(times[:-1], first_service_us)
+    length = np.maximum(times[1:] - begin, 0)
+    return int(length[(all_down & somebody)[:-1]].sum())
+
+
+def quantile(values: NDArray[np.int64], q: float) -> float:
+    """Linear interpolation between order statistics; 0 for nothing."""
+    return float(np.quantile(values, q)) if len(values) else 0.0
+
+
+def recovery_s(lag: list[tuple[int, int, int]], last_fault_us: int | None, limit: int | None) -> float | None:
+    """From the last fault's end until the lag is below ``limit`` records for good; None if never."""
+    if limit is None or last_fault_us is None:
+        return None
+    after = [(time, records) for time, records, _ in lag if time >= last_fault_us]
+    if not after or after[-1][1] >= limit:
+        return None
+    above = [time for time, records in after if records >= limit]
+    below = [time for time, _ in after if not above or time > above[-1]]
+    return seconds(below[0] - last_fault_us)

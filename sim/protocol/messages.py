@@ -1,0 +1,231 @@
+"""Requests, responses and error codes of the classic group protocol, with the fields that decide something.
+
+Partitions are positions in the group's partition vector (`sim.partitions.Partitions`), so an assignment is an ``int32``
+array. Error codes are values, as on the wire (``org.apache.kafka.common.protocol.Errors``), never exceptions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Positions = NDArray[np.int32]
+"""Partitions of a group, as positions in its partition vector. Shape (n,)."""
+
+NO_PARTITIONS: Positions = np.empty(0, dtype=np.int32)
+
+
+class Api(Enum):
+    """Requests that groupsim counts, named as Kafka's ``ApiKeys``."""
+
+    FIND_COORDINATOR = "FindCoordinator"
+    JOIN_GROUP = "JoinGroup"
+    SYNC_GROUP = "SyncGroup"
+    HEARTBEAT = "Heartbeat"
+    LEAVE_GROUP = "LeaveGroup"
+    OFFSET_COMMIT = "OffsetCommit"
+    OFFSET_FETCH = "OffsetFetch"
+    METADATA = "Metadata"
+
+
+class Error(Enum):
+    """Error codes a group member can meet (``Errors``, Kafka 4.4)."""
+
+    NONE = "NONE"
+    COORDINATOR_NOT_AVAILABLE = "COORDINATOR_NOT_AVAILABLE"
+    COORDINATOR_LOAD_IN_PROGRESS = "COORDINATOR_LOAD_IN_PROGRESS"
+    NOT_COORDINATOR = "NOT_COORDINATOR"
+    UNKNOWN_MEMBER_ID = "UNKNOWN_MEMBER_ID"
+    ILLEGAL_GENERATION = "ILLEGAL_GENERATION"
+    INCONSISTENT_GROUP_PROTOCOL = "INCONSISTENT_GROUP_PROTOCOL"
+    INVALID_SESSION_TIMEOUT = "INVALID_SESSION_TIMEOUT"
+    REBALANCE_IN_PROGRESS = "REBALANCE_IN_PROGRESS"
+    MEMBER_ID_REQUIRED = "MEMBER_ID_REQUIRED"
+    FENCED_INSTANCE_ID = "FENCED_INSTANCE_ID"
+    GROUP_MAX_SIZE_REACHED = "GROUP_MAX_SIZE_REACHED"
+    UNKNOWN_SERVER_ERROR = "UNKNOWN_SERVER_ERROR"
+    DISCONNECTED = "DISCONNECTED"
+    """Not a code of the wire: the connection ended, or the request timed out, before the answer came."""
+
+
+@dataclass(slots=True, eq=False)
+class Subscription:
+    """A member's metadata for one assignor (``ConsumerPartitionAssignor.Subscription``).
+
+    Parameters
+    ----------
+    topics : tuple of str
+        Sorted, as the sender sorts them (``ConsumerProtocol.serializeSubscription``).
+    owned : int32 array, shape (n,)
+        Owned partitions (v1+); empty under an eager assignor, which has revoked everything before it joins.
+    generation : int or None
+        v2+ (3.4): the generation in which ``owned`` was assigned.
+    user_data : object or None
+        What the assignor adds (sticky: its memory).
+    """
+
+    topics: tuple[str, ...]
+    owned: Positions = field(default_factory=lambda: NO_PARTITIONS)
+    generation: int | None = None
+    user_data: Any = None
+    rack: str | None = None
+
+    def same_bytes(self, other: Subscription) -> bool:
+        """Whether both would be the same bytes on the wire (``ClassicGroupMember.matches``)."""
+        return (
+            self.generation == other.generation
+            and self.topics == other.topics
+            and self.rack == other.rack
+            and self.user_data == other.user_data
+            and np.array_equal(self.owned, other.owned)
+        )
+
+
+Protocols = tuple[tuple[str, Subscription], ...]
+"""Assignor names in the member's order of preference, each with its metadata."""
+
+
+@dataclass(slots=True, eq=False)
+class JoinGroup:
+    """``JoinGroupRequest``. ``fresh_id`` is the id that the broker would make up for a member without one."""
+
+    member_id: str
+    instance_id: str | None
+    session_timeout_us: int
+    rebalance_timeout_us: int
+    protocols: Protocols
+    reason: str = ""
+    fresh_id: str = ""
+    knows_member_id_required: bool = True
+    knows_skip_assignment: bool = True
+    name: str = ""
+    """The member's name in the scenario; decides nothing."""
+
+
+@dataclass(slots=True, eq=False)
+class JoinResponse:
+    """``JoinGroupResponse``; ``members`` only for the leader: (member id, instance id, subscription) in group order."""
+
+    error: Error
+    generation: int = -1
+    protocol: str | None = None
+    leader: str = ""
+    member_id: str = ""
+    members: tuple[tuple[str, str | None, Subscription], ...] = ()
+    skip_assignment: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class SyncGroup:
+    """``SyncGroupRequest``; ``assignments`` only from the leader."""
+
+    member_id: str
+    instance_id: str | None
+    generation: int
+    protocol: str | None = None
+    assignments: dict[str, Positions] | None = None
+
+
+@dataclass(slots=True, eq=False)
+class SyncResponse:
+    """``SyncGroupResponse``."""
+
+    error: Error
+    assignment: Positions = field(default_factory=lambda: NO_PARTITIONS)
+
+
+@dataclass(slots=True, eq=False)
+class Heartbeat:
+    """``HeartbeatRequest``."""
+
+    member_id: str
+    instance_id: str | None
+    generation: int
+
+
+@dataclass(slots=True, eq=False)
+class LeaveGroup:
+    """``LeaveGroupRequest`` of one member."""
+
+    member_id: str
+    instance_id: str | None
+    reason: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class OffsetCommit:
+    """``OffsetCommitRequest``: ``offsets[i]`` for partition ``positions[i]``; generation -1 = no membership."""
+
+    member_id: str
+    instance_id: str | None
+    generation: int
+    positions: Positions
+    offsets: NDArray[np.int64]
+
+
+@dataclass(slots=True, eq=False)
+class OffsetFetch:
+    """``OffsetFetchRequest`` for some partitions."""
+
+    positions: Positions
+
+
+@dataclass(slots=True, eq=False)
+class OffsetFetchResponse:
+    """``OffsetFetchResponse``: committed offsets, -1 where there is none."""
+
+    error: Error
+    offsets: NDArray[np.int64]
+
+
+@dataclass(slots=True, eq=False)
+class FindCoordinator:
+    """``FindCoordinatorRequest`` for a group id."""
+
+    group: str
+
+
+@dataclass(slots=True, eq=False)
+class FindCoordinatorResponse:
+    """``FindCoordinatorResponse``; ``node`` is a broker id."""
+
+    error: Error
+    node: int = -1
+
+
+@dataclass(slots=True, eq=False)
+class Acknowledgement:
+    """A response that is nothing but an error code: Heartbeat, LeaveGroup, OffsetCommit."""
+
+    error: Error
+
+
+class GroupState(Enum):
+    """States of a classic group, named as Kafka prints them (``ClassicGroupState``, Kafka 4.4).
+
+    ============================ ============================================= =====================================
+    state                        action                                        transition
+    ============================ ============================================= =====================================
+    ``Empty``                    answers everything but joins with             PreparingRebalance: a full JoinGroup;
+                                 UNKNOWN_MEMBER_ID                             Dead: removed
+    ``PreparingRebalance``       parks JoinGroups, answers heartbeats and      CompletingRebalance: all joined or
+                                 SyncGroups with REBALANCE_IN_PROGRESS,        timeout; Empty: nobody is left
+                                 accepts commits of the old generation
+    ``CompletingRebalance``      parks SyncGroups, refuses commits             Stable: the leader's assignment is
+                                                                               appended; PreparingRebalance: a
+                                                                               member joins, leaves or expires
+    ``Stable``                   answers SyncGroup with the assignment         PreparingRebalance: a member joins,
+                                                                               leaves, expires; the leader rejoins
+    ``Dead``                     refuses everything                            -
+    ============================ ============================================= =====================================
+    """
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"

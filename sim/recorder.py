@@ -1,0 +1,110 @@
+"""Typed columns, one append per fact; sorted and turned into tables once, at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.protocol.messages import Positions
+
+Column = list[NDArray[np.int64]]
+
+
+class Rows:
+    """Rows of integers, appended in blocks.
+
+    Parameters
+    ----------
+    width : int
+        Number of columns.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._blocks: list[NDArray[np.int64]] = []
+        self._width = width
+
+    def add(self, *columns: int | NDArray[np.int64] | Positions) -> None:
+        """Append a block: scalars are repeated to the length of the arrays."""
+        self._blocks.append(np.stack(np.broadcast_arrays(*(np.asarray(c, np.int64) for c in columns)), axis=-1))
+
+    def array(self) -> NDArray[np.int64]:
+        """All rows. Shape (n, width)."""
+        if not self._blocks:
+            return np.empty((0, self._width), np.int64)
+        return np.concatenate([block.reshape(-1, self._width) for block in self._blocks])
+
+
+@dataclass(slots=True)
+class Rebalance:
+    """A rebalance under way, or over."""
+
+    start_us: int
+    reason: str
+    trigger: str
+    generation_from: int
+    members_before: int
+    end_us: int = -1
+    ended_by: str = "horizon"
+    generation_to: int = 0
+    members_after: int = 0
+    members_in: int = 0
+    members_out: int = 0
+    kicked: int = 0
+    preparing_us: int = 0
+    completing_us: int = 0
+    moved: int = 0
+    moved_min: int = 0
+    moved_rate: float = 0.0
+    rscore: float | None = None
+    imbalance_partitions: int = 0
+    stdev_partitions: float = 0.0
+    imbalance_rate: float = 0.0
+    stdev_rate: float = 0.0
+
+
+@dataclass(slots=True)
+class Life:
+    """One incarnation of a member."""
+
+    member: str
+    incarnation: int
+    started_us: int
+    member_id: str = ""
+    stable_us: int = -1
+    ended_us: int = -1
+    ended_by: str = "horizon"
+    rejoins: int = 0
+    evicted: int = 0
+    paused_us: int = 0
+
+
+@dataclass(slots=True)
+class GroupRecord:
+    """Everything that is written down about one group.
+
+    Unavailability rows: (position, from, to, cause). Ownership rows: (position, slot, from, to, ended_by code).
+    """
+
+    unavailability: Rows = field(default_factory=lambda: Rows(4))
+    ownership: Rows = field(default_factory=lambda: Rows(5))
+    lag: list[tuple[int, int, int]] = field(default_factory=list)
+    states: list[tuple[int, str, int]] = field(default_factory=list)
+    rebalances: list[Rebalance] = field(default_factory=list)
+    lives: list[Life] = field(default_factory=list)
+    requests: Counter[tuple[str, str]] = field(default_factory=Counter)
+    delivery: Counter[tuple[str, str]] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
+    paused_us: int = 0
+    zombie_us: int = 0
+    generations: int = 0
+    members_max: int = 0
+    imbalance_max: int = 0
+    events: list[tuple[int, str, str, str]] = field(default_factory=list)
+
+
+ENDED_BY = ("revoked", "lost", "killed", "closed", "horizon", "failed", "cut off")
+"""Why a stretch of service ended, by code."""
+REVOKED, LOST, KILLED, CLOSED, HORIZON, FAILED, CUT = range(7)

@@ -1,0 +1,172 @@
+"""Build a world, run it, make the result."""
+
+from __future__ import annotations
+
+import gc
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Literal
+
+from sim.actors.producer import Producer
+from sim.actors.rollout import Rollout
+from sim.actors.stories import Teller, tell
+from sim.actors.world import World
+from sim.errors import SimError
+from sim.invariants import Watch
+from sim.kernel.environment import Kind, deadline_key, process_key
+from sim.model import CreateTopic, Group, RollingRestart, Scenario
+from sim.randomness import Streams, name_hash
+from sim.recorder import HORIZON
+from sim.result import Result, digests
+from sim.tabulate import Tabulator
+
+Fidelity = Literal["elided", "message"]
+
+
+def simulate(
+    scenario: Scenario,
+    *,
+    seed: int = 1,
+    replication: int = 0,
+    variant: str = "",
+    fidelity: Fidelity = "elided",
+    check: bool = False,
+) -> Result:
+    """Run a scenario once.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    seed, replication : int
+        The run's draws are functions of both; equal in all variants of a sweep (common random numbers).
+    variant : str
+        Only a label in the tables.
+    fidelity : {"elided", "message"}
+        elided: quiet heartbeats, polls, commits and metadata refreshes are computed. message: each is an event. The
+        tables are equal.
+    check : bool
+        Check every invariant after every event.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    EventBudgetExceeded, InvariantViolation, ScenarioError
+        Each names the line that replays the run.
+    """
+    started = time.perf_counter()
+    try:
+        world = _build(scenario, Streams(seed, replication), is_loud=fidelity == "message")
+        if check:
+            Watch(world).attach()
+        with _collector_at_rest():
+            world.env.run_before(scenario.horizon_us)
+        _finish(world)
+        tables = Tabulator(world, seed, replication, variant).tables()
+    except SimError as error:
+        error.add_note(f"replay: {replay_line(scenario, seed, replication)}")
+        raise
+    manifest = _manifest(scenario, seed, replication, variant, fidelity)
+    manifest |= {
+        "events": world.env.events,
+        "wall_s": round(time.perf_counter() - started, 6),
+        "digests": digests(tables),
+        "warnings": world.warnings,
+    }
+    return Result(tables, manifest, world.warnings)
+
+
+def replay_line(scenario: Scenario, seed: int, replication: int) -> str:
+    """The command that runs this again."""
+    return f"groupsim run {scenario.name} --seed {seed}" + (f" --replication {replication}" if replication else "")
+
+
+def _build(scenario: Scenario, streams: Streams, *, is_loud: bool) -> World:
+    world = World(scenario, streams, is_loud=is_loud)
+    created = [entry.verb.topic.name for entry in scenario.timeline if isinstance(entry.verb, CreateTopic)]
+    world.producers = {name: Producer(world, name) for name in [*world.catalog.rates, *created]}
+    for topic in scenario.topics:
+        world.env.process(world.producers[topic.name].run())
+    for spec in sorted(scenario.groups, key=lambda group: group.name):
+        for index in range(spec.members.count):
+            world.env.process(_first_start(world, spec, index))
+    for entry in scenario.timeline:
+        if isinstance(entry.verb, RollingRestart):
+            world.env.process(Rollout(Teller(world, entry)).run())
+        else:
+            tell(world, entry)
+    _sample(world)
+    return world
+
+
+def _first_start(world: World, spec: Group, index: int) -> Iterator[Any]:
+    start, consumer = spec.members.start, world.consumers[f"{spec.name}/{index}"]
+    offset = start.offset_us
+    if start.kind == "within":
+        number = world.streams.key("start", consumer.name)
+        offset += (number & 0xFFFFFFFFFFFFFFFF) * start.value_us >> 64
+    else:
+        offset += start.value_us * (index if start.kind == "every" else 1)
+    yield world.env.until(offset, process_key(consumer.entity, Kind.START))
+    consumer.start()
+
+
+def _sample(world: World) -> None:
+    """Lag at every sampling instant: read from closed forms, so nobody has to be woken for it."""
+    key = deadline_key(name_hash("sampler"), Kind.SAMPLE)
+    every = world.scenario.sample_every_us
+
+    def tick(_: Any) -> None:
+        now = world.env.now
+        for group in world.groups.values():
+            group.record.lag.append((now, *group.ledger.lag(now)))
+        world.env.at(now + every, key, tick)
+
+    world.env.at(every, key, tick)
+
+
+def _finish(world: World) -> None:
+    """Bring every quiet member to the horizon and cut what is open."""
+    horizon = world.scenario.horizon_us
+    world.env.close_at(horizon)
+    for name in sorted(world.groups):
+        group = world.groups[name]
+        for consumer in group.consumers:
+            consumer.finish(horizon, HORIZON)
+        group.finish(horizon)
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Long-lived objects by the hundred thousand make Python's cyclic collector the most expensive part of a run."""
+    enabled, thresholds = gc.isenabled(), gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(200_000, 50, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
+        if not enabled:
+            gc.disable()
+
+
+def _manifest(scenario: Scenario, seed: int, replication: int, variant: str, fidelity: str) -> dict[str, Any]:
+    packages = {}
+    for package in ("groupsim", "simpy", "numpy", "pandas"):
+        try:
+            packages[package] = version(package)
+        except PackageNotFoundError:
+            packages[package] = "not installed"
+    return {
+        "scenario": scenario.name, "variant": variant, "seed": seed, "replication": replication,
+        "fidelity": fidelity, "document": dict(scenario.document),
+        "versions": {"python": platform.python_version(), **packages},
+        "replay": replay_line(scenario, seed, replication),
+    }  # fmt: skip

@@ -1,0 +1,111 @@
+"""Names, dtypes and units of every result table. A leaf: imports nothing, so that analysis may use it alone.
+
+Times are whole microseconds of virtual time in columns ending in ``_us``; ``summary`` speaks seconds (``_s``).
+Rows are sorted by the columns in ``SORTED_BY`` before they are written, so that the order in which facts were
+found (late facts of quiet members come out of order) never shows.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final
+
+INT = "int64"
+FLOAT = "float64"
+TEXT = "string"
+
+SUMMARY: Final = MappingProxyType(
+    {
+        "scenario": TEXT, "variant": TEXT, "group": TEXT, "seed": INT, "replication": INT,
+        "horizon_s": FLOAT, "members": INT, "partitions": INT,
+        "rebalances": INT, "generations": INT, "rebalance_s_total": FLOAT, "rebalance_s_max": FLOAT,
+        "stop_the_world_s": FLOAT,
+        "unavailable_partition_s": FLOAT, "unavailable_s_max": FLOAT, "unavailable_s_p99": FLOAT,
+        "unavailable_gap_s_max": FLOAT,
+        "unavailable_detection_s": FLOAT, "unavailable_barrier_s": FLOAT, "unavailable_assignment_s": FLOAT,
+        "unavailable_resume_s": FLOAT, "unavailable_unowned_s": FLOAT,
+        "paused_s": FLOAT, "zombie_s": FLOAT,
+        "partitions_moved": INT, "partitions_moved_min": INT, "rscore": FLOAT, "imbalance_partitions_max": INT,
+        "lag_records_max": INT, "lag_records_end": INT, "lag_s_max": FLOAT, "recovery_s": FLOAT,
+        "duplicates": INT, "losses": INT,
+        "joins": INT, "leaves": INT, "evictions": INT, "fenced": INT, "requests": INT,
+    }
+)  # fmt: skip
+"""One row per run and group. Nullable: rscore, recovery_s, partitions_moved and partitions_moved_min (broadcast)."""
+
+REBALANCES: Final = MappingProxyType(
+    {
+        "group": TEXT, "start_us": INT, "end_us": INT, "trigger": TEXT, "reason": TEXT, "ended_by": TEXT,
+        "generation_from": INT, "generation_to": INT, "generations": INT,
+        "preparing_us": INT, "completing_us": INT,
+        "members_before": INT, "members_after": INT, "members_in": INT, "members_out": INT, "members_kicked": INT,
+        "partitions_moved": INT, "partitions_moved_min": INT, "rscore": FLOAT,
+        "imbalance_partitions": INT, "stdev_partitions": FLOAT, "imbalance_rate": FLOAT, "stdev_rate": FLOAT,
+    }
+)  # fmt: skip
+"""One row per rebalance: from leaving Stable (or Empty) until Stable or Empty; ``ended_by``: stable, empty, horizon."""
+
+OWNERSHIP: Final = MappingProxyType(
+    {"group": TEXT, "topic": TEXT, "partition": INT, "member": TEXT, "from_us": INT, "to_us": INT, "ended_by": TEXT}
+)
+"""One row per stretch in which a member served a partition, zombies included; pauses do not end a stretch."""
+
+UNAVAILABILITY: Final = MappingProxyType(
+    {"group": TEXT, "topic": TEXT, "partition": INT, "from_us": INT, "to_us": INT, "cause": TEXT}
+)
+"""One row per partition and cause; rows of one partition that touch are one gap."""
+
+MEMBERS: Final = MappingProxyType(
+    {
+        "group": TEXT, "member": TEXT, "incarnation": INT, "member_id": TEXT,
+        "started_us": INT, "stable_us": INT, "ended_us": INT, "ended_by": TEXT,
+        "rejoins": INT, "evicted": INT, "paused_us": INT,
+    }
+)  # fmt: skip
+"""One row per incarnation of a member; ``stable_us`` = -1 when it never was; ``ended_by`` horizon when alive."""
+
+LAG: Final = MappingProxyType({"group": TEXT, "time_us": INT, "lag_records": INT, "lag_us": INT})
+"""Sampled every ``scenario.sample_every``: sum over partitions, and the age of the oldest unprocessed record."""
+
+REQUESTS: Final = MappingProxyType({"group": TEXT, "api": TEXT, "error": TEXT, "count": INT})
+"""Requests answered, by API and error code."""
+
+STATES: Final = MappingProxyType(
+    {"group": TEXT, "from_us": INT, "to_us": INT, "state": TEXT, "generation": INT}
+)
+"""The coordinator's state of the group over time, as Kafka names its states."""
+
+DELIVERY: Final = MappingProxyType({"group": TEXT, "kind": TEXT, "cause": TEXT, "records": INT})
+"""Records read twice (``duplicate``) or never (``loss``), by cause."""
+
+EVENTS: Final = MappingProxyType({"group": TEXT, "time_us": INT, "entry": TEXT, "verb": TEXT, "target": TEXT})
+"""What the timeline did, resolved: one row per entry and affected member, group, topic or broker."""
+
+TABLES: Final = MappingProxyType(
+    {
+        "summary": SUMMARY, "rebalances": REBALANCES, "ownership": OWNERSHIP, "unavailability": UNAVAILABILITY,
+        "members": MEMBERS, "lag": LAG, "requests": REQUESTS, "states": STATES, "delivery": DELIVERY,
+        "events": EVENTS,
+    }
+)  # fmt: skip
+
+SORTED_BY: Final = MappingProxyType(
+    {
+        "summary": ("group",),
+        "rebalances": ("group", "start_us"),
+        "ownership": ("group", "topic", "partition", "from_us", "member"),
+        "unavailability": ("group", "topic", "partition", "from_us"),
+        "members": ("group", "member", "incarnation"),
+        "lag": ("group", "time_us"),
+        "requests": ("group", "api", "error"),
+        "states": ("group", "from_us"),
+        "delivery": ("group", "kind", "cause"),
+        "events": ("time_us", "group", "entry", "target"),
+    }
+)
+
+CAUSES: Final = ("unowned", "detection", "barrier", "assignment", "resume")
+"""Causes of unavailability in order of precedence (the first that holds)."""
+
+STATE_NAMES: Final = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")
+"""States of a classic group as Kafka prints them; the 0.9 coordinator says AwaitingSync for CompletingRebalance."""

@@ -1,0 +1,79 @@
+"""The packages as syntax trees: modules, what they import and where, and names that are used."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("sim", "assignors", "scenarios", "analysis")
+
+
+@dataclass(frozen=True)
+class Module:
+    """A file of a package."""
+
+    name: str
+    path: Path
+    tree: ast.Module
+
+    def inside(self, *packages: str) -> bool:
+        return any(self.name == package or self.name.startswith(f"{package}.") for package in packages)
+
+    def place(self, node: ast.AST) -> str:
+        return f"{self.path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+
+
+@dataclass(frozen=True)
+class Import:
+    """A module that another imports; ``lazy``: inside a function, or for the type checker alone."""
+
+    module: Module
+    imported: str
+    lazy: bool
+    place: str
+
+
+@cache
+def modules() -> tuple[Module, ...]:
+    """Every module of the packages."""
+    files = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    return tuple(Module(_dotted(path), path, ast.parse(path.read_text(), str(path))) for path in files)
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+@cache
+def imports() -> tuple[Import, ...]:
+    """Every import of the packages."""
+    return tuple(one for module in modules() for one in _imports(module, module.tree, lazy=False))
+
+
+def _imports(module: Module, parent: ast.AST, *, lazy: bool) -> Iterator[Import]:
+    for node in ast.iter_child_nodes(parent):
+        if isinstance(node, ast.Import):
+            yield from (Import(module, alias.name, lazy, module.place(node)) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (Import(module, name, lazy, module.place(node)) for name in _from(node))
+        else:
+            typing = isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+            function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            yield from _imports(module, node, lazy=lazy or typing or function)
+
+
+def _from(node: ast.ImportFrom) -> set[str]:
+    """``from a import b`` imports a.b where that is a module, and a otherwise."""
+    assert node.module is not None, "imports are absolute"
+    assert node.level == 0, "imports are absolute"
+    base = ROOT.joinpath(*node.module.split("."))
+    return {
+        f"{node.module}.{alias.name}"
+        if (base / f"{alias.name}.py").exists() or (base / alias.name).is_dir()
+        else node.module
+        for alias in node.names
+    }

@@ -1,0 +1,69 @@
+"""Who may import whom."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.architecture.source import PACKAGES, ROOT, Import, imports, modules
+
+SIM_PUBLIC = {"sim", "sim.model", "sim.config", "sim.tables", "sim.errors", "sim.units"}
+SIM_LEAVES = {"sim.units", "sim.errors", "sim.config"}
+TABLES = {"numpy", "pandas", "pyarrow"}
+FILES = {"pydantic", "pydantic_core", "yaml"}
+
+# A package; what of groupsim it may import (a name stands for itself and, with a dot at its end, for all below);
+# which third-party packages. The first that matches a module counts.
+RULES: tuple[tuple[str, set[str], set[str]], ...] = (
+    ("assignors", {"assignors."}, {"numpy"}),
+    ("sim.protocol", {"sim.protocol.", "assignors.", *SIM_LEAVES}, {"numpy"}),
+    ("sim.kernel", {"sim.kernel.", "sim.model", "sim.randomness", *SIM_LEAVES}, {"numpy", "simpy"}),
+    ("sim.actors", {"sim.", "assignors."}, {"numpy", "simpy"}),
+    ("sim.tables", set(), set()),
+    ("sim", {"sim.", "assignors."}, {"numpy", "pandas"}),
+    ("scenarios.spark_runner", {"scenarios.", *SIM_PUBLIC}, {"pyarrow", "pyspark", "py4j"}),
+    ("scenarios.cli", {"scenarios.", "assignors.", "analysis.", *SIM_PUBLIC}, {*TABLES, "typer", "rich", "yaml"}),
+    ("scenarios", {"scenarios.", "assignors.", *SIM_PUBLIC}, {*TABLES, *FILES}),
+    ("analysis.spark", {"analysis.", "sim.tables"}, {*TABLES, "pyspark"}),
+    ("analysis", {"analysis.", "sim.tables"}, {*TABLES, "matplotlib", "scipy"}),
+)  # fmt: skip
+
+LAZY = {"pyspark", "py4j", "matplotlib", "scipy"}
+"""Heavy, and not needed by most: imported inside functions only. ``scenarios.cli`` treats ``analysis`` so, too."""
+
+
+def _allowed(one: Import) -> bool:
+    ours, theirs = next(rule[1:] for rule in RULES if one.module.inside(rule[0]))
+    top = one.imported.partition(".")[0]
+    if top in PACKAGES:
+        return one.imported in ours or any(f"{one.imported}.".startswith(name) for name in ours if name.endswith("."))
+    return top in theirs or top in sys.stdlib_module_names
+
+
+def test_imports_follow_the_directions() -> None:
+    assert [f"{one.place} imports {one.imported}" for one in imports() if not _allowed(one)] == []
+
+
+def test_heavy_packages_are_imported_inside_functions() -> None:
+    def heavy(one: Import) -> bool:
+        top = one.imported.partition(".")[0]
+        return top in LAZY or (top == "analysis" and one.module.inside("scenarios"))
+
+    drawing = "analysis.figures"  # imported by those who draw, and then matplotlib is needed
+    eager = [one for one in imports() if heavy(one) and not one.lazy and not one.module.inside(drawing)]
+    assert [f"{one.place} imports {one.imported}" for one in eager] == []
+
+
+def test_every_package_is_looked_at() -> None:
+    assert {module.name.partition(".")[0] for module in modules()} == set(PACKAGES)
+    assert len(imports()) > 100
+
+
+@pytest.mark.parametrize("package", ["sim", "assignors"])
+def test_import_brings_nothing_heavy(package: str) -> None:
+    heavy = "pyspark|matplotlib|scipy|pydantic|typer|rich|yaml"
+    program = f"import {package}, sys; print([m for m in '{heavy}'.split('|') if m in sys.modules])"
+    told = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"

@@ -1,0 +1,39 @@
+"""What holds for every test: hypothesis is repeatable, nothing opens a window, Spark tests need Java."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+
+if TYPE_CHECKING:
+    from tests.support.command_line import CommandLine
+
+os.environ["MPLBACKEND"] = "Agg"
+
+settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+settings.load_profile("repeatable")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests on Spark where Spark cannot start, and say what is missing."""
+    on_spark = [item for item in items if item.get_closest_marker("spark")]
+    if not on_spark:
+        return
+    from scenarios.spark_runner import NoJava, require_java
+
+    try:
+        require_java()
+    except NoJava as missing:
+        for item in on_spark:
+            item.add_marker(pytest.mark.skip(reason=str(missing)))
+
+
+@pytest.fixture
+def groupsim(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    """The command line in this process."""
+    from tests.support.command_line import CommandLine
+
+    return CommandLine(monkeypatch, capsys)
