@@ -34,8 +34,17 @@ setup: .venv/setup.stamp
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
+# A rolling deploy of 40 pods, four ways. Each run of the demo has a folder of its own under out/.
 demo: setup
-	@$(BIN)/python -m scenarios.demo
+	@out=out/demo-$$(date +%Y%m%d-%H%M%S); where=; \
+	missing=$$($(BIN)/python -c 'from scenarios.spark_runner import java_missing; print(java_missing() or "")'); \
+	if [ -n "$$missing" ]; then printf '%s\nThis demo goes on so.\n\n' "$$missing" >&2; where=--inline; fi; \
+	$(BIN)/groupsim sweep rolling-deploy $$where --out $$out; \
+	printf '\nEach variant against the first, run by run with the same faults; intervals are 95 %%:\n\n'; \
+	$(BIN)/groupsim compare $$out --figures $$out/figures; \
+	printf '\nTables: %s/summary.parquet (all runs), %s/runs (one full run a variant)\n' $$out $$out; \
+	printf 'Figures: %s\n' $$out/figures/*.png; \
+	printf 'All of this is the classic protocol; the consumer protocol (KIP-848) is not in yet.\n'
 
 test: setup
 	$(PYTEST)

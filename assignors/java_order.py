@@ -88,18 +88,20 @@ def _table_size(folded: npt.NDArray[np.uint32]) -> int:
     return size
 
 
-def grouping_order(codes: Sequence[int]) -> list[int]:
+def grouping_order(codes: Sequence[int], *, last_used_again: bool) -> list[int]:
     """The order of a `HashMap` filled by `computeIfAbsent`: new keys go to the head of their bucket.
 
     Parameters
     ----------
     codes : sequence of int
         Hash codes of the distinct keys in the order of their first use.
+    last_used_again : bool
+        Whether any key was used after the last one came in: the table grows at the next use, not at the insertion.
 
     Source: java.util.HashMap of OpenJDK 17, `computeIfAbsent`.
     """
     size = 16
-    while len(codes) - 1 > size * 3 // 4:
+    while len(codes) - (not last_used_again) > size * 3 // 4:
         size *= 2
     buckets = [fold(code) & (size - 1) for code in codes]
     return sorted(range(len(codes)), key=lambda at: (buckets[at], -at))

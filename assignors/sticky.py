@@ -180,14 +180,16 @@ class StickyUserData:
     def in_wire_order(self) -> Positions:
         """Positions by topic, topics as the hash table yields them that the sender groups them in.
 
-        Source: StickyAssignor.serializeTopicPartitionAssignment, CollectionUtils.groupPartitionsByTopic, Kafka 4.4.
+        Source: StickyAssignor.serializeTopicPartitionAssignment, CollectionUtils.groupPartitionsByTopic, Kafka 4.4. The
+        sender has received its assignment by topic, in the order in which topics first come up in it.
         """
         if self.as_sent or not len(self.owned):
             return self.owned
         topic_of = self.layout.topic_of[self.owned]
         topics = list(dict.fromkeys(topic_of.tolist()))
+        runs = [self.owned[topic_of == topic] for topic in topics]
         codes = [string_hash(self.layout.names[topic]) for topic in topics]
-        return np.concatenate([self.owned[topic_of == topics[at]] for at in grouping_order(codes)])
+        return np.concatenate([runs[at] for at in grouping_order(codes, last_used_again=len(runs[-1]) > 1)])
 
 
 class StickyAssignor(AbstractStickyAssignor):

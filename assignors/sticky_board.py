@@ -45,6 +45,7 @@ class Board:
         self._member_of = by_id.tolist()
         self.number_of = np.empty_like(by_id)
         self.number_of[by_id] = np.arange(len(by_id), dtype=np.int32)
+        self._visiting = self.number_of[claims.order]
         everything = np.ones(self.topics.n_partitions, dtype=bool)
         self.assignable = everything if claims.assignable is None else claims.assignable
         self.n_subscribers = np.bincount(self.kind_of, minlength=len(self.has)) @ self.has
@@ -153,6 +154,18 @@ class Board:
         least = np.full(len(self.has), NEVER)
         np.minimum.at(least, self.kind_of[waiting], self.size[waiting])
         least_of_topic = np.where(self.has, least[:, None], NEVER).min(axis=0)
-        owned = np.flatnonzero(self.assignable & (self.owner >= 0))
-        owned = owned[self.active[self.owner[owned]]]
-        return not (self.size[self.owner[owned]] - 1 > least_of_topic[self.topics.topic_of[owned]]).any()
+        holder = self._holders()
+        held = np.flatnonzero(self.assignable & (holder >= 0))
+        wanted = held[self.size[holder[held]] - 1 > least_of_topic[self.topics.topic_of[held]]]
+        return not any(self._somebody_waits_for(position, int(holder[position]), waiting) for position in wanted.tolist())
+
+    def _holders(self) -> Positions:
+        """Active owner of each position; of several, the last one in the order of the leader's map."""
+        holder = np.full(len(self.owner), -1, dtype=np.int32)
+        for number in self._visiting[self.active[self._visiting]].tolist():
+            holder[self.own[number]] = number
+        return holder
+
+    def _somebody_waits_for(self, position: int, holder: int, waiting: npt.NDArray[np.bool_]) -> bool:
+        waiting = waiting & self.has[self.kind_of, self.topics.topic_of[position]] & (self.size < self.size[holder] - 1)
+        return any(position not in self.own[number] for number in np.flatnonzero(waiting).tolist())

@@ -18,6 +18,7 @@ from assignors.sticky_board import NEVER, Board
 from assignors.sticky_claims import NO_GENERATION, Claims
 
 _FIRST_LOOK = 256
+_GONE = 'Cannot invoke "java.util.List.size()" because the return value of "java.util.Map.get(Object)" is null'
 
 
 def balance(
@@ -136,7 +137,7 @@ class _Mover:
         board, older = self._board, int(self._older[position])
         size = board.size[board.owner[position]]
         if older >= 0 and not board.active[older]:
-            raise KafkaAssignorFailure("java.lang.NullPointerException", None)
+            raise KafkaAssignorFailure("java.lang.NullPointerException", _GONE)
         if older >= 0 and size - 1 > board.size[older]:
             taker = older
         else:

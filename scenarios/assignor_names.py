@@ -35,6 +35,17 @@ def assignor_name(text: str, allow_code: Sequence[str]) -> str:
         ) from None
 
 
+def why_not_loaded(path: str) -> str:
+    """Why an assignor of the user's own, ``module:Class``, cannot be used; empty if it can. Imports the module."""
+    from assignors import load_class
+
+    try:
+        load_class(path)
+    except Exception as error:  # whatever the user's own module raises
+        return f"cannot be loaded: {type(error).__name__}: {error}"
+    return ""
+
+
 def common_protocols(names: Sequence[str], allow_code: Sequence[str]) -> set[str]:
     """The rebalance protocols ("eager", "cooperative") that all of these assignors support.
 

@@ -6,9 +6,10 @@ Every check yields findings: place in the document, what is wrong, and the value
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any
 
 from scenarios.errors import nearest
+from scenarios.problems import Finding
 from scenarios.rates import RateForm
 from scenarios.schema import ScenarioFile
 from scenarios.schema_groups import GroupFile
@@ -18,8 +19,6 @@ from scenarios.targets import format_indices, format_target
 from scenarios.timeline import partitions_at
 from scenarios.yaml_text import Place
 from sim.model import Subscription, Target
-
-Finding: TypeAlias = tuple[Place, str, object]
 
 
 def check_names(file: ScenarioFile) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from typing import Any
 from scenarios.assignor_names import common_protocols
 from scenarios.building import overridden
 from scenarios.kafka_rules import refusals
+from scenarios.problems import Finding
 from scenarios.schema import ScenarioFile
 from scenarios.timeline import configured
 from scenarios.yaml_text import Place
@@ -27,11 +28,13 @@ class Configured:
 
 
 def configurations(file: ScenarioFile) -> Iterator[Configured]:
-    """Those of groups, of overrides (on top of the group and of earlier ones that overlap), and of ``set_config``."""
+    """Those of groups, of overrides that change one (on top of earlier ones that overlap), and of ``set_config``."""
     for key, group in file.groups.items():
         static = group.members.static
         yield Configured(("groups", key), group.client, group.config, static)
         for position, override in enumerate(group.overrides):
+            if not override.config and override.client is None:
+                continue
             below = [other for other in range(position) if {*group.overrides[other].members} & {*override.members}]
             client, config = overridden(group, [*below, position])
             yield Configured(("groups", key, "overrides", position), client, config, static)
@@ -43,7 +46,7 @@ def configurations(file: ScenarioFile) -> Iterator[Configured]:
             yield Configured(("timeline", position, "set_config"), client, config, static)
 
 
-def check_kafka_rules(file: ScenarioFile, allow_code: Sequence[str]) -> Iterator[tuple[Place, str, object]]:
+def check_kafka_rules(file: ScenarioFile, allow_code: Sequence[str]) -> Iterator[Finding]:
     """What Kafka refuses, with its reason."""
     for one in configurations(file):
         place = (*one.place, "config")

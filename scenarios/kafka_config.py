@@ -45,12 +45,12 @@ def read_config(kind: Kind) -> Callable[[Any, ValidationInfo], dict[str, Value]]
 def _from_file(value: Mapping[str, Any], info: ValidationInfo) -> dict[str, str]:
     if FILE not in value:
         return {}
-    if not isinstance(value[FILE], str):
-        raise refusal("file must be the name of a properties file")
     try:
+        if not isinstance(value[FILE], str):
+            raise ValueError("must be the name of a properties file")
         return read_properties(folder_of(info) / value[FILE])
     except ValueError as reason:
-        raise refusal(str(reason)) from None
+        raise ValidationError.from_exception_data("config", [error(FILE, str(reason), value[FILE])]) from None
 
 
 def _parse(kind: Kind, key: str, raw: object, info: ValidationInfo) -> Value:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 from pydantic import ValidationError
 
+from scenarios.assignor_names import why_not_loaded
 from scenarios.building import build_scenario
-from scenarios.checks import Finding, check_names
+from scenarios.checks import check_names
 from scenarios.errors import Problem, ScenarioFileError, nearest, shown
 from scenarios.kafka_checks import check_kafka_rules
-from scenarios.paths import entry_ids, set_path
+from scenarios.paths import set_path
+from scenarios.problems import findings_of, problems_of
 from scenarios.schema import ScenarioFile
-from scenarios.yaml_text import Place, YamlDocument, path_text, read_yaml
+from scenarios.yaml_text import YamlDocument, read_yaml
 from sim.model import Scenario
 
 __all__ = ["LIBRARY", "list_names", "load", "load_document", "parse", "path_of", "set_path"]
@@ -51,7 +53,8 @@ def load(source: str | Path, *, set_: Mapping[str, Any] = _NOTHING, allow_code: 
     document = YamlDocument(_mapping(read, str(source)), dict(read.lines))
     for where, value in set_.items():
         place = set_path(document.data, where, value, file=str(source))
-        document = YamlDocument(document.data, {**document.lines, place: 0})
+        kept = {one: line for one, line in document.lines.items() if one[: len(place)] != place}
+        document = YamlDocument(document.data, {**kept, place: 0})
     return _parse(document, file=str(source), name=path.stem, folder=path.parent, allow_code=allow_code)
 
 
@@ -105,18 +108,23 @@ def parse(
 
 
 def _parse(document: YamlDocument, *, file: str, name: str, folder: Path, allow_code: Sequence[str]) -> Scenario:
+    _check_code(allow_code)
     context = {"folder": folder, "allow_code": tuple(allow_code)}
     try:
         scenario = ScenarioFile.model_validate(_mapping(document, file), context=context)
     except ValidationError as error:
-        found: list[Finding] = [(one["loc"], _sentence(one), _value(one)) for one in error.errors(include_url=False)]
-        raise ScenarioFileError(file, [*_problems(document, found)]) from None
-    found = [*check_names(scenario)]
-    found = found or [*check_kafka_rules(scenario, allow_code)]
+        raise ScenarioFileError(file, problems_of(findings_of(error), document)) from None
+    found = [*check_names(scenario)] or [*check_kafka_rules(scenario, allow_code)]
     if found:
-        raise ScenarioFileError(file, [*_problems(document, found)])
+        raise ScenarioFileError(file, problems_of(found, document))
     resolved = scenario.model_dump(mode="json", by_alias=True, exclude_none=True)
     return build_scenario(scenario, name=name, allow_code=allow_code, document=resolved)
+
+
+def _check_code(allow_code: Sequence[str]) -> None:
+    problems = [Problem(path, reason) for path in allow_code if (reason := why_not_loaded(path))]
+    if problems:
+        raise ScenarioFileError("--allow-code", problems)
 
 
 def _mapping(document: YamlDocument, file: str) -> dict[str, Any]:
@@ -124,44 +132,3 @@ def _mapping(document: YamlDocument, file: str) -> dict[str, Any]:
         return document.data
     what = "is empty" if document.data is None else f"holds {shown(document.data)}"
     raise ScenarioFileError(file, [Problem("", f"{what}: a scenario is a mapping that begins with version: 1")])
-
-
-# --- problems ---------------------------------------------------------------------------------------------------------
-
-
-def _problems(document: YamlDocument, findings: Sequence[Finding]) -> Iterator[Problem]:
-    names = _entry_names(document.data)
-    for place, message, value in findings:
-        text = "" if value is None else shown(value)
-        yield Problem(path_text(place, names), message, text, _line(document.lines, place))
-
-
-def _entry_names(data: Mapping[str, Any]) -> dict[Place, str]:
-    """Ids of timeline entries by place."""
-    entries = data.get("timeline")
-    ids = entry_ids(entries) if isinstance(entries, list) else []
-    return {("timeline", position): name for position, name in enumerate(ids)}
-
-
-def _line(lines: Mapping[Place, int], place: Place) -> int:
-    """The line of a place, or of what is nearest around it."""
-    for depth in range(len(place), 0, -1):
-        if place[:depth] in lines:
-            return lines[place[:depth]]
-    return 0
-
-
-def _sentence(error: Any) -> str:
-    match error["type"]:
-        case "missing":
-            return "is required"
-        case "model_type" | "dict_type" | "model_attributes_type":
-            return "must be a mapping"
-        case _:
-            text = str(error["msg"])
-            return text.replace("Input should be", "must be").replace("Field required", "is required")
-
-
-def _value(error: Any) -> object:
-    """The offending value where it helps: never a whole mapping."""
-    return None if isinstance(error["input"], Mapping) else error["input"]

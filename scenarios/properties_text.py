@@ -31,6 +31,8 @@ def read_properties(path: Path) -> dict[str, str]:
 def parse_properties(text: str) -> dict[str, str]:
     r"""Keys and values of a text: comments by ``#`` or ``!``, separators ``=``, ``:`` or blanks, ``\`` to go on.
 
+    A backslash with nothing to go on with is no pair; Java makes one of two empty texts of it.
+
     Source: ``java.util.Properties.load``.
     """
     found: dict[str, str] = {}
@@ -42,18 +44,18 @@ def parse_properties(text: str) -> dict[str, str]:
 
 def _logical_lines(text: str) -> list[str]:
     lines: list[str] = []
-    open_line: str | None = None
+    open_line = ""
     for natural in re.split(r"\r\n|\r|\n", text):
         stripped = natural.lstrip(_BLANK)
-        if open_line is None and (not stripped or stripped[0] in "#!"):
+        if not open_line and (not stripped or stripped[0] in "#!"):
             continue
-        joined = (open_line or "") + stripped
+        joined = open_line + stripped
         slashes = len(joined) - len(joined.rstrip("\\"))
         if slashes % 2:
             open_line = joined[:-1]
         else:
             lines.append(joined)
-            open_line = None
+            open_line = ""
     return [*lines, open_line] if open_line else lines
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import math
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
@@ -38,23 +40,23 @@ def read_rate_csv(path: Path) -> list[list[object]]:
 
 
 def _point(row: list[str], columns: int, where: str) -> tuple[int, int, float]:
-    """(microseconds, partition or -1 for all, records per second) of one row."""
+    """(microseconds, partition, records per second) of one row; without partitions there is only partition 0."""
     try:
         time_us, rate = float(row[0]) * S, float(row[-1])
-        partition = int(row[1]) if columns == 3 else -1
+        partition = int(row[1]) if columns == 3 else 0
     except (ValueError, IndexError):
         raise refusal(f"{where}: must be numbers") from None
-    fine = 0 <= time_us <= LONGEST_US and math.isfinite(rate) and rate >= 0 and -1 <= partition <= PARTITION_MAX
+    fine = 0 <= time_us <= LONGEST_US and math.isfinite(rate) and rate >= 0 and 0 <= partition <= PARTITION_MAX
     if len(row) != columns or not fine:
         raise refusal(f"{where}: must be an instant, {'a partition, ' if columns == 3 else ''}and a rate from 0 on")
     return round(time_us), partition, rate
 
 
 def _steps(points: list[tuple[int, int, float]]) -> list[list[object]]:
-    length = max(partition for _, partition, _ in points) + 1
-    current = [0.0] * length
-    steps: dict[int, list[object]] = {}
-    for time_us, partition, rate in points:
-        current = [rate] if partition < 0 else [*current[:partition], rate, *current[partition + 1 :]]
-        steps[time_us] = [format_duration(time_us), list(current)]
-    return list(steps.values())
+    current = [0.0] * (max(partition for _, partition, _ in points) + 1)
+    steps: list[list[object]] = []
+    for time_us, rows in groupby(points, key=itemgetter(0)):
+        for _, partition, rate in rows:
+            current[partition] = rate
+        steps.append([format_duration(time_us), list(current)])
+    return steps

@@ -6,10 +6,7 @@ either a complete result or none (at worst a hidden ``.NAME.*.partial`` folder, 
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
-import os
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
@@ -17,17 +14,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sim.errors import ConfigError
-from sim.tables import FLOAT, INT, SORTED_BY, TABLES, TEXT
+from sim.result import digest, manifest_text
+from sim.tables import FLOAT, INT, TABLES, TEXT
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from sim import Result
 
 MANIFEST = "manifest.json"
@@ -45,16 +40,13 @@ def refuse_occupied(path: Path) -> None:
     Raises
     ------
     OccupiedFolder
-        If it holds anything, or is not a folder, or none can be made there.
+        If it holds anything, or is not a folder.
     """
     if path.is_dir():
         if any(path.iterdir()):
             raise OccupiedFolder(f"{path} is not empty; results are never overwritten: name a new folder")
     elif path.exists():
         raise OccupiedFolder(f"{path} is a file; name a new folder")
-    nearest = next(parent for parent in path.absolute().parents if parent.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-        raise OccupiedFolder(f"{path} cannot be made: {nearest} is not a folder that may be written to")
 
 
 @contextmanager
@@ -64,12 +56,14 @@ def complete_or_absent(path: Path) -> Iterator[Path]:
     Raises
     ------
     OccupiedFolder
-        If ``path`` holds anything, at the begin or at the end.
+        If ``path`` holds anything, at the begin or at the end, or no folder can be made there.
     """
     refuse_occupied(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
-    partial.mkdir()
+    try:
+        partial.mkdir(parents=True)
+    except OSError as error:
+        raise OccupiedFolder(f"{path} cannot be made: {error.strerror}") from error
     try:
         yield partial
         refuse_occupied(path)
@@ -85,7 +79,7 @@ def schema(name: str) -> pa.Schema:
 
 
 def to_arrow(name: str, frame: pd.DataFrame) -> pa.Table:
-    """Table ``name`` with its declared columns and dtypes, its rows in the declared order, missing values null.
+    """Table ``name`` with its declared columns and dtypes, missing values null.
 
     Raises
     ------
@@ -94,34 +88,7 @@ def to_arrow(name: str, frame: pd.DataFrame) -> pa.Table:
     """
     if list(frame.columns) != list(TABLES[name]):
         raise ValueError(f"table {name} has columns {list(frame.columns)}, declared are {list(TABLES[name])}")
-    ordered = frame.sort_values(list(SORTED_BY[name]), kind="stable")
-    return pa.Table.from_pandas(ordered, schema=schema(name), preserve_index=False).replace_schema_metadata(None)
-
-
-def digest(table: pa.Table) -> str:
-    """SHA-256 over column names, dtypes and values: equal tables have equal digests, whatever file holds them."""
-    sha = hashlib.sha256()
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        sha.update(f"{name}:{column.type}:{len(column)}\n".encode())
-        sha.update(np.packbits(column.is_null().to_numpy()).tobytes())
-        for part in _canonical(column):
-            sha.update(part)
-    return sha.hexdigest()
-
-
-def _canonical(column: pa.ChunkedArray) -> Iterator[bytes]:
-    """The bytes of a column's values, nulls as zero or empty: little-endian numbers; lengths, then UTF-8."""
-    if pa.types.is_string(column.type):
-        filled = pc.fill_null(column, "")
-        yield pc.binary_length(filled).to_numpy().astype("<i4").tobytes()
-        for chunk in filled.cast(pa.large_string()).chunks:
-            _, offsets, text = chunk.buffers()
-            ends = np.frombuffer(offsets, "<i8")[chunk.offset : chunk.offset + len(chunk) + 1]
-            if text is not None:
-                yield memoryview(text)[int(ends[0]) : int(ends[-1])].tobytes()
-    else:
-        wide = "<f8" if pa.types.is_floating(column.type) else "<i8"
-        yield (pc.fill_null(column, 0).to_numpy().astype(wide) + 0).tobytes()  # + 0: minus zero is zero
+    return pa.Table.from_pandas(frame, schema=schema(name), preserve_index=False).replace_schema_metadata(None)
 
 
 def parquet(table: pa.Table) -> bytes:
@@ -133,15 +100,23 @@ def parquet(table: pa.Table) -> bytes:
 
 def run_files(result: Result) -> dict[str, bytes]:
     """The files of a run's result folder by name: one Parquet file a table, and the manifest."""
-    tables = {name: to_arrow(name, frame) for name, frame in result.tables.items()}
-    files = {f"{name}.parquet": parquet(table) for name, table in tables.items()}
-    return {**files, MANIFEST: manifest(result.manifest, tables)}
+    files = {f"{name}.parquet": parquet(to_arrow(name, frame)) for name, frame in result.tables.items()}
+    return {**files, MANIFEST: manifest_text(result.manifest).encode()}
 
 
-def manifest(content: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> bytes:
-    """``content`` with the rows and digest of every table, as JSON."""
-    described = {name: {"rows": table.num_rows, "digest": digest(table)} for name, table in sorted(tables.items())}
-    return (json.dumps({**content, "tables": described}, indent=2, ensure_ascii=False) + "\n").encode()
+def summary_files(summary: pa.Table, content: Mapping[str, Any]) -> dict[str, bytes]:
+    """The files of several runs' summary by name: the table, and a manifest of ``content`` and the table's digest."""
+    digests = {"summary": digest(to_frame(summary))}
+    return {
+        "summary.parquet": parquet(summary),
+        MANIFEST: manifest_text({**content, "digests": digests}).encode(),
+    }
+
+
+def to_frame(table: pa.Table) -> pd.DataFrame:
+    """The reverse of ``to_arrow``: text as ``string``, integers as ``int64``, or ``Int64`` where one is missing."""
+    frame: pd.DataFrame = table.to_pandas(types_mapper={pa.string(): pd.StringDtype(), pa.int64(): pd.Int64Dtype()}.get)
+    return frame.astype({name: INT for name in frame if frame[name].dtype == "Int64" and frame[name].notna().all()})
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -149,11 +124,3 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / name).write_bytes(content)
-
-
-def versions() -> dict[str, str]:
-    """The versions that a result may depend on: groupsim's, Python's, and those of the packages that compute."""
-    from importlib.metadata import version
-    from platform import python_version
-
-    return {"python": python_version(), **{name: version(name) for name in ("groupsim", "simpy", "numpy", "pandas")}}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
-from scenarios.results import parquet, run_files, schema, to_arrow, write_files
+from scenarios.results import run_files, schema, to_arrow, write_files
 from sim.model import Scenario
 
 if TYPE_CHECKING:
@@ -89,9 +89,12 @@ def outcome(run: Run, simulate: Simulate) -> Outcome:
         return Outcome(summary=None, error=describe(error))
 
 
-def describe(error: Exception) -> str:
-    """An error in one line: its kind, what it says, and where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
+def describe(error: BaseException) -> str:
+    """An error in one line: its kind, what it says, and where it was raised first."""
+    first = error
+    while first.__cause__ is not None:  # an error inside a process of the simulation is raised again by its kernel
+        first = first.__cause__
+    frames = traceback.extract_tb(first.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
 
@@ -112,16 +115,14 @@ def carry_out(
     folder: Path,
     replay: Callable[[Run], str],
     progress: Callable[[int], None],
-) -> dict[str, pa.Table]:
-    """Carry out ``runs`` and write what comes out into ``folder``.
-
-    ``summary.parquet`` and ``failures.parquet`` have their rows in the order of ``runs``, whichever order the runs end
-    in; kept runs have result folders of their own under ``runs`` (``kept_folder``).
+) -> tuple[pa.Table, pa.Table]:
+    """Carry out ``runs``; write the result folders of kept runs into ``folder`` (``kept_folder``).
 
     Returns
     -------
-    dict of str to pyarrow.Table
-        ``summary`` and ``failures``.
+    (pyarrow.Table, pyarrow.Table)
+        The summary, and the failures (``FAILURES``); their rows are in the order of ``runs``, whichever order the runs
+        end in.
     """
     summaries: dict[int, pa.Table] = {}
     failures: dict[int, dict[str, object]] = {}
@@ -134,12 +135,8 @@ def carry_out(
             summaries[position] = done.summary
         if done.files:
             write_files(folder / kept_folder(runs, run.variant), done.files)
-    tables = {
-        "summary": pa.concat_tables([schema("summary").empty_table(), *(summaries[at] for at in sorted(summaries))]),
-        "failures": pa.Table.from_pylist([failures[at] for at in sorted(failures)], schema=FAILURES),
-    }
-    write_files(folder, {f"{name}.parquet": parquet(table) for name, table in tables.items()})
-    return tables
+    summary = pa.concat_tables([schema("summary").empty_table(), *(summaries[at] for at in sorted(summaries))])
+    return summary, pa.Table.from_pylist([failures[at] for at in sorted(failures)], schema=FAILURES)
 
 
 def kept_folder(runs: Sequence[Run], variant: str) -> str:

@@ -64,6 +64,18 @@ def java_version() -> int | None:
     return int(found[1]) if found else None
 
 
+def java_missing() -> str | None:
+    """What to install so that Spark can start here; None if it can."""
+    found = java_version()
+    if found is not None and found >= JAVA_VERSION_MIN:
+        return None
+    state = "there is none" if found is None else f"this one is Java {found}"
+    return (
+        f"Spark needs a Java runtime, version 17 or 21 (JAVA_HOME, or java on the PATH): {state}. "
+        "Install one (Debian: openjdk-17-jre-headless), or run sweeps in one process with --inline."
+    )
+
+
 def require_java() -> None:
     """Check that Spark can start here.
 
@@ -72,13 +84,8 @@ def require_java() -> None:
     NoJava
         If there is no Java runtime, or one older than Spark asks for.
     """
-    found = java_version()
-    if found is None or found < JAVA_VERSION_MIN:
-        state = "there is none" if found is None else f"this one is Java {found}"
-        raise NoJava(
-            f"Spark needs a Java runtime, version 17 or 21 (JAVA_HOME, or java on the PATH): {state}. "
-            "Install one (Debian: openjdk-17-jre-headless), or run the sweep in one process with --inline"
-        )
+    if missing := java_missing():
+        raise NoJava(missing)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from scenarios.design import Changes, seed_of, variants
 from scenarios.errors import Problem, ScenarioFileError, nearest, shown
 from scenarios.loading import list_names, load_document, parse, path_of
+from scenarios.notes import warnings_of
 from scenarios.paths import set_path
 from scenarios.runner import Run
 from scenarios.schema_base import FileModel, error, refusal
@@ -103,6 +104,10 @@ class Sweep:
             for one in self.variants
             for r in range(self.replications)
         ]
+
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know about the variants (`scenarios.notes.warnings_of`), each sentence once."""
+        return tuple(dict.fromkeys(sentence for one in self.variants for sentence in warnings_of(one.scenario)))
 
     def replay(self, run: Run) -> str:
         """The command that repeats one run of the sweep."""
@@ -205,7 +210,7 @@ def _sweep_file(read: YamlDocument, file: str) -> SweepFile:
 
 
 def _problem(found: Any, read: YamlDocument) -> Problem:
-    value = "" if isinstance(found["input"], Mapping) else shown(found["input"])
+    value = "" if found["input"] is None or isinstance(found["input"], Mapping) else shown(found["input"])
     message = found["msg"].replace("Input should", "must").replace("Field required", "is required")
     return Problem(path_text(found["loc"]), message, value, read.lines.get(found["loc"], 0))
 

@@ -85,16 +85,9 @@ def parse_yaml(text: str, file: str) -> YamlDocument:
     ScenarioFileError
         With the line of each problem; ``file`` names the text in it.
     """
+    reader = _Reader()
     try:
-        loader = yaml.SafeLoader(text)
-        root = loader.get_single_node()
-        if root is None:
-            return YamlDocument(None, {})
-        reader = _Reader()
-        reader.visit(root, (), frozenset())
-        if reader.problems:
-            raise ScenarioFileError(file, reader.problems)
-        return YamlDocument(loader.construct_document(root), reader.lines)
+        data = reader.read(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         message = f"is not YAML: {error.problem or error.context}"
@@ -106,6 +99,9 @@ def parse_yaml(text: str, file: str) -> YamlDocument:
     except (yaml.YAMLError, ValueError) as error:
         first = str(error).partition("\n")[0]
         raise ScenarioFileError(file, [Problem("", f"is not YAML: {first}")]) from None
+    if reader.problems:
+        raise ScenarioFileError(file, reader.problems)
+    return YamlDocument(data, reader.lines)
 
 
 class _Reader:
@@ -116,7 +112,16 @@ class _Reader:
         self.problems: list[Problem] = []
         self._visited = 0
 
-    def visit(self, node: yaml.Node, place: Place, above: frozenset[int]) -> None:
+    def read(self, text: str) -> Any:
+        """The data of a text; None if there is none, or if there are problems."""
+        loader = yaml.SafeLoader(text)
+        root = loader.get_single_node()
+        if root is None:
+            return None
+        self._visit(root, (), frozenset())
+        return None if self.problems else loader.construct_document(root)
+
+    def _visit(self, node: yaml.Node, place: Place, above: frozenset[int]) -> None:
         self._visited += 1
         if self._visited > NODES_MAX or id(node) in above:
             raise yaml.YAMLError("aliases unfold without end")
@@ -125,7 +130,7 @@ class _Reader:
             self._check_scalar(node, place)
         above = above | {id(node)}
         for step, child in self._children(node, place):
-            self.visit(child, (*place, step), above)
+            self._visit(child, (*place, step), above)
 
     def _children(self, node: yaml.Node, place: Place) -> Iterator[tuple[str | int, yaml.Node]]:
         if isinstance(node, yaml.SequenceNode):

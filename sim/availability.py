@@ -147,6 +147,16 @@ class Availability:
         self._impaired[handle] = impaired
         self.refresh(now, np.flatnonzero(self._last == handle).astype(np.int32))
 
+    def succeed(self, now: int, old: int, new: int) -> None:
+        """A static instance has come back under a new member id: what the old handle owned, the new one owns."""
+        self.owner = np.where(self.owner == old, new, self.owner).astype(np.int32)
+        self._received[new] = False
+        self.refresh(now, np.flatnonzero(self.owner == new).astype(np.int32))
+
+    def serving(self, handle: int, positions: Positions) -> int:
+        """How many of these partitions the member serves."""
+        return int(np.count_nonzero(self._server[positions] == handle)) if handle >= 0 else 0
+
     def forget(self, now: int, handle: int) -> None:
         """The coordinator has removed the member."""
         if self._known[handle]:

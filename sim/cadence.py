@@ -101,19 +101,30 @@ class Cadence:
         The first poll.
     pace : Pace
     load : Load
+    before : int or None, microseconds
+        The last poll before that, if there was one.
     """
 
-    __slots__ = ("full_passes", "full_us", "full_wait_us", "start", "steady_us", "steady_wait_us")
+    __slots__ = ("before", "full_passes", "full_us", "full_wait_us", "start", "steady_us", "steady_wait_us")
 
-    def __init__(self, start: int, pace: Pace, load: Load) -> None:
+    def __init__(self, start: int, pace: Pace, load: Load, before: int | None = None) -> None:
         self.start = start
+        self.before = before
         self.full_us, self.full_wait_us = pace.full_us, pace.full_wait_us
         self.steady_us, self.steady_wait_us = pace.steady_us, pace.steady_wait_us
         self.full_passes = _full_passes(pace, load)
 
-    def shift(self, by_us: int) -> None:
-        """Move every poll that has not happened yet."""
-        self.start += by_us
+    def shift(self, at: int, by_us: int) -> None:
+        """The clock of the application stops at ``at`` for ``by_us``: every poll from then on is that much later."""
+        upcoming = self.next_poll(at)
+        self.before = self.last_poll(at - 1)
+        self._restart_at(upcoming)
+        self.start = upcoming + by_us
+
+    def _restart_at(self, upcoming: int) -> None:
+        """Forget the passes before the poll ``upcoming``."""
+        done = (min(upcoming, self._switch()) - self.start) // self.full_us
+        self.full_passes -= done
 
     def _switch(self) -> int:
         return self.start + self.full_passes * self.full_us
@@ -128,7 +139,7 @@ class Cadence:
 
     def last_poll(self, time: int) -> int | None:
         """The last poll at or before ``time``, None if there was none yet."""
-        return self._pass_at(time)[0] if time >= self.start else None
+        return self._pass_at(time)[0] if time >= self.start else self.before
 
     def next_poll(self, time: int) -> int:
         """The first poll at or after ``time``."""
@@ -177,9 +188,18 @@ class DrawnCadence(Cadence):
     __slots__ = ("_begins", "_cost", "_first", "_fixed_us", "_records", "_slowdown")
 
     def __init__(
-        self, start: int, pace: Pace, load: Load, *, cost: Draw, first: int, fixed_us: int, slowdown: float
+        self,
+        start: int,
+        pace: Pace,
+        load: Load,
+        before: int | None = None,
+        *,
+        cost: Draw,
+        first: int,
+        fixed_us: int,
+        slowdown: float,
     ) -> None:
-        super().__init__(start, pace, load)
+        super().__init__(start, pace, load, before)
         self._cost, self._first, self._fixed_us, self._slowdown = cost, first, fixed_us, slowdown
         self._records = (pace.full_records, pace.steady_records)
         self._begins: list[int] = [0]
@@ -203,12 +223,21 @@ class DrawnCadence(Cadence):
         wait = self.full_wait_us if index < self.full_passes else self.steady_wait_us
         return self.start + begin, wait, self._begins[index + 1] - begin
 
-    def polls(self, time: int) -> int:
-        """Number of polls before ``time``."""
+    def _restart_at(self, upcoming: int) -> None:
+        done = self._passes_before(upcoming)
+        self._first += done
+        self.full_passes = max(0, self.full_passes - done)
+        self._begins = [begin - self._begins[done] for begin in self._begins[done:]]
+
+    def _passes_before(self, time: int) -> int:
         if time <= self.start:
             return 0
         self._extend(time - self.start)
         return bisect_right(self._begins, time - self.start - 1)
+
+    def number_at(self, time: int) -> int:
+        """Number of the first batch at or after ``time``."""
+        return self._first + self._passes_before(time)
 
     def train(self, poll: int, interval: int, before: int) -> tuple[int, int]:
         """Passes differ: no stride is constant."""

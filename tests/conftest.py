@@ -22,13 +22,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     on_spark = [item for item in items if item.get_closest_marker("spark")]
     if not on_spark:
         return
-    from scenarios.spark_runner import NoJava, require_java
+    from scenarios.spark_runner import java_missing
 
-    try:
-        require_java()
-    except NoJava as missing:
+    if missing := java_missing():
         for item in on_spark:
-            item.add_marker(pytest.mark.skip(reason=str(missing)))
+            item.add_marker(pytest.mark.skip(reason=missing))
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def _panels(sheet: Sheet, samples: Samples, labels: Sequence[str], wanted: Seque
             _values(axes, texts[i])
             shown = [shortened(label) for label in labels] if n == 0 else []
             axes.set_yticks(range(len(shown)), shown, fontsize=SIZE)
-        sheet.blank(0.3)
+        sheet.skip(0.3)
 
 
 def _text(one: Estimate, measure: Scale) -> str:

@@ -45,7 +45,7 @@ def lag(source: Source) -> Figure:
     time_axis(age, *window)
     labels.set_xlim(window)
     marks.draw(labels, some, [records, age], marks.height(some))
-    sheet.blank(0.4)
+    sheet.skip(0.4)
     if len(peaks) > 1:
         sheet.legend("group", [(group, colour, "") for group, colour in named.items()])
     rest = f"{len(peaks) - NAMED} more groups in grey" if len(peaks) > NAMED else ""

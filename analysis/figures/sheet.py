@@ -48,6 +48,8 @@ class Sheet:
         self.axes_in = WIDTH_IN - left_in - RIGHT_IN
         self._cells: list[tuple[Axes, float, float, float, float]] = []
         self._height_in = 0.12
+        self._margins = self.figure.add_axes((0, 0, 1, 1), label="margins")
+        self._margins.set_axis_off()
 
     def strip(self, height_in: float, above_in: float = 0.0) -> Axes:
         """An axes of this height below everything so far, ``above_in`` away from it."""
@@ -63,16 +65,12 @@ class Sheet:
     def text(self, text: str, size: float, above_in: float = 0.0, colour: str = INK, weight: str = "normal") -> None:
         """A line of text across the sheet, wrapped where it is too long; nothing for an empty one."""
         for number, line in enumerate(_wrapped(text, size, WIDTH_IN - 0.4, weight)):
-            axes = self.blank(size * 1.35 / 72, above_in if number == 0 else 0.0)
-            axes.text(0.12, 0, line, fontsize=size, color=colour, weight=weight, va="baseline")
+            self.skip(size * 1.35 / 72 + (above_in if number == 0 else 0.0))
+            self._margins.text(0.12, self._height_in, line, fontsize=size, color=colour, weight=weight, va="baseline")
 
-    def blank(self, height_in: float, above_in: float = 0.0) -> Axes:
-        """A strip over the whole width without frame or ticks; its data coordinates are inches."""
-        axes = self.cells(height_in, [(0.0, WIDTH_IN)], above_in)[0]
-        axes.set_axis_off()
-        axes.set_xlim(0, WIDTH_IN)
-        axes.set_ylim(0, height_in)
-        return axes
+    def skip(self, height_in: float) -> None:
+        """Leave room below everything so far."""
+        self._height_in += height_in
 
     def legend(self, heading: str, entries: Sequence[tuple[str, str, str]], above_in: float = 0.0) -> None:
         """A line of swatches: ``entries`` are (label, colour, hatch); wraps where it is too long; none for none."""
@@ -87,17 +85,21 @@ class Sheet:
                 x, line = indent, line + 1
             places.append((x, line))
             x += width
-        axes = self.blank(line_in * (line + 1), above_in)
-        axes.text(0.12, axes.get_ylim()[1] - 0.14, heading, fontsize=size, color=FAINT)
+        top = self._height_in + above_in + 0.14
+        self.skip(above_in + line_in * (line + 1))
+        self._margins.text(0.12, top, heading, fontsize=size, color=FAINT)
         for (label, colour, hatch), (x, line) in zip(entries, places, strict=True):
-            y = axes.get_ylim()[1] - 0.15 - line * line_in
-            axes.add_patch(Rectangle((x, y), 0.22, 0.11, facecolor=colour, hatch=hatch, edgecolor=FAINT, linewidth=0.5))
-            axes.text(x + 0.29, y + 0.01, label, fontsize=size, color=INK)
+            y = top + line * line_in
+            swatch = Rectangle((x, y), 0.22, -0.11, facecolor=colour, hatch=hatch, edgecolor=FAINT, linewidth=0.5)
+            self._margins.add_patch(swatch)
+            self._margins.text(x + 0.29, y, label, fontsize=size, color=INK)
 
     def close(self) -> Figure:
         """Give the figure its height and every strip its place."""
         height = self._height_in + 0.12
         self.figure.set_size_inches(WIDTH_IN, height)
+        self._margins.set_xlim(0, WIDTH_IN)
+        self._margins.set_ylim(height, 0)
         for axes, left_in, width_in, bottom_in, height_in in self._cells:
             axes.set_position((left_in / WIDTH_IN, 1 - bottom_in / height, width_in / WIDTH_IN, height_in / height))
         return self.figure

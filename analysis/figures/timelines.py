@@ -105,7 +105,7 @@ def _panel(
     marks.draw(labels, some, strips, marks.height(some))
     if frame is not None:
         _frame(main, frame, sheet.axes_in / (window[1] - window[0]))
-    sheet.blank(0.38)
+    sheet.skip(0.38)
     return [*_notes(past, window, sheet.axes_in, as_image), marks.unlabelled(some)]
 
 

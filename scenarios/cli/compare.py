@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def compare(
     folders: Annotated[list[Path], typer.Argument(metavar="A B ...", help="Folder of a sweep, or folders of results.")],
     figures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw figures into a new folder.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Compare variants with the first one, run by run: differences with 95 % intervals, and what they show."""
     from analysis.compare import compare_variants
@@ -30,7 +30,7 @@ def compare(
     if figures is not None:
         with complete_or_absent(figures) as folder:
             _draw(summary, folders, folder)
-    if json:
+    if as_json:
         print_json(table.records())
     else:
         print_table(table)

@@ -6,7 +6,6 @@ import traceback
 from typing import Final
 
 from scenarios.cli.output import say
-from sim.errors import ConfigError, SimError
 
 CHECK_FAILED: Final = 1
 WRONG_INPUT: Final = 2
@@ -26,6 +25,7 @@ def explain(error: Exception) -> int:
     """
     from analysis.errors import ResultError
     from scenarios.spark_runner import NoJava, SparkFailed
+    from sim.errors import ConfigError, SimError
 
     if isinstance(error, ConfigError | NoJava | ResultError):
         say(f"error: {error}")

@@ -11,7 +11,6 @@ import pandas as pd
 
 from scenarios.cli.output import records
 from scenarios.goals import goals_of
-from scenarios.results import manifest, parquet, to_arrow, versions
 from sim.model import Scenario
 from sim.tables import SUMMARY, TEXT
 
@@ -30,6 +29,7 @@ class Replications:
     summaries: list[pd.DataFrame] = field(default_factory=list)
     rebalances: list[pd.DataFrame] = field(default_factory=list)
     warnings: dict[str, None] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
 
     def add(self, result: Result) -> None:
         """Take what matters of a run."""
@@ -37,6 +37,7 @@ class Replications:
         self.summaries.append(result.summary)
         self.rebalances.append(result.tables["rebalances"].assign(replication=replication))
         self.warnings |= dict.fromkeys(result.warnings)
+        self.versions = result.manifest["versions"]
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -45,14 +46,11 @@ class Replications:
 
     def files(self) -> dict[str, bytes]:
         """The summary of all runs and their manifest, by file name."""
-        table = to_arrow("summary", self.summary)
-        content = {
-            "scenario": dict(self.scenario.document),
-            "seed": self.seed,
-            "replications": len(self.summaries),
-            "versions": versions(),
-        }
-        return {"summary.parquet": parquet(table), "manifest.json": manifest(content, {"summary": table})}
+        from scenarios.results import summary_files, to_arrow
+
+        own = {"scenario": self.scenario.name, "document": self.scenario.document, "seed": self.seed}
+        content = {**own, "replications": len(self.summaries), "versions": self.versions}
+        return summary_files(to_arrow("summary", self.summary), content)
 
     def as_json(self) -> dict[str, Any]:
         """Scenario, seed, summary and rebalances as plain data; means with intervals where there are several runs."""

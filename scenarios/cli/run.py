@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,10 +10,10 @@ import typer
 
 from scenarios.cli.exits import CHECK_FAILED, RunFailed
 from scenarios.cli.output import Progress, print_json, print_table, say, width
-from scenarios.cli.settings import parse_settings
-from sim.errors import ConfigError
+from scenarios.cli.settings import import_allowed, parse_settings
 
 if TYPE_CHECKING:
+    from scenarios.cli.replications import Replications
     from sim import Result
     from sim.model import Scenario
 
@@ -32,37 +32,77 @@ def run(
     replication: Annotated[int | None, typer.Option(min=0, help="Run this replication alone.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables and manifest to a new folder.")] = None,
     allow_code: AllowCode = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Simulate a scenario and tell what became of its groups.
 
     Exit code 1: a goal of the scenario is missed.
     """
-    from analysis.text import summary_table
     from scenarios.cli.replications import Replications
     from scenarios.loading import load
-    from scenarios.results import complete_or_absent, run_files, write_files
-    from scenarios.sweep import replay_line
+    from scenarios.notes import warnings_of
+    from sim import ConfigError
 
     if replication is not None and replications > 1:
         raise ConfigError("--replication names one run and --replications asks for several: give one of the two")
-    changes = parse_settings(set_ or [])
-    with complete_or_absent(out) if out else nullcontext() as folder:
-        loaded = load(scenario, set_=changes, allow_code=allow_code or [])
-        numbers = [replication] if replication is not None else list(range(replications))
-        done = Replications(loaded, seed)
-        with Progress("runs", len(numbers)) as progress:
-            for number in numbers:
-                result = _simulate(loaded, seed, number, replay_line(scenario, changes, seed, number, allow_code or []))
-                done.add(result)
-                if folder:
-                    write_files(folder / "runs" / str(number) if len(numbers) > 1 else folder, run_files(result))
-                progress(len(done.summaries))
-        if folder and len(numbers) > 1:
+    changes, allowed = parse_settings(set_ or []), allow_code or []
+    import_allowed(allowed)
+
+    def replay(number: int) -> str:
+        from scenarios.sweep import replay_line
+
+        return replay_line(scenario, changes, seed, number, allowed)
+
+    loaded = load(scenario, set_=changes, allow_code=allowed)
+    done = Replications(loaded, seed, warnings=dict.fromkeys(warnings_of(loaded)))
+    numbers = [replication] if replication is not None else list(range(replications))
+    if out is not None:
+        _write(done, numbers, out, replay)
+    else:
+        for _ in _results(done, numbers, replay):
+            pass
+    _tell(done, out, as_json=as_json)
+
+
+def _write(done: Replications, numbers: Sequence[int], out: Path, replay: Callable[[int], str]) -> None:
+    """Carry out the replications of these numbers into a new folder, all or nothing."""
+    from scenarios.results import complete_or_absent, run_files, write_files
+
+    with complete_or_absent(out) as folder:
+        for number, result in zip(numbers, _results(done, numbers, replay), strict=True):
+            write_files(folder / "runs" / str(number) if len(numbers) > 1 else folder, run_files(result))
+        if len(numbers) > 1:
             write_files(folder, done.files())
+
+
+def _results(done: Replications, numbers: Sequence[int], replay: Callable[[int], str]) -> Iterator[Result]:
+    """The results of these replications, one by one; ``done`` takes what matters of them."""
+    with Progress("runs", len(numbers)) as progress:
+        for count, number in enumerate(numbers, start=1):
+            result = _simulate(done.scenario, done.seed, number, replay)
+            done.add(result)
+            progress(count)
+            yield result
+
+
+def _simulate(scenario: Scenario, seed: int, replication: int, replay: Callable[[int], str]) -> Result:
+    """One run, whose errors carry the line that repeats it."""
+    from sim import ConfigError, simulate
+
+    try:
+        return simulate(scenario, seed=seed, replication=replication)
+    except ConfigError:
+        raise
+    except Exception as error:
+        raise RunFailed(replay(replication)) from error
+
+
+def _tell(done: Replications, out: Path | None, *, as_json: bool) -> None:
+    from analysis.text import summary_table
+
     for warning in done.warnings:
         say(f"warning: {warning}")
-    if json:
+    if as_json:
         print_json({**done.as_json(), "out": str(out) if out else None})
     else:
         print_table(summary_table(done.summary, width=width()))
@@ -71,15 +111,3 @@ def run(
         say(f"goal missed: {goal}")
     if missed:
         raise typer.Exit(CHECK_FAILED)
-
-
-def _simulate(scenario: Scenario, seed: int, replication: int, replay: str) -> Result:
-    """One run, whose errors carry the line that repeats it."""
-    from sim import simulate
-
-    try:
-        return simulate(scenario, seed=seed, replication=replication)
-    except ConfigError:
-        raise
-    except Exception as error:
-        raise RunFailed(replay) from error

@@ -14,7 +14,7 @@ app = typer.Typer(help="List, show and check scenario files.", no_args_is_help=T
 
 
 @app.command("list")
-def list_(json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False) -> None:
+def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False) -> None:
     """List the built-in scenarios and sweeps with their questions."""
     from scenarios.loading import list_names, path_of
     from scenarios.sweep import list_sweeps, path_of_sweep
@@ -25,7 +25,7 @@ def list_(json: Annotated[bool, typer.Option("--json", help="Print JSON instead 
     found = [
         {"kind": kind, "name": path.stem, "question": read_yaml(path).data.get("question", "")} for kind, path in paths
     ]
-    if json:
+    if as_json:
         print_json(found)
         return
     wide = max(len(one["name"]) for one in found)
@@ -49,9 +49,10 @@ def show(
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE ...", help="Scenario and sweep files.")],
 ) -> None:
-    """Check files, and tell everything that is wrong with them."""
+    """Check files; tell everything that is wrong with them, and what is allowed but unwise."""
     from scenarios.errors import ScenarioFileError
     from scenarios.loading import load
+    from scenarios.notes import warnings_of
     from scenarios.sweep import load_sweep
     from scenarios.yaml_text import read_yaml
 
@@ -59,8 +60,11 @@ def validate(
     for file in files:
         try:
             data = read_yaml(file).data
-            load_sweep(file) if isinstance(data, dict) and "scenario" in data else load(file)
+            is_sweep = isinstance(data, dict) and "scenario" in data
+            warnings = load_sweep(file).warnings() if is_sweep else warnings_of(load(file))
             print(f"{file}: valid")
+            for warning in warnings:
+                say(f"{file}: warning: {warning}")
         except ScenarioFileError as error:
             refused = True
             say(str(error))

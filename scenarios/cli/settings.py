@@ -1,12 +1,12 @@
-"""``--set PATH=VALUE``: changes to a scenario, their values read as YAML."""
+"""``--set PATH=VALUE``, its value read as YAML, and ``--allow-code MODULE:CLASS``."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
-
-from scenarios.errors import Problem, ScenarioFileError
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
@@ -17,6 +17,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
     ScenarioFileError
         With everything that is no ``PATH=VALUE``, or whose value is no YAML.
     """
+    from scenarios.errors import Problem, ScenarioFileError
     from scenarios.yaml_text import parse_yaml
 
     values: dict[str, Any] = {}
@@ -34,3 +35,23 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
     if problems:
         raise ScenarioFileError("command line", problems)
     return values
+
+
+def import_allowed(paths: Sequence[str]) -> None:
+    """Import the assignors that the user allows to run, from the working directory too.
+
+    Raises
+    ------
+    ConfigError
+        If one cannot be loaded.
+    """
+    from assignors import load_class
+    from sim.errors import ConfigError
+
+    if paths:
+        sys.path.insert(0, str(Path.cwd()))
+    for path in paths:
+        try:
+            load_class(path)
+        except Exception as error:  # it is the user's code: whatever it raises, the user is told
+            raise ConfigError(f"--allow-code {path}: {type(error).__name__}: {error}") from error

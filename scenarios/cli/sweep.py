@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -13,10 +14,9 @@ import typer
 
 from scenarios.cli.exits import RUN_FAILED
 from scenarios.cli.output import Progress, print_json, print_table, say, width
-from sim.errors import ConfigError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import pandas as pd
 
     from scenarios.runner import Executor
     from scenarios.sweep import Sweep
@@ -30,7 +30,7 @@ def sweep(
     master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs.")] = "local[*]",
     inline: Annotated[bool, typer.Option("--inline", help="Run in this process, without Spark.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, tell what would run.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Run every variant of a sweep as often as it says.
 
@@ -39,6 +39,7 @@ def sweep(
     from scenarios.results import complete_or_absent, refuse_occupied
     from scenarios.spark_runner import require_java
     from scenarios.sweep import load_sweep
+    from sim import ConfigError
 
     if out is None and not dry_run:
         raise ConfigError("--out DIR is needed: a new folder for the results (or --dry-run)")
@@ -47,13 +48,15 @@ def sweep(
     loaded = load_sweep(sweep)
     if not inline:
         require_java()
+    for warning in loaded.warnings():
+        say(f"warning: {warning}")
     if dry_run or out is None:
-        _tell_plan(loaded, as_json=json)
+        _tell_plan(loaded, as_json=as_json)
         return
     with complete_or_absent(out) as folder:
-        tables = _carry_out(loaded, folder, "" if inline else master)
-    _tell(loaded, tables, out, as_json=json)
-    if tables["failures"].num_rows:
+        summary, failures = _carry_out(loaded, folder, "" if inline else master)
+    _tell(loaded, summary, failures, out, as_json=as_json)
+    if failures:
         raise typer.Exit(RUN_FAILED)
 
 
@@ -70,9 +73,9 @@ def _executor(master: str) -> Iterator[Executor]:
         yield partial(on_spark, spark, spark.sparkContext.defaultParallelism)
 
 
-def _carry_out(sweep: Sweep, folder: Path, master: str) -> dict[str, pa.Table]:
-    """Run all, write summaries, failures, kept runs and the manifest into ``folder``."""
-    from scenarios.results import MANIFEST, manifest, versions, write_files
+def _carry_out(sweep: Sweep, folder: Path, master: str) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
+    """Run all and fill ``folder``; the summary, and the failures."""
+    from scenarios.results import parquet, summary_files, to_frame, write_files
     from scenarios.runner import carry_out, kept_folder
     from sim import simulate
 
@@ -80,23 +83,24 @@ def _carry_out(sweep: Sweep, folder: Path, master: str) -> dict[str, pa.Table]:
     begin_s = time.monotonic()
     say(f"{_count(len(runs), 'run')} of {_count(len(sweep.variants), 'variant')}, on {master or 'this process'}")
     with Progress("runs", len(runs)) as progress, _executor(master) as execute:
-        tables = carry_out(runs, simulate, execute, folder, sweep.replay, progress)
-    content = {
-        "sweep": sweep.name,
-        "scenario": sweep.source,
-        "document": sweep.document,
-        "variants": {
-            one.name: {"set": one.changes, "seed": one.seed, "kept": kept_folder(runs, one.name)}
-            for one in sweep.variants
-        },
-        "runs": len(runs),
-        "failed": tables["failures"].num_rows,
-        "executor": master or "in process",
-        "wall_time_s": round(time.monotonic() - begin_s, 3),
-        "versions": versions(),
+        summary, failures = carry_out(runs, simulate, execute, folder, sweep.replay, progress)
+    variants = {
+        one.name: {"set": one.changes, "seed": one.seed, "kept": kept_folder(runs, one.name)} for one in sweep.variants
     }
-    write_files(folder, {MANIFEST: manifest(content, tables)})
-    return tables
+    content = {
+        "sweep": sweep.name, "scenario": sweep.source, "document": sweep.document, "variants": variants,
+        "runs": len(runs), "failed": failures.num_rows, "executor": master or "in process",
+        "wall_s": round(time.monotonic() - begin_s, 3), "versions": _versions(folder),
+    }  # fmt: skip
+    write_files(folder, {**summary_files(summary, content), "failures.parquet": parquet(failures)})
+    return to_frame(summary), failures.to_pylist()
+
+
+def _versions(folder: Path) -> dict[str, str]:
+    """What the kept runs say that they were made with."""
+    kept = sorted(folder.glob("runs/*/manifest.json"))
+    found: dict[str, str] = json.loads(kept[0].read_text())["versions"] if kept else {}
+    return found
 
 
 def _count(number: int, noun: str) -> str:
@@ -116,19 +120,18 @@ def _tell_plan(sweep: Sweep, *, as_json: bool) -> None:
     )
 
 
-def _tell(sweep: Sweep, tables: dict[str, pa.Table], out: Path, *, as_json: bool) -> None:
+def _tell(sweep: Sweep, summary: pd.DataFrame, failures: Sequence[dict[str, Any]], out: Path, *, as_json: bool) -> None:
     from analysis.text import summary_table
     from scenarios.cli.replications import estimates
 
-    failures = tables["failures"].to_pylist()
-    summary = tables["summary"].to_pandas(types_mapper=None)
+    runs = len(sweep.runs())
     if as_json:
-        told: dict[str, Any] = {"sweep": sweep.name, "scenario": sweep.source, "runs": len(sweep.runs())}
-        print_json({**told, "failed": len(failures), "summary": estimates(summary), "out": str(out)})
+        told = {"sweep": sweep.name, "scenario": sweep.source, "runs": runs, "failed": len(failures)}
+        print_json({**told, "summary": estimates(summary), "out": str(out)})
     elif len(summary):
         print_table(summary_table(summary, width=width()))
     for row in failures[:_FAILURES_SHOWN]:
         say(f"failed: {row['variant']}, replication {row['replication']}: {row['error']}\n  replay: {row['replay']}")
     if failures:
-        say(f"{_count(len(failures), 'run')} of {len(sweep.runs())} failed: see {out / 'failures.parquet'}")
+        say(f"{_count(len(failures), 'run')} of {runs} failed: see {out / 'failures.parquet'}")
     say(f"results in {out}; next: groupsim compare {out}")

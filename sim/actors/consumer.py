@@ -21,7 +21,7 @@ import simpy
 
 from assignors import Assignor, AssignorError, create
 from assignors import Protocol as RebalanceProtocol
-from sim.actors.quiet import SHORT_PAUSE_US, Quiet, Train, may_be_quiet
+from sim.actors.quiet import SHORT_PAUSE_US, Quiet, Train, densest, may_be_quiet
 from sim.actors.service import Service
 from sim.assignment import assign, cost_us
 from sim.cadence import Cadence, DrawnCadence, Load, pace
@@ -428,10 +428,9 @@ class Consumer:
         if self._cadence is None:
             return min(now, self._stuck_since) if now < self._stuck_until else now
         last = self._cadence.last_poll(min(now, self._stuck_since) if now < self._stuck_until else now)
-        return last if last is not None else min(now, self._poll_before)
+        return last if last is not None else now
 
     _stuck_since = 0
-    _poll_before = 0
 
     def _on_poll(self, now: int) -> None:
         machine = self.machine
@@ -870,10 +869,10 @@ class Consumer:
         paced = pace(processing, config.max_poll_records, self.world.timing.poll_us, rate, slowdown)
         service.repace(now, paced.capacity)
         old = self._cadence
-        self._poll_before = (old.last_poll(now) if old is not None else None) or now
+        before = old.last_poll(now) if old is not None else now
         start = now if old is None else old.next_poll(now)
-        if old is not None and isinstance(old, DrawnCadence):
-            self._polls += old.polls(start)
+        if isinstance(old, DrawnCadence):
+            self._polls = old.number_at(start)
         if self._stuck_until > now:
             start = max(start, self._stuck_until)
         at = ledger.positions(service.holding, now)
@@ -881,12 +880,12 @@ class Consumer:
         if not service.holding.running and self._frozen is None and self._stuck_until <= now:
             service.go_on(now, now, paced.capacity)
         if processing.per_record.kind == "constant":
-            self._cadence = Cadence(start, paced, load)
+            self._cadence = Cadence(start, paced, load, before)
         else:
             cost = Draw(self.world.streams.key("per-record", self._other), processing.per_record)
             fixed = round(processing.per_poll_us * slowdown)
             self._cadence = DrawnCadence(
-                start, paced, load, cost=cost, first=self._polls, fixed_us=fixed, slowdown=slowdown
+                start, paced, load, before, cost=cost, first=self._polls, fixed_us=fixed, slowdown=slowdown
             )
 
     # --- quiet --------------------------------------------------------------------------------------------------------
@@ -902,7 +901,9 @@ class Consumer:
             or self._wish is not None
             or self._fetch_token
             or self._cut_off
+            or self._frozen is not None
             or self._stuck_until > self.env.now
+            or machine.deadline <= self.env.now
             or not machine.is_settled
             or group.machine.state is not GroupState.STABLE
             or group.machine.generation != machine.generation
@@ -912,7 +913,15 @@ class Consumer:
         if member is None or (machine.instance_id and group.machine.roster.static[machine.instance_id] != machine.member_id):
             return False
         interval = machine._commit_interval_us
-        return may_be_quiet(machine.config, self.world.timing, self._path, self._cadence, interval)
+        within = may_be_quiet(machine.config, self.world.timing, self._path, self._cadence, interval)
+        return within and self._polls_in_time()
+
+    def _polls_in_time(self) -> bool:
+        """Whether no pass, stretched by the short pauses that can fall into it, can exceed max.poll.interval.ms."""
+        if self._cadence is None:
+            return True
+        longest = self._cadence.longest_us
+        return 2 * longest + densest(self.pauses, self._next_pause, longest) < self._live_client.max_poll_interval_us
 
     def _hush(self, now: int) -> None:
         machine, connection = self.machine, self._connection
@@ -963,8 +972,9 @@ class Consumer:
         self._numbers["heartbeat"] = quiet.heartbeats.number
         self._numbers["commit"] = quiet.commits.number
         self._next_pause = quiet.next_pause
+        serving = self.group.availability.serving(service.handle, service.partitions) if quiet.paused else 0
         for start, end in quiet.paused:
-            self.group.availability.pause(len(service.partitions), start, end)
+            self.group.availability.pause(serving, start, end)
             life.paused_us += end - start
         requests = self.group.record.requests
         requests[Api.HEARTBEAT.value, Error.NONE.value] += quiet.heartbeats.count
@@ -1085,7 +1095,9 @@ class Consumer:
             return
         if quiet is not None and until - now < SHORT_PAUSE_US and not quiet.overlaps(now, until):
             insort(self.pauses, (now, until))
-            return
+            if self._polls_in_time():
+                return
+            self.pauses.remove((now, until))
         self.wake()
         self._freeze(now, until)
 
@@ -1131,7 +1143,7 @@ class Consumer:
     def _shift(self, now: int, start: int, length: int) -> None:
         """The application's clock has stood still: all its work is that much later."""
         if self._cadence is not None:
-            self._cadence.shift(length)
+            self._cadence.shift(start, length)
         if self._stuck_until > start:
             self._stuck_until += length
         if self._job is not None:
@@ -1163,7 +1175,7 @@ class Consumer:
             self._stuck_since = now
         self._stuck_until = max(self._stuck_until, until)
         if self._cadence is not None:
-            self._cadence.shift(length)
+            self._cadence.shift(now, length)
         service.stand_still(now)
         if service.handle >= 0:
             self.group.availability.suspend_service(now, service.handle, service.partitions)

@@ -57,8 +57,8 @@ class HostedGroup:
     scenario : Scenario
     name : str
     catalog : Catalog
-    consumers : list of Consumer
-        Filled by the simulation; a consumer's index is its slot.
+    slots : int
+        Number of consumers that it can have.
     """
 
     def __init__(self, env: Environment, scenario: Scenario, name: str, catalog: Catalog, slots: int) -> None:
@@ -76,6 +76,7 @@ class HostedGroup:
         self.availability = Availability(self.partitions, self.record, scenario.measure_from_us, measure_to)
         self._measure = (scenario.measure_from_us, measure_to)
         self.consumers: list[Consumer] = []
+        self._slots: dict[str, int] = {}
         self.ended_by: NDArray[np.int64] = np.empty(0, np.int64)
         self.quiet: dict[str, Consumer] = {}
         self._handles: dict[str, int] = {}
@@ -86,6 +87,11 @@ class HostedGroup:
         self._rebalance: Rebalance | None = None
         self._entered_us = 0
         self._alarm = Alarm(env, deadline_key(name_hash("group", name), Kind.TIMER), self._ring)
+
+    def enrol(self, consumer: Consumer) -> None:
+        """A consumer that may become a member."""
+        self._slots[consumer.name] = consumer.slot
+        self.consumers.append(consumer)
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
@@ -205,13 +211,17 @@ class HostedGroup:
             case _:
                 pass
 
+    def _know(self, member_id: str, name: str) -> int:
+        """The handle of a member id, a new one if it has none."""
+        handle = self._handles.get(member_id)
+        if handle is None:
+            handle = self._handles[member_id] = self.availability.handle()
+            self._slot_of_handle.append(self._slots.get(name, -1))
+        return handle
+
     def _admit(self, fact: Fact) -> None:
-        record = self.record
-        if fact.member_id not in self._handles:
-            self._handles[fact.member_id] = self.availability.handle()
-            slot = next((c.slot for c in self.consumers if c.name == fact.name), -1) if fact.name else -1
-            self._slot_of_handle.append(slot)
-        record.counts["joins"] += 1
+        self._know(fact.member_id, fact.name)
+        self.record.counts["joins"] += 1
         if self._rebalance is not None:
             self._rebalance.members_in += 1
 
@@ -229,6 +239,8 @@ class HostedGroup:
         self._forget_topics(member_id)
         handle = self._handles.get(member_id)
         if handle is not None:
+            if fact.what == "fenced":
+                self.availability.succeed(now, handle, self._know(fact.reason, fact.name))
             self.availability.forget(now, handle)
             service = self._service_of(handle)
             if service is not None:

@@ -105,7 +105,7 @@ class Quiet:
             if start <= self.heartbeats.due < end:
                 self.heartbeats.due = end
             if self.cadence is not None:
-                self.cadence.shift(end - start)
+                self.cadence.shift(start, end - start)
         self._advance(moment)
 
     def _advance(self, moment: Moment) -> None:
@@ -153,8 +153,8 @@ def may_be_quiet(
 ) -> bool:
     """Whether elision is exact for this member: its requests cannot overtake or starve one another.
 
-    With X the longest round trip: H > 2 X, commits more than 2 X apart, H + pause + X < session, and two batches and a
-    pause within max.poll.interval.
+    With X the longest round trip: H > 2 X, commits more than 2 X apart, H + pause + X < session. That two passes and the
+    pauses in them fit into max.poll.interval is for the caller to see (`densest`).
     """
     round_trip = 2 * path.longest_us + timing.service_us + timing.append_us
     heartbeat = config.heartbeat_interval_us
@@ -165,4 +165,27 @@ def may_be_quiet(
     if cadence is None:
         return True
     stride = max(commit_interval, min(cadence.full_us if cadence.full_passes else FOREVER, cadence.steady_us))
-    return stride > 2 * round_trip and 2 * cadence.longest_us + SHORT_PAUSE_US < config.max_poll_interval_us
+    return stride > 2 * round_trip
+
+
+def densest(pauses: Sequence[tuple[int, int]], first: int, longest_us: int) -> int:
+    """The most that short pauses can add to one pass: pauses less than a pass apart are summed up.
+
+    Parameters
+    ----------
+    pauses : sequence of (start, end)
+    first : int
+        Index of the first that counts.
+    longest_us : int, microseconds
+        The longest pass.
+    """
+    worst = total = 0
+    last_end = -FOREVER
+    for start, end in pauses[first:]:
+        if end - start >= SHORT_PAUSE_US:
+            total, last_end = 0, -FOREVER
+            continue
+        total = total + end - start if start - last_end < longest_us else end - start
+        last_end = end
+        worst = max(worst, total)
+    return worst

@@ -24,6 +24,7 @@ from sim.model import (
     GcPause,
     Kill,
     Restart,
+    RollingRestart,
     Scale,
     SetConfig,
     SetRate,
@@ -376,7 +377,7 @@ ACTS: dict[type, Callable[[Teller], None]] = {
 }  # fmt: skip
 
 _SPELLED: dict[type, str] = {
-    **{verb: act.__name__ for verb, act in ACTS.items()}, SlowHost: "slow_host",
+    **{verb: act.__name__ for verb, act in ACTS.items()}, SlowHost: "slow_host", RollingRestart: "rolling_restart",
 }  # fmt: skip
 
 

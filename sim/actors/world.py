@@ -94,7 +94,7 @@ class World:
         )
         consumer.rack = override.rack if override.rack is not None else consumer.client.client_rack
         consumer.pauses = self._pauses_of(consumer, spec)
-        group.consumers.append(consumer)
+        group.enrol(consumer)
         self.consumers[name] = consumer
         self.env.process(consumer.run())
 

@@ -34,8 +34,8 @@ class Alarm:
         self.deadline = FOREVER
 
     def set(self, deadline: int) -> None:
-        """Ring at ``deadline`` (microseconds; `FOREVER` = never) instead of whenever it would have rung."""
-        self.deadline = deadline
+        """Ring at ``deadline`` (microseconds; `FOREVER` = never), at once if that has passed, and at no other time."""
+        self.deadline = deadline = max(deadline, self._env.now)
         if deadline < self._queued_for:
             if self._queued is not None:
                 self._queued.drop()

@@ -17,7 +17,7 @@ from typing import Any
 
 import simpy
 
-from sim.errors import EventBudgetExceeded
+from sim.errors import EventBudgetExceeded, ProtocolMisuse
 
 _MESSAGE, _PROCESS, _DEADLINE = 1, 2, 3
 _ENTITY_BITS, _KIND_BITS = 48, 6
@@ -90,6 +90,8 @@ class Occurrence(simpy.Event):
         self._ok = True
         self._value = value
         self.callbacks = [_act]  # type: ignore[list-item]
+        if time < env.now:
+            raise ProtocolMisuse(f"an event for {time} us was asked for at {env.now} us")
         env.schedule(self, key, time - env.now)  # type: ignore[arg-type]
 
     def drop(self) -> None:

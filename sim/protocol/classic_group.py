@@ -246,7 +246,7 @@ class ClassicGroup:
         if self._pending_sync.pop(old_id, 0) is None:
             self._pending_sync[new.member_id] = None
         self.roster.update(new, request)
-        self.facts.append(Fact("fenced", old_id, old.name))
+        self.facts.append(Fact("fenced", old_id, old.name, reason=new.member_id))
         self.facts.append(Fact("joined", new.member_id, request.name))
         if self.state is STABLE and self.roster.select_protocol() == self.protocol:
             new.join_waiter = None

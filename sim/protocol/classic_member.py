@@ -249,9 +249,9 @@ class ClassicMember:
         if self.coordinator is None:
             return FOREVER if self._lookup_in_flight else self._lookup_retry_at
         due = min(self.heartbeat_due, self.session_due) if self.heartbeats_enabled else FOREVER
-        if self.uninitialised.size and not self._fetching:
+        if self._fetch_retry_at:
             due = min(due, self._fetch_retry_at)
-        if self._join_retry_at and self._next is None and self._after_commit is None:
+        if self._join_retry_at:
             due = min(due, self._join_retry_at)
         return due
 
@@ -540,6 +540,8 @@ class ClassicMember:
         """A pass of the heartbeat thread, in its order: coordinator, session, heartbeat (``HeartbeatThread.run``)."""
         if self.coordinator is None:
             return self._look_up(now)
+        self._join_retry_at = 0 if now >= self._join_retry_at else self._join_retry_at
+        self._fetch_retry_at = 0 if now >= self._fetch_retry_at else self._fetch_retry_at
         if not self.heartbeats_enabled:
             return []
         if now >= self.session_due:

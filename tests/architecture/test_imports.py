@@ -9,7 +9,7 @@ import pytest
 
 from tests.architecture.source import PACKAGES, ROOT, Import, imports, modules
 
-SIM_PUBLIC = {"sim", "sim.model", "sim.config", "sim.tables", "sim.errors", "sim.units"}
+SIM_PUBLIC = {"sim", "sim.model", "sim.config", "sim.tables", "sim.errors", "sim.units", "sim.result"}
 SIM_LEAVES = {"sim.units", "sim.errors", "sim.config"}
 TABLES = {"numpy", "pandas", "pyarrow"}
 FILES = {"pydantic", "pydantic_core", "yaml"}

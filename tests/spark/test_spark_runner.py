@@ -71,6 +71,12 @@ def test_workers_run_the_same_interpreter_with_the_same_path(spark: SparkSession
     assert packages == str(ROOT)
 
 
+def test_a_run_that_takes_its_process_with_it_ends_the_sweep_and_the_session_lives_on(spark: SparkSession) -> None:
+    with pytest.raises(Exception, match="Python worker exited unexpectedly"):
+        on_executors(spark, fake.die_on_second)
+    assert len(on_executors(spark, fake.simulate)) == len(RUNS)
+
+
 def test_session_listens_on_loopback_alone_and_shows_no_pages(spark: SparkSession) -> None:
     settings = spark.conf
     assert settings.get("spark.driver.host") == "127.0.0.1"
@@ -98,13 +104,6 @@ def run_program(program: str, folder: Path, **more: str) -> subprocess.Completed
     return subprocess.run(
         [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
     )
-
-
-def test_says_nothing_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    told = run_program(PROGRAM, tmp_path)
-    assert (told.returncode, told.stdout) == (0, "27\n")
-    assert told.stderr == ""
-    assert [str(path) for path in tmp_path.rglob("*")] == [str(tmp_path / "tmp")]
 
 
 def test_a_master_that_is_none_is_said_in_a_sentence(tmp_path: Path) -> None:

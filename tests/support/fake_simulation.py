@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +13,9 @@ import pandas as pd
 
 from sim.errors import SimError
 from sim.model import Cluster, Group, Members, Scenario, Subscription, Topic
+from sim.result import Result, digests, frame
 from sim.tables import FLOAT, INT, TABLES
 from sim.units import MINUTE
-
-
-@dataclass
-class FakeResult:
-    """What ``sim.simulate`` hands out."""
-
-    tables: dict[str, pd.DataFrame]
-    manifest: dict[str, Any]
-    warnings: list[str] = field(default_factory=list)
-
-    @property
-    def summary(self) -> pd.DataFrame:
-        return self.tables["summary"]
 
 
 def scenario(name: str = "small", groups: tuple[str, ...] = ("billing", "audit"), members: int = 3) -> Scenario:
@@ -41,33 +30,44 @@ def scenario(name: str = "small", groups: tuple[str, ...] = ("billing", "audit")
     )  # fmt: skip
 
 
-def simulate(scenario: Scenario, *, seed: int, replication: int, variant: str = "") -> FakeResult:
+def simulate(scenario: Scenario, *, seed: int, replication: int, variant: str = "") -> Result:
     """Numbers that depend on all that a real run depends on, and on nothing else."""
     numbers = np.random.default_rng([seed, replication, *variant.encode(), scenario.groups[0].members.count])
     tables = {name: _table(name, scenario, numbers) for name in TABLES}
-    own = {"scenario": scenario.name, "variant": variant, "seed": seed, "replication": replication}
+    own = {"scenario": scenario.name, "variant": variant, "seed": seed, "replication": replication, "horizon_s": 60.0}
     tables["summary"] = tables["summary"].assign(**own).astype(dict(TABLES["summary"]))
     tables["summary"]["rscore"] = [None, *tables["summary"]["rscore"][1:]]
-    manifest = {"scenario": dict(scenario.document), "seed": seed, "replication": replication, "events": 42}
-    return FakeResult(tables, manifest, warnings=["one thing to know"])
+    manifest = {
+        "scenario": scenario.name, "document": scenario.document, "seed": seed, "replication": replication,
+        "events": 42, "versions": {"python": "3"}, "digests": digests(tables),
+    }  # fmt: skip
+    return Result(tables, manifest, warnings=["one thing to know"])
 
 
-def fail_on_second(scenario: Scenario, *, seed: int, replication: int, variant: str = "") -> FakeResult:
+def fail_on_second(scenario: Scenario, *, seed: int, replication: int, variant: str = "") -> Result:
     """Fails in replication 1, as a simulation with a bug does."""
     if replication == 1:
         raise SimError("no member\nis left")
     return simulate(scenario, seed=seed, replication=replication, variant=variant)
 
 
-def tell_where(scenario: Scenario, *, seed: int, replication: int, variant: str = "") -> FakeResult:
+def tell_where(scenario: Scenario, *, seed: int, replication: int, variant: str = "") -> Result:
     """Fails with the interpreter that it runs in, and the folder that it came from."""
     raise SimError(f"{sys.executable} {Path(__file__).parents[2]} ")
 
 
 def _table(name: str, scenario: Scenario, numbers: np.random.Generator) -> pd.DataFrame:
     groups = [group.name for group in reversed(scenario.groups)]
-    columns = {}
+    columns: dict[str, Any] = {"group": groups}
     for column, dtype in TABLES[name].items():
         values = numbers.integers(0, 1_000_000, len(groups))
-        columns[column] = values if dtype == INT else values / 1_000 if dtype == FLOAT else [f"{v}é" for v in values]
-    return pd.DataFrame({**columns, **({"group": groups} if "group" in columns else {})}).astype(dict(TABLES[name]))
+        drawn = values if dtype == INT else values / 1_000 if dtype == FLOAT else [f"{value}é" for value in values]
+        columns.setdefault(column, drawn)
+    return frame(name, columns)
+
+
+def die_on_second(scenario: Scenario, *, seed: int, replication: int, variant: str = "") -> Result:
+    """Takes its process with it in replication 1, as one that needs too much memory does."""
+    if replication == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return simulate(scenario, seed=seed, replication=replication, variant=variant)

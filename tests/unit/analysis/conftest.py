@@ -195,3 +195,15 @@ def sweep() -> Callable[..., pd.DataFrame]:
 
     assert set(SUMMARY) == set(typed("summary").columns)
     return make
+
+
+@pytest.fixture(scope="session")
+def make_table() -> Callable[..., pd.DataFrame]:
+    """``make_table("lag", [{...}, ...])``: a table with exact dtypes; what a row leaves out is 0 or empty."""
+    return typed
+
+
+@pytest.fixture(scope="session")
+def make_restart() -> Callable[..., Tables]:
+    """``make_restart(partitions, members, horizon_s, restarts, every_s, kill_s)``: tables of a rolling restart."""
+    return rolling_restart

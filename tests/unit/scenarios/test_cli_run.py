@@ -49,6 +49,11 @@ class TestTable:
         assert told.err == "warning: one thing to know\n"
         assert "one thing to know" not in told.out
 
+    def test_comes_after_what_is_unwise(self, groupsim: CommandLine, small: Path) -> None:
+        told = groupsim("run", small, "--set", "groups.billing.config[heartbeat.interval.ms]=20000")
+        assert told.err.splitlines()[0].startswith("warning: groups.billing.config")
+        assert told.code == 0
+
 
 class TestJson:
     def test_has_an_object_per_group(self, groupsim: CommandLine, small: Path) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,17 +13,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.load import load_result, load_summary
 from scenarios.results import (
     OccupiedFolder,
     complete_or_absent,
-    digest,
-    manifest,
-    parquet,
     run_files,
     schema,
+    summary_files,
     to_arrow,
+    to_frame,
     write_files,
 )
+from sim.result import Result, digest
 from sim.tables import TABLES
 from tests.support import fake_simulation as fake
 
@@ -34,7 +32,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
-def result() -> fake.FakeResult:
+def result() -> Result:
     return fake.simulate(fake.scenario(), seed=7, replication=2)
 
 
@@ -110,15 +108,14 @@ class TestFolder:
 
 class TestTables:
     @pytest.mark.parametrize("name", TABLES)
-    def test_have_the_declared_columns_and_dtypes(self, name: str, result: fake.FakeResult) -> None:
+    def test_have_the_declared_columns_and_dtypes(self, name: str, result: Result) -> None:
         read = pq.read_schema(pa.BufferReader(run_files(result)[f"{name}.parquet"]))
         assert read.equals(schema(name))
         assert {str(dtype) for dtype in read.types} <= {"int64", "double", "string"}
 
-    def test_have_their_rows_in_the_declared_order(self) -> None:
-        table = to_arrow("requests", requests(group=["b", "a"]))
-        assert table["group"].to_pylist() == ["a", "b"]
-        assert table["count"].to_pylist() == [2, 1]
+    def test_come_back_as_they_were(self, result: Result) -> None:
+        for name, table in result.tables.items():
+            pd.testing.assert_frame_equal(to_frame(to_arrow(name, table)), table)
 
     def test_hold_nulls_where_integers_are_missing(self) -> None:
         frame = requests().astype({"count": "Int64"})
@@ -130,71 +127,23 @@ class TestTables:
             to_arrow("requests", requests().drop(columns="api"))
 
 
-class TestDigest:
-    def test_is_of_the_values_and_not_of_the_file_or_chunks(self) -> None:
-        table = to_arrow("requests", requests())
-        chunked = pa.concat_tables([table.slice(0, 1), table.slice(1, 1)])
-        read = pq.read_table(pa.BufferReader(parquet(chunked)))
-        assert chunked["group"].num_chunks == 2
-        assert digest(table) == digest(chunked) == digest(read)
+class TestManifest:
+    def test_is_the_one_of_the_run(self, result: Result) -> None:
+        assert json.loads(run_files(result)["manifest.json"]) == result.manifest
 
-    def test_is_of_names_types_nulls_lengths_and_values(self) -> None:
-        table = pa.table({"n": pa.array([7, None, -1], pa.int64()), "t": pa.array(["", "Ü", None], pa.string())})
-        numbers = b"n:int64:3\n" + bytes([0b010_00000]) + struct.pack("<3q", 7, 0, -1)
-        texts = b"t:string:3\n" + bytes([0b001_00000]) + struct.pack("<3i", 0, 2, 0) + "Ü".encode()
-        assert digest(table) == hashlib.sha256(numbers + texts).hexdigest()
+    def test_has_digests_of_what_a_reader_finds(self, result: Result, tmp_path: Path) -> None:
+        write_files(tmp_path, run_files(result))
+        read = load_result(tmp_path)
+        assert set(read.manifest["digests"]) == set(TABLES)
+        assert {name: digest(table) for name, table in read.tables.items()} == read.manifest["digests"]
 
-    @pytest.mark.parametrize(
-        ("column", "values"),
-        [
-            ("count", [1, 3]),
-            ("count", [2, 1]),
-            ("count", [None, 2]),
-            ("error", ["", "Y"]),
-            ("error", ["X", ""]),
-            ("error", [None, "X"]),
-            ("api", ["JoinJ", "oin"]),
-        ],
-    )
-    def test_tells_values_apart(self, column: str, values: list[object]) -> None:
-        other = requests(**{column: values})
-        other["count"] = other["count"].astype("Int64")
-        assert digest(to_arrow("requests", other)) != digest(to_arrow("requests", requests()))
-
-    def test_takes_a_null_for_no_number(self) -> None:
-        zero, null = (pa.table({"x": pa.array([value], pa.float64())}) for value in (0.0, None))
-        assert digest(zero) != digest(null)
-
-    def test_knows_one_zero(self) -> None:
-        plus, minus = (pa.table({"x": pa.array([value], pa.float64())}) for value in (0.0, -0.0))
-        assert digest(plus) == digest(minus)
-
-    def test_tells_columns_apart(self) -> None:
-        assert digest(pa.table({"x": [1]})) != digest(pa.table({"y": [1]}))
-
-    def test_of_an_empty_table_is_one_too(self) -> None:
-        empty = schema("requests").empty_table()
-        assert digest(empty) == digest(to_arrow("requests", requests().iloc[:0])) != digest(schema("lag").empty_table())
-
-
-def test_manifest_has_what_the_run_says_and_a_digest_of_every_table(result: fake.FakeResult) -> None:
-    written = json.loads(run_files(result)["manifest.json"])
-    assert written["events"] == 42
-    assert written["scenario"]["horizon"] == "1min"
-    assert set(written["tables"]) == set(TABLES)
-    assert written["tables"]["requests"] == {
-        "rows": 2,
-        "digest": digest(to_arrow("requests", result.tables["requests"])),
-    }
-
-
-def test_manifest_ends_with_a_newline() -> None:
-    assert manifest({"a": "é"}, {}).decode() == '{\n  "a": "é",\n  "tables": {}\n}\n'
-
-
-def test_folder_without_write_permission_is_refused(tmp_path: Path) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("root may write anywhere")
-    tmp_path.chmod(0o500)
-    with pytest.raises(OccupiedFolder, match="cannot be made"), complete_or_absent(tmp_path / "result"):
-        pass
+    @pytest.mark.parametrize("missing", [False, True])
+    def test_of_several_runs_has_a_digest_of_what_a_reader_finds(self, tmp_path: Path, missing: bool) -> None:
+        runs = [fake.simulate(fake.scenario(), seed=7, replication=r).summary for r in range(3)]
+        summary = pa.concat_tables([to_arrow("summary", run) for run in runs])
+        if missing:
+            at = summary.column_names.index("partitions_moved")
+            summary = summary.set_column(at, "partitions_moved", pa.array([None, 1, 2, 3, 4, 5], pa.int64()))
+        write_files(tmp_path, summary_files(summary, {"seed": 7}))
+        manifest = json.loads((tmp_path / "manifest.json").read_text())
+        assert manifest == {"seed": 7, "digests": {"summary": digest(load_summary(tmp_path))}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from scenarios.results import schema
 from scenarios.runner import Outcome, Run, Simulate, carry_out, in_process, kept_folder, outcome
+from sim import Result, SimError
 from tests.support import fake_simulation as fake
 
 RUNS = [
@@ -20,7 +23,7 @@ RUNS = [
 ]
 
 
-def collect(folder: Path, simulate: Simulate = fake.simulate, **options: object) -> dict[str, pa.Table]:
+def collect(folder: Path, simulate: Simulate = fake.simulate, **options: object) -> tuple[pa.Table, pa.Table]:
     usual = {"execute": in_process, "replay": lambda run: f"replay {run.replication}", "progress": lambda done: None}
     return carry_out(RUNS, simulate, folder=folder, **{**usual, **options})  # type: ignore[arg-type]
 
@@ -48,9 +51,20 @@ def test_outcome_of_a_failed_run_is_its_error_in_one_line() -> None:
     assert "\n" not in done.error
 
 
+def test_outcome_of_an_error_raised_again_tells_where_it_was_raised_first() -> None:
+    def simulate(*_: object, **__: object) -> Result:
+        try:
+            fake.fail_on_second(fake.scenario(), seed=1, replication=1)
+        except SimError as error:
+            raise SimError("again") from error
+        raise AssertionError
+
+    assert re.fullmatch(r"SimError: again \(fake_simulation\.py:\d+\)", outcome(RUNS[0], simulate).error)
+
+
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
 def test_outcome_is_not_for_those_who_want_to_stop(stop: type[BaseException]) -> None:
-    def simulate(*_: object, **__: object) -> fake.FakeResult:
+    def simulate(*_: object, **__: object) -> Result:
         raise stop
 
     with pytest.raises(stop):
@@ -63,12 +77,11 @@ def test_progress_counts_the_runs(tmp_path: Path) -> None:
     assert told == [1, 2, 3, 4, 5, 6]
 
 
-class TestFolder:
+class TestSweep:
     def test_holds_all_summaries_in_the_order_of_the_runs(self, tmp_path: Path) -> None:
-        table = collect(tmp_path)["summary"]
+        table, _ = collect(tmp_path)
         assert table["variant"].to_pylist() == ["range"] * 6 + ["static, a/b=1"] * 6
         assert table["replication"].to_pylist() == [0, 0, 1, 1, 2, 2] * 2
-        assert pq.read_table(tmp_path / "summary.parquet").equals(table)
 
     def test_does_not_depend_on_the_order_in_which_runs_end(self, tmp_path: Path) -> None:
         def backwards(
@@ -78,8 +91,8 @@ class TestFolder:
 
         forth = collect(tmp_path / "forth", fake.fail_on_second)
         back = collect(tmp_path / "back", fake.fail_on_second, execute=backwards)
-        assert forth["summary"].equals(back["summary"])
-        assert forth["failures"].equals(back["failures"])
+        assert forth[0].equals(back[0])
+        assert forth[1].equals(back[1])
 
     def test_holds_the_tables_of_kept_runs(self, tmp_path: Path) -> None:
         collect(tmp_path)
@@ -88,22 +101,21 @@ class TestFolder:
         assert pq.read_table(tmp_path / "runs" / "1-static_a_b=1" / "summary.parquet")["replication"][0].as_py() == 0
 
     def test_holds_failures_and_the_runs_around_them(self, tmp_path: Path) -> None:
-        tables = collect(tmp_path, fake.fail_on_second)
-        assert tables["summary"]["replication"].to_pylist() == [0, 0, 2, 2] * 2
-        failures = pq.read_table(tmp_path / "failures.parquet").to_pylist()
-        assert [(row["variant"], row["seed"], row["replication"], row["replay"]) for row in failures] == [
+        summary, failures = collect(tmp_path, fake.fail_on_second)
+        assert summary["replication"].to_pylist() == [0, 0, 2, 2] * 2
+        assert [(row["variant"], row["seed"], row["replication"], row["replay"]) for row in failures.to_pylist()] == [
             ("range", 5, 1, "replay 1"),
             ("static, a/b=1", 5, 1, "replay 1"),
         ]
 
     def test_of_failures_alone_still_has_a_summary(self, tmp_path: Path) -> None:
-        def fail(*_: object, **__: object) -> fake.FakeResult:
+        def fail(*_: object, **__: object) -> Result:
             raise ValueError
 
-        tables = collect(tmp_path, fail)
-        assert tables["summary"].num_rows == 0
-        assert pq.read_table(tmp_path / "summary.parquet").schema.equals(tables["summary"].schema)
-        assert tables["failures"].num_rows == 6
+        summary, failures = collect(tmp_path, fail)
+        assert summary.num_rows == 0
+        assert summary.schema.equals(schema("summary"))
+        assert failures.num_rows == 6
 
 
 def test_kept_folders_sort_in_the_order_of_the_variants() -> None:

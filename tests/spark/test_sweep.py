@@ -1,0 +1,95 @@
+"""``groupsim sweep`` on Spark as a user has it: the numbers of one process, few words, and no half results."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.support.command_line import SCENARIO, CommandLine
+
+pytestmark = pytest.mark.spark
+
+ROOT = Path(__file__).parents[2]
+SWEEP = """
+scenario: small.yaml
+variants: {few: {}, many: {groups.billing.members.count: 3}, starved: {event_budget: 20}}
+replications: 4
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "small.yaml").write_text(SCENARIO)
+    (tmp_path / "sweep.yaml").write_text(SWEEP)
+    return tmp_path
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", "from scenarios.cli import main; main()", "sweep", "sweep.yaml", "--out", "there"]
+    command += ["--master", "local[2]"]
+    temporary = folder / "tmp"
+    temporary.mkdir()
+    java = f"-Djava.io.tmpdir={temporary}"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary), "JDK_JAVA_OPTIONS": java}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True)
+
+
+def test_gives_the_numbers_of_one_process_in_the_same_words_and_leaves_nothing_else(
+    groupsim: CommandLine, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    running = start(folder)
+    here = groupsim("sweep", "sweep.yaml", "--out", "here", "--inline")
+    out, err = running.communicate(timeout=120)
+
+    assert (running.returncode, here.code) == (3, 3), err
+    assert out == here.out
+    assert err.replace("local[2]", "this process") == here.err.replace("here", "there")
+    assert pq.read_table("there/summary.parquet").equals(pq.read_table("here/summary.parquet"))
+    failures = pq.read_table("there/failures.parquet")
+    assert failures.equals(pq.read_table("here/failures.parquet"))
+    assert failures["variant"].to_pylist() == ["starved"] * 4
+    assert digests(folder / "there") == digests(folder / "here")
+    assert list((folder / "tmp").iterdir()) == []
+    assert sorted(path.name for path in folder.iterdir()) == ["here", "small.yaml", "sweep.yaml", "there", "tmp"]
+    assert set(digests(folder / "there")) == {"manifest.json", "runs/0-few/manifest.json", "runs/1-many/manifest.json"}
+
+
+def digests(out: Path) -> dict[str, object]:
+    files = out.rglob("manifest.json")
+    return {str(file.relative_to(out)): json.loads(file.read_text())["digests"] for file in files}
+
+
+def test_ends_at_ctrl_c_and_leaves_nothing(folder: Path) -> None:
+    (folder / "sweep.yaml").write_text(SWEEP.replace("replications: 4", "replications: 20000"))
+    running = start(folder)
+    while "pyspark.daemon" not in descendants(running.pid):
+        assert running.poll() is None
+        time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 130, err
+    assert out == ""
+    assert err.splitlines()[-1] == "interrupted: no result was written"
+    assert sorted(path.name for path in folder.iterdir()) == ["small.yaml", "sweep.yaml", "tmp"]
+    assert list((folder / "tmp").iterdir()) == []
+
+
+def descendants(pid: int) -> str:
+    """The command lines of all processes that a process started, directly or not."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()]
+    family = {pid}
+    for own, parent, *_ in sorted(rows, key=lambda row: int(row[0])):
+        if int(parent) in family:
+            family.add(int(own))
+    return "\n".join(row[2] for row in rows if int(row[0]) in family and len(row) > 2)

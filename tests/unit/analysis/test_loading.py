@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from analysis.errors import MissingTable, ResultError, SchemaMismatch
+from analysis.load import conform, load_result, load_summaries, load_summary, table
+from sim.tables import TABLES
+
+Maker = Callable[..., pd.DataFrame]
+
+
+def write(folder: Path, tables: dict[str, pd.DataFrame]) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, frame in tables.items():
+        frame.to_parquet(folder / f"{name}.parquet", index=False)
+    (folder / "manifest.json").write_text(json.dumps({"seed": 1}))
+    return folder
+
+
+def write_sweep(folder: Path, summary: pd.DataFrame) -> Path:
+    for variant, rows in summary.groupby("variant"):
+        part = folder / "summary" / f"variant={str(variant).replace(' ', '%20') or '__HIVE_DEFAULT_PARTITION__'}"
+        part.mkdir(parents=True)
+        rows.drop(columns="variant").to_parquet(part / "part-0.parquet", index=False)
+    (folder / "summary" / "_SUCCESS").touch()
+    return folder
+
+
+def test_a_result_folder_comes_back_as_it_was(small: SimpleNamespace, tmp_path: Path) -> None:
+    result = load_result(write(tmp_path / "run", small.tables))
+    assert result.manifest == {"seed": 1}
+    assert set(result.tables) == set(TABLES)
+    for name, frame in small.tables.items():
+        pd.testing.assert_frame_equal(result.tables[name], frame)
+
+
+def test_every_form_of_a_result_gives_the_same_table(small: SimpleNamespace, tmp_path: Path) -> None:
+    folder = write(tmp_path / "run", small.tables)
+    for source in (small, small.tables, folder, str(folder), load_result(folder)):
+        pd.testing.assert_frame_equal(table(source, "ownership"), small.tables["ownership"])
+
+
+def test_a_missing_table_is_named(small: SimpleNamespace, tmp_path: Path) -> None:
+    with pytest.raises(MissingTable, match="no table 'lag'; it has: states"):
+        table({"states": small.tables["states"]}, "lag")
+    with pytest.raises(MissingTable, match=r"not a result folder: it has no summary\.parquet"):
+        load_result(tmp_path)
+    with pytest.raises(MissingTable, match=r"neither summary\.parquet"):
+        load_summary(tmp_path)
+    (tmp_path / "summary").mkdir()
+    with pytest.raises(MissingTable, match="holds no finished run yet"):
+        load_summary(tmp_path)
+
+
+def test_missing_columns_are_named(small: SimpleNamespace) -> None:
+    with pytest.raises(SchemaMismatch, match=r"table 'lag': missing column\(s\) lag_records, lag_us; found group"):
+        conform(small.tables["lag"].drop(columns=["lag_us", "lag_records"]), "lag")
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "reason"),
+    [
+        ("time_us", [1.5], "column time_us is float64, declared as int64"),
+        ("time_us", ["soon"], "column time_us is .*, declared as int64"),
+        ("time_us", pd.array([None], dtype="Int64"), "column time_us .* has 1 null value"),
+        ("group", [7], "column group is int64, declared as string"),
+        ("group", pd.array([7], dtype="object"), "column group is object, declared as string"),
+        ("group", pd.array([None], dtype="string"), "column group .* has 1 null value"),
+    ],
+)
+def test_a_wrong_dtype_is_named(make_table: Maker, column: str, values: object, reason: str) -> None:
+    frame = make_table("lag", [{"group": "g"}]).drop(columns=column).assign(**{column: values})
+    with pytest.raises(SchemaMismatch, match=reason):
+        conform(frame, "lag")
+
+
+def test_what_means_the_same_is_accepted(make_table: Maker) -> None:
+    frame = make_table("lag", [{"group": "g", "time_us": 5}])
+    loose = frame.astype({"group": "category", "time_us": "int32", "lag_us": "Int64"}).assign(new=1)
+    found = conform(loose[["new", "lag_us", "time_us", "group", "lag_records"]], "lag")
+    assert list(found.columns) == [*TABLES["lag"], "new"]
+    pd.testing.assert_frame_equal(found.drop(columns="new"), frame)
+
+
+def test_moved_partitions_of_a_broadcast_group_are_null(sweep: Maker, tmp_path: Path) -> None:
+    summary = sweep({"all": [1.0, 2.0]}).astype({"partitions_moved": "Int64"})
+    summary.loc[0, "partitions_moved"] = pd.NA
+    found = load_result(write(tmp_path / "run", {"summary": summary})).tables["summary"]
+    assert found["partitions_moved"].tolist() == [pd.NA, 20]
+    assert found["partitions_moved_min"].dtype == "int64"
+
+
+def test_a_sweep_keeps_variants_that_look_like_numbers_as_text(sweep: Maker, tmp_path: Path) -> None:
+    summary = sweep({"010": [1.0, 2.0], "2 at once": [3.0, 4.0]})
+    found = load_summary(write_sweep(tmp_path / "sweep", summary))
+    pd.testing.assert_frame_equal(found, summary)
+
+
+def test_a_sweep_without_variants_has_an_empty_name(sweep: Maker, tmp_path: Path) -> None:
+    assert set(load_summary(write_sweep(tmp_path / "sweep", sweep({"": [1.0]})))["variant"]) == {""}
+
+
+def test_folders_lend_their_names_where_variants_clash(sweep: Maker, tmp_path: Path) -> None:
+    folders = [
+        write_sweep(tmp_path / "monday", sweep({"range": [1.0], "static": [1.0]})),
+        write_sweep(tmp_path / "tuesday", sweep({"range": [1.0]})),
+        write(tmp_path / "single", {"summary": sweep({"": [1.0]})}),
+    ]
+    assert load_summaries(folders)["variant"].tolist() == ["monday/range", "static", "tuesday/range", "single"]
+
+
+def test_folders_of_the_same_name_are_told_apart_by_their_paths(sweep: Maker, tmp_path: Path) -> None:
+    folders = [write(tmp_path / day / "run", {"summary": sweep({"": [1.0]})}) for day in ("monday", "tuesday")]
+    assert load_summaries(folders)["variant"].tolist() == [str(folder) for folder in folders]
+
+
+def test_damaged_files_are_named_without_a_traceback(small: SimpleNamespace, tmp_path: Path) -> None:
+    folder = write(tmp_path / "run", small.tables)
+    (folder / "lag.parquet").write_bytes(b"not parquet")
+    with pytest.raises(ResultError, match=r"lag\.parquet cannot be read as Parquet"):
+        load_result(folder)
+    small.tables["lag"].to_parquet(folder / "lag.parquet", index=False)
+    (folder / "manifest.json").write_text("{")
+    with pytest.raises(ResultError, match=r"manifest\.json cannot be read as JSON"):
+        load_result(folder)
+    (folder / "manifest.json").write_text("[]")
+    with pytest.raises(ResultError, match="does not hold a JSON object"):
+        load_result(folder)
+    (folder / "manifest.json").unlink()
+    with pytest.raises(ResultError, match=r"has no manifest\.json"):
+        load_result(folder)
+
+
+def test_what_is_no_folder_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ResultError, match="nowhere does not exist"):
+        load_summary(tmp_path / "nowhere")
+    (tmp_path / "file").touch()
+    with pytest.raises(ResultError, match="file is not a folder"):
+        load_result(tmp_path / "file")

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analysis.errors import ResultError, SchemaMismatch
+from analysis.figures import compare, lag, save
+from analysis.statistics import estimate
+
+Maker = Callable[..., pd.DataFrame]
+GAP = ["unavailable_gap_s_max"]
+
+
+def texts(figure: Figure) -> list[str]:
+    return [text.get_text() for axes in figure.axes for text in axes.texts]
+
+
+def panels(figure: Figure) -> list[Axes]:
+    return [axes for axes in figure.axes if axes.get_title(loc="left")]
+
+
+def row_labels(axes: Axes) -> list[str]:
+    return [label.get_text() for label in axes.get_yticklabels()]
+
+
+def intervals(axes: Axes) -> list[tuple[float, float, float]]:
+    """(row, from, to) of each interval drawn."""
+    lines = [line for line in axes.lines if line.get_linestyle() == "-" and len(line.get_xdata()) == 2]
+    return [(line.get_ydata()[0], *line.get_xdata()) for line in lines]
+
+
+def test_variants_are_sorted_and_have_their_intervals(sweep: Maker) -> None:
+    values = {"range": [9.0, 11.0, 10.0], "static": [1.0, 2.0, 3.0], "sticky": [5.0, 6.0, 4.5]}
+    (panel,) = panels(compare(sweep(values), GAP))
+    assert row_labels(panel) == ["static", "sticky", "range"]
+    expected = estimate(values["static"])
+    assert intervals(panel)[0] == pytest.approx((0, expected.low, expected.high))
+    assert len(intervals(panel)) == 3
+
+
+def test_each_panel_has_its_title_and_unit(sweep: Maker) -> None:
+    figure = compare(sweep({"a": [400.0, 420.0], "b": [500.0, 520.0]}), [*GAP, "rebalances"])
+    assert [(axes.get_title(loc="left"), axes.get_xlabel()) for axes in panels(figure)] == [
+        ("longest gap", "min"),
+        ("rebalances", "count"),
+    ]
+    assert row_labels(panels(figure)[1]) == []  # the rows are named once a line
+    assert len(panels(compare(sweep({"a": [1.0], "b": [2.0]})))) == 8
+
+
+def test_single_runs_have_open_dots_and_no_interval(sweep: Maker) -> None:
+    figure = compare(sweep({"a": [4.0], "b": [5.0]}), GAP)
+    assert intervals(panels(figure)[0]) == []
+    assert {line.get_markerfacecolor() for line in panels(figure)[0].lines if line.get_marker() == "o"} == {"white"}
+    assert "one run each (open dots): no interval" in texts(figure)
+
+
+def test_a_metric_without_values_shows_none(sweep: Maker) -> None:
+    figure = compare(sweep({"a": [4.0, 5.0], "b": [5.0, 6.0]}), ["recovery_s"])
+    assert [text for text in texts(figure) if text == "-"] == ["-", "-"]
+    assert any("runs without a value are left out" in text for text in texts(figure))
+
+
+def test_groups_are_told_apart(sweep: Maker) -> None:
+    summary = sweep({"a": [4.0, 5.0]})
+    both = pd.concat([summary, summary.assign(group="audit").astype(summary.dtypes)])
+    assert sorted(row_labels(panels(compare(both, GAP))[0])) == ["audit", "billing"]
+
+
+def test_twelve_variants_are_all_there(sweep: Maker) -> None:
+    names = [f"a rather long name of variant {i}" for i in range(12)]
+    figure = compare(sweep({name: [float(i), i + 0.5] for i, name in enumerate(names)}))
+    assert row_labels(panels(figure)[0]) == names
+    assert figure.get_size_inches()[1] < 15
+
+
+def test_nothing_to_compare_is_a_figure_or_a_reason(sweep: Maker, empty: SimpleNamespace) -> None:
+    assert "no runs" in texts(compare(empty.tables["summary"]))
+    with pytest.raises(ResultError, match="no metric"):
+        compare(sweep({"a": [1.0]}), [])
+    with pytest.raises(ResultError, match="did you mean 'rebalances'"):
+        compare(sweep({"a": [1.0]}), ["rebalance"])
+    with pytest.raises(SchemaMismatch, match="missing column"):
+        compare(sweep({"a": [1.0]}).drop(columns="seed"))
+
+
+def test_lag_is_drawn_in_records_and_in_time(small: SimpleNamespace) -> None:
+    figure = lag(small)
+    records, age = (axes for axes in figure.axes if axes.get_ylabel())
+    assert (records.get_ylabel(), age.get_ylabel()) == ("lag (records)", "age (ms)")
+    (curve,) = [line for line in records.lines if len(line.get_xdata()) > 2]
+    assert list(curve.get_ydata()) == small.tables["lag"]["lag_records"].tolist()
+    assert curve.get_xdata()[-1] == 240.0
+    assert {"deploy: 0", "oom: 2", "Lag of billing"} <= set(texts(figure))
+
+
+def test_many_groups_are_grey_but_the_worst(make_table: Maker) -> None:
+    rows = [{"group": f"g{i:02d}", "time_us": t, "lag_records": i * t} for i in range(20) for t in (0, 10**6)]
+    figure = lag({"lag": make_table("lag", rows), "events": make_table("events")})
+    named = [text for text in texts(figure) if text.startswith("g") and text != "group"]
+    assert named == [f"g{i}" for i in range(19, 11, -1)]
+    assert "12 more groups in grey" in texts(figure)
+
+
+def test_lag_of_nothing_is_a_figure(empty: SimpleNamespace) -> None:
+    assert "Lag of 0 groups" in texts(lag(empty))
+
+
+def test_a_figure_is_saved_whole_and_may_be_saved_again(small: SimpleNamespace, tmp_path: Path) -> None:
+    path = save(lag(small), tmp_path / "lag.png")
+    assert path.read_bytes().startswith(b"\x89PNG")
+    save(lag(small), path)
+    assert [one.name for one in tmp_path.iterdir()] == ["lag.png"]
+
+
+def test_a_failed_save_leaves_what_was_there(
+    small: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save(lag(small), tmp_path / "lag.png")
+    before = path.read_bytes()
+
+    def fail(self: Figure, name: Path, **_: object) -> None:
+        name.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Figure, "savefig", fail)
+    with pytest.raises(ResultError, match="No space left on device"):
+        save(lag(small), path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["lag.png"]
+
+
+def test_files_of_the_user_are_left_alone(small: SimpleNamespace, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.png"
+    mine.write_bytes(b"holiday")
+    with pytest.raises(ResultError, match="was not written by groupsim"):
+        save(lag(small), mine)
+    assert mine.read_bytes() == b"holiday"
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(ResultError, match="left alone"):
+        save(lag(small), tmp_path / "folder.png")
+    with pytest.raises(ResultError, match=r"must end in \.png"):
+        save(lag(small), tmp_path / "lag.pdf")
+    with pytest.raises(ResultError, match="is not a folder"):
+        save(lag(small), tmp_path / "nowhere" / "lag.png")

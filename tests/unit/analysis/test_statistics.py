@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.statistics import estimate, holm, paired_difference, t_quantile
+
+
+def test_an_estimate_is_the_t_interval_of_the_textbook() -> None:
+    # mean 6, s^2 = (9 + 1 + 1 + 9) / 3 = 20 / 3, t(0.975, 3) = 3.182446
+    one = estimate([3.0, 5.0, 7.0, 9.0])
+    assert one.mean == 6.0
+    assert one.half_width == pytest.approx(3.182446305 * math.sqrt(20 / 3) / 2, rel=1e-8)
+    assert (one.low, one.high) == pytest.approx((6 - 4.1085205, 6 + 4.1085205), rel=1e-7)
+
+
+@pytest.mark.parametrize("n", [2, 3, 20, 500])
+def test_an_estimate_agrees_with_scipy(n: int) -> None:
+    sample = np.random.default_rng(n).lognormal(size=n)
+    low, high = stats.t.interval(0.95, n - 1, loc=sample.mean(), scale=stats.sem(sample))
+    one = estimate(sample)
+    assert (one.low, one.high) == pytest.approx((low, high))
+
+
+def test_one_value_has_no_interval_and_none_has_no_mean() -> None:
+    assert (estimate([4.0]).mean, estimate([4.0]).half_width, estimate([4.0]).n) == (4.0, None, 1)
+    assert math.isnan(estimate([]).mean)
+    assert (estimate([]).half_width, estimate([]).low, estimate([]).n) == (None, None, 0)
+
+
+def test_equal_values_give_exactly_that_value_and_width_zero() -> None:
+    one = estimate([0.1] * 30)
+    assert (one.mean, one.half_width) == (0.1, 0.0)
+
+
+def test_null_values_are_left_out_and_counted() -> None:
+    one = estimate([1.0, math.nan, 3.0])
+    assert (one.mean, one.n, one.missing) == (2.0, 2, 1)
+
+
+def test_the_t_quantile_is_the_published_one() -> None:
+    assert t_quantile(0.975, 1) == pytest.approx(12.7062, abs=1e-4)
+    assert t_quantile(0.975, 19) == pytest.approx(2.0930, abs=1e-4)
+
+
+def test_a_paired_difference_agrees_with_scipy() -> None:
+    rng = np.random.default_rng(7)
+    b = rng.normal(10, 3, 15)
+    a = b - 1 + rng.normal(0, 0.5, 15)
+    paired, expected = paired_difference(a, b), stats.ttest_rel(a, b)
+    interval = expected.confidence_interval(0.95)
+    assert (paired.difference.low, paired.difference.high) == pytest.approx((interval.low, interval.high))
+    assert paired.p_value == pytest.approx(expected.pvalue)
+    assert (paired.mean_a, paired.mean_b) == pytest.approx((a.mean(), b.mean()))
+
+
+def test_shares_count_ties_for_neither_side() -> None:
+    paired = paired_difference([1.0, 2.0, 3.0, 4.0], [2.0, 2.0, 4.0, 3.0])
+    assert (paired.a_lower, paired.a_higher) == (0.5, 0.25)
+
+
+def test_a_pair_with_a_null_is_left_out_of_everything() -> None:
+    paired = paired_difference([1.0, math.nan, 3.0], [2.0, 100.0, 5.0])
+    assert (paired.difference.n, paired.difference.missing) == (2, 1)
+    assert (paired.mean_a, paired.mean_b, paired.difference.mean) == (2.0, 3.5, -1.5)
+
+
+@pytest.mark.parametrize(("a", "b"), [([1.0], [2.0]), ([1.0, 2.0], [2.0, 3.0]), ([5.0, 5.0], [5.0, 5.0]), ([], [])])
+def test_without_spread_there_is_no_test(a: list[float], b: list[float]) -> None:
+    assert paired_difference(a, b).p_value is None
+
+
+def test_samples_of_different_length_are_no_pairs() -> None:
+    with pytest.raises(ValueError, match="2 values against 1"):
+        paired_difference([1.0, 2.0], [1.0])
+
+
+def test_holm_is_the_published_example_and_stays_monotone() -> None:
+    # sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1; the last may not fall below the one before it
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+def test_holm_does_not_count_what_was_not_tested() -> None:
+    assert holm([None, 0.04, None]) == [None, 0.04, None]
+    assert holm([]) == []

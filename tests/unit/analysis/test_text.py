@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from analysis.compare import compare_variants
+from analysis.metrics import HEADLINE, METRICS, Scale, duration, number, plus_minus, scale
+from analysis.text import TextTable, comparison_table, summary_table
+from sim.tables import SUMMARY
+
+Maker = Callable[..., pd.DataFrame]
+KEYS = {"scenario", "variant", "group", "seed", "replication", "horizon_s"}
+
+
+def width(table: TextTable) -> int:
+    """Characters of a terminal's line: cells, a space on either side, rules between."""
+    return max(sum(len(cell) + 3 for cell in line) + 1 for line in (table.headers, *table.rows))
+
+
+def test_every_number_of_a_summary_is_a_metric() -> None:
+    assert set(METRICS) == set(SUMMARY) - KEYS
+    assert set(HEADLINE) <= set(METRICS)
+
+
+def test_units_follow_the_names_of_columns() -> None:
+    for name, one in METRICS.items():
+        seconds = name.endswith("_s") or "_s_" in name
+        assert (one.unit in ("s", "partition·s")) == seconds, name
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "expected"),
+    [
+        ([0.2, 0.9], "s", Scale(1e3, "ms")),
+        ([0.2, 299.0], "s", Scale(1.0, "s")),
+        ([300.0], "s", Scale(1 / 60, "min")),
+        ([10_800.0], "partition·s", Scale(1 / 3600, "partition·h")),
+        ([0.0, float("nan")], "s", Scale(1.0, "s")),
+        ([2e6], "records", Scale(1e-6, "million records")),
+        ([], "", Scale(1.0, "")),
+    ],
+)
+def test_a_scale_fits_its_largest_value(values: list[float], unit: str, expected: Scale) -> None:
+    assert scale(values, unit) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(12345.6, "12,346"), (12.345, "12.3"), (0.01234, "0.0123"), (3.0, "3"), (-0.0, "0"), (float("nan"), "-")],
+)
+def test_numbers_have_three_digits(value: float, expected: str) -> None:
+    assert number(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("mean", "half_width", "expected"),
+    [(12.3456, 0.4123, "12.35 ± 0.41"), (1234.5, 56.7, "1,234 ± 57"), (7.25, None, "7.25"), (7.25, 0.0, "7.25")],
+)
+def test_a_mean_has_the_decimals_its_interval_deserves(mean: float, half_width: float | None, expected: str) -> None:
+    assert plus_minus(mean, half_width, Scale(1.0, "s")) == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (0.35, "350 ms"),
+        (0.9996, "1.0 s"),
+        (9.94, "9.9 s"),
+        (99.96, "1:40 min"),
+        (125.2, "2:05 min"),
+        (3725.0, "1:02 h"),
+    ],
+)
+def test_durations_are_for_people(seconds: float, expected: str) -> None:
+    assert duration(seconds) == expected
+
+
+def test_one_run_lists_every_metric_below_one_another(small: SimpleNamespace) -> None:
+    table = summary_table(small.tables["summary"])
+    assert table.headers == ("metric", "unit", "billing")
+    assert ("unread in total", "partition·s", "133") in table.rows
+    assert ("recovery", "s", "-") in table.rows
+    assert len(table.rows) == len(METRICS)
+    assert table.notes == ("one run",)
+    assert width(table) <= 80
+
+
+def test_few_variants_stand_beside_one_another(sweep: Maker) -> None:
+    table = summary_table(sweep({"range": [9.0, 11.0, 10.0], "cooperative-sticky": [5.0, 5.0, 5.0]}))
+    assert table.headers == ("metric", "unit", "range", "cooperative-sticky")
+    assert table.rows[0] == ("longest gap", "s", "10.0 ± 2.5", "5")  # 4.3027 * 1 / sqrt(3) = 2.48
+    assert table.notes == ("3 runs each, ± is the 95 % interval; none where all runs agree",)
+    assert width(table) <= 80
+
+
+def test_many_variants_stand_below_one_another_in_80_characters(sweep: Maker) -> None:
+    summary = sweep({f"variant number {i}": [float(i), i + 1.0] for i in range(12)})
+    table = summary_table(summary)
+    assert table.headers[:2] == ("variant", "max gap [s]")
+    assert len(table.rows) == 12
+    assert width(table) <= 80
+    assert len(table.headers) < len(METRICS)
+    assert width(summary_table(summary, width=60)) <= 60
+
+
+def test_data_is_whole_and_exact_whatever_fits(sweep: Maker) -> None:
+    summary = sweep({f"variant number {i}": [i + 1 / 3, i + 2 / 3] for i in range(12)})
+    rows = list(csv.DictReader(io.StringIO(summary_table(summary).csv())))
+    assert len(rows) == 12
+    assert set(METRICS) <= set(rows[0])
+    assert float(rows[0]["unavailable_gap_s_max"]) == (1 / 3 + 2 / 3) / 2
+    assert float(rows[0]["unavailable_gap_s_max ±"]) == pytest.approx(12.7062047 / 6)
+    assert rows[0]["recovery_s"] == ""
+
+
+def test_records_are_plain_values_with_none_for_null(sweep: Maker) -> None:
+    first = summary_table(sweep({"a": [1.0]}), ["recovery_s", "rebalances"]).records()
+    assert first == [
+        {"metric": "recovery_s", "unit": "s", "billing": None, "billing ±": None, "billing n": 0},
+        {"metric": "rebalances", "unit": "", "billing": 6.0, "billing ±": None, "billing n": 1},
+    ]
+
+
+def test_markdown_is_a_table_whose_cells_may_hold_bars(sweep: Maker) -> None:
+    text = summary_table(sweep({"a|b": [1.0], "c": [2.0]}), ["rebalances"]).markdown()
+    assert text == "| metric | unit | a\\|b | c |\n| --- | --- | ---: | ---: |\n| rebalances |  | 6 | 6 |\n\none run\n"
+
+
+def test_runs_without_a_value_are_named(sweep: Maker) -> None:
+    summary = sweep({"a": [1.0, 2.0]}).assign(recovery_s=[3.0, float("nan")])
+    assert "some runs have no value and are left out: recovery" in summary_table(summary).notes
+
+
+def test_a_comparison_fits_80_characters_and_says_the_verdict(sweep: Maker) -> None:
+    summary = sweep({"cooperative-sticky": [9.0, 11.0, 10.5, 12.0], "static": [5.0, 6.9, 6.6, 8.0]})
+    table = comparison_table(compare_variants(summary, "cooperative-sticky"))
+    assert table.headers[0] == "metric"
+    assert table.headers[-1] == "verdict"
+    assert table.rows[0][0] == "longest gap"
+    assert table.rows[0][-1] == "A better"
+    assert table.notes == ("A = static, B = cooperative-sticky", "4 pairs")
+    assert width(table) <= 80
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "verdict"),
+    [
+        ([1.0], [2.0], "too few pairs"),
+        ([1.0, 1.0], [1.0, 1.0], "the same"),
+        ([3.0, 3.0], [1.0, 1.0], "A worse, always"),
+        ([1.0, 2.0, 3.0], [1.5, 1.5, 3.0], "none shown"),
+        ([5.0, 6.1, 7.0], [1.0, 2.0, 3.0], "A worse"),
+    ],
+)
+def test_verdicts(sweep: Maker, a: list[float], b: list[float], verdict: str) -> None:
+    comparisons = compare_variants(sweep({"b": b, "a": a}), "b", ["unavailable_gap_s_max"])
+    assert comparison_table(comparisons).rows[0][-1] == verdict
+
+
+def test_several_variants_are_named_in_their_rows(sweep: Maker) -> None:
+    comparisons = compare_variants(sweep({"x": [1.0, 2.0], "y": [2.0, 2.5], "z": [4.0, 5.0]}), "x", ["rebalances"])
+    table = comparison_table(comparisons, width=None)
+    assert table.headers[:3] == ("metric", "A", "B")
+    assert [row[1:3] for row in table.rows] == [("y", "x"), ("z", "x")]
+
+
+def test_empty_tables_are_tables(empty: SimpleNamespace) -> None:
+    table = summary_table(empty.tables["summary"])
+    assert table.notes == ("no runs",)
+    assert comparison_table([]).rows == []

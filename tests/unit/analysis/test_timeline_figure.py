@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+
+from analysis.errors import MissingTable, ResultError
+from analysis.figures import palette, timeline
+from analysis.figures.history import history
+from analysis.figures.raster import image
+
+S = 1_000_000
+Maker = Callable[..., pd.DataFrame]
+Tables = dict[str, pd.DataFrame]
+
+
+def texts(figure: Figure) -> list[str]:
+    return [text.get_text() for axes in figure.axes for text in axes.texts]
+
+
+def row_panels(figure: Figure) -> list[Axes]:
+    """The axes with bars of partitions, the whole first."""
+    return [axes for axes in figure.axes if any(isinstance(one, PolyCollection) for one in axes.collections)]
+
+
+def row_labels(axes: Axes) -> list[str]:
+    return [label.get_text() for label in axes.get_yticklabels()]
+
+
+def bars(axes: Axes) -> list[tuple[str, int, float, float]]:
+    """(colour, row, from, to) of each rectangle, as drawn."""
+    found = []
+    for collection in axes.collections:
+        assert isinstance(collection, PolyCollection)
+        colours = np.asarray(collection.get_facecolor())
+        for path, colour in zip(collection.get_paths(), colours, strict=True):
+            x, y = path.vertices[:, 0], path.vertices[:, 1]  # type: ignore[index]
+            found.append((to_hex(colour), int(y.min()), float(x.min()), float(x.max())))
+    return found
+
+
+def overlaps(axes: Axes) -> list[tuple[str, str]]:
+    """Pairs of texts of an axes that cover one another when drawn."""
+    renderer = FigureCanvasAgg(axes.figure).get_renderer()  # type: ignore[arg-type]
+    drawn = [(text.get_text(), text.get_window_extent(renderer)) for text in axes.texts if text.get_text()]
+    return [(a, b) for i, (a, box) in enumerate(drawn) for b, other in drawn[:i] if box.overlaps(other)]
+
+
+def crossed(axes: Axes) -> list[str]:
+    """Texts of an axes that one of its vertical lines runs through when drawn."""
+    renderer = FigureCanvasAgg(axes.figure).get_renderer()  # type: ignore[arg-type]
+    lines = [axes.transData.transform(line.get_xydata()) for line in axes.lines]
+    found = []
+    for text in axes.texts:
+        box = text.get_window_extent(renderer)
+        middle = (box.y0 + box.y1) / 2
+        found += [text.get_text() for (x, low), (_, high) in lines if box.x0 < x < box.x1 and low < middle < high]
+    return found
+
+
+def result(make_table: Maker, horizon_s: float = 60, **rows: list[dict[str, Any]]) -> Tables:
+    names = ("rebalances", "ownership", "unavailability", "states", "events")
+    summary = make_table("summary", [{"scenario": "case", "group": "g", "horizon_s": float(horizon_s)}])
+    return {
+        name: make_table(name, [{"group": "g", "topic": "t"} | row for row in rows.get(name, [])]) for name in names
+    } | {"summary": summary}
+
+
+def stretch(partition: int, member: str, start: float, end: float) -> dict[str, Any]:
+    return {"partition": partition, "member": member, "from_us": int(start * S), "to_us": int(end * S)}
+
+
+def gap(partition: int, cause: str, start: float, end: float) -> dict[str, Any]:
+    return {"partition": partition, "cause": cause, "from_us": int(start * S), "to_us": int(end * S)}
+
+
+def test_each_partition_has_a_row_with_its_label(small: SimpleNamespace) -> None:
+    (panel,) = row_panels(timeline(small))
+    assert row_labels(panel) == [f"orders-{i}" for i in range(6)]
+
+
+def test_bars_are_where_the_tables_say(make_table: Maker) -> None:
+    tables = result(
+        make_table,
+        ownership=[stretch(0, "g/0", 2, 20), stretch(0, "g/1", 35, 60)],
+        unavailability=[gap(0, "detection", 20, 30), gap(0, "barrier", 30, 35)],
+    )
+    (panel,) = row_panels(timeline(tables))
+    assert sorted(bars(panel)) == sorted(
+        [
+            (palette.MEMBERS[0], 0, 2.0, 20.0),
+            (palette.MEMBERS[1], 0, 35.0, 60.0),
+            (palette.CAUSES["detection"], 0, 20.0, 30.0),
+            (palette.CAUSES["barrier"], 0, 30.0, 35.0),
+        ]
+    )
+    assert "15.0 s" in texts(timeline(tables))
+
+
+def test_what_two_members_read_at_once_is_shown_as_zombie(make_table: Maker) -> None:
+    tables = result(make_table, ownership=[stretch(0, "g/0", 0, 30), stretch(0, "g/1", 20, 60)])
+    figure = timeline(tables)
+    drawn = bars(row_panels(figure)[0])
+    assert (palette.MEMBERS[0], 0, 0.0, 20.0) in drawn
+    assert (palette.MEMBERS[0], 0, 20.0, 30.0) in drawn  # the part beside the next owner's
+    assert "still read by a member that no longer owns it" in texts(figure)
+
+
+def test_broadcast_is_not_taken_for_zombies(make_table: Maker) -> None:
+    tables = result(make_table, ownership=[stretch(0, f"g/{i}", i, 60) for i in range(3)])
+    figure = timeline(tables)
+    assert not any("no longer owns" in text for text in texts(figure))
+    assert any("several members read a partition at a time" in text for text in texts(figure))
+
+
+def test_legends_name_what_is_there_and_nothing_else(make_table: Maker) -> None:
+    tables = result(
+        make_table,
+        ownership=[stretch(0, "g/0", 10, 60)],
+        unavailability=[gap(0, "barrier", 0, 10)],
+        states=[{"from_us": 0, "to_us": 60 * S, "state": "Stable", "generation": 1}],
+    )
+    shown = texts(timeline(tables))
+    assert {"g/0", "barrier", "Stable", "Stable, generation 1"} <= set(shown)
+    assert not {"detection", "resume", "Empty"} & set(shown)
+
+
+def test_many_members_have_no_legend(make_restart: Callable[..., Tables]) -> None:
+    figure = timeline(make_restart(26, 13, 120, 0, 1))
+    assert "served by" not in texts(figure)
+    assert any("13 members: a colour each, which may repeat" in text for text in texts(figure))
+
+
+def test_a_run_much_longer_than_its_gaps_gets_a_second_panel(make_restart: Callable[..., Tables]) -> None:
+    tables = make_restart(6, 3, 600, 1, 40, 400)
+    whole, part = row_panels(timeline(tables))
+    assert whole.get_xlim() == (0.0, 600.0)
+    start, end = part.get_xlim()
+    assert start < 400 < 413.2 < end < 420  # killed at 400, session 10 s, rebalance 3.1 s
+    assert len(row_panels(timeline(make_restart(6, 3, 250, 1, 40, 200)))) == 1
+
+
+def test_start_up_is_not_the_worst_rebalance(make_table: Maker) -> None:
+    tables = result(
+        make_table,
+        horizon_s=1000,
+        ownership=[stretch(0, "g/0", 30, 500), stretch(0, "g/0", 503, 1000)],
+        unavailability=[gap(0, "barrier", 0, 30), gap(0, "barrier", 500, 503)],
+    )
+    start, end = row_panels(timeline(tables))[1].get_xlim()
+    assert 495 < start < 500 < 503 < end < 510
+
+
+@pytest.mark.parametrize("around", ["oom", 205.0, (199.0, 214.0)])
+def test_one_can_look_at_a_part(small: SimpleNamespace, around: Any) -> None:
+    (panel,) = row_panels(timeline(small, around=around))
+    start, end = panel.get_xlim()
+    assert 195 < start < 200
+    assert 213 < end < 220
+
+
+@pytest.mark.parametrize(
+    ("around", "reason"),
+    [
+        ("rollout", "no timeline entry 'rollout' had an effect on billing; those that had: deploy, oom"),
+        (500.0, "nothing to show at 500.0: the run lasts from 0 to 240 s"),
+        ((300.0, 400.0), "nothing to show"),
+        ((20.0, 10.0), "nothing to show"),
+    ],
+)
+def test_a_part_that_is_not_there_is_refused(small: SimpleNamespace, around: Any, reason: str) -> None:
+    with pytest.raises(ResultError, match=reason):
+        timeline(small, around=around)
+
+
+def test_the_group_that_was_unread_longest_is_shown_unless_told(small: SimpleNamespace) -> None:
+    quiet = {
+        name: frame.assign(group="audit").astype(frame.dtypes)
+        for name, frame in small.tables.items()
+        if "group" in frame
+    }
+    quiet["unavailability"] = quiet["unavailability"].head(3)
+    both = {name: pd.concat([quiet[name], small.tables[name]], ignore_index=True) for name in quiet}
+    assert "rolling-deploy · group billing (of 2) · 6 partitions, 3 members" in texts(timeline(both))
+    assert any("group audit (of 2)" in text for text in texts(timeline(both, group="audit")))
+    with pytest.raises(ResultError, match="no group 'bill' in this result; it has: audit, billing"):
+        timeline(both, group="bill")
+
+
+def test_a_thousand_partitions_become_an_image(large: SimpleNamespace) -> None:
+    figure = timeline(large)
+    assert len([axes for axes in figure.axes if axes.images]) == 2
+    assert row_panels(figure) == [axes for axes in figure.axes if axes.get_ylabel() == "unread"]  # the counts above
+    assert figure.get_size_inches()[1] < 20
+
+
+def test_the_image_shows_members_and_the_main_cause(make_table: Maker) -> None:
+    tables = result(
+        make_table,
+        horizon_s=100,
+        ownership=[stretch(p, f"g/{p // 2}", 0, 60) for p in range(4)] + [stretch(p, "g/0", 80, 100) for p in range(4)],
+        unavailability=[gap(p, "barrier", 60, 80) for p in range(2)] + [gap(3, "unowned", 60.5, 60.6)],
+    )
+    past = history(tables, None)
+    colours = palette.member_colours(past.members)
+    picture = image(past, colours, (0.0, 100.0), (2, 10))  # a line for two partitions, a column for 10 s
+    assert to_hex(picture[0, 0]) == colours["g/0"]
+    assert to_hex(picture[1, 0]) == colours["g/1"]
+    assert to_hex(picture[0, 6]) == to_hex(picture[0, 7]) == palette.CAUSES["barrier"]
+    assert to_hex(picture[1, 9]) == colours["g/0"]
+    # 0.1 s of one partition of two: still to be seen, with 0.45 + 0.55 / 2 of its colour over nobody's white
+    assert picture[1, 6] == pytest.approx(1 - 0.725 * (1 - np.array(to_rgb(palette.CAUSES["unowned"]))))
+    assert to_hex(picture[1, 7]) == "#ffffff"
+
+
+def test_short_gaps_are_drawn_wide_enough_to_be_seen(make_restart: Callable[..., Tables]) -> None:
+    panel = row_panels(timeline(make_restart(6, 3, 36_000, 1, 40)))[0]
+    causes = set(palette.CAUSES.values())
+    dot_s = 36_000 / (panel.get_position().width * 12 * 110)
+    widest: dict[tuple[int, int], float] = {}
+    for colour, row, start, end in bars(panel):
+        if colour in causes:
+            key = (row, int(start))
+            widest[key] = max(widest.get(key, 0.0), end - start)
+    assert len(widest) >= 18
+    assert sum(width >= 1.99 * dot_s for width in widest.values()) == 18  # three gaps of each of six partitions
+
+
+@pytest.mark.parametrize("size", [(6, 3, 240, 3, 40, 200), (10, 4, 7200, 4, 300, 3600), (60, 12, 3600, 12, 45, 900)])
+def test_no_text_covers_another(make_restart: Callable[..., Tables], size: tuple[int, ...]) -> None:
+    figure = timeline(make_restart(*size))
+    assert [pair for axes in figure.axes for pair in overlaps(axes)] == []
+
+
+def test_labels_of_crowded_events_do_not_overlap(make_table: Maker) -> None:
+    events = [{"time_us": int((30 + 0.4 * i) * S), "entry": "kill", "target": f"g/{i}"} for i in range(12)]
+    late = [{"time_us": int(59.9 * S), "entry": "the-very-last-thing-that-happens", "target": "g/1"}]
+    tables = result(make_table, ownership=[stretch(0, "g/0", 0, 60)], events=events + late)
+    figure = timeline(tables)
+    (strip,) = (axes for axes in figure.axes if any(text.get_text().startswith("kill:") for text in axes.texts))
+    assert (overlaps(strip), crossed(strip)) == ([], [])
+    labels = [text.get_text() for text in strip.texts]
+    assert "the-very-last-thing-that-happens: 1" in labels
+    assert any(f"{13 - len(labels)} of 13 events without a label" in text for text in texts(figure))
+
+
+def test_events_of_one_entry_at_one_instant_are_one_mark(make_table: Maker) -> None:
+    events = [{"time_us": 30 * S, "entry": "outage", "target": f"g/{i}"} for i in range(5)]
+    broker = [{"group": "", "time_us": 40 * S, "entry": "cut", "target": "broker:1"}]
+    tables = result(make_table, ownership=[stretch(0, "g/0", 0, 60)], events=events + broker)
+    labels = [text for text in texts(timeline(tables)) if "outage" in text or "cut" in text]
+    assert labels == ["outage ×5", "cut: broker:1"]
+
+
+def test_frequent_events_have_one_label_and_no_lines(make_table: Maker) -> None:
+    events = [{"time_us": i * S, "entry": "gc", "target": "g/0"} for i in range(1, 41)]
+    tables = result(make_table, ownership=[stretch(0, "g/0", 0, 60)], events=events)
+    figure = timeline(tables)
+    assert [text for text in texts(figure) if "gc" in text] == ["gc (40 events)"]
+    assert not row_panels(figure)[0].lines
+
+
+def test_empty_tables_make_a_figure_that_says_so(empty: SimpleNamespace) -> None:
+    assert {"no group in this result", "no partition was unread"} <= set(texts(timeline(empty)))
+
+
+def test_a_group_nobody_ever_served_is_unread_all_the_time(make_table: Maker) -> None:
+    figure = timeline(result(make_table, unavailability=[gap(p, "unowned", 5, 60) for p in range(3)]))
+    assert texts(figure).count("55.0 s") == 3
+
+
+def test_a_missing_table_is_named(small: SimpleNamespace) -> None:
+    with pytest.raises(MissingTable, match="no table 'states'"):
+        timeline({name: frame for name, frame in small.tables.items() if name != "states"})
+
+
+def test_long_labels_keep_both_ends(make_table: Maker) -> None:
+    long = "com.example.payments.transactions.settled.version-2"
+    figure = timeline(result(make_table, ownership=[stretch(7, "g/0", 0, 60) | {"topic": long}]))
+    (label,) = row_labels(row_panels(figure)[0])
+    assert label.startswith("com.example.pay")
+    assert label.endswith("version-2-7")
+    assert len(label) <= 32
+
+
+def test_figures_leave_no_trace_in_matplotlib(small: SimpleNamespace) -> None:
+    before = mpl.rcParams.copy()
+    timeline(small)
+    assert mpl.rcParams == before
+
+
+def test_importing_the_analysis_imports_neither_scipy_nor_pyplot_nor_spark() -> None:
+    code = "import sys, analysis.figures, analysis.compare, analysis.text; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"scipy", "matplotlib.pyplot", "pyspark"} & set(done.stdout.split())

@@ -1,0 +1,105 @@
+"""Assignors by name, own ones included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from assignors import (
+    ASSIGNORS,
+    Assignment,
+    Assignor,
+    AssignorError,
+    GroupSnapshot,
+    RandomAssignor,
+    UnknownAssignor,
+    create,
+    installed,
+    load_class,
+    registry,
+)
+
+HERE = "tests.unit.assignors.test_registry"
+
+
+class Own(Assignor):
+    name = "own"
+
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        return Assignment.of_lists(snapshot.topics, [[] for _ in snapshot.members])
+
+
+class Usurper(Own):
+    name = "range"
+
+
+class Nameless(Assignor):
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        return Own().assign(snapshot)
+
+
+@pytest.fixture
+def packages(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
+    """Entry points that installed packages are made to have."""
+    points: list[EntryPoint] = []
+    monkeypatch.setattr(registry, "entry_points", lambda *, group: points if group == "groupsim.assignors" else [])
+    installed.cache_clear()
+    yield points
+    installed.cache_clear()
+
+
+def point(name: str, attribute: str) -> EntryPoint:
+    return EntryPoint(name, f"{HERE}:{attribute}", "groupsim.assignors")
+
+
+def test_the_names_are_kafkas_and_two_of_our_own() -> None:
+    assert set(ASSIGNORS) == {"range", "roundrobin", "sticky", "cooperative-sticky", "random", "broadcast"}
+    assert all(create(name).name == name for name in ASSIGNORS)
+
+
+def test_every_consumer_gets_its_own() -> None:
+    assert create("sticky") is not create("sticky")
+
+
+def test_the_seed_reaches_the_assignor_that_draws() -> None:
+    drawing = create("random", seed=7)
+    assert isinstance(drawing, RandomAssignor)
+    assert drawing.seed == 7
+
+
+def test_an_unknown_name_is_told_its_nearest(packages: list[EntryPoint]) -> None:
+    with pytest.raises(UnknownAssignor, match="no assignor 'round-robin'; did you mean 'roundrobin'"):
+        create("round-robin")
+
+
+def test_installed_packages_bring_assignors(packages: list[EntryPoint]) -> None:
+    packages.append(point("own", "Own"))
+    assert type(create("own")).__name__ == "Own"
+
+
+@pytest.mark.parametrize(
+    ("points", "reason"),
+    [
+        ([point("range", "Usurper")], "a name that is taken"),
+        ([point("own", "Own"), point("own", "Own")], "as another installed assignor does"),
+        ([point("other", "Own")], "its entry point 'other'"),
+        ([point("own", "HERE")], "no subclass"),
+        ([point("own", "Nameless")], "has no name"),
+    ],
+)
+def test_wrong_packages_are_refused(packages: list[EntryPoint], points: list[EntryPoint], reason: str) -> None:
+    packages += points
+    with pytest.raises(AssignorError, match=reason):
+        create("own")
+
+
+def test_a_class_is_loaded_when_told_to() -> None:
+    assert load_class(f"{HERE}:Own").name == "own"
+
+
+@pytest.mark.parametrize("path", ["no.such.module:Own", f"{HERE}:NoSuchClass", HERE, f"{HERE}:Usurper", ":"])
+def test_a_class_that_will_not_do_is_refused(path: str) -> None:
+    with pytest.raises(AssignorError):
+        load_class(path)

@@ -1,0 +1,98 @@
+"""Topics, positions, groups and assignments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assignors import Assignment, GroupSnapshot, InvalidSnapshot, MemberSubscription, Topics, positions_of
+from assignors.topics import Racks
+
+ORDERS_USERS = Topics.of({"users": 2, "orders": 3})
+
+
+def test_positions_count_topics_by_name_and_partitions_by_number() -> None:
+    assert ORDERS_USERS.names == ("orders", "users")
+    assert ORDERS_USERS.topic_of.tolist() == [0, 0, 0, 1, 1]
+    assert ORDERS_USERS.number_of.tolist() == [0, 1, 2, 0, 1]
+    assert ORDERS_USERS.position("users", 1) == 4
+    assert ORDERS_USERS.label(4) == "users-1"
+    assert [ORDERS_USERS.label(at) for at in ORDERS_USERS.by_number] == [
+        "orders-0", "users-0", "orders-1", "users-1", "orders-2",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("topic", "number"), [("users", 2), ("users", -1), ("unknown", 0)])
+def test_a_position_of_nothing_is_refused(topic: str, number: int) -> None:
+    with pytest.raises(InvalidSnapshot, match=f"no partition {topic}-{number}"):
+        ORDERS_USERS.position(topic, number)
+
+
+def test_positions_are_translated_between_topics_of_different_days() -> None:
+    today = Topics.of({"orders": 1, "payments": 2, "users": 4})
+    assert today.translation_from(ORDERS_USERS).tolist() == [0, -1, -1, 3, 4]
+    assert ORDERS_USERS.translation_from(today).tolist() == [0, -1, -1, 3, 4, -1, -1]
+
+
+@pytest.mark.parametrize(
+    ("names", "counts", "racks", "reason"),
+    [
+        (("b", "a"), (1, 1), None, "in order"),
+        (("a", "a"), (1, 1), None, "unique"),
+        (("a",), (1, 2), None, "1 topic names but 2 partition counts"),
+        (("a",), (-1,), None, "negative"),
+        (("a",), (2,), ((),), "racks of 1 partitions given, there are 2"),
+    ],
+)
+def test_topics_that_cannot_be_are_refused(
+    names: tuple[str, ...], counts: tuple[int, ...], racks: Racks | None, reason: str
+) -> None:
+    with pytest.raises(InvalidSnapshot, match=reason):
+        Topics(names, counts, racks)
+
+
+def test_two_members_of_one_id_are_refused() -> None:
+    twin = MemberSubscription("m", ())
+    with pytest.raises(InvalidSnapshot, match="the same id"):
+        GroupSnapshot(ORDERS_USERS, (twin, twin))
+
+
+def test_equal_subscriptions_are_told_once() -> None:
+    both = ("orders", "users")
+    subscriptions = [both, ("orders",), tuple(both), ("unknown",)]
+    snapshot = GroupSnapshot(
+        ORDERS_USERS, tuple(MemberSubscription(str(at), names) for at, names in enumerate(subscriptions))
+    )
+    assert snapshot.subscriptions.kind_of.tolist() == [0, 1, 0, 2]
+    assert snapshot.subscriptions.has.tolist() == [[True, True], [True, False], [False, False]]
+    assert snapshot.subscriptions.subscribers(1, positions_of(range(4))).tolist() == [0, 2]
+
+
+def test_an_assignment_keeps_the_order_of_each_list() -> None:
+    assignment = Assignment.of_pairs(ORDERS_USERS, 3, positions_of([2, 0, 2]), positions_of([4, 1, 0]))
+    assert [each.tolist() for each in assignment.lists()] == [[1], [], [4, 0]]
+    assert assignment.counts.tolist() == [1, 0, 2]
+    assert assignment.owner is not None
+    assert assignment.owner.tolist() == [2, 0, -1, -1, 2]
+
+
+def test_an_assignment_with_two_owners_has_no_owner_vector() -> None:
+    assignment = Assignment.of_lists(ORDERS_USERS, [[0, 1], [1]])
+    assert assignment.shared
+    assert assignment.owner is None
+    assert [each.tolist() for each in assignment.pairs()] == [[0, 0, 1], [0, 1, 1]]
+
+
+def test_an_assignment_can_be_read_by_other_topics() -> None:
+    smaller = Topics.of({"users": 1})
+    assignment = Assignment.of_lists(ORDERS_USERS, [[3, 0], [4]]).within(smaller)
+    assert [each.tolist() for each in assignment.lists()] == [[0], []]
+    assert assignment.topics is smaller
+
+
+def test_vectors_cannot_be_changed() -> None:
+    assignment = Assignment.of_lists(ORDERS_USERS, [[0]])
+    with pytest.raises(ValueError, match="read-only"):
+        assignment.flat[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        ORDERS_USERS.topic_of[0] = np.int32(1)

@@ -1,0 +1,97 @@
+"""The checks catch assignors that break them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from assignors import (
+    Assignment,
+    Assignor,
+    GroupSnapshot,
+    InvalidAssignment,
+    MemberSubscription,
+    Promise,
+    RangeAssignor,
+    RoundRobinAssignor,
+    StickyAssignor,
+)
+from assignors.testing import check_assignor, example_groups
+
+
+class Lopsided(Assignor):
+    """Everything to the first member."""
+
+    name: ClassVar[str] = "lopsided"
+    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.BALANCED})
+
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        everything = np.arange(snapshot.topics.n_partitions)
+        return Assignment.of_lists(snapshot.topics, [everything, *([] for _ in snapshot.members[1:])])
+
+
+class ByArrival(Lopsided):
+    """Balanced, but by who came first."""
+
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        everything = np.arange(snapshot.topics.n_partitions, dtype=np.int32)
+        owners = everything % snapshot.n_members
+        return Assignment.of_pairs(snapshot.topics, snapshot.n_members, owners, everything)
+
+
+class Forgetful(RangeAssignor):
+    """Leaves the last partition out."""
+
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        members, positions = super().assign(snapshot).pairs()
+        return Assignment.of_pairs(snapshot.topics, snapshot.n_members, members[:-1], positions[:-1])
+
+
+class Doubling(RangeAssignor):
+    """Gives the first partition to two members."""
+
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        lists = [each.tolist() for each in super().assign(snapshot).lists()]
+        return Assignment.of_lists(snapshot.topics, [*lists[:-1], sorted({0, *lists[-1]})])
+
+
+class Boastful(RoundRobinAssignor):
+    """Says it is sticky."""
+
+    promises: ClassVar[frozenset[Promise]] = RoundRobinAssignor.promises | {Promise.STICKY}
+
+
+class Moody(StickyAssignor):
+    """Takes turns in two ways."""
+
+    calls = 0
+
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        Moody.calls += 1
+        return super().assign(snapshot) if Moody.calls % 2 else RangeAssignor().assign(snapshot)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "check"),
+    [
+        (Lopsided, "shares_are_even"),
+        (ByArrival, "order_of_joining_does_not_matter"),
+        (Forgetful, "nothing_is_left_out"),
+        (Doubling, "partitions_have_one_owner"),
+        (Boastful, "survivors_take_over"),
+        (Moody, "equal_input_equal_answer"),
+    ],
+)
+def test_wrong_assignors_are_caught(wrong: type[Assignor], check: str) -> None:
+    group = next(group for group in example_groups() if group.n_members == 3 and group.subscriptions.equal)
+    with pytest.raises(InvalidAssignment, match=check):
+        check_assignor(wrong, group)
+
+
+def test_a_failure_shows_the_group() -> None:
+    group = next(iter(example_groups()))
+    two = GroupSnapshot(group.topics, (*group.members, MemberSubscription("second", group.topics.names)))
+    with pytest.raises(InvalidAssignment, match=r"GroupSnapshot\(Topics\(names=\('orders',\).*'second'"):
+        check_assignor(Lopsided, two)

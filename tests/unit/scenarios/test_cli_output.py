@@ -1,0 +1,100 @@
+"""Progress, tables and plain data as the command line prints them, and what starting it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.text import Column, TextTable
+from scenarios.cli.output import Progress, print_table, records
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_progress_is_a_line_a_minute_where_there_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now_s = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
+    with Progress("runs", 9) as progress:
+        for done in range(1, 10):
+            now_s = done * 25.0
+            progress(done)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.splitlines() == ["3 of 9 runs done", "6 of 9 runs done", "9 of 9 runs done"]
+
+
+def test_progress_says_nothing_about_short_work(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress("runs", 2) as progress:
+        progress(1)
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_is_a_bar_on_a_terminal() -> None:
+    program = (
+        "import pty, os, sys\n"
+        "pid, terminal = pty.fork()\n"
+        "if not pid:\n"
+        "    from scenarios.cli.output import Progress\n"
+        "    with Progress('runs', 2) as progress: progress(1)\n"
+        "    os._exit(0)\n"
+        "told = b''\n"
+        "try:\n"
+        "    while part := os.read(terminal, 1024): told += part\n"
+        "except OSError: pass\n"
+        "os.waitpid(pid, 0)\n"
+        "sys.stdout.buffer.write(told)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True)
+    assert b"runs" in told.stdout
+    assert b"50%" in told.stdout
+
+
+def test_table_prints_texts_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    name = Column("variant", ("[bold]a[/]", ":smile:"), {}, right=False)
+    print_table(TextTable((name, Column("n", ("1", "20"), {})), notes=("two [runs]",)))
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()] == [
+        "variant       n", "─" * 17, "[bold]a[/]    1", ":smile:      20", "two [runs]"
+    ]  # fmt: skip
+
+
+def test_records_are_plain_and_know_null() -> None:
+    frame = pd.DataFrame(
+        {
+            "t": pd.array(["a", None], dtype="string"),
+            "i": pd.array([1, None], dtype="Int64"),
+            "f": [0.5, float("nan")],
+            "n": [1, 2],
+        }
+    )
+    told = records(frame)
+    assert told == [{"t": "a", "i": 1, "f": 0.5, "n": 1}, {"t": None, "i": None, "f": None, "n": 2}]
+    assert {type(value) for row in told for value in row.values()} <= {str, int, float, type(None)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [
+        (["--help"], {"numpy", "pandas", "pyarrow", "pydantic", "yaml", "sim", "pyspark", "matplotlib", "scipy"}),
+        (["run", "start-up-with-delay"], {"pyspark", "matplotlib", "scipy", "pyarrow.parquet", "rich.progress"}),
+        (["scenarios", "list"], {"pyspark", "matplotlib", "scipy", "analysis"}),
+    ],
+)
+def test_a_command_imports_only_what_it_needs(arguments: list[str], unwanted: set[str]) -> None:
+    program = (
+        "import sys; sys.argv = ['groupsim', *sys.argv[1:]]\n"
+        "from scenarios.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as leaving: assert not leaving.code, leaving.code\n"
+        "print('\\n'.join(sys.modules), file=sys.stderr)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program, *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert set(told.stderr.splitlines()) & unwanted == set()

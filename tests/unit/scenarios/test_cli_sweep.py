@@ -1,0 +1,197 @@
+"""``groupsim sweep`` and ``groupsim compare``, in one process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.load import load_summary
+from sim.result import digest
+from sim.tables import TABLES
+from tests.support import fake_simulation as fake
+from tests.support.command_line import SCENARIO, CommandLine
+
+SWEEP = """
+scenario: small.yaml
+variants: {few: {}, many: {groups.billing.members.count: 3}}
+replications: 3
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "small.yaml").write_text(SCENARIO)
+    (tmp_path / "sweep.yaml").write_text(SWEEP)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def _fake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sim.simulate", fake.simulate, raising=False)
+
+
+@pytest.fixture
+def simulator(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., object]], None]:
+    return lambda simulate: monkeypatch.setattr("sim.simulate", simulate, raising=False)
+
+
+class TestSweep:
+    def test_tells_means_by_variant_and_what_to_do_next(self, groupsim: CommandLine, folder: Path) -> None:
+        told = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out")
+        assert told.code == 0
+        assert "few" in told.out
+        assert "many" in told.out
+        assert "3 runs each" in told.out
+        assert max(map(len, told.out.splitlines())) <= 80
+        assert f"groupsim compare {folder / 'out'}" in told.err
+
+    def test_writes_summary_failures_kept_runs_and_manifest(self, groupsim: CommandLine, folder: Path) -> None:
+        groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out")
+        out = folder / "out"
+        summary = pq.read_table(out / "summary.parquet")
+        assert summary["variant"].to_pylist() == ["few"] * 3 + ["many"] * 3
+        assert pq.read_table(out / "failures.parquet").num_rows == 0
+        manifest = json.loads((out / "manifest.json").read_text())
+        assert manifest["digests"] == {"summary": digest(load_summary(out))}
+        assert manifest["versions"] == {"python": "3"}
+        assert (manifest["runs"], manifest["failed"], manifest["executor"]) == (6, 0, "in process")
+        assert manifest["variants"]["many"]["set"] == {"groups.billing.members.count": 3}
+        kept = out / manifest["variants"]["many"]["kept"]
+        assert {path.stem for path in kept.glob("*.parquet")} == set(TABLES)
+
+    def test_in_json(self, groupsim: CommandLine, folder: Path) -> None:
+        told = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out", "--json").json
+        assert (told["sweep"], told["runs"], told["failed"], told["out"]) == ("sweep", 6, 0, str(folder / "out"))
+        assert [row["variant"] for row in told["summary"]] == ["few", "many"]
+        assert told["summary"][0]["requests"]["n"] == 3
+
+    def test_goes_on_after_a_failed_run(
+        self, groupsim: CommandLine, folder: Path, simulator: Callable[..., None]
+    ) -> None:
+        simulator(fake.fail_on_second)
+        told = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out")
+        assert told.code == 3
+        failures = pq.read_table(folder / "out" / "failures.parquet").to_pylist()
+        assert [(row["variant"], row["replication"]) for row in failures] == [("few", 1), ("many", 1)]
+        assert failures[1]["replay"] == (
+            f"groupsim run {folder}/small.yaml --set groups.billing.members.count=3 --seed 1 --replication 1"
+        )
+        assert failures[1]["replay"] in told.err
+        assert "2 runs of 6 failed" in told.err
+        assert pq.read_table(folder / "out" / "summary.parquet").num_rows == 4
+
+    def test_in_which_all_runs_fail_is_told(
+        self, groupsim: CommandLine, folder: Path, simulator: Callable[..., None]
+    ) -> None:
+        simulator(lambda *_, **__: 1 / 0)
+        told = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out")
+        assert told.code == 3
+        assert told.err.count("replay:") == 5
+        assert "6 runs of 6 failed" in told.err
+
+    def test_dry_run_checks_and_writes_nothing(self, groupsim: CommandLine, folder: Path) -> None:
+        told = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out", "--dry-run")
+        assert told.code == 0
+        assert told.out.splitlines() == ["few", "many"]
+        assert "6 runs: 2 variants, 3 replications each" in told.err
+        assert not (folder / "out").exists()
+
+    def test_interrupted_leaves_nothing(
+        self, groupsim: CommandLine, folder: Path, simulator: Callable[..., None]
+    ) -> None:
+        def interrupted(scenario: object, *, replication: int, **rest: object) -> object:
+            if replication == 1:
+                raise KeyboardInterrupt
+            return fake.simulate(scenario, replication=replication, **rest)  # type: ignore[arg-type]
+
+        simulator(interrupted)
+        told = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out")
+        assert told.code == 130
+        assert sorted(path.name for path in folder.iterdir()) == ["small.yaml", "sweep.yaml"]
+
+
+class TestWrongInput:
+    @pytest.mark.parametrize(
+        ("sweep", "arguments", "says"),
+        [
+            (SWEEP + "seeds: 3\n", [], "seeds"),
+            (SWEEP.replace("billing.members", "biling.members"), [], "billing"),
+            (SWEEP.replace("count: 3", "count: none"), [], "many"),
+            (SWEEP.replace("small.yaml", "smal.yaml"), [], "smal.yaml"),
+            (SWEEP, ["--master", "local[*]", "--frobnicate"], "--frobnicate"),
+        ],
+    )
+    def test_is_told_in_words_before_anything_runs(
+        self, groupsim: CommandLine, folder: Path, sweep: str, arguments: list[str], says: str
+    ) -> None:
+        (folder / "sweep.yaml").write_text(sweep)
+        told = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out", *arguments)
+        assert told.code == 2
+        assert told.out == ""
+        assert says in told.err
+        assert "Traceback" not in told.err
+        assert not (folder / "out").exists()
+
+    def test_is_a_folder_that_is_taken(self, groupsim: CommandLine, folder: Path) -> None:
+        told = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder)
+        assert told.code == 2
+        assert "not empty" in told.err
+
+    def test_is_no_folder_at_all(self, groupsim: CommandLine, folder: Path) -> None:
+        told = groupsim("sweep", folder / "sweep.yaml", "--inline")
+        assert told.code == 2
+        assert "--out" in told.err
+
+    def test_is_no_java_and_the_remedy_is_told(
+        self, groupsim: CommandLine, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("JAVA_HOME", str(folder))
+        told = groupsim("sweep", folder / "sweep.yaml", "--out", folder / "out")
+        assert told.code == 2
+        assert "openjdk-17" in told.err
+        assert "--inline" in told.err
+        assert not (folder / "out").exists()
+
+
+class TestCompare:
+    @pytest.fixture
+    def out(self, groupsim: CommandLine, folder: Path) -> Path:
+        groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out")
+        return folder / "out"
+
+    def test_variants_of_a_sweep(self, groupsim: CommandLine, out: Path) -> None:
+        told = groupsim("compare", out)
+        assert told.code == 0
+        assert "A = many, B = few" in told.out
+        assert "95 %" in told.out
+        assert max(map(len, told.out.splitlines())) <= 80
+
+    def test_in_json_has_one_record_a_metric(self, groupsim: CommandLine, out: Path) -> None:
+        told = groupsim("compare", out, "--json").json
+        assert told[0]["metric"] == "unavailable_gap_s_max"
+        assert {"a", "b", "group", "difference", "difference ±", "p_holm"} < set(told[0])
+
+    def test_results_of_single_runs(self, groupsim: CommandLine, folder: Path) -> None:
+        for name, count in (("two", 2), ("three", 3)):
+            setting = f"groups.billing.members.count={count}"
+            groupsim("run", folder / "small.yaml", "--set", setting, "--out", folder / name)
+        told = groupsim("compare", folder / "two", folder / "three")
+        assert told.code == 0
+        assert "A = three, B = two" in told.out
+
+    @pytest.mark.parametrize("missing", ["nowhere", "small.yaml"])
+    def test_of_what_is_no_result_is_refused(self, groupsim: CommandLine, folder: Path, missing: str) -> None:
+        told = groupsim("compare", folder / missing)
+        assert told.code == 2
+        assert missing in told.err
+        assert "Traceback" not in told.err
+
+    def test_of_one_result_is_refused(self, groupsim: CommandLine, folder: Path) -> None:
+        groupsim("run", folder / "small.yaml", "--out", folder / "out")
+        told = groupsim("compare", folder / "out")
+        assert told.code == 2
+        assert "nothing to compare" in told.err

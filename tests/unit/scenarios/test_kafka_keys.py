@@ -1,0 +1,267 @@
+"""Kafka's configuration keys: which there are, how their values are read, where they end up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scenarios import broker_config, client_config
+from scenarios.client_profiles import PROFILES
+from scenarios.kafka_keys import HIDDEN, find_key, known_keys
+from sim.config import ClientBehaviour, ClientConfig, CoordinatorConfig
+from sim.units import FOREVER, MINUTE, MS, S
+
+SHORT_NAMES = {"RangeAssignor": "range", "CooperativeStickyAssignor": "cooperative-sticky"}
+
+
+@pytest.mark.parametrize(("kind", "number"), [("consumer", 120), ("broker", 379), ("topic", 38)])
+def test_every_key_of_kafka_4_4_is_known(kind: Any, number: int) -> None:
+    assert len(known_keys(kind)) == number
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["bootstrap.servers", "group.remote.assignor", "metadata.cluster.check.enable", "share.acknowledgement.mode"],
+)
+def test_keys_that_came_late_are_known(key: str) -> None:
+    assert find_key("consumer", key).name == key
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "raw", "value"),
+    [
+        ("consumer", "session.timeout.ms", 45000, 45000),
+        ("consumer", "session.timeout.ms", " 45000 ", 45000),
+        ("consumer", "metadata.max.age.ms", "+300000", 300000),
+        ("consumer", "enable.auto.commit", "TRUE", True),
+        ("consumer", "enable.auto.commit", False, False),
+        ("consumer", "client.id", "reader", "reader"),
+        ("consumer", "client.id", 7, "7"),
+        ("consumer", "interceptor.classes", "a.B, c.D", ["a.B", "c.D"]),
+        ("consumer", "interceptor.classes", "", []),
+        ("consumer", "isolation.level", "read_committed", "read_committed"),
+        ("consumer", "security.protocol", "sasl_ssl", "sasl_ssl"),
+        ("consumer", "sasl.jaas.config", "user=x password=y", HIDDEN),
+        ("broker", "log.cleaner.min.cleanable.ratio", "0.5", 0.5),
+        ("broker", "group.coordinator.append.linger.ms", -1, -1),
+        ("topic", "cleanup.policy", "compact,delete", ["compact", "delete"]),
+    ],
+)
+def test_values_are_read_as_kafka_reads_them(kind: Any, key: str, raw: object, value: object) -> None:
+    found = find_key(kind, key).parse(raw)
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "raw", "reason"),
+    [
+        ("consumer", "session.timeout.ms", "45s", "must be a whole number"),
+        ("consumer", "session.timeout.ms", 45.0, "must be a whole number"),
+        ("consumer", "session.timeout.ms", True, "must be a whole number"),
+        ("consumer", "session.timeout.ms", [45], "must be a whole number"),
+        ("consumer", "session.timeout.ms", 3_000_000_000, "must be from -2147483648 to 2147483647"),
+        ("consumer", "max.poll.records", 0, "must be at least 1"),
+        ("consumer", "auto.commit.interval.ms", "-1", "must be at least 0"),
+        ("broker", "log.cleaner.min.cleanable.ratio", 1.5, "must be at most 1"),
+        ("broker", "log.cleaner.min.cleanable.ratio", "half", "must be a number"),
+        ("consumer", "enable.auto.commit", "yes", "must be true or false"),
+        ("consumer", "enable.auto.commit", 1, "must be true or false"),
+        ("consumer", "client.id", ["a"], "must be text"),
+        ("consumer", "isolation.level", "read_comitted", "did you mean 'read_committed'"),
+        ("consumer", "security.protocol", "TLS", "must be one of SASL_SSL"),
+        ("consumer", "interceptor.classes", "a.B,a.B", "must not name anything twice"),
+        ("consumer", "interceptor.classes", 3, "must be a list of names"),
+        ("consumer", "bootstrap.servers", "", "must not be empty"),
+        ("topic", "cleanup.policy", "purge", "must be one of compact, delete"),
+    ],
+)
+def test_what_kafka_would_not_read_is_refused(kind: Any, key: str, raw: object, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        find_key(kind, key).parse(raw)
+
+
+@pytest.mark.parametrize("kind", ["consumer", "broker", "topic"])
+def test_every_default_of_kafka_is_a_value_that_is_accepted(kind: Any) -> None:
+    for key in known_keys(kind).values():
+        if key.default is not None and key.type != "PASSWORD":
+            assert key.parse(key.default) == key.default, key.name
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "hint"),
+    [
+        ("consumer", "session.timout.ms", "did you mean 'session.timeout.ms'?"),
+        ("consumer", "max.poll.record", "did you mean 'max.poll.records'?"),
+        ("broker", "group.initial.rebalance.delay", "did you mean 'group.initial.rebalance.delay.ms'?"),
+        ("topic", "retention.hours", "did you mean 'retention.ms'?"),
+        ("consumer", "qqq", r"is no consumer key of Kafka 4.4$"),
+        ("consumer", "listener.name.internal.ssl.keystore.type", "is no consumer key"),
+        ("broker", "listener.name.internal.ssl.keystore.typ", "is no broker key"),
+    ],
+)
+def test_an_unknown_key_is_refused_with_the_nearest_one(kind: Any, key: str, hint: str) -> None:
+    with pytest.raises(ValueError, match=hint):
+        find_key(kind, key)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "raw", "value"),
+    [
+        ("broker", "listener.name.internal.ssl.keystore.type", "JKS", "JKS"),
+        ("broker", "listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config", "x", HIDDEN),
+        ("broker", "config.providers.vault.param.token", "secret", HIDDEN),
+        ("consumer", "config.providers.file.class", "a.B", HIDDEN),
+        ("broker", "rsm.config.bucket", "b", HIDDEN),
+        ("broker", "super.users", "User:admin", HIDDEN),
+    ],
+)
+def test_keys_of_listeners_and_plug_ins_are_accepted(kind: Any, key: str, raw: object, value: object) -> None:
+    assert find_key(kind, key).parse(raw) == value
+
+
+# --- what is modelled -------------------------------------------------------------------------------------------------
+
+
+def test_the_newest_client_has_kafkas_defaults() -> None:
+    declared = known_keys("consumer")
+    for key, value in PROFILES["4.4"].defaults.items():
+        default = declared[key].default
+        if key == "partition.assignment.strategy":
+            default = [SHORT_NAMES[name.rpartition(".")[2]] for name in default]
+        assert value == default, key
+
+
+def test_the_newest_coordinator_has_kafkas_defaults() -> None:
+    declared = known_keys("broker")
+    for key, value in broker_config.COORDINATORS["4.4"].items():
+        assert value == declared[key].default, key
+
+
+def test_defaults_are_those_of_the_simulator() -> None:
+    assert client_config.client_config("4.4", {}) == ClientConfig()
+    assert broker_config.coordinator_config("4.4", {}) == CoordinatorConfig()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "field", "expected"),
+    [
+        ("session.timeout.ms", 10_000, "session_timeout_us", 10 * S),
+        ("heartbeat.interval.ms", 1, "heartbeat_interval_us", MS),
+        ("max.poll.interval.ms", 2, "max_poll_interval_us", 2 * MS),
+        ("max.poll.records", 7, "max_poll_records", 7),
+        ("partition.assignment.strategy", ["sticky"], "partition_assignment_strategy", ("sticky",)),
+        ("enable.auto.commit", False, "enable_auto_commit", False),
+        ("auto.commit.interval.ms", 3, "auto_commit_interval_us", 3 * MS),
+        ("auto.offset.reset", "earliest", "auto_offset_reset", "earliest"),
+        ("request.timeout.ms", 4, "request_timeout_us", 4 * MS),
+        ("default.api.timeout.ms", 5, "default_api_timeout_us", 5 * MS),
+        ("retry.backoff.ms", 6, "retry_backoff_us", 6 * MS),
+        ("retry.backoff.max.ms", 8, "retry_backoff_max_us", 8 * MS),
+        ("reconnect.backoff.ms", 9, "reconnect_backoff_us", 9 * MS),
+        ("reconnect.backoff.max.ms", 10, "reconnect_backoff_max_us", 10 * MS),
+        ("socket.connection.setup.timeout.ms", 11, "connection_setup_timeout_us", 11 * MS),
+        ("metadata.max.age.ms", 12, "metadata_max_age_us", 12 * MS),
+        ("fetch.max.wait.ms", 13, "fetch_max_wait_us", 13 * MS),
+        ("client.rack", "a", "client_rack", "a"),
+    ],
+)
+def test_every_modelled_consumer_key_reaches_its_field(key: str, value: Any, field: str, expected: object) -> None:
+    changed = client_config.client_config("4.4", {key: value})
+    assert getattr(changed, field) == expected
+    assert getattr(ClientConfig(), field) != expected
+    assert key in client_config.MODELLED
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "field", "expected"),
+    [
+        ("group.initial.rebalance.delay.ms", 0, "initial_rebalance_delay_us", 0),
+        ("group.min.session.timeout.ms", 1, "min_session_timeout_us", MS),
+        ("group.max.session.timeout.ms", 2, "max_session_timeout_us", 2 * MS),
+        ("group.max.size", 3, "max_size", 3),
+        ("offsets.topic.num.partitions", 4, "offsets_topic_num_partitions", 4),
+        ("offsets.retention.minutes", 5, "offsets_retention_us", 5 * MINUTE),
+        ("offsets.retention.check.interval.ms", 6, "offsets_retention_check_interval_us", 6 * MS),
+    ],
+)
+def test_every_modelled_broker_key_reaches_its_field(key: str, value: Any, field: str, expected: object) -> None:
+    changed = broker_config.coordinator_config("4.4", {key: value})
+    assert getattr(changed, field) == expected
+    assert key in broker_config.MODELLED_BROKER
+
+
+@pytest.mark.parametrize(
+    ("topic", "broker", "expected"),
+    [
+        ({}, {"log.retention.hours": 168}, FOREVER),
+        ({}, {"log.retention.hours": 1}, 60 * MINUTE),
+        ({}, {"log.retention.hours": 1, "log.retention.minutes": 2}, 2 * MINUTE),
+        ({}, {"log.retention.hours": 1, "log.retention.minutes": 2, "log.retention.ms": 3}, 3 * MS),
+        ({"retention.ms": 4}, {"log.retention.ms": 3}, 4 * MS),
+        ({"retention.ms": -1}, {"log.retention.ms": 3}, FOREVER),
+    ],
+)
+def test_retention_is_the_topics_or_else_the_brokers(topic: Any, broker: Any, expected: int) -> None:
+    assert broker_config.retention_us(topic, broker, horizon_us=120 * MINUTE) == expected
+
+
+def test_the_0_9_coordinator_has_no_delay_and_short_sessions() -> None:
+    config = broker_config.coordinator_config("0.9", {"group.initial.rebalance.delay.ms": 3000})
+    assert (config.version, config.initial_rebalance_delay_us) == ("0.9", 0)
+    assert config.max_session_timeout_us == 30 * S
+    assert config.offsets_retention_us == 1440 * MINUTE
+    assert broker_config.unknown_to_coordinator("0.9", {"group.max.size": 3, "log.dirs": []}) == ["group.max.size"]
+
+
+# --- generations of clients -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("client", "key", "value"),
+    [
+        ("0.9", "session.timeout.ms", 30_000),
+        ("0.9", "request.timeout.ms", 40_000),
+        ("0.11", "session.timeout.ms", 10_000),
+        ("0.11", "request.timeout.ms", 305_000),
+        ("2.x", "session.timeout.ms", 10_000),
+        ("2.x", "request.timeout.ms", 30_000),
+        ("2.x", "partition.assignment.strategy", ["range"]),
+        ("3.x", "session.timeout.ms", 45_000),
+        ("3.x", "partition.assignment.strategy", ["range", "cooperative-sticky"]),
+    ],
+)
+def test_older_clients_have_their_own_defaults(client: str, key: str, value: object) -> None:
+    assert PROFILES[client].defaults[key] == value
+
+
+def test_the_0_9_client_beats_only_from_poll_and_has_one_timeout() -> None:
+    config = client_config.client_config("0.9", {"session.timeout.ms": 20_000})
+    assert not config.behaviour.background_heartbeat
+    assert config.rebalance_timeout_us == 20 * S
+    assert (config.max_poll_interval_us, config.max_poll_records) == (FOREVER, 2**31 - 1)
+    assert config.reconnect_backoff_max_us == config.reconnect_backoff_us
+
+
+def test_what_a_client_does_not_know_has_no_effect_and_is_told() -> None:
+    given = {"max.poll.interval.ms": 1, "default.api.timeout.ms": 2}
+    assert client_config.client_config("0.9", given) == client_config.client_config("0.9", {})
+    assert client_config.unknown_to("0.9", given) == ["default.api.timeout.ms", "max.poll.interval.ms"]
+    assert client_config.unknown_to("4.4", given) == []
+
+
+def _differences(client: str) -> set[str]:
+    newest, own = ClientBehaviour(), PROFILES[client].behaviour
+    return {name for name in ClientBehaviour.__dataclass_fields__ if getattr(newest, name) != getattr(own, name)}
+
+
+def test_behaviour_comes_generation_by_generation() -> None:
+    since_3_2 = {"bounded_join_prepare", "keep_id_on_illegal_generation", "skip_assignment",
+                 "generation_in_subscription", "exponential_backoff"}  # fmt: skip
+    since_2_2 = {"member_id_required", "poll_returns_in_rebalance", "heartbeat_in_completing"}
+    since_0_10_1 = {"background_heartbeat", "rebalance_timeout_is_session"}
+    assert _differences("3.x") == set()
+    assert _differences("2.x") == since_3_2
+    assert _differences("0.11") == since_3_2 | since_2_2
+    assert _differences("0.9") == since_3_2 | since_2_2 | since_0_10_1

@@ -1,0 +1,66 @@
+"""Properties files are read as Java reads them.
+
+The expectations of `JAVA` were printed by ``java.util.Properties.load`` of OpenJDK 17.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarios.properties_text import parse_properties, read_properties
+
+JAVA = [
+    ("a=b", {"a": "b"}),
+    ("a = b c ", {"a": "b c "}),
+    ("a:b", {"a": "b"}),
+    ("a b", {"a": "b"}),
+    ("a\t=\tb", {"a": "b"}),
+    ("a", {"a": ""}),
+    ("a=", {"a": ""}),
+    ("a==b", {"a": "=b"}),
+    ("a=b=c", {"a": "b=c"}),
+    ("  a=b", {"a": "b"}),
+    ("# c\n! d\n\na=b # no comment", {"a": "b # no comment"}),
+    ("a=b,\\\n    c", {"a": "b,c"}),
+    ("a=b\\\n# c", {"a": "b# c"}),
+    ("a=b\\\\\nc=d", {"a": "b\\", "c": "d"}),
+    ("a=b\\", {"a": "b"}),
+    ("a\\ b=c", {"a b": "c"}),
+    ("a\\:b\\=c=d", {"a:b=c": "d"}),
+    ("a=\\u0041\\t\\q", {"a": "A\tq"}),
+    ("a=1\na=2", {"a": "2"}),
+    ("a=b\r\nc=d\re=f", {"a": "b", "c": "d", "e": "f"}),
+    ("a : = b", {"a": "= b"}),
+    ("\\\n#\n!", {}),
+    ("\\\n \na=b", {"a": "b"}),
+]
+
+
+@pytest.mark.parametrize(("text", "pairs"), JAVA)
+def test_a_text_is_read_as_java_reads_it(text: str, pairs: dict[str, str]) -> None:
+    assert parse_properties(text) == pairs
+
+
+def test_a_broken_escape_is_refused() -> None:
+    with pytest.raises(ValueError, match="malformed"):
+        parse_properties("a=\\u00")
+
+
+_PLAIN = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="\\=:#! "), min_size=1)
+
+
+@given(st.dictionaries(_PLAIN, _PLAIN))
+def test_plain_pairs_come_back(pairs: dict[str, str]) -> None:
+    assert parse_properties("".join(f"{key}={value}\n" for key, value in pairs.items())) == pairs
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "latin.properties").write_bytes(b"a=\xfc")
+    with pytest.raises(ValueError, match=r"latin.properties: is not UTF-8"):
+        read_properties(tmp_path / "latin.properties")
+    with pytest.raises(ValueError, match=r"nowhere.properties: cannot be read"):
+        read_properties(tmp_path / "nowhere.properties")

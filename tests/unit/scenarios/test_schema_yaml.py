@@ -1,0 +1,124 @@
+"""YAML's traps are refused, each with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scenarios.errors import ScenarioFileError
+from scenarios.yaml_text import parse_yaml, path_text, read_yaml
+
+
+def _problems(text: str) -> list[tuple[int, str, str]]:
+    with pytest.raises(ScenarioFileError) as caught:
+        parse_yaml(text, "s.yaml")
+    return [(one.line, one.path, one.message) for one in caught.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "path", "message"),
+    [
+        ("a: 1\nb: 1e3\n", 2, "b", "reads this as text: write it without an exponent"),
+        ("a: -1.5E3\n", 1, "a", "reads this as text"),
+        ("a: 1:30\n", 1, "a", "base 60"),
+        ("a: 1:30.5\n", 1, "a", "base 60"),
+        ("a: 010\n", 1, "a", "base 8"),
+        ("a: [x, yes]\n", 1, "a[1]", "truth value"),
+        ("a: {b.c: Off}\n", 1, "a[b.c]", "truth value"),
+        ("a: NO\n", 1, "a", "write true or false"),
+        ("a: .inf\n", 1, "a", "finite number"),
+        ("a: .NaN\n", 1, "a", "finite number"),
+        ("a: 2026-01-01\n", 1, "a", "a date"),
+        ("on: 1\n", 1, "", "a key must be text"),
+        ("1: x\n", 1, "", "a key must be text"),
+        ("? [a]\n: 1\n", 1, "", "a key must be text"),
+        ("a: 1\nb: 2\na: 3\n", 3, "a", "given twice, first in line 1"),
+        ("a:\n  b: 1\n  c: 2\n  b: 3\n", 4, "a.b", "given twice, first in line 2"),
+        ("a:\n\tb: 1\n", 2, "", "never with tabs"),
+        ("a: [1\n", 2, "", "is not YAML"),
+        ("a: 1\n---\nb: 2\n", 2, "", "another document"),
+        ("a: !!python/object/apply:os.system [echo]\n", 1, "", "could not determine a constructor"),
+        ("a: &x [*x]\n", 0, "", "unfold without end"),
+        ("a: \x00\n", 0, "", "special characters are not allowed"),
+        ("a: !!int x\n", 0, "", "is not YAML"),
+    ],
+)
+def test_a_trap_is_refused_with_its_line(text: str, line: int, path: str, message: str) -> None:
+    (found,) = _problems(text)
+    assert found[:2] == (line, path)
+    assert message in found[2]
+
+
+def test_all_traps_of_a_file_are_told_at_once() -> None:
+    assert [line for line, _, _ in _problems("a: 1e3\nb: yes\nc: ok\nd: 1:30\n")] == [1, 2, 4]
+
+
+def test_aliases_that_multiply_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scenarios.yaml_text.NODES_MAX", 10_000)
+    lines = ["a0: &a0 [1, 1]", *(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]" for i in range(1, 40))]
+    assert "unfold without end" in _problems("\n".join(lines))[0][2]
+
+
+def test_nesting_without_end_is_stopped() -> None:
+    assert _problems("a: " + "[" * 1000 + "]" * 1000) == [(0, "", "is nested too deeply")]
+
+
+def test_what_only_looks_like_a_trap_is_left_alone() -> None:
+    text = 'a: "yes"\nb: "1:30"\nc: -1.0E+3\nd: 1_000\ne: 0\nf: 0.5\ng: true\nh: null\ni: 1e3s\nj: 10:00am\n'
+    assert parse_yaml(text, "s.yaml").data == {
+        "a": "yes", "b": "1:30", "c": -1000.0, "d": 1000, "e": 0, "f": 0.5, "g": True, "h": None, "i": "1e3s",
+        "j": "10:00am",
+    }  # fmt: skip
+
+
+def test_anchors_and_merges_work() -> None:
+    text = "base: &base {a: 1, b: 2}\nmore: {<<: *base, b: 3}\n"
+    assert parse_yaml(text, "s.yaml").data["more"] == {"a": 1, "b": 3}
+
+
+def test_every_value_knows_its_line() -> None:
+    lines = parse_yaml("a:\n  - x\n  - b:\n      c: 1\n", "s.yaml").lines
+    assert lines[("a", 0)] == 2
+    assert lines[("a", 1, "b", "c")] == 4
+
+
+def test_an_empty_text_is_an_empty_document() -> None:
+    assert parse_yaml("# nothing\n", "s.yaml").data is None
+
+
+def test_a_file_that_is_not_utf_8_is_told_where(tmp_path: Path) -> None:
+    file = tmp_path / "latin.yaml"
+    file.write_bytes(b"version: 1\nquestion: f\xfcr\n")
+    with pytest.raises(ScenarioFileError, match=r"not UTF-8: byte 0xfc at offset 22") as caught:
+        read_yaml(file)
+    assert caught.value.problems[0].line == 2
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+    file = tmp_path / "bom.yaml"
+    file.write_bytes(b"\xef\xbb\xbfa: 1\n")
+    assert read_yaml(file).data == {"a": 1}
+
+
+@pytest.mark.parametrize("name", ["nowhere.yaml", "."])
+def test_what_cannot_be_read_is_named(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ScenarioFileError, match="cannot be read"):
+        read_yaml(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ((), ""),
+        (("a", "b_c", "d-e"), "a.b_c.d-e"),
+        (("groups", "b.c", "config", "session.timeout.ms"), "groups[b.c].config[session.timeout.ms]"),
+        (("timeline", 0, "at"), "timeline[0].at"),
+    ],
+)
+def test_places_are_written_as_paths(place: tuple[str | int, ...], text: str) -> None:
+    assert path_text(place) == text
+
+
+def test_list_elements_may_go_by_a_name() -> None:
+    assert path_text(("timeline", 0, "at"), {("timeline", 0): "deploy"}) == "timeline[deploy].at"
