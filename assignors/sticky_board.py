@@ -157,7 +157,9 @@ class Board:
         holder = self._holders()
         held = np.flatnonzero(self.assignable & (holder >= 0))
         wanted = held[self.size[holder[held]] - 1 > least_of_topic[self.topics.topic_of[held]]]
-        return not any(self._somebody_waits_for(position, int(holder[position]), waiting) for position in wanted.tolist())
+        return not any(
+            self._somebody_waits_for(position, int(holder[position]), waiting) for position in wanted.tolist()
+        )
 
     def _holders(self) -> Positions:
         """Active owner of each position; of several, the last one in the order of the leader's map."""

@@ -164,9 +164,9 @@ class Availability:
             self._interrupt(now, np.flatnonzero(self._server == handle).astype(np.int32))
             self.refresh(now, np.flatnonzero(self._last == handle).astype(np.int32))
 
-    def is_known(self, handle: int) -> bool:
-        """Whether the coordinator still counts the member in."""
-        return bool(self._known[handle])
+    def owned_by(self, handle: int, positions: Positions) -> NDArray[np.bool_]:
+        """Which of these partitions the coordinator has given to this member, if it still knows it. Shape (n,)."""
+        return self._known[handle] & (self.owner[positions] == handle)
 
     def suspend_service(self, now: int, handle: int, positions: Positions) -> None:
         """The member hangs: it serves nothing until `serve` is called again."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim.model import Processing
-from sim.randomness import Draw, mean_of
+from sim.randomness import Draw, longest, mean_of
 
 _BLOCK = 256
 
@@ -167,6 +167,11 @@ class Cadence:
         return max(0, (end - 1 - poll) // stride), stride
 
     @property
+    def shortest_us(self) -> int:
+        """Shortest pass, microseconds."""
+        return min(self.full_us, self.steady_us) if self.full_passes else self.steady_us
+
+    @property
     def longest_us(self) -> int:
         """Longest pass, microseconds."""
         return max(self.full_us if self.full_passes else 0, self.steady_us)
@@ -242,6 +247,18 @@ class DrawnCadence(Cadence):
     def train(self, poll: int, interval: int, before: int) -> tuple[int, int]:
         """Passes differ: no stride is constant."""
         return 0, interval
+
+    @property
+    def shortest_us(self) -> int:
+        """A lower bound of what can be drawn, microseconds."""
+        return min(self.full_wait_us, self.steady_wait_us) + self._fixed_us
+
+    @property
+    def longest_us(self) -> int:
+        """Longest pass that can be drawn, microseconds."""
+        cost = longest(self._cost.distribution) * self._slowdown
+        full = self.full_wait_us + self._fixed_us + self._records[0] * cost if self.full_passes else 0
+        return round(max(full, self.steady_wait_us + self._fixed_us + self._records[1] * cost))
 
 
 def _full_passes(pace: Pace, load: Load) -> int:

@@ -126,6 +126,10 @@ class Ledger:
         """Production of some partitions, records per microsecond."""
         return float(int(self.rate_mrps[positions].sum())) / 1e9
 
+    def take(self, holding: Holding, positions: Positions) -> None:
+        """The group's position in these is from now on this consumer's, whoever else still reads them."""
+        self._holder[positions] = holding.slot
+
     def anchor(self, holding: Holding, now: int, partitions: Positions, offset: Offsets, capacity: float) -> None:
         """Let a consumer serve ``partitions`` from ``offset`` on with ``capacity`` records per microsecond."""
         slot = holding.slot
@@ -135,8 +139,10 @@ class Ledger:
         holding.offered, holding.rate = offered, rate
         holding.backlog, holding.total_rate = float(offered.sum()), float(rate.sum())
         holding.capacity, holding.running = capacity, True
-        self._holder[partitions] = slot
-        self._offset[partitions], self._offered[partitions], self._rate[partitions] = offset, offered, rate
+        free = (self._holder[partitions] == slot) | (self._holder[partitions] < 0)
+        mine = partitions[free]
+        self._holder[mine] = slot
+        self._offset[mine], self._offered[mine], self._rate[mine] = offset[free], offered[free], rate[free]
         self._since[slot], self._backlog[slot] = now, holding.backlog
         self._total[slot], self._capacity[slot] = holding.total_rate, capacity
 

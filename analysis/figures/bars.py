@@ -47,12 +47,13 @@ def draw(axes: Axes, past: History, colours: Mapping[str, str], window: tuple[fl
     narrow = narrow.assign(to_s=np.maximum(narrow["to_s"], narrow["from_s"] + LEAST_IN / inch_s))
     for some in (pieces, narrow):
         axes.add_collection(_rectangles(some, causes[integers(some, "cause")], 0.1, 0.8))
-    ghosts = _rectangles(zombies, served[integers(zombies, "member")], 0.58, 0.32)
+    ghosts = _rectangles(zombies, served[integers(zombies, "member")], 0.72, 0.2)
     ghosts.set(hatch="//////", edgecolor=palette.INK, linewidth=0.4)
     axes.add_collection(ghosts)
     _scaffold(axes, past.partitions)
     used = {(row, start): end for row, start, end in rows(zombies, "row", "from_s", "to_s")}
-    used |= _label_gaps(axes, gaps, stretches, list(served), inch_s)
+    room = stretches[np.array([place not in used for place in rows(stretches, "row", "from_s")], dtype=bool)]
+    used |= _label_gaps(axes, gaps, room, list(served), inch_s)
     _label_members(axes, past, colours, stretches, used, inch_s)
 
 
@@ -89,11 +90,11 @@ def _rectangles(frame: pd.DataFrame, colours: NDArray[np.str_], top: float, heig
 
 
 def _label_gaps(
-    axes: Axes, gaps: pd.DataFrame, stretches: pd.DataFrame, served: Sequence[str], inch_s: float
+    axes: Axes, gaps: pd.DataFrame, following: pd.DataFrame, served: Sequence[str], inch_s: float
 ) -> dict[tuple[int, float], float]:
-    """Print durations in the gaps, or beside the longest of a row; hand back how far these reach into a stretch."""
+    """Print durations in the gaps, or after the longest of a row; hand back how far these reach into what follows."""
     used: dict[tuple[int, float], float] = {}
-    room = {(row, start): (end, who) for row, start, end, who in rows(stretches, "row", "from_s", "to_s", "member")}
+    room = {(row, start): (end, who) for row, start, end, who in rows(following, "row", "from_s", "to_s", "member")}
     ordered = gaps.assign(length=gaps["to_s"] - gaps["from_s"]).sort_values("length", ascending=False, kind="stable")
     ordered["beside"] = ~ordered.duplicated("row")
     for row, start, end, cause, beside in rows(ordered.head(TEXTS), "row", "from_s", "to_s", "cause", "beside"):

@@ -32,7 +32,7 @@ class History:
     zombies : DataFrame of the same columns
         What a member still read after the next one had begun.
     pieces : DataFrame with row, from_s, to_s, cause (position in ``CAUSES``)
-    gaps : DataFrame with row, from_s, to_s, startup (bool: nobody had served the partition before)
+    gaps : DataFrame with row, from_s, to_s, startup (bool: the group had served nothing before)
     states : DataFrame with from_s, to_s, state, generation
     rebalances : DataFrame with from_s, to_s
     events : DataFrame with time_s, entry, verb, target
@@ -156,9 +156,8 @@ def _untangled(served: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _gaps(unavailability: pd.DataFrame, rows: pd.Series[int], served: pd.DataFrame) -> pd.DataFrame:
     single = _seconds(_placed(gaps(unavailability), rows))
-    first = served.groupby("row")["from_s"].min()
-    startup = single["from_s"] < single["row"].map(first).fillna(float("inf"))
-    return single.assign(startup=startup)[["row", "from_s", "to_s", "startup"]]
+    first = float(served["from_s"].min()) if len(served) else float("inf")
+    return single.assign(startup=single["from_s"] < first)[["row", "from_s", "to_s", "startup"]]
 
 
 def _horizon(summary: pd.DataFrame, frames: list[pd.DataFrame]) -> float:

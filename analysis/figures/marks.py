@@ -114,7 +114,7 @@ def _clash(one: Place, other: Place) -> bool:
 
 def height(some: Sequence[Mark]) -> float:
     """Inches that a strip of these marks needs."""
-    return LEVEL_IN * (1 + max((mark.level for mark in some if mark.level is not None), default=-1)) + 0.05
+    return LEVEL_IN * (1 + max((mark.level for mark in some if mark.level is not None), default=-1)) + 0.08
 
 
 def draw(axes: Axes, some: Sequence[Mark], below: Sequence[Axes], height_in: float) -> None:
@@ -122,11 +122,11 @@ def draw(axes: Axes, some: Sequence[Mark], below: Sequence[Axes], height_in: flo
     axes.set_axis_off()
     axes.set_ylim(0, height_in)
     for mark in some:
-        top = 0.05 if mark.level is None else 0.13 + LEVEL_IN * mark.level
+        top = 0.05 if mark.level is None else 0.16 + LEVEL_IN * mark.level
         axes.plot([mark.time_s] * 2, [0, top], color=FAINT if mark.frequent else INK, linewidth=0.7)
         if mark.level is not None:
             shift, side = (-3, "right") if mark.flipped else (3, "left")
-            axes.annotate(mark.label, (mark.time_s, 0.05 + LEVEL_IN * mark.level), (shift, 0), ha=side,
+            axes.annotate(mark.label, (mark.time_s, 0.08 + LEVEL_IN * mark.level), (shift, 0), ha=side,
                           textcoords="offset points", fontsize=SIZE, color=INK)  # fmt: skip
         for strip in () if mark.frequent else below:
             strip.axvline(mark.time_s, color=INK, linewidth=0.6, linestyle=(0, (1, 2)), zorder=5)

@@ -114,7 +114,9 @@ def _summed(
 def draw_count(axes: Axes, past: History, window: tuple[float, float], width_in: float) -> None:
     """How many partitions are unread at a time, by cause, at the worst instant of each column."""
     edges, counts = _worst_per_column(past, window, max(int(width_in * DOTS_PER_IN), 1))
-    axes.stackplot(edges, counts, colors=[palette.CAUSES[cause] for cause in CAUSES], step="post", linewidth=0)
+    axes.stackplot(
+        edges, counts, colors=[palette.CAUSES[cause] for cause in CAUSES], step="post", linewidth=0, antialiased=False
+    )
     bare(axes)
     axes.set_ylim(0, max(len(past.partitions), 1))
     axes.set_yticks([len(past.partitions)], [f"{len(past.partitions):,}"], fontsize=8)

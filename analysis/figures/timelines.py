@@ -66,15 +66,15 @@ def timeline(source: Source, group: str | None = None, around: float | str | Win
     sheet.text(_headline(past), 9, above_in=0.04)
     colours = palette.member_colours(past.members)
     if around is not None:
-        notes = [_panel(sheet, past, colours, _window(past, around), _as_image(past, ONE_BY_ONE))]
-    elif worst is None:
-        notes = [_panel(sheet, past, colours, whole, _as_image(past, ONE_BY_ONE))]
+        whole = _window(past, around)
+    if worst is None:
+        notes = _panel(sheet, past, colours, whole, _as_image(past, ONE_BY_ONE))
     else:
-        notes = [_panel(sheet, past, colours, whole, _as_image(past, OVERVIEW_ROWS), worst)]
+        notes = _panel(sheet, past, colours, whole, _as_image(past, OVERVIEW_ROWS), worst)
         sheet.text("the longest gap after start-up, framed above", 9, above_in=0.12)
-        notes.append(_panel(sheet, past, colours, worst, _as_image(past, ONE_BY_ONE)))
+        notes += _panel(sheet, past, colours, worst, _as_image(past, ONE_BY_ONE))
     _legends(sheet, past, colours)
-    sheet.text(" · ".join(dict.fromkeys(note for some in notes for note in some if note)), 7.5, 0.06, palette.FAINT)
+    sheet.text(" · ".join(dict.fromkeys(note for note in notes if note)), 7.5, 0.06, palette.FAINT)
     return sheet.close()
 
 
@@ -229,7 +229,9 @@ def _notes(past: History, window: Window, width_in: float, as_image: bool) -> li
             share = len(past.partitions) / lines
             notes.append(f"a line stands for {share:.1f} partitions: the more of them unread, the stronger the colour")
     if (past.gaps["to_s"] - past.gaps["from_s"] < least_s).any():
-        notes.append(f"gaps shorter than {duration(least_s)} are drawn wider than they are")
+        notes.append("gaps too short to be seen are drawn wider than they are")
+    if len(past.zombies) and _as_image(past, ONE_BY_ONE):
+        notes.append("what zombies read is not shown")
     if past.shared:
         notes.append("several members read a partition at a time: the last to begin is shown")
     if len(past.members) > LEGEND:
@@ -244,5 +246,5 @@ def _legends(sheet: Sheet, past: History, colours: dict[str, str]) -> None:
     sheet.legend("unread because of", [(c, palette.CAUSES[c], "") for i, c in enumerate(CAUSES) if i in present])
     states = [state for state in palette.STATES if state in set(past.states["state"])]
     sheet.legend("group state", [(state, palette.STATES[state], "") for state in states])
-    if len(past.zombies):
+    if len(past.zombies) and not _as_image(past, ONE_BY_ONE):
         sheet.legend("zombie", [("still read by a member that no longer owns it", "#ffffff", "//////")])

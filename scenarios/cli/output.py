@@ -38,7 +38,7 @@ def print_table(table: TextTable) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    shown = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1))
+    shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1))
     for column in table.shown:
         shown.add_column(column.header, justify="right" if column.right else "left")
     for row in table.rows:

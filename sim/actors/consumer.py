@@ -499,6 +499,19 @@ class Consumer:
         exchange = self._exchange(now, connection, api, body)
         self._pending[exchange] = None
         connection.send(exchange)
+        if connection.broken and not self.world.is_cut(self, connection.node):
+            # The broker is back and knows nothing of this connection: it answers with a reset.
+            self.env.at(now + exchange.up_us, deadline_key(self.entity, Kind.TIMER), self._reset_by_peer, connection)
+
+    def _reset_by_peer(self, connection: Connection) -> None:
+        now, machine = self.env.now, self.machine
+        if machine is None or connection is not self._connection:
+            return
+        if self._frozen is not None:
+            self._late.append(lambda _: self._reset_by_peer(connection))
+            return
+        self._do(now, machine.mark_coordinator_unknown(now))
+        self._drive(now)
 
     def _exchange(self, now: int, connection: Connection, api: Api, body: Any) -> Exchange:
         kind = _LATENCY_KIND.get(api, "other")
@@ -901,6 +914,8 @@ class Consumer:
             or self._wish is not None
             or self._fetch_token
             or self._cut_off
+            or self._connection is None
+            or self._connection.broken
             or self._frozen is not None
             or self._stuck_until > self.env.now
             or machine.deadline <= self.env.now

@@ -164,7 +164,7 @@ def may_be_quiet(
         return False
     if cadence is None:
         return True
-    stride = max(commit_interval, min(cadence.full_us if cadence.full_passes else FOREVER, cadence.steady_us))
+    stride = max(commit_interval, cadence.shortest_us)
     return stride > 2 * round_trip
 
 

@@ -58,10 +58,10 @@ class Service:
         self._from = np.concatenate([self._from, np.full(new, now)])[order]
         self._zombie_since = np.concatenate([self._zombie_since, np.full(new, -1)])[order]
         self._read_by_others = np.concatenate([self._read_by_others, np.full(new, -1)])[order]
+        group.ledger.take(self.holding, positions[group.availability.owned_by(self.handle, positions)])
         group.ledger.anchor(self.holding, now, merged, at, capacity)
         group.availability.serve(now, self.handle, positions)
-        if self.handle >= 0 and not group.availability.is_known(self.handle):
-            self.become_zombie(now, positions)
+        self.become_zombie(now, positions[~group.availability.owned_by(self.handle, positions)])
 
     def _account(self, now: int, positions: Positions, offset: Offsets) -> None:
         """Count what this start repeats or skips, by why the last one to read the partition stopped."""

@@ -52,7 +52,7 @@ def _topics(described: list[dict[str, Any]]) -> Topics:
 
 
 def _member(assignor: str, member: dict[str, Any], topics: Topics) -> MemberSubscription:
-    layout, owned = _counted(member["owned"], topics)
+    layout, owned = counted(member["owned"], topics)
     return MemberSubscription(
         member_id=member["id"],
         topics=tuple(member["topics"]),
@@ -72,10 +72,10 @@ def _user_data(assignor: str, data: dict[str, Any] | None, topics: Topics) -> ob
         return bytes.fromhex(data["hex"])
     if assignor == "cooperative-sticky":
         return CooperativeStickyUserData(data["generation"])
-    return StickyUserData(*_counted(data["owned"], topics), data.get("generation"), as_sent=True)
+    return StickyUserData(*counted(data["owned"], topics), data.get("generation"), as_sent=True)
 
 
-def _counted(runs: Runs, topics: Topics) -> tuple[Topics, Positions]:
+def counted(runs: Runs, topics: Topics) -> tuple[Topics, Positions]:
     """Positions of runs, counted by the topics of the day where they suffice, otherwise by a layout of their own."""
     needed: dict[str, int] = {}
     for topic, numbers in runs:
@@ -87,17 +87,17 @@ def _counted(runs: Runs, topics: Topics) -> tuple[Topics, Positions]:
 
 def answer(group: GroupSnapshot, assignment: Assignment) -> dict[str, Runs]:
     lists = zip(group.member_ids, assignment.lists(), strict=True)
-    return {member: _runs(assignment.topics, positions) for member, positions in lists}
+    return {member: runs(assignment.topics, positions) for member, positions in lists}
 
 
-def _runs(topics: Topics, positions: Positions) -> Runs:
-    runs: Runs = []
+def runs(topics: Topics, positions: Positions) -> Runs:
+    listed: Runs = []
     for topic, number in zip(topics.topic_of[positions].tolist(), topics.number_of[positions].tolist(), strict=True):
-        if runs and runs[-1][0] == topics.names[topic]:
-            runs[-1][1].append(number)
+        if listed and listed[-1][0] == topics.names[topic]:
+            listed[-1][1].append(number)
         else:
-            runs.append([topics.names[topic], [number]])
-    return runs
+            listed.append([topics.names[topic], [number]])
+    return listed
 
 
 class LargeChain:

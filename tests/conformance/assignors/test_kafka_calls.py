@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assignors import Assignor, KafkaAssignorFailure, create
+from assignors import Assignor, KafkaAssignorFailure, StickyUserData, create
 from assignors.sticky import AbstractStickyAssignor, Path
-from tests.conformance.assignors.kafka_calls import LargeChain, answer, digest, recorded, snapshot
+from tests.conformance.assignors.kafka_calls import LargeChain, answer, counted, digest, recorded, runs, snapshot
 
 ASSIGNORS = ["range", "roundrobin", "sticky", "cooperative-sticky"]
 STICKY = ["sticky", "cooperative-sticky"]
@@ -73,6 +73,23 @@ def test_path_and_partitions_that_change_hands_are_kafkas(name: str) -> None:
         return sorted(found) == sorted(result["transferring"])
 
     assert ids_of_wrong_answers(name, is_right) == []
+
+
+def test_members_send_what_they_remember_in_kafkas_order() -> None:
+    calls = {(call.get("chain"), call.get("step")): call for call in recorded("client-sticky")}
+    compared = 0
+    for call in recorded("client-sticky"):
+        before = calls.get((call.get("chain"), call.get("step", 0) - 1))
+        if before is None or "assignment" not in before["result"]:
+            continue
+        for member in call["members"]:
+            told, held = member.get("user_data"), before["result"]["assignment"].get(member["id"])
+            if told is None or held is None or told.get("generation") != before["step"] + 1:
+                continue
+            memory = StickyUserData(*counted(held, snapshot(before).topics), before["step"] + 1)
+            assert runs(memory.layout, memory.in_wire_order()) == told["owned"], (call["id"], member["id"])
+            compared += len(held) > 1
+    assert compared > 300
 
 
 def large_chains() -> dict[str, list[dict[str, Any]]]:

@@ -170,8 +170,8 @@ def small() -> SimpleNamespace:
 
 @pytest.fixture(scope="session")
 def large() -> SimpleNamespace:
-    """1,000 partitions, 100 members, 10 of them restarted, one killed."""
-    return SimpleNamespace(tables=rolling_restart(1000, 100, 1800, 10, 60, kill_s=900), manifest={"scenario": {}})
+    """1,000 partitions, 100 members, 4 of them restarted, one killed."""
+    return SimpleNamespace(tables=rolling_restart(1000, 100, 1800, 4, 60, kill_s=900), manifest={"scenario": {}})
 
 
 @pytest.fixture(scope="session")

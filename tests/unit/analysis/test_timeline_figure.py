@@ -116,6 +116,7 @@ def test_what_two_members_read_at_once_is_shown_as_zombie(make_table: Maker) -> 
     assert (palette.MEMBERS[0], 0, 0.0, 20.0) in drawn
     assert (palette.MEMBERS[0], 0, 20.0, 30.0) in drawn  # the part beside the next owner's
     assert "still read by a member that no longer owns it" in texts(figure)
+    assert [text.get_position()[0] > 30 for text in row_panels(figure)[0].texts if text.get_text() == "1"] == [True]
 
 
 def test_broadcast_is_not_taken_for_zombies(make_table: Maker) -> None:
@@ -150,6 +151,16 @@ def test_a_run_much_longer_than_its_gaps_gets_a_second_panel(make_restart: Calla
     start, end = part.get_xlim()
     assert start < 400 < 413.2 < end < 420  # killed at 400, session 10 s, rebalance 3.1 s
     assert len(row_panels(timeline(make_restart(6, 3, 250, 1, 40, 200)))) == 1
+
+
+def test_a_partition_that_comes_later_is_not_start_up(make_table: Maker) -> None:
+    tables = result(
+        make_table,
+        horizon_s=1000,
+        ownership=[stretch(0, "g/0", 3, 1000), stretch(1, "g/0", 540, 1000)],
+        unavailability=[gap(0, "barrier", 0, 3), gap(1, "barrier", 500, 540)],
+    )
+    assert row_panels(timeline(tables))[1].get_xlim() == pytest.approx((492, 548))  # a fifth of the gap on either side
 
 
 def test_start_up_is_not_the_worst_rebalance(make_table: Maker) -> None:
@@ -238,7 +249,7 @@ def test_short_gaps_are_drawn_wide_enough_to_be_seen(make_restart: Callable[...,
     assert sum(width >= 1.99 * dot_s for width in widest.values()) == 18  # three gaps of each of six partitions
 
 
-@pytest.mark.parametrize("size", [(6, 3, 240, 3, 40, 200), (10, 4, 7200, 4, 300, 3600), (60, 12, 3600, 12, 45, 900)])
+@pytest.mark.parametrize("size", [(6, 3, 240, 3, 40, 200), (10, 4, 7200, 4, 300, 3600), (60, 12, 3600, 4, 45, 900)])
 def test_no_text_covers_another(make_restart: Callable[..., Tables], size: tuple[int, ...]) -> None:
     figure = timeline(make_restart(*size))
     assert [pair for axes in figure.axes for pair in overlaps(axes)] == []

@@ -241,7 +241,8 @@ def test_the_0_9_client_beats_only_from_poll_and_has_one_timeout() -> None:
     assert not config.behaviour.background_heartbeat
     assert config.rebalance_timeout_us == 20 * S
     assert (config.max_poll_interval_us, config.max_poll_records) == (FOREVER, 2**31 - 1)
-    assert config.reconnect_backoff_max_us == config.reconnect_backoff_us
+    assert config.reconnect_backoff_max_us == config.reconnect_backoff_us == 50 * MS
+    assert config.retry_backoff_max_us == config.retry_backoff_us == 100 * MS
 
 
 def test_what_a_client_does_not_know_has_no_effect_and_is_told() -> None:
