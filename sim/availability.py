@@ -120,9 +120,13 @@ class Availability:
         self._received[:] = False
         owned = owner >= 0
         self._last[owned & (self._server < 0)] = owner[owned & (self._server < 0)]
-        taken = np.flatnonzero((self._server >= 0) & (self._server != owner) & owned).astype(np.int32)
-        self._interrupt(now, taken)
+        self._interrupt(now, self.taken_from(owner)[0])
         self.refresh(now)
+
+    def taken_from(self, owner: NDArray[np.int32]) -> tuple[Positions, NDArray[np.int32]]:
+        """Partitions that an assignment gives to somebody else than their server, and the handles of those servers."""
+        taken = np.flatnonzero((self._server >= 0) & (self._server != owner) & (owner >= 0)).astype(np.int32)
+        return taken, self._server[taken]
 
     def receive(self, now: int, handle: int, positions: Positions) -> None:
         """The assignment has reached its owner."""
@@ -134,7 +138,7 @@ class Availability:
         if not self._known[handle]:
             return
         mine = positions[(self.owner[positions] == handle) & (self._server[positions] != handle)]
-        self._set(now, mine, np.full(len(mine), SERVED, np.int8))
+        self._set(now, mine, np.zeros(len(mine), np.int8))
         self._server[mine] = handle
         self._last[mine] = handle
 
@@ -206,13 +210,17 @@ class Availability:
         """End service, back-dated to the beginning of a freeze that is under way."""
         if not positions.size:
             return
-        handles = self._server[positions]
+        frozen_at = self._frozen_at[self._server[positions]]
         self._server[positions] = -1
-        frozen = self._frozen_at[handles]
-        since = np.where(frozen >= 0, frozen, now)
-        self._since[positions] = since
-        self.cause[positions] = np.where(frozen >= 0, DETECTION, self._causes(positions))
-        self.refresh(now, positions)
+        frozen = frozen_at >= 0
+        causes = self._causes(positions)
+        if frozen.any():
+            self._since[positions] = np.where(frozen, frozen_at, now)
+            self.cause[positions] = np.where(frozen, DETECTION, causes)
+            self._set(now, positions, causes)
+        else:
+            self._since[positions] = now
+            self.cause[positions] = causes
 
     def refresh(self, now: int, positions: Positions | None = None) -> None:
         """Find the cause anew for partitions that nobody serves."""
@@ -243,8 +251,7 @@ class Availability:
         which = positions[changed]
         old, since = self.cause[which], self._since[which]
         rows = (old > SERVED) & (since < now)
-        if rows.any():
-            self._record.unavailability.add(which[rows], since[rows], now, old[rows].astype(np.int64))
+        self._record.unavailability.add(which[rows], since[rows], now, old[rows])
         self.cause[which] = causes[changed]
         self._since[which] = np.maximum(now, since)
 
@@ -256,4 +263,4 @@ class Availability:
         everything = np.arange(len(self.cause), dtype=np.int32)
         open_ = everything[self.cause > SERVED]
         rows = open_[self._since[open_] < horizon]
-        self._record.unavailability.add(rows, self._since[rows], horizon, self.cause[rows].astype(np.int64))
+        self._record.unavailability.add(rows, self._since[rows], horizon, self.cause[rows])

@@ -1,9 +1,9 @@
 """Produced, processed and committed records of a group, as vectors over its partitions.
 
 Nothing here advances by events. A position is a closed form from the last change: a member that serves its partitions
-since ``t0`` has processed ``min(offered, capacity * elapsed)`` records, shared over its partitions in proportion to what
-each offers (backlog at ``t0`` plus what was produced since). Both fidelities evaluate the same formula from the same
-anchors, so both get the same whole records. Pauses under a second move no anchor.
+since ``t0`` has processed ``min(offered, capacity * elapsed)`` records, shared over its partitions in proportion to
+what each offers (backlog at ``t0`` plus what was produced since). Both fidelities evaluate the same formula from the
+same anchors, so both get the same whole records. Pauses under a second move no anchor.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from sim.units import S
 
 Offsets = NDArray[np.int64]
 _NOWHERE: Offsets = np.empty(0, np.int64)
+Step = tuple[int, tuple[int, ...]]
+"""From when on a topic is produced to with which row of rates (`sim.model.Rate`)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -74,7 +76,8 @@ class Ledger:
         self._backlog = np.zeros(slots)
         self._total = np.zeros(slots)
         self._capacity = np.zeros(slots)
-        self._steps: dict[str, int] = {}
+        self._steps: dict[str, list[Step]] = {}
+        """Every rate that a topic has had, in order: what makes the production of the past computable."""
 
     # --- production ---------------------------------------------------------------------------------------------------
 
@@ -94,7 +97,25 @@ class Ledger:
         self._offered = np.concatenate([self._offered, np.zeros(new)])
         self._rate = np.concatenate([self._rate, np.zeros(new)])
         for topic in sorted(set(self._partitions.topic[begin:])):
-            self.set_rate(now, topic)
+            positions = self._partitions.of(topic)
+            self._begin(now, topic, positions[positions >= begin])
+
+    def _begin(self, now: int, topic: str, positions: Positions) -> None:
+        """Production of new positions, from their creation until ``now``, whoever was there to see it."""
+        steps = self._steps.setdefault(topic, [])
+        if not steps:
+            since, rate = self._catalog.rates[topic]
+            begun = zip(rate.times_us, rate.per_partition_mrps, strict=True)
+            steps += [(since + offset, row) for offset, row in begun if since + offset <= now]
+        self._segment_us[positions] = self._partitions.created_us[positions]
+        for time, row in steps:
+            self._step(np.maximum(self._segment_us[positions], time), row, positions)
+
+    def _step(self, time: int | Offsets, row: tuple[int, ...], positions: Positions) -> None:
+        """Produce with another rate from ``time`` on."""
+        self._segment_base[positions] = self._produced_milli(time, positions)
+        self._segment_us[positions] = time
+        self.rate_mrps[positions] = _rates(row, self._partitions.number[positions])
 
     def set_rate(self, now: int, topic: str) -> Positions:
         """Take over the rate that the catalog has for ``topic`` from now on; the partitions whose rate changes."""
@@ -102,17 +123,13 @@ class Ledger:
         since, rate = self._catalog.rates[topic]
         step = int(np.searchsorted(np.array(rate.times_us), now - since, side="right")) - 1
         row = rate.per_partition_mrps[max(step, 0)]
-        mean = sum(row) // len(row)
-        new = np.array([row[i] if i < len(row) else mean for i in range(len(positions))], np.int64)
-        if len(row) == 1:
-            new[:] = row[0]
-        changed = positions[self.rate_mrps[positions] != new]
-        self._segment_base[positions] = self._produced_milli(now, positions)
-        self._segment_us[positions] = now
-        self.rate_mrps[positions] = new
+        changed = positions[self.rate_mrps[positions] != _rates(row, self._partitions.number[positions])]
+        if row != self._steps[topic][-1][1]:
+            self._steps[topic].append((now, row))
+            self._step(now, row, positions)
         return changed
 
-    def _produced_milli(self, now: int, positions: Positions) -> Offsets:
+    def _produced_milli(self, now: int | Offsets, positions: Positions) -> Offsets:
         elapsed = now - self._segment_us[positions]
         return self._segment_base[positions] + self.rate_mrps[positions] * elapsed // S
 
@@ -155,21 +172,34 @@ class Ledger:
             held = holding.partitions[self._holder[holding.partitions] == holding.slot]
             self._holder[held] = -1
 
-    def release(self, holding: Holding, now: int, partitions: Positions) -> None:
-        """Take some partitions away from a consumer; it goes on with the rest."""
-        if not partitions.size:
+    def release(
+        self, holding: Holding, now: int, partitions: Positions, gone: NDArray[np.bool_], offset: Offsets
+    ) -> None:
+        """Take some partitions away from a consumer; it goes on with the rest.
+
+        Parameters
+        ----------
+        holding : Holding
+        now : int, microseconds
+        partitions : int32 array, shape (k,)
+        gone : bool array, shape (n,)
+            The same, as a mask over the holding.
+        offset : int64 array, shape (k,)
+            Where it has got to in them.
+        """
+        self._settle(holding, partitions, offset)
+        self._holder[partitions[self._holder[partitions] == holding.slot]] = -1
+        keep = ~gone
+        if not keep.any():
+            holding.partitions, holding.offset = NO_PARTITIONS, _NOWHERE
+            holding.since, holding.running = now, False
             return
         positions = self.positions(holding, now)
-        gone = np.isin(holding.partitions, partitions)
-        self._settle(holding, holding.partitions[gone], positions[gone])
-        held = partitions[self._holder[partitions] == holding.slot]
-        self._holder[held] = -1
-        keep = ~gone
-        if holding.running and keep.any():
+        if holding.running:
             self.anchor(holding, now, holding.partitions[keep], positions[keep], holding.capacity)
         else:
             holding.partitions, holding.offset = holding.partitions[keep], positions[keep]
-            holding.since, holding.running = now, False
+            holding.since = now
 
     def _settle(self, holding: Holding, partitions: Positions, positions: Offsets) -> None:
         self.frontier[partitions] = np.maximum(self.frontier[partitions], positions)
@@ -218,9 +248,44 @@ class Ledger:
             return 0, 0
         return int(lag.sum()), int(self._age(now, late, produced[late] - lag[late]).max())
 
-    def _age(self, now: int, positions: NDArray[np.intp], offset: Offsets) -> NDArray[np.int64]:
-        """How long ago the record at ``offset`` was produced; before the current rate's step counts as its begin."""
-        rate = self.rate_mrps[positions]
-        behind = self._produced_milli(now, positions.astype(np.int32)) - offset * 1000
-        since = now - self._segment_us[positions]
-        return np.where(rate > 0, np.minimum(behind * S // np.maximum(rate, 1), since), since)
+    def _age(self, now: int, positions: NDArray[np.intp], offset: Offsets) -> Offsets:
+        """How long ago the record at ``offset`` was produced, exactly. Shape (n,), microseconds."""
+        target = (offset + 1) * 1000
+        older = target <= self._segment_base[positions]
+        born = np.zeros(len(positions), np.int64)
+        fresh = positions[~older]
+        missing = target[~older] - self._segment_base[fresh]
+        born[~older] = self._segment_us[fresh] + _needed_us(missing, self.rate_mrps[fresh])
+        if older.any():
+            born[older] = self._born_earlier(positions[older], target[older])
+        return now - born
+
+    def _born_earlier(self, positions: NDArray[np.intp], target: Offsets) -> Offsets:
+        """When production reached ``target`` milli-records, before the current segments: back step by step."""
+        born = np.zeros(len(positions), np.int64)
+        topics = np.array([self._partitions.topic[position] for position in positions])
+        for topic in np.unique(topics):
+            which = np.flatnonzero(topics == topic)
+            created = self._partitions.created_us[positions[which]]
+            number = self._partitions.number[positions[which]]
+            base, end = self._segment_base[positions[which]], self._segment_us[positions[which]]
+            for time, row in reversed(self._steps[str(topic)][:-1]):
+                begin, rate = np.maximum(time, created), _rates(row, number)
+                begin = np.minimum(begin, end)
+                before = base - rate * (end - begin) // S
+                here = (before < target[which]) & (target[which] <= base)
+                born[which[here]] = begin[here] + _needed_us(target[which[here]] - before[here], rate[here])
+                base, end = before, begin
+        return born
+
+
+def _rates(row: tuple[int, ...], numbers: NDArray[np.int32]) -> Offsets:
+    """A step's rates of partitions, milli-records per second: partitions beyond the row get its mean (`Rate`)."""
+    known = np.array([*row, sum(row) // len(row)], np.int64)
+    rates: Offsets = known[np.minimum(numbers, len(row))]
+    return rates
+
+
+def _needed_us(milli: Offsets, rate_mrps: Offsets) -> Offsets:
+    """How long it takes to produce so many milli-records, microseconds, rounded up."""
+    return -(-milli * S // np.maximum(rate_mrps, 1))

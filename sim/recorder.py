@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.protocol.messages import Positions
 
-Column = list[NDArray[np.int64]]
-
-
 class Rows:
-    """Rows of integers, appended in blocks.
+    """Rows of integers, appended in blocks that are put together once, at the end.
 
     Parameters
     ----------
@@ -23,18 +21,27 @@ class Rows:
     """
 
     def __init__(self, width: int) -> None:
-        self._blocks: list[NDArray[np.int64]] = []
         self._width = width
+        self._lengths: list[int] = []
+        self._columns: list[list[Any]] = [[] for _ in range(width)]
 
-    def add(self, *columns: int | NDArray[np.int64] | Positions) -> None:
-        """Append a block: scalars are repeated to the length of the arrays."""
-        self._blocks.append(np.stack(np.broadcast_arrays(*(np.asarray(c, np.int64) for c in columns)), axis=-1))
+    def add(self, first: Positions, *others: Any) -> None:
+        """Append a block: ``first`` has one value per row, each other column as many or a single one."""
+        if first.size:
+            self._lengths.append(len(first))
+            self._columns[0].append(first)
+            for column, values in zip(self._columns[1:], others, strict=True):
+                column.append(values)
 
     def array(self) -> NDArray[np.int64]:
         """All rows. Shape (n, width)."""
-        if not self._blocks:
-            return np.empty((0, self._width), np.int64)
-        return np.concatenate([block.reshape(-1, self._width) for block in self._blocks])
+        rows = np.empty((sum(self._lengths), self._width), np.int64)
+        for index, blocks in enumerate(self._columns):
+            begin = 0
+            for length, values in zip(self._lengths, blocks, strict=True):
+                rows[begin : begin + length, index] = values
+                begin += length
+        return rows
 
 
 @dataclass(slots=True)

@@ -530,17 +530,20 @@ class Consumer:
         service = self.service
         assert service is not None
         held = service.partitions
-        mine = held if effect.positions is self.machine_owned() else np.intersect1d(held, effect.positions)
+        whole = effect.positions is self.machine_owned()
+        mine = held if whole else np.intersect1d(held, effect.positions)
         if not mine.size:
             self._nothing_to_commit(now)
             return
         at = now
         if self._live_processing.commit == "before_processing" and self._cadence is not None:
             at = self._cadence.next_poll(now + 1)
-        offsets = self.group.ledger.positions(service.holding, at)[np.isin(held, mine)]
+        offsets = self.group.ledger.positions(service.holding, at)
+        if not whole:
+            offsets = offsets[np.isin(held, mine)]
         machine = self.machine
         assert machine is not None
-        body = OffsetCommit(effect.member_id, machine.instance_id, effect.generation, mine.astype(np.int32), offsets)
+        body = OffsetCommit(effect.member_id, machine.instance_id, effect.generation, mine, offsets)
         self._request(now, Api.OFFSET_COMMIT, body)
 
     def machine_owned(self) -> Positions:
@@ -632,8 +635,9 @@ class Consumer:
             code = CLOSED
         self._fetch_token = 0
         self._fetch_id += 1
-        for position in effect.positions.tolist():
-            self._unreachable.pop(position, None)
+        if self._unreachable:
+            for position in effect.positions.tolist():
+                self._unreachable.pop(position, None)
         service.end(now, effect.positions, code)
         self._repace(now)
 
@@ -814,7 +818,8 @@ class Consumer:
         machine = self.machine
         assert machine is not None
         positions = body.positions
-        still = np.isin(positions, machine.owned)
+        unchanged = positions is machine.uninitialised
+        still = np.ones(len(positions), np.bool_) if unchanged else np.isin(positions, machine.owned)
         self._do(now, machine.on_offsets(now, response))
         if response.error is not Error.NONE or self.machine is None or not still.any():
             return
@@ -846,10 +851,12 @@ class Consumer:
             return
         assert service is not None
         self._fetch_token = 0
-        reachable = ~np.isin(self.group.partitions.leader[positions], list(self._cut_off))
-        self._unreachable.update(zip(positions[~reachable].tolist(), offsets[~reachable].tolist(), strict=True))
-        if reachable.any():
-            service.begin(now, positions[reachable], offsets[reachable], 0.0)
+        if self._cut_off:
+            reachable = ~np.isin(self.group.partitions.leader[positions], list(self._cut_off))
+            self._unreachable.update(zip(positions[~reachable].tolist(), offsets[~reachable].tolist(), strict=True))
+            positions, offsets = positions[reachable], offsets[reachable]
+        if positions.size:
+            service.begin(now, positions, offsets, 0.0)
         self._repace(now)
         self._drive(now)
 
@@ -891,7 +898,7 @@ class Consumer:
         at = ledger.positions(service.holding, now)
         load = Load(rate, float(np.maximum(ledger.produced(now, held) - at, 0).sum()))
         if not service.holding.running and self._frozen is None and self._stuck_until <= now:
-            service.go_on(now, now, paced.capacity)
+            service.go_on(now, paced.capacity)
         if processing.per_record.kind == "constant":
             self._cadence = Cadence(start, paced, load, before)
         else:

@@ -79,6 +79,8 @@ class HostedGroup:
         self._slots: dict[str, int] = {}
         self.ended_by: NDArray[np.int64] = np.empty(0, np.int64)
         self.quiet: dict[str, Consumer] = {}
+        self.zombies: dict[Service, None] = {}
+        """Who reads what is no longer its own."""
         self._handles: dict[str, int] = {}
         self._slot_of_handle: list[int] = []
         self._topics_of: dict[str, tuple[str, ...]] = {}
@@ -328,13 +330,11 @@ class HostedGroup:
         """Who still reads what has just been given to another is a zombie of it."""
         if self.is_broadcast:
             return
-        for consumer in self.consumers:
-            service = consumer.service
-            if service is not None and service.partitions.size:
-                held = service.partitions
-                taken = held[(owner[held] >= 0) & (owner[held] != service.handle)]
-                if taken.size:
-                    service.become_zombie(now, taken)
+        taken, servers = self.availability.taken_from(owner)
+        for handle in np.unique(servers):
+            service = self._service_of(int(handle))
+            if service is not None:
+                service.become_zombie(now, taken[servers == handle])
 
     def _measure_balance(self, slots: NDArray[np.int32]) -> None:
         """Over subscribed members, at the instant of Stable."""
@@ -364,9 +364,8 @@ class HostedGroup:
         """``starter`` begins to read: whoever still reads the same reads it twice from here on."""
         if self.is_broadcast:
             return
-        for consumer in self.consumers:
-            service = consumer.service
-            if service is not None and service is not starter and service.is_zombie:
+        for service in self.zombies:
+            if service is not starter:
                 service.meet(now, positions)
 
     def count(self, kind: str, cause: str, records: int) -> None:

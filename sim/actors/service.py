@@ -50,6 +50,9 @@ class Service:
         """The first fetch of ``positions`` has been answered; they are consumed from ``offset`` on."""
         group = self._group
         self._account(now, positions, offset)
+        if not self.holding.partitions.size:
+            self._begin_anew(now, positions, offset, capacity)
+            return
         held = self.holding.partitions
         order = np.argsort(np.concatenate([held, positions]), kind="stable")
         merged = np.concatenate([held, positions])[order]
@@ -58,10 +61,26 @@ class Service:
         self._from = np.concatenate([self._from, np.full(new, now)])[order]
         self._zombie_since = np.concatenate([self._zombie_since, np.full(new, -1)])[order]
         self._read_by_others = np.concatenate([self._read_by_others, np.full(new, -1)])[order]
-        group.ledger.take(self.holding, positions[group.availability.owned_by(self.handle, positions)])
+        self._start_serving(now, positions, merged, at, capacity)
+
+    def _begin_anew(self, now: int, positions: Positions, offset: Offsets, capacity: float) -> None:
+        new = len(positions)
+        order = np.argsort(positions)
+        self._from = np.full(new, now)
+        self._zombie_since = np.full(new, -1)
+        self._read_by_others = np.full(new, -1)
+        self._start_serving(now, positions, positions[order], offset[order], capacity)
+
+    def _start_serving(
+        self, now: int, positions: Positions, merged: Positions, at: Offsets, capacity: float
+    ) -> None:
+        group = self._group
+        mine = group.availability.owned_by(self.handle, positions)
+        group.ledger.take(self.holding, positions[mine])
         group.ledger.anchor(self.holding, now, merged, at, capacity)
         group.availability.serve(now, self.handle, positions)
-        self.become_zombie(now, positions[~group.availability.owned_by(self.handle, positions)])
+        if not mine.all():
+            self.become_zombie(now, positions[~mine])
 
     def _account(self, now: int, positions: Positions, offset: Offsets) -> None:
         """Count what this start repeats or skips, by why the last one to read the partition stopped."""
@@ -70,15 +89,18 @@ class Service:
         frontier = group.frontier_of(self.slot)
         before = frontier[positions]
         fresh = before < 0
-        late = fresh & (group.partitions.created_us[positions] > group.availability.first_join_us)
-        group.count("loss", "reset", int(offset[late].sum()))
+        if fresh.any():
+            late = fresh & (group.partitions.created_us[positions] > group.availability.first_join_us)
+            group.count("loss", "reset", int(offset[late].sum()))
+        frontier[positions] = np.maximum(before, offset)
         repeated = np.where(fresh, 0, np.maximum(before - offset, 0))
         skipped = np.where(fresh, 0, np.maximum(offset - before, 0))
+        if not (repeated.any() or skipped.any()):
+            return
         for code in np.unique(group.ended_by[positions]):
             of_code = group.ended_by[positions] == code
             group.count("duplicate", group.repeat_cause(_DUPLICATES.get(int(code), "re-read")), int(repeated[of_code].sum()))
             group.count("loss", group.skip_cause(_DUPLICATES.get(int(code), "re-read")), int(skipped[of_code].sum()))
-        frontier[positions] = np.maximum(before, offset)
 
     def repace(self, now: int, capacity: float) -> None:
         """Rates or costs have changed: go on from here with another capacity."""
@@ -88,30 +110,37 @@ class Service:
 
     def end(self, now: int, positions: Positions, code: int) -> None:
         """Stop consuming some partitions."""
-        gone = np.isin(self.holding.partitions, positions)
+        held = self.holding.partitions
+        whole = len(positions) >= len(held) and (positions is held or bool(np.isin(held, positions).all()))
+        gone = np.ones(len(held), np.bool_) if whole else np.isin(held, positions)
         if not gone.any():
             return
-        group, which = self._group, self.holding.partitions[gone]
+        group, which = self._group, held[gone]
         offset = group.ledger.positions(self.holding, now)[gone]
         self._leave_traces(now, which, offset, gone, code)
         group.availability.stop(now, self.handle, which)
-        group.ledger.release(self.holding, now, which)
+        group.ledger.release(self.holding, now, which, gone, offset)
         frontier = group.frontier_of(self.slot)
         frontier[which] = np.maximum(frontier[which], offset)
         keep = ~gone
         self._from, self._zombie_since = self._from[keep], self._zombie_since[keep]
         self._read_by_others = self._read_by_others[keep]
+        if self in group.zombies and not (self._zombie_since >= 0).any():
+            del group.zombies[self]
 
     def _leave_traces(
         self, now: int, which: Positions, offset: Offsets, gone: NDArray[np.bool_], code: int
     ) -> None:
         group = self._group
         group.record.ownership.add(which, self.slot, self._from[gone], now, code)
+        group.ended_by[which] = code
+        if self not in group.zombies:
+            return
         haunted = self._zombie_since[gone]
         group.add_zombie(haunted[haunted >= 0], now)
         others = self._read_by_others[gone]
         group.count("duplicate", "zombie", int(np.maximum(offset - others, 0)[others >= 0].sum()))
-        group.ended_by[which] = np.where(haunted >= 0, LOST, code)
+        group.ended_by[which[haunted >= 0]] = LOST
 
     def end_all(self, now: int, code: int) -> None:
         """Stop consuming everything."""
@@ -127,7 +156,12 @@ class Service:
 
     def become_zombie(self, now: int, positions: Positions) -> None:
         """The coordinator has taken these away; the consumer does not know yet."""
+        if not positions.size:
+            return
         which = np.isin(self.holding.partitions, positions) & (self._zombie_since < 0)
+        if not which.any():
+            return
+        self._group.zombies[self] = None
         self._zombie_since[which] = now
         self._group.ended_by[self.holding.partitions[which]] = LOST
 
@@ -140,11 +174,6 @@ class Service:
             frontier, which = self._group.frontier_of(self.slot), self.holding.partitions[common]
             frontier[which] = np.maximum(frontier[which], at)
 
-    @property
-    def is_zombie(self) -> bool:
-        """Whether it still reads what is no longer its own."""
-        return bool((self._zombie_since >= 0).any())
-
     def stand_still(self, now: int) -> None:
         """The process is frozen for long, or its application hangs: nothing is processed."""
         self._group.ledger.halt(self.holding, now)
@@ -152,11 +181,12 @@ class Service:
         self._group.add_zombie(self._zombie_since[haunted], now)
         self._zombie_since[haunted] = now
 
-    def go_on(self, now: int, since: int, capacity: float) -> None:
-        """It moves again, having stood still since ``since``."""
+    def go_on(self, now: int, capacity: float) -> None:
+        """It moves again."""
         holding = self.holding
         haunted = self._zombie_since >= 0
         self._zombie_since[haunted] = now
+        self.become_zombie(now, holding.partitions[~self._group.availability.owned_by(self.handle, holding.partitions)])
         if holding.partitions.size and not holding.running:
             self._group.ledger.anchor(holding, now, holding.partitions, holding.offset, capacity)
 

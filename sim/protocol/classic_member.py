@@ -54,6 +54,7 @@ from sim.protocol.messages import (
     Subscription,
     SyncGroup,
     SyncResponse,
+    without,
 )
 from sim.units import FOREVER
 
@@ -354,8 +355,8 @@ class ClassicMember:
         if not positions.size:
             return self._send_join(now)
         effects: Effects = [Drop(positions, lost=lost)]
-        self.owned = np.setdiff1d(self.owned, positions).astype(np.int32)
-        self.uninitialised = np.setdiff1d(self.uninitialised, positions).astype(np.int32)
+        self.owned = without(self.owned, positions)
+        self.uninitialised = without(self.uninitialised, positions)
         self._next = self._send_join
         return [*effects, Listen("lost" if lost else "revoked", positions)]
 
@@ -494,7 +495,7 @@ class ClassicMember:
             self.rejoin_needed = True
             self.rejoin_reason = "assignment does not match the subscription"
             return self.on_poll(now)
-        revoked = np.setdiff1d(self.owned, new).astype(np.int32)
+        revoked = without(self.owned, new)
         if not revoked.size:
             return self._adopt(now, new)
         self.rejoin_needed = True
@@ -502,7 +503,7 @@ class ClassicMember:
         effects: Effects = []
         if self.commit_on_revoked:
             effects.append(self._commit(revoked))
-        self.owned = np.setdiff1d(self.owned, revoked).astype(np.int32)
+        self.owned = without(self.owned, revoked)
         self._next = lambda at: self._adopt(at, new)
         return [*effects, Drop(revoked, lost=False), Listen("revoked", revoked)]
 
@@ -510,7 +511,7 @@ class ClassicMember:
         return bool(new.size) and self.topics != self._joined_topics
 
     def _adopt(self, now: int, new: Positions) -> Effects:
-        added = np.setdiff1d(new, self.owned).astype(np.int32)
+        added = without(new, self.owned)
         self.owned = new
         self.uninitialised = added if not self.uninitialised.size else np.union1d(
             np.intersect1d(self.uninitialised, new), added

@@ -19,6 +19,15 @@ Positions = NDArray[np.int32]
 NO_PARTITIONS: Positions = np.empty(0, dtype=np.int32)
 
 
+def without(positions: Positions, gone: Positions) -> Positions:
+    """Those of ``positions`` that are not in ``gone``; the usual cases (nothing, everything) cost nothing."""
+    if not gone.size or not positions.size:
+        return positions
+    if gone is positions:
+        return NO_PARTITIONS
+    return positions[~np.isin(positions, gone)]
+
+
 class Api(Enum):
     """Requests that groupsim counts, named as Kafka's ``ApiKeys``."""
 

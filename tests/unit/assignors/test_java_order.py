@@ -54,7 +54,13 @@ def test_keys_of_one_bucket_stay_in_the_order_they_came() -> None:
 
 
 def test_grouping_puts_new_keys_of_a_bucket_first() -> None:
-    assert grouping_order([string_hash(key) for key in ("BBBB", "AaAa", "AaBB")]) == [2, 1, 0]
+    assert grouping_order([string_hash(key) for key in ("BBBB", "AaAa", "AaBB")], last_used_again=True) == [2, 1, 0]
+
+
+def test_a_grouping_table_grows_at_the_use_after_it_is_full() -> None:
+    codes = [16, *range(12)]
+    assert grouping_order(codes, last_used_again=False)[:2] == [1, 0]
+    assert grouping_order(codes, last_used_again=True)[:2] == [1, 2]
 
 
 def test_a_table_grows_when_it_is_three_quarters_full() -> None:

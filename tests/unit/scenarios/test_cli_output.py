@@ -60,7 +60,7 @@ def test_table_prints_texts_as_they_are(capsys: pytest.CaptureFixture[str]) -> N
     name = Column("variant", ("[bold]a[/]", ":smile:"), {}, right=False)
     print_table(TextTable((name, Column("n", ("1", "20"), {})), notes=("two [runs]",)))
     assert [line.strip() for line in capsys.readouterr().out.splitlines()] == [
-        "variant      n", "─" * 15, "[bold]a[/]   1", ":smile:     20", "two [runs]"
+        "variant       n", "─" * 15, "[bold]a[/]    1", ":smile:      20", "two [runs]"
     ]  # fmt: skip
 
 

@@ -245,6 +245,11 @@ def test_the_0_9_client_beats_only_from_poll_and_has_one_timeout() -> None:
     assert config.retry_backoff_max_us == config.retry_backoff_us == 100 * MS
 
 
+def test_before_2_7_the_kernel_bounds_a_connection_attempt() -> None:
+    assert client_config.client_config("0.11", {}).connection_setup_timeout_us == 127 * S
+    assert client_config.client_config("2.x", {}).connection_setup_timeout_us == 10 * S
+
+
 def test_what_a_client_does_not_know_has_no_effect_and_is_told() -> None:
     given = {"max.poll.interval.ms": 1, "default.api.timeout.ms": 2}
     assert client_config.client_config("0.9", given) == client_config.client_config("0.9", {})

@@ -393,6 +393,11 @@ def test_an_error_is_the_users_and_survives_a_journey() -> None:
     assert again.problems == error.problems
 
 
+def test_a_document_that_comes_from_no_file_has_no_lines() -> None:
+    (problem,) = _problems(horizon="x")
+    assert str(problem) == "  horizon = 'x'\n    must be a duration: <number><us|ms|s|min|h|d>, such as 700ms or 1.5h"
+
+
 def test_a_document_is_not_changed_by_reading_it() -> None:
     document = yaml.safe_load(BASE)
     before = copy.deepcopy(document)

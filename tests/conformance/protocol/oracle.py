@@ -1,0 +1,61 @@
+"""Times of a classic group in closed form, from the model's constants alone. All in microseconds."""
+
+from __future__ import annotations
+
+from sim.config import Timing
+from sim.units import S
+from tests.support.scenarios import LATENCY_US
+
+TIMING = Timing()
+WAY = LATENCY_US
+SERVICE = TIMING.service_us
+TRIP = 2 * WAY + SERVICE
+"""r: a request and its answer."""
+APPEND = TIMING.append_us
+PREPARE = TIMING.join_prepare_us
+FETCH = TIMING.fetch_us
+H = 3 * S
+D = 3 * S
+
+
+def first_full_join(opened: int, *, static: bool = False) -> int:
+    """a_i: arrival of the JoinGroup that counts, of a consumer that polls for the first time at ``opened``."""
+    found = opened + TRIP + TIMING.connect_us
+    once = PREPARE + WAY
+    return found + once if static else found + once + SERVICE + WAY + once
+
+
+def assignor(members: int, partitions: int = 12, *, per_member_ns: int = 400, per_partition_ns: int = 250) -> int:
+    """a: the leader's assignor (range unless told otherwise)."""
+    return 250 + (members * per_member_ns + partitions * per_partition_ns) // 1000
+
+
+def sticky(members: int, partitions: int = 12) -> int:
+    """a of cooperative-sticky."""
+    return assignor(members, partitions, per_member_ns=1500, per_partition_ns=500)
+
+
+def stable(joined: int, cost: int) -> int:
+    """T_S from T_J: join response, assignor, SyncGroup, append."""
+    return joined + TRIP + cost + APPEND
+
+
+def consuming(stable_at: int, *, committed: bool) -> int:
+    """C_i: sync response, OffsetFetch, ListOffsets if nothing was committed, first fetch."""
+    return stable_at + SERVICE + WAY + TRIP + (0 if committed else TRIP) + FETCH
+
+
+def beats_from(joined: int) -> int:
+    """When the heartbeats of a generation begin to arrive: one interval after the join response was handled."""
+    return joined + SERVICE + WAY + H + WAY
+
+
+def next_beat(joined: int, at: int) -> int:
+    """The first heartbeat of the generation of ``joined`` that arrives at or after ``at``."""
+    first = beats_from(joined)
+    return first if at <= first else first + -(-(at - first) // H) * H
+
+
+def rejoined(beat: int) -> int:
+    """Arrival of the JoinGroup of a member that learnt of the rebalance by the heartbeat that arrived at ``beat``."""
+    return beat + SERVICE + WAY + PREPARE + WAY
