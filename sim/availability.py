@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.catalog import Partitions
-from sim.protocol.messages import GroupState, Positions
+from sim.protocol.messages import NO_PARTITIONS, GroupState, Positions
 from sim.recorder import GroupRecord
 from sim.units import FOREVER, S
 
@@ -264,3 +264,49 @@ class Availability:
         open_ = everything[self.cause > SERVED]
         rows = open_[self._since[open_] < horizon]
         self._record.unavailability.add(rows, self._since[rows], horizon, self.cause[rows])
+
+
+class BroadcastAvailability(Availability):
+    """A group in which every member gets every partition: one is served while anybody serves it.
+
+    There is no owner to be wrong about, so nobody is ever a zombie of another.
+    """
+
+    def __init__(self, partitions: Partitions, record: GroupRecord, measure_from: int, measure_to: int) -> None:
+        super().__init__(partitions, record, measure_from, measure_to)
+        self._servers: dict[int, Positions] = {}
+
+    def serve(self, now: int, handle: int, positions: Positions) -> None:
+        if self._known[handle]:
+            self._servers[handle] = np.union1d(self._servers.get(handle, positions), positions).astype(np.int32)
+            idle = positions[self._server[positions] < 0]
+            self._set(now, idle, np.zeros(len(idle), np.int8))
+            self._server[idle] = handle
+            self._last[idle] = handle
+
+    def stop(self, now: int, handle: int, positions: Positions) -> None:
+        self._servers.pop(handle, None)
+        self._hand_over(now, handle)
+
+    def forget(self, now: int, handle: int) -> None:
+        self._servers.pop(handle, None)
+        self._hand_over(now, handle)
+        super().forget(now, handle)
+
+    def _hand_over(self, now: int, handle: int) -> None:
+        """Somebody else who serves the same takes the place of a member that stops."""
+        orphans = np.flatnonzero(self._server == handle).astype(np.int32)
+        for other in sorted(self._servers):
+            taken = np.intersect1d(orphans, self._servers[other])
+            self._server[taken] = other
+            orphans = np.setdiff1d(orphans, taken).astype(np.int32)
+        self._interrupt(now, orphans)
+
+    def taken_from(self, owner: NDArray[np.int32]) -> tuple[Positions, NDArray[np.int32]]:
+        return NO_PARTITIONS, NO_PARTITIONS
+
+    def owned_by(self, handle: int, positions: Positions) -> NDArray[np.bool_]:
+        return np.full(len(positions), self._known[handle])
+
+    def serving(self, handle: int, positions: Positions) -> int:
+        return len(self._servers.get(handle, NO_PARTITIONS))

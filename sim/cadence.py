@@ -64,32 +64,37 @@ class Pace:
     capacity: float
 
 
-def pace(processing: Processing, max_poll_records: int, poll_us: int, rate: float, slowdown: float) -> Pace:
+def pace(processing: Processing, most_records: int, poll_us: int, load: Load, slowdown: float) -> Pace:
     """How a member paces its polls.
 
     Parameters
     ----------
     processing : Processing
-    max_poll_records : int
+    most_records : int
+        What one poll() can return: ``max.poll.records``, or what the fetches hold if that is less.
     poll_us : int, microseconds
         Cost of a pass through poll() itself.
-    rate : float, records per microsecond
+    load : Load
     slowdown : float
         Factor on everything the application does.
     """
     cost = mean_of(processing.per_record) * slowdown
     fixed = poll_us + processing.per_poll_us * slowdown
-    full = max(1, round(fixed + max_poll_records * cost))
-    capacity = max_poll_records / full
+    rate = load.rate
+    most = max(1, round(fixed + most_records * cost))
+    overloaded = rate * most >= most_records
+    records = most_records if overloaded else min(most_records, max(1, round(load.backlog)))
+    full = max(1, round(fixed + records * cost))
+    capacity = records / full
     timeout = processing.poll_timeout_us
     if rate * timeout < 1:
-        return Pace(full, poll_us, max_poll_records, timeout, timeout, rate * timeout, capacity)
+        return Pace(full, poll_us, records, timeout, timeout, rate * timeout, capacity)
     spare = 1 - rate * cost
-    steady = full if spare <= 0 else min(full, max(fixed / spare, fixed + cost, 1 / rate))
+    steady = most if spare <= 0 else min(most, max(fixed / spare, fixed + cost, 1 / rate))
     length = max(1, round(steady))
     batch = round(processing.per_poll_us * slowdown + rate * length * cost)
-    wait = max(length - batch, 0) if length < full else poll_us
-    return Pace(full, poll_us, max_poll_records, length, min(wait, length), rate * length, capacity)
+    wait = max(length - batch, 0) if length < most else poll_us
+    return Pace(full, poll_us, records, length, min(wait, length), rate * length, capacity)
 
 
 class Cadence:

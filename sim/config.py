@@ -102,3 +102,5 @@ class Timing:
     """Client: positions known until the first fetch response (records or not)."""
     poll_us: int = 1_000
     """Client: fixed cost of a pass through poll()."""
+    records_per_fetch: int = 1_024
+    """Records of one partition that a fetch returns: max.partition.fetch.bytes (1 MiB) over records of 1 KiB."""

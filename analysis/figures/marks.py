@@ -109,7 +109,7 @@ def _clash(one: Place, other: Place) -> bool:
     if one.level == other.level:
         return one.left < other.right and other.left < one.right
     upper, lower = (one, other) if one.level > other.level else (other, one)
-    return False
+    return lower.left < upper.line < lower.right
 
 
 def height(some: Sequence[Mark]) -> float:

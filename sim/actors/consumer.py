@@ -363,6 +363,10 @@ class Consumer:
             elif self._wish is not None and not machine.listening:
                 self._grant(now)
             elif machine.needs_application:
+                if machine.pattern is not None and machine.rejoin_needed:
+                    # A pattern subscriber refreshes its metadata before it joins (``ConsumerCoordinator.poll``).
+                    machine.on_metadata(self.world.catalog.counts_at(now))
+                    self.group.cover(machine.topics)
                 effects = machine.on_poll(now)
                 if not effects:
                     break
@@ -385,7 +389,11 @@ class Consumer:
         self._heartbeat_alarm.set(FOREVER if self._monitor_held() else max(due, now))
         self._poll_alarm.set(self._next_poll(now))
         self._max_poll_alarm.set(self._max_poll_due(now))
-        self._timeout_alarm.set(min((exchange.given_up_us for exchange in self._pending), default=FOREVER))
+        self._timeout_alarm.set(self._given_up_at())
+
+    def _given_up_at(self) -> int:
+        """When the first request in flight is given up."""
+        return min(exchange.given_up_us for exchange in self._pending) if self._pending else FOREVER
 
     def _monitor_held(self) -> bool:
         """The leader's assignor runs under the monitor that the heartbeat thread needs."""
@@ -477,11 +485,6 @@ class Consumer:
             body.fresh_id = self._fresh_id()
             if self.service is not None and self.life is not None:
                 self.life.rejoins += 1
-            machine = self.machine
-            assert machine is not None
-            if machine.pattern is not None:
-                machine.on_metadata(self.world.catalog.counts_at(now))
-                self.group.cover(machine.topics)
         self._request(now, effect.api, body)
 
     def _fresh_id(self) -> str:
@@ -885,8 +888,11 @@ class Consumer:
             return
         ledger, processing, config = self.group.ledger, self._live_processing, self._live_client
         slowdown = self.slowdown()
-        rate = ledger.rate_of(held)
-        paced = pace(processing, config.max_poll_records, self.world.timing.poll_us, rate, slowdown)
+        at = ledger.positions(service.holding, now)
+        load = Load(ledger.rate_of(held), float(np.maximum(ledger.produced(now, held) - at, 0).sum()))
+        timing = self.world.timing
+        most = min(config.max_poll_records, len(held) * timing.records_per_fetch)
+        paced = pace(processing, most, timing.poll_us, load, slowdown)
         service.repace(now, paced.capacity)
         old = self._cadence
         before = old.last_poll(now) if old is not None else now
@@ -895,8 +901,6 @@ class Consumer:
             self._polls = old.number_at(start)
         if self._stuck_until > now:
             start = max(start, self._stuck_until)
-        at = ledger.positions(service.holding, now)
-        load = Load(rate, float(np.maximum(ledger.produced(now, held) - at, 0).sum()))
         if not service.holding.running and self._frozen is None and self._stuck_until <= now:
             service.go_on(now, paced.capacity)
         if processing.per_record.kind == "constant":
@@ -1087,7 +1091,7 @@ class Consumer:
         self._heartbeat_alarm.set(max(machine.deadline, now))
         self._poll_alarm.set(self._next_poll(now))
         self._max_poll_alarm.set(self._max_poll_due(now))
-        self._timeout_alarm.set(min((exchange.given_up_us for exchange in self._pending), default=FOREVER))
+        self._timeout_alarm.set(self._given_up_at())
 
     # --- pauses, hangs, cuts ------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from assignors.quality import minimal_moves
 from sim.assignment import Layouts
-from sim.availability import Availability
+from sim.availability import Availability, BroadcastAvailability
 from sim.catalog import Catalog, Partitions
 from sim.kernel.alarm import Alarm
 from sim.kernel.environment import Environment, Kind, deadline_key
@@ -73,7 +73,11 @@ class HostedGroup:
         self.layouts = Layouts(self.partitions)
         self.ledger = Ledger(catalog, self.partitions, slots)
         measure_to = scenario.measure_to_us if scenario.measure_to_us is not None else scenario.horizon_us
-        self.availability = Availability(self.partitions, self.record, scenario.measure_from_us, measure_to)
+        spec = next(group for group in scenario.groups if group.name == name)
+        self.is_broadcast = spec.client.partition_assignment_strategy[:1] == ("broadcast",)
+        """Whether every member gets every partition: moves and owners are then undefined."""
+        kind = BroadcastAvailability if self.is_broadcast else Availability
+        self.availability = kind(self.partitions, self.record, scenario.measure_from_us, measure_to)
         self._measure = (scenario.measure_from_us, measure_to)
         self.consumers: list[Consumer] = []
         self._slots: dict[str, int] = {}
@@ -85,6 +89,7 @@ class HostedGroup:
         self._slot_of_handle: list[int] = []
         self._topics_of: dict[str, tuple[str, ...]] = {}
         self._topics: Counter[str] = Counter()
+        self._own_frontiers: dict[int, Offsets] = {}
         self._last_owner: NDArray[np.int32] = np.empty(0, np.int32)
         self._rebalance: Rebalance | None = None
         self._entered_us = 0
@@ -310,11 +315,6 @@ class HostedGroup:
         self.availability.assign(now, owner)
         self._measure_balance(slots)
 
-    @property
-    def is_broadcast(self) -> bool:
-        """Whether every member gets every partition: moves and owners are then undefined."""
-        return self.machine.protocol == "broadcast"
-
     def _count_moves(self, slots: NDArray[np.int32]) -> None:
         before, named = self._last_owner, slots >= 0
         rebalance = self._rebalance
@@ -357,8 +357,14 @@ class HostedGroup:
     # --- delivery -----------------------------------------------------------------------------------------------------
 
     def frontier_of(self, slot: int) -> Offsets:
-        """Processed by anybody (in a broadcast group: by this consumer)."""
-        return self.ledger.frontier
+        """Processed by anybody (in a broadcast group: by this consumer). Shape (n_partitions,), -1: never."""
+        if not self.is_broadcast:
+            return self.ledger.frontier
+        own = self._own_frontiers.get(slot, self.ledger.frontier[:0])
+        if len(own) < len(self.partitions):
+            own = np.concatenate([own, np.full(len(self.partitions) - len(own), -1, np.int64)])
+            self._own_frontiers[slot] = own
+        return own
 
     def meet_zombies(self, now: int, positions: Positions, starter: Service) -> None:
         """``starter`` begins to read: whoever still reads the same reads it twice from here on."""

@@ -22,7 +22,7 @@ from sim.units import FOREVER, S
 
 SHORT_PAUSE_US = S
 """Pauses shorter than this are elided; longer ones wake the member (and are unavailability, not ``paused_s``)."""
-_TAIL = 3
+_TAIL = 2
 """Of each kind, this many of the last requests are looked at: with the bounds kept, influence reaches no further."""
 
 

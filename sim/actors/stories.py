@@ -77,8 +77,13 @@ class Teller:
             self._fire(act)
 
     def _fire(self, act: Callable[[Teller], None]) -> None:
+        self.over_at(self.world.env.now)
         act(self)
         self.number += 1
+
+    def over_at(self, time: int) -> None:
+        """This fault lasts until ``time``: recovery counts from the last one's end."""
+        self.world.last_fault_us = max(time, self.world.last_fault_us or 0)
 
     def draw(self, purpose: str, *names: object) -> Draw:
         """A stream of durations of this entry's verb, by purpose: its ``duration`` or its ``down``."""
@@ -87,7 +92,9 @@ class Teller:
 
     def duration(self) -> int:
         """How long this firing lasts, microseconds."""
-        return self.draw("duration")(self.number)
+        length = self.draw("duration")(self.number)
+        self.over_at(self.world.env.now + length)
+        return length
 
     # --- targets ------------------------------------------------------------------------------------------------------
 

@@ -35,12 +35,18 @@ class Alarm:
 
     def set(self, deadline: int) -> None:
         """Ring at ``deadline`` (microseconds; `FOREVER` = never), at once if that has passed, and at no other time."""
-        self.deadline = deadline = max(deadline, self._env.now)
+        if deadline == self.deadline:
+            return
+        now = self._env.now
+        self.deadline = deadline = deadline if deadline > now else now
         if deadline < self._queued_for:
             if self._queued is not None:
                 self._queued.drop()
-            self._queued = Occurrence(self._env, deadline, self._key, self._surface)
-            self._queued_for = deadline
+            self._queue()
+
+    def _queue(self) -> None:
+        self._queued = Occurrence(self._env, self.deadline, self._key, self._surface)
+        self._queued_for = self.deadline
 
     def _surface(self, _: object) -> None:
         self._queued = None
@@ -48,7 +54,7 @@ class Alarm:
         now, deadline = self._env.now, self.deadline
         if deadline > now:
             if deadline < FOREVER:
-                self.set(deadline)
+                self._queue()
             return
         self.deadline = FOREVER
         self._action(now)

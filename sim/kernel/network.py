@@ -67,7 +67,7 @@ class Path:
 
     def latency(self, kind: str, number: int) -> int:
         """Microseconds on the wire, at least 1; number 2n is the n-th request's way there, 2n + 1 the way back."""
-        latency = max(1, self._draws[kind](number))
+        latency = self._draws[kind](number) or 1
         return latency + self._retransmissions(kind, number) if self._loss else latency
 
     def _retransmissions(self, kind: str, number: int) -> int:

@@ -18,9 +18,10 @@ Timers, all exact and all keyed (arming replaces):
   SyncGroup themselves. It does nothing to a member that is parked. A new member has five minutes instead, and those count
   even while it is parked. A pending id has one session timeout.
 
-The 0.9 coordinator is the same machine with a few switches (`CoordinatorConfig.version`): a new group is "Stable", the
-second barrier is called "AwaitingSync", there is no initial delay, no member id is asked for, heartbeats renew only in
-Stable, and a group without members is gone.
+The 0.9 coordinator (``GroupCoordinator``, 0.9.0.1) is the same machine with a few switches (`CoordinatorConfig.version`):
+a new group is "Stable", the second barrier is called "AwaitingSync" and has no timer, there is no initial delay, no member
+id is asked for, SyncGroup renews the session and commits do not, heartbeats are refused outside Stable whoever sends them,
+and a group without members is gone.
 """
 
 from __future__ import annotations
@@ -133,8 +134,8 @@ class ClassicGroup:
         if self.state is DEAD:
             return [Reply(waiter, JoinResponse(Error.COORDINATOR_NOT_AVAILABLE))]
         if not self._has_room(request.member_id):
-            replies = self._remove(request.member_id)
-            return [*replies, Reply(waiter, JoinResponse(Error.GROUP_MAX_SIZE_REACHED))]
+            self._turn_away(request.member_id)
+            return [Reply(waiter, JoinResponse(Error.GROUP_MAX_SIZE_REACHED))]
         if not request.member_id:
             return self._join_without_id(now, request, waiter)
         return self._join_with_id(now, request, waiter)
@@ -148,6 +149,22 @@ class ClassicGroup:
         if self.state is PREPARING:
             return (member is not None and member.join_waiter is not None) or self.roster.awaiting_join < limit
         return member is not None or len(self.roster) < limit
+
+    def _turn_away(self, member_id: str) -> None:
+        """Forget who is too many (``ClassicGroup.remove``); the join phase is not completed on its account."""
+        name = self._forget_pending(member_id)
+        if (member := self.roster.get(member_id)) is not None:
+            self._remove(member)
+            name = member.name
+        if name is not None:
+            self.facts.append(Fact("kicked", member_id, name, reason="group is full"))
+
+    def _forget_pending(self, member_id: str) -> str | None:
+        """Take a handed-out id back; the name of who it was for, None if it is not pending."""
+        name = self.roster.pending.pop(member_id, None)
+        if name is not None:
+            self._sessions.cancel(member_id)
+        return name
 
     def _join_without_id(self, now: int, request: JoinGroup, waiter: Waiter) -> Replies:
         if not self.roster.supports(request.protocols):
@@ -243,21 +260,23 @@ class ClassicGroup:
         new = self.roster.replace_static(old, request.fresh_id)
         self._sessions.cancel(old_id)
         self._sessions.arm(new.member_id, now + old.session_timeout_us)
-        if self._pending_sync.pop(old_id, 0) is None:
-            self._pending_sync[new.member_id] = None
         self.roster.update(new, request)
+        self.roster.park_join(new, waiter)
         self.facts.append(Fact("fenced", old_id, old.name, reason=new.member_id))
         self.facts.append(Fact("joined", new.member_id, request.name))
         if self.state is STABLE and self.roster.select_protocol() == self.protocol:
-            new.join_waiter = None
-            self._append(now, lambda _: [Reply(waiter, self._replacement_response(new, old_id))])
+            self._append(now, lambda _: self._stored(new, old_id))
             return replies + self._due_append(now)
-        self.roster.park_join(new, waiter)
         if self.state is STABLE:
             reason = f"Group's selectedProtocol will change because static member {request.name} joined"
         else:
             reason = f"Static member {request.name} joined during {self.state.value}"
         return replies + self._prepare_or_complete(now, reason)
+
+    def _stored(self, new: Member, old_id: str) -> Replies:
+        """The replacement is in the log; whoever was answered otherwise meanwhile is not answered again."""
+        waiter = self.roster.release_join(new)
+        return [Reply(waiter, self._replacement_response(new, old_id))] if waiter is not None else []
 
     def _replacement_response(self, new: Member, old_id: str) -> JoinResponse:
         response = self._join_response(new)
@@ -285,7 +304,7 @@ class ClassicGroup:
         if initial:
             delay = self.config.initial_rebalance_delay_us
             self._open_window(now, delay, max(self.roster.rebalance_timeout_us - delay, 0))
-            return replies if delay else replies + self.on_deadline(now)
+            return replies
         if self.roster.all_joined:
             return replies + self._complete_join(now)
         self._join_due = now + self.roster.rebalance_timeout_us
@@ -316,13 +335,14 @@ class ClassicGroup:
         if len(self.roster) and not self.roster.elect_joined_leader():
             self._join_due = now + self.roster.rebalance_timeout_us
             return []
+        if self.is_old and not len(self.roster):
+            self._vanish()
+            return []
         self.generation += 1
         self._pending_sync.clear()
         if not len(self.roster):
             self.protocol = None
             self._enter(EMPTY, "")
-            if self.is_old:
-                self._forget()
             return []
         self.protocol = self.roster.select_protocol()
         self._enter(COMPLETING, "")
@@ -341,10 +361,11 @@ class ClassicGroup:
             self._sync_due = now + self.roster.rebalance_timeout_us
         return replies
 
-    def _forget(self) -> None:
+    def _vanish(self) -> None:
         """0.9: a group that is empty is removed; whoever joins next starts at generation 0."""
-        self.generation = 0
-        self.roster = Roster()
+        self._enter(EMPTY, "")
+        self.generation, self.protocol = 0, None
+        self._appends.clear()
 
     def _enter(self, state: GroupState, reason: str) -> None:
         if self.state not in _FROM[state]:
@@ -368,11 +389,13 @@ class ClassicGroup:
         self._pending_sync.pop(member.member_id, None)
         if not self._pending_sync:
             self._sync_due = FOREVER
+        if self.is_old:
+            self._renew(now, member.member_id)
         if self.state is STABLE:
             return [Reply(waiter, SyncResponse(Error.NONE, member.assignment))]
         member.sync_waiter = waiter
-        if member.member_id == self.roster.leader and request.assignments is not None:
-            generation, assignments = self.generation, request.assignments
+        if member.member_id == self.roster.leader:
+            generation, assignments = self.generation, request.assignments or {}
             self._append(now, lambda at: self._assigned(at, generation, assignments))
         return self._due_append(now)
 
@@ -418,65 +441,64 @@ class ClassicGroup:
 
     def on_heartbeat(self, now: int, request: Heartbeat) -> Error:
         """``GMM.classicGroupHeartbeatToClassicGroup``; renews the session whatever it answers to a valid member."""
+        if self.is_old and self.state in (PREPARING, COMPLETING):
+            return Error.REBALANCE_IN_PROGRESS
         error = self._validate(request.member_id, request.instance_id, request.generation)
         if error is not Error.NONE:
             return error
-        if self.is_old and self.state is not STABLE:
-            return Error.REBALANCE_IN_PROGRESS
         self._renew(now, request.member_id)
         return Error.REBALANCE_IN_PROGRESS if self.state is PREPARING else Error.NONE
 
     def on_commit(self, now: int, request: OffsetCommit) -> Error:
-        """``ClassicGroup.validateOffsetCommit``: a commit is worth a heartbeat, and is refused while completing."""
-        if self.state is DEAD:
-            return Error.COORDINATOR_NOT_AVAILABLE
-        if request.generation < 0 and not request.member_id:
-            return Error.NONE if self.state is EMPTY else Error.UNKNOWN_MEMBER_ID
+        """``ClassicGroup.validateOffsetCommit``: a commit is worth a heartbeat, and is refused while completing.
+
+        Without a generation it comes from nobody in particular and needs a group without members.
+        """
+        if self.state is EMPTY and request.generation < 0:
+            return Error.NONE
+        if self.is_old and self.state is COMPLETING:
+            return Error.REBALANCE_IN_PROGRESS
         error = self._validate(request.member_id, request.instance_id, request.generation)
         if error is not Error.NONE:
             return error
         if self.state is COMPLETING:
             return Error.REBALANCE_IN_PROGRESS
-        self._renew(now, request.member_id)
+        if not self.is_old:
+            self._renew(now, request.member_id)
         return Error.NONE
 
     def on_leave(self, now: int, request: LeaveGroup) -> tuple[Error, Replies]:
         """``GMM.classicGroupLeaveToClassicGroup``: leaving as a pending id is a success too, and rebalances."""
         if self.state is DEAD:
             return Error.COORDINATOR_NOT_AVAILABLE, []
-        if request.member_id in self.roster.pending:
-            del self.roster.pending[request.member_id]
-            self._sessions.cancel(request.member_id)
-            replies: Replies = []
-        else:
+        replies: Replies = []
+        name = self._forget_pending(request.member_id)
+        if name is None:
             error = self.roster.validate(request.member_id, request.instance_id)
-            if error is not Error.NONE:
+            member = self.roster.get(request.member_id)
+            if error is not Error.NONE or member is None:
                 return error, []
-            replies = self._remove(request.member_id)
-            self.facts.append(Fact("left", request.member_id, reason=request.reason))
+            name = member.name
+            replies = self._remove(member)
+        self.facts.append(Fact("left", request.member_id, name, reason=request.reason))
         return Error.NONE, replies + self._after_removal(now, f"explicit LeaveGroup; {request.reason}", timed=False)
 
-    def _remove(self, member_id: str) -> Replies:
+    def _remove(self, member: Member) -> Replies:
         """Take a member out; a parked JoinGroup is answered, a parked SyncGroup never is."""
-        member = self.roster.get(member_id)
-        if member is None:
-            return []
-        waiter = member.join_waiter
-        self.roster.remove(member_id)
-        self._sessions.cancel(member_id)
-        self._pending_sync.pop(member_id, None)
-        if waiter is None:
-            return []
-        return [Reply(waiter, JoinResponse(Error.UNKNOWN_MEMBER_ID, member_id=member_id))]
+        waiter = self.roster.release_join(member)
+        self.roster.remove(member.member_id)
+        self._sessions.cancel(member.member_id)
+        self._pending_sync.pop(member.member_id, None)
+        return [Reply(waiter, JoinResponse(Error.UNKNOWN_MEMBER_ID))] if waiter is not None else []
 
     def _after_removal(self, now: int, reason: str, *, timed: bool) -> Replies:
         """What a leave, or a removal by timer, does to the rebalance (``removeMemberAndUpdateClassicGroup``).
 
-        In an initial rebalance only a removal by *timer* completes early, and the old coordinator never does.
+        In an initial rebalance only a removal by *timer* completes early.
         """
         if self.state in (STABLE, COMPLETING):
             return self._prepare(now, reason)
-        early = self.previous_state is not EMPTY or (timed and not self.is_old)
+        early = timed or self.previous_state is not EMPTY
         if self.state is PREPARING and early and self.roster.all_joined:
             return self._complete_join(now)
         return []
@@ -513,38 +535,35 @@ class ClassicGroup:
             replies += self._end_window(now) if self._join_window is not None else self._complete_join(now)
         if self._sync_due <= now:
             replies += self._expire_sync(now)
-        for member_id in self._sessions.pop_due(now):
+        while (member_id := self._sessions.pop(now)) is not None:
             replies += self._expire_session(now, member_id)
         return replies
 
     def _expire_sync(self, now: int) -> Replies:
-        """``GMM.expirePendingSync`` (KAFKA-12890): whoever never synced is out, also in Stable."""
+        """``GMM.expirePendingSync`` (KAFKA-12890): whoever never synced is out, also in Stable.
+
+        The id of a static member that was replaced before it synced is still waited for, and rebalances the group.
+        """
         self._sync_due = FOREVER
-        late = [one for one in self._pending_sync if one in self.roster]
-        if not late or self.state not in (COMPLETING, STABLE):
-            return []
+        late = list(self._pending_sync)
         replies: Replies = []
-        for member_id in late:
-            member = self.roster.get(member_id)
-            assert member is not None
-            replies += self._remove(member_id)
-            self.facts.append(Fact("unsynced", member_id, member.name))
+        for member in filter(None, map(self.roster.get, late)):
+            replies += self._remove(member)
+            self.facts.append(Fact("unsynced", member.member_id, member.name))
         return replies + self._prepare(now, f"Removing {late} on pending sync request expiration")
 
     def _expire_session(self, now: int, member_id: str) -> Replies:
         """``GMM.expireClassicGroupMemberHeartbeat``; parked members are exempt unless they are new."""
-        if member_id in self.roster.pending:
-            name = self.roster.pending.pop(member_id)
+        name = self._forget_pending(member_id)
+        if name is not None:
             self.facts.append(Fact("expired", member_id, name, reason="pending"))
-            if self.state is PREPARING and self.roster.all_joined and len(self.roster) and not self.is_old:
-                return self._complete_join(now)
-            return []
+            return self._complete_join(now) if self.state is PREPARING and self.roster.all_joined else []
         member = self.roster.get(member_id)
         if member is None:
             return []
         parked = member.join_waiter is not None or member.sync_waiter is not None
         if parked and not (member.is_new and member.join_waiter is not None):
             return []
-        replies = self._remove(member_id)
+        replies = self._remove(member)
         self.facts.append(Fact("expired", member_id, member.name))
         return replies + self._after_removal(now, f"removing member {member.name} on heartbeat expiration", timed=True)

@@ -56,13 +56,10 @@ class Deadlines:
                 return time
         return FOREVER
 
-    def pop_due(self, now: int) -> list[str]:
-        """Take out every name that is due at or before ``now``, by time and then by name."""
-        popped: list[tuple[int, str]] = []
-        while (time := self.earliest) <= now:
-            _, name = heappop(self._heap)
-            del self._queued[name]
-            del self._due[name]
-            popped.append((time, name))
-        popped.sort()
-        return [name for _, name in popped]
+    def pop(self, now: int) -> str | None:
+        """Take out the name that is due first, at or before ``now``, ties by name; None if none is."""
+        if self.earliest > now:
+            return None
+        _, name = heappop(self._heap)
+        del self._queued[name], self._due[name]
+        return name

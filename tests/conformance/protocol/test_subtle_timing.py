@@ -212,7 +212,7 @@ def test_08_records_processed_past_the_session_while_joining_cost_the_membership
     result = simulate(run)
     joined = rounds(result)[1].joined_us
     assert 29 * S < joined < 30 * S
-    assert (joined + 6 * S, "PreparingRebalance") in [one[:2] for one in states(result)]
+    assert (joined + 6 * S, "CompletingRebalance") in [one[:2] for one in states(result)]
     assert result.summary["evictions"].tolist() == [1]
     assert [one for one in wire.sent("Heartbeat", "g/0", after=26 * S) if one.at_us < 57 * S] == []
     assert wire.sent("LeaveGroup") == []
