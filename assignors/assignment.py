@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from assignors.sorting import stable_order
 from assignors.topics import NOTHING, Positions, Topics, positions_of, sealed
 
 
@@ -33,9 +34,7 @@ class Assignment:
     @classmethod
     def of_pairs(cls, topics: Topics, n_members: int, members: Positions, positions: Positions) -> Assignment:
         """An assignment from parallel vectors; a member's list keeps the order in which its pairs come."""
-        # numpy sorts 16-bit keys by radix, several times faster than wider ones
-        key = members.astype(np.uint16) if n_members <= 1 << 16 else members
-        order = np.argsort(key, kind="stable")
+        order = stable_order(members, n_members)
         sizes = np.bincount(members, minlength=n_members)
         ends = np.cumsum(sizes)
         return cls(topics, sealed(positions[order]), ends - sizes, ends)

@@ -59,13 +59,14 @@ class CooperativeStickyAssignor(AbstractStickyAssignor):
         return Past(
             [member.owned for member in snapshot.members],
             [member.layout for member in snapshot.members],
-            [_generation(member.generation, member.user_data) for member in snapshot.members],
+            [
+                member.generation if member.generation is not None else _generation(member.user_data)
+                for member in snapshot.members
+            ],
         )
 
 
-def _generation(generation: int | None, user_data: object | None) -> int | None:
-    if generation is not None:
-        return generation
+def _generation(user_data: object | None) -> int | None:
     if isinstance(user_data, CooperativeStickyUserData):
         return user_data.generation
     return None if user_data is None else NO_GENERATION

@@ -46,8 +46,6 @@ class Assignor(ABC):
         Supported rebalance protocols, the preferred one first.
     promises : frozenset of Promise
         What its answers can be held to.
-    reads_owned : bool
-        Whether the answer depends on what members own or remember.
 
     Source: org.apache.kafka.clients.consumer.ConsumerPartitionAssignor, Kafka 4.4.
     """
@@ -55,7 +53,6 @@ class Assignor(ABC):
     name: ClassVar[str]
     protocols: ClassVar[tuple[Protocol, ...]] = (Protocol.EAGER,)
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.EXCLUSIVE, Promise.COMPLETE})
-    reads_owned: ClassVar[bool] = False
 
     @abstractmethod
     def assign(self, snapshot: GroupSnapshot) -> Assignment:

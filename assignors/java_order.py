@@ -13,6 +13,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from assignors.sorting import stable_order
+
 _MASK = 0xFFFFFFFF
 _LONGEST_BUCKET = 8
 _SMALLEST_TREE_TABLE = 64
@@ -72,7 +74,8 @@ def hash_order(codes: Sequence[int]) -> npt.NDArray[np.intp]:
     """
     folded = np.array(codes, dtype=np.uint32)
     folded ^= folded >> np.uint32(16)
-    return np.argsort(folded & np.uint32(_table_size(folded) - 1), kind="stable")
+    size = _table_size(folded)
+    return stable_order(folded & np.uint32(size - 1), size)
 
 
 def _table_size(folded: npt.NDArray[np.uint32]) -> int:

@@ -74,9 +74,9 @@ def rack_map(snapshot: GroupSnapshot, topics: Topics) -> RackMap | None:
     topics : Topics
         What positions mean: the snapshot's topics, perhaps with partitions that no longer exist.
     """
-    member_racks = tuple(member.rack or None for member in snapshot.members)
-    if topics.racks is None or not any(member_racks):
+    if topics.racks is None or not any(member.rack for member in snapshot.members):
         return None
+    member_racks = tuple(member.rack or None for member in snapshot.members)
     subscribed = snapshot.subscriptions.subscribed_topics
     concerned = [racks for topic in subscribed for racks in snapshot.topics.rack_sets(topic)]
     if not rack_aware({rack for rack in member_racks if rack is not None}, concerned):

@@ -140,13 +140,10 @@ class GroupSnapshot:
 
 def _table_of(topics: Topics, subscriptions: Sequence[tuple[str, ...]]) -> SubscriptionTable:
     kinds: dict[tuple[str, ...], int] = {}
-    by_identity: dict[int, int] = {}
-    kind_of = np.empty(len(subscriptions), dtype=np.int32)
-    for member, names in enumerate(subscriptions):
-        kind = by_identity.get(id(names))
-        if kind is None:
-            kind = by_identity[id(names)] = kinds.setdefault(names, len(kinds))
-        kind_of[member] = kind
+    identities = list(map(id, subscriptions))
+    distinct = dict(zip(identities, subscriptions, strict=True))
+    kind_by_id = {identity: kinds.setdefault(names, len(kinds)) for identity, names in distinct.items()}
+    kind_of = np.array(list(map(kind_by_id.__getitem__, identities)), dtype=np.int32)
     has = np.zeros((len(kinds), len(topics.names)), dtype=bool)
     for kind, names in enumerate(kinds):
         known = [at for at in map(topics.index, names) if at is not None]

@@ -92,7 +92,6 @@ class AbstractStickyAssignor(Assignor):
     promises: ClassVar[frozenset[Promise]] = frozenset(
         {Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED, Promise.STICKY}
     )
-    reads_owned: ClassVar[bool] = True
 
     def __init__(self, *, java_order: bool = True) -> None:
         self.java_order = java_order

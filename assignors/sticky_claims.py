@@ -96,7 +96,7 @@ def gather(snapshot: GroupSnapshot, order: Positions, past: Past) -> Claims:
     Source: AbstractStickyAssignor.allSubscriptionsEqual, Kafka 4.4.
     """
     owned = [past.owned[member] for member in order.tolist()]
-    sizes = [len(each) for each in owned]
+    sizes = list(map(len, owned))
     said_by = np.repeat(order, sizes)
     said = np.concatenate([NOTHING, *owned]) if any(sizes) else NOTHING
     topics, said = _common_positions(snapshot.topics, past.layouts, said_by, said)
@@ -121,12 +121,12 @@ def _common_positions(
 ) -> tuple[Topics, Positions]:
     """Claims in one layout that holds them all; -1 for those on topics that are gone."""
     foreign = {id(layout): layout for layout in layouts if layout is not None and layout is not topics}
-    known = [topics, *foreign.values()]
-    if len(known) == 1:
+    if not foreign:
         return topics, _in_range(said, topics)
-    number = {id(layout): at for at, layout in enumerate(known)}
+    known = {topics: 0}
+    number = {identity: known.setdefault(layout, len(known)) for identity, layout in foreign.items()}
     layout_of = np.array([number.get(id(layout), 0) for layout in layouts], dtype=np.int32)[said_by]
-    parts = [(layout, layout_of == at) for at, layout in enumerate(known)]
+    parts = [(layout, layout_of == at) for layout, at in known.items()]
     stretched = _stretched(topics, [(layout, _in_range(said[mine], layout)) for layout, mine in parts])
     common = np.empty_like(said)
     for layout, mine in parts:

@@ -16,6 +16,7 @@ from assignors.errors import KafkaAssignorFailure
 from assignors.java_order import sort_order
 from assignors.racks import RackMap
 from assignors.snapshot import Positions
+from assignors.sorting import stable_order
 from assignors.sticky_claims import Claims
 
 
@@ -187,7 +188,7 @@ def _deal(count: int, quotas: _Quotas) -> Positions:
     missing = quotas.quota - quotas.size[below]
     turn = np.repeat(np.arange(len(below)), missing)
     rounds = np.arange(len(turn)) - np.repeat(np.cumsum(missing) - missing, missing)
-    dealt = below[np.sort(rounds * max(len(below), 1) + turn) % max(len(below), 1)]
+    dealt = below[turn[stable_order(rounds, quotas.quota + 1)]]
     filled = below[np.argsort(missing, kind="stable")]
     takers = np.concatenate([dealt, np.array(quotas.entitled, dtype=np.int32), filled])
     if count > len(takers):

@@ -11,19 +11,16 @@ assignor is held to beyond a valid answer it says itself, in `Assignor.promises`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from assignors.errors import InvalidAssignment
-from assignors.interface import Assignor, Promise, Protocol
+from assignors.interface import Assignor, Promise
+from assignors.living_group import LivingGroup, Make
 from assignors.quality import by_name, imbalance, minimal_moves, moved
-from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, MemberSubscription, Positions, Topics
-
-Make: TypeAlias = Callable[[], Assignor]
-MAX_ROUNDS = 4
+from assignors.snapshot import Assignment, GroupSnapshot, MemberSubscription, Topics
+from assignors.validity import check_valid, without_owner
 
 
 def check_assignor(make: Make, group: GroupSnapshot) -> None:
@@ -57,91 +54,9 @@ def describe(group: GroupSnapshot) -> str:
     return f"GroupSnapshot({group.topics!r}, ({members},))"
 
 
-class LivingGroup:
-    """A group that goes through rebalances: its consumers keep their assignors, and claim what they have got.
-
-    Parameters
-    ----------
-    make : callable
-        Makes a new assignor, for one consumer.
-    snapshot : GroupSnapshot
-        What the next leader will be given.
-    """
-
-    def __init__(self, make: Make, snapshot: GroupSnapshot) -> None:
-        self.make = make
-        self.snapshot = snapshot
-        self._assignors: dict[str, Assignor] = {}
-        self._generation = max((member.generation or 0 for member in snapshot.members), default=0)
-
-    def rebalance(self) -> Assignment:
-        """One rebalance, with its follow-up rounds if the assignor is cooperative."""
-        for _ in range(MAX_ROUNDS):
-            assignment = self._round()
-            if assignment.shared or not _waits(self.make(), self.snapshot, assignment):
-                break
-        return assignment
-
-    def change(self, *, members: Sequence[MemberSubscription] | None = None, topics: Topics | None = None) -> None:
-        """Change the group before the next rebalance; members that stay must be taken from `snapshot`."""
-        old = self.snapshot
-        stay = old.members if members is None else tuple(members)
-        if topics is not None:
-            stay = tuple(replace(member, layout=member.layout or old.topics) for member in stay)
-        self.snapshot = GroupSnapshot(topics or old.topics, stay)
-
-    def _round(self) -> Assignment:
-        consumers = [self._assignors.setdefault(each, self.make()) for each in self.snapshot.member_ids]
-        leader = consumers[0] if consumers else self.make()
-        assignment = leader.assign(self.snapshot)
-        _valid(self.snapshot, assignment)
-        self._generation += 1
-        members = []
-        for member, consumer, positions in zip(self.snapshot.members, consumers, assignment.lists(), strict=True):
-            consumer.on_assignment(assignment.topics, positions, self._generation)
-            keeps = Protocol.COOPERATIVE in consumer.protocols
-            members.append(
-                replace(
-                    member,
-                    owned=np.sort(positions) if keeps else NOTHING,
-                    layout=assignment.topics,
-                    generation=self._generation,
-                    user_data=consumer.subscription_user_data(),
-                )
-            )
-        self.snapshot = GroupSnapshot(self.snapshot.topics, tuple(members))
-        return assignment
-
-
-def _waits(assignor: Assignor, snapshot: GroupSnapshot, assignment: Assignment) -> bool:
-    """Whether somebody has revoked something and will therefore join again."""
-    return Protocol.COOPERATIVE in assignor.protocols and len(_without_owner(snapshot, assignment)) > 0
-
-
-def _without_owner(snapshot: GroupSnapshot, assignment: Assignment) -> Positions:
-    wanted = np.repeat(snapshot.subscriptions.has.any(axis=0), snapshot.topics.counts)
-    wanted[assignment.within(snapshot.topics).flat] = False
-    return np.flatnonzero(wanted).astype(np.int32)
-
-
-def _valid(snapshot: GroupSnapshot, assignment: Assignment) -> None:
-    if assignment.n_members != snapshot.n_members:
-        raise InvalidAssignment(f"lists for {assignment.n_members} members, there are {snapshot.n_members}")
-    members, positions = assignment.pairs()
-    if len(positions) and not (positions.min() >= 0 and positions.max() < snapshot.topics.n_partitions):
-        raise InvalidAssignment(f"a position outside 0..{snapshot.topics.n_partitions - 1}")
-    table = snapshot.subscriptions
-    foreign = np.flatnonzero(~table.has[table.kind_of[members], snapshot.topics.topic_of[positions]])
-    if len(foreign):
-        member, position = snapshot.member_ids[members[foreign[0]]], int(positions[foreign[0]])
-        raise InvalidAssignment(f"{member!r} got {snapshot.topics.label(position)} without subscribing to it")
-    if len(np.unique(members.astype(np.int64) * snapshot.topics.n_partitions + positions)) < len(positions):
-        raise InvalidAssignment("a member got a partition twice")
-
-
 def answers_are_valid(make: Make, group: GroupSnapshot) -> None:
     """Every member has a list, of partitions that exist, of topics that it subscribes to."""
-    _valid(group, make().assign(group))
+    check_valid(group, make().assign(group))
 
 
 def partitions_have_one_owner(make: Make, group: GroupSnapshot) -> None:
@@ -156,7 +71,7 @@ def nothing_is_left_out(make: Make, group: GroupSnapshot) -> None:
     assignor = make()
     if Promise.COMPLETE not in assignor.promises:
         return
-    missing = _without_owner(group, assignor.assign(group))
+    missing = without_owner(group, assignor.assign(group))
     if len(missing):
         raise InvalidAssignment(f"{group.topics.label(int(missing[0]))} has subscribers and no owner")
 
@@ -239,7 +154,7 @@ def _promised(
     """Hold a rebalance of a living group to the assignor's promises."""
     if Promise.EXCLUSIVE in assignor.promises and after.shared:
         raise InvalidAssignment("a partition has two owners after a rebalance")
-    if Promise.COMPLETE in assignor.promises and len(_without_owner(new, after)):
+    if Promise.COMPLETE in assignor.promises and len(without_owner(new, after)):
         raise InvalidAssignment("a partition with subscribers has no owner after a rebalance")
     _even(assignor, new, after)
     if Promise.STICKY not in assignor.promises or not new.subscriptions.equal or new.topics.racks is not None:

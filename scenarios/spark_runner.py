@@ -264,9 +264,11 @@ def _collect(spark: SparkSession, rows: DataFrame, progress: Callable[[int], Non
     """All rows, while ``progress`` is told how many tasks are done. Interrupted, it ends the job first."""
     with ThreadPoolExecutor(1) as pool:
         future: Future[pa.Table] = pool.submit(rows.toArrow)
+        done = 0
         try:
             while wait([future], timeout=_POLL_S).not_done:
-                progress(_tasks_done(spark))
+                done = max(done, _tasks_done(spark))  # a stage that has ended is no longer counted
+                progress(done)
         except BaseException:
             spark.interruptAll()
             raise

@@ -3,13 +3,22 @@
 >>> from scenarios import load
 >>> from sim import simulate
 >>> simulate(load("kill-detection"), seed=1).summary  # doctest: +SKIP
+
+`simulate` and `Result` are imported when they are first asked for: reading a scenario file needs neither.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from sim.errors import ConfigError, EventBudgetExceeded, InvariantViolation, ProtocolMisuse, ScenarioError, SimError
-from sim.result import Result
-from sim.simulation import simulate
+
+if TYPE_CHECKING:
+    from sim.result import Result
+    from sim.simulation import simulate
+
+_HOMES = {"Result": "sim.result", "simulate": "sim.simulation"}
 
 __all__ = [
     "ConfigError",
@@ -21,3 +30,9 @@ __all__ = [
     "SimError",
     "simulate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'sim' has no attribute {name!r}")

@@ -1,7 +1,7 @@
 """Who serves which partition, and if nobody does: since when, and why.
 
-A partition's clock starts at the latest of its creation, the group's first JoinGroup and ``measure.from``. From then on it
-is served, or unavailable for one cause, the first that holds:
+A partition's clock starts at the latest of its creation, the group's first JoinGroup and ``measure.from``. From then
+on it is served, or unavailable for one cause, the first that holds:
 
 ``unowned``
     no member subscribed to the topic is known to the coordinator or joining;
@@ -14,9 +14,9 @@ is served, or unavailable for one cause, the first that holds:
 ``resume``
     listeners, offset fetch, first fetch.
 
-Members are known here by *handle*: one per member id that the coordinator has handed out, so that a restarted pod is not
-mistaken for the process that died. A frozen member keeps serving on paper until it thaws or somebody else decides: gaps
-under a second that pauses alone cause are ``paused_s`` and no rows, in both fidelities.
+Members are known here by *handle*: one per member id that the coordinator has handed out, so that a restarted pod is
+not mistaken for the process that died. A frozen member keeps serving on paper until it thaws or somebody else decides:
+gaps under a second that pauses alone cause are ``paused_s`` and no rows, in both fidelities.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Availability:
         self.refresh(now)
 
     def assign(self, now: int, owner: NDArray[np.int32]) -> None:
-        """A synced assignment: a handle per position. What a server does not own any more, it does not serve any more."""
+        """A synced assignment: a handle per position. What a server no longer owns, it no longer serves."""
         self.owner = owner
         self._received[:] = False
         owned = owner >= 0
@@ -269,7 +269,8 @@ class Availability:
 class BroadcastAvailability(Availability):
     """A group in which every member gets every partition: one is served while anybody serves it.
 
-    There is no owner to be wrong about, so nobody is ever a zombie of another.
+    There is no owner to be wrong about, so nobody is ever a zombie of another; and while one member pauses the others
+    read on, so pauses are no gaps.
     """
 
     def __init__(self, partitions: Partitions, record: GroupRecord, measure_from: int, measure_to: int) -> None:
@@ -277,6 +278,7 @@ class BroadcastAvailability(Availability):
         self._servers: dict[int, Positions] = {}
 
     def serve(self, now: int, handle: int, positions: Positions) -> None:
+        """One more member serves these."""
         if self._known[handle]:
             self._servers[handle] = np.union1d(self._servers.get(handle, positions), positions).astype(np.int32)
             idle = positions[self._server[positions] < 0]
@@ -285,10 +287,12 @@ class BroadcastAvailability(Availability):
             self._last[idle] = handle
 
     def stop(self, now: int, handle: int, positions: Positions) -> None:
+        """One member less serves anything."""
         self._servers.pop(handle, None)
         self._hand_over(now, handle)
 
     def forget(self, now: int, handle: int) -> None:
+        """The coordinator has removed the member."""
         self._servers.pop(handle, None)
         self._hand_over(now, handle)
         super().forget(now, handle)
@@ -303,10 +307,18 @@ class BroadcastAvailability(Availability):
         self._interrupt(now, orphans)
 
     def taken_from(self, owner: NDArray[np.int32]) -> tuple[Positions, NDArray[np.int32]]:
+        """Nothing can be taken from anybody."""
         return NO_PARTITIONS, NO_PARTITIONS
 
     def owned_by(self, handle: int, positions: Positions) -> NDArray[np.bool_]:
+        """Everything belongs to every member."""
         return np.full(len(positions), self._known[handle])
 
     def serving(self, handle: int, positions: Positions) -> int:
-        return len(self._servers.get(handle, NO_PARTITIONS))
+        """Pauses of one member are no gaps."""
+        return 0
+
+    def thaw(self, now: int, handle: int, positions: Positions) -> None:
+        """The member goes on; nobody missed it."""
+        self._frozen_at[handle] = -1
+        self._impaired[handle] = False

@@ -52,7 +52,7 @@ class Pace:
     full_records, steady_records : float
         Records a pass.
     capacity : float, records per microsecond
-        With full passes.
+        With passes as full as they can be, however little there is to do now.
     """
 
     full_us: int
@@ -85,7 +85,7 @@ def pace(processing: Processing, most_records: int, poll_us: int, load: Load, sl
     overloaded = rate * most >= most_records
     records = most_records if overloaded else min(most_records, max(1, round(load.backlog)))
     full = max(1, round(fixed + records * cost))
-    capacity = records / full
+    capacity = most_records / most
     timeout = processing.poll_timeout_us
     if rate * timeout < 1:
         return Pace(full, poll_us, records, timeout, timeout, rate * timeout, capacity)

@@ -80,7 +80,7 @@ class CoordinatorConfig:
     offsets_retention_us: int = 10_080 * 60 * S
     offsets_retention_check_interval_us: int = 600 * S
     version: str = "4.4"
-    """Which coordinator: "4.4", or "0.9" (AwaitingSync, a new group is Stable, no initial delay, no member ids asked)."""
+    """Which coordinator: "4.4", or "0.9" (AwaitingSync, a new group is Stable, no initial delay, no ids asked for)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

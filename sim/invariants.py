@@ -26,6 +26,7 @@ class OneOwner:
     """At most one member believes that it owns a partition in the current generation (broadcast exempt)."""
 
     def violated(self, group: HostedGroup) -> str | None:
+        """Two members that both own a partition, if there are such."""
         if group.is_broadcast or group.machine.state is not GroupState.STABLE:
             return None
         owner: dict[int, str] = {}
@@ -49,6 +50,7 @@ class GenerationsGrow:
         self._last: dict[str, int] = {}
 
     def violated(self, group: HostedGroup) -> str | None:
+        """A generation lower than the last one seen, if it is."""
         last, now = self._last.get(group.name, 0), group.machine.generation
         self._last[group.name] = now
         return f"generation {last} became {now}" if now < last and not group.machine.is_old else None
@@ -58,6 +60,7 @@ class CommitsWithinPositions:
     """Nobody has committed what nobody has processed (commit before processing and broadcast exempt)."""
 
     def violated(self, group: HostedGroup) -> str | None:
+        """A partition committed beyond its processed records, if there is one."""
         if group.is_broadcast or any(c.processing.commit == "before_processing" for c in group.consumers):
             return None
         if not len(group.ledger.committed):

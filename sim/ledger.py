@@ -105,8 +105,9 @@ class Ledger:
         steps = self._steps.setdefault(topic, [])
         if not steps:
             since, rate = self._catalog.rates[topic]
-            begun = zip(rate.times_us, rate.per_partition_mrps, strict=True)
-            steps += [(since + offset, row) for offset, row in begun if since + offset <= now]
+            for offset, row in zip(rate.times_us, rate.per_partition_mrps, strict=True):
+                if since + offset <= now and (not steps or row != steps[-1][1]):
+                    steps.append((since + offset, row))
         self._segment_us[positions] = self._partitions.created_us[positions]
         for time, row in steps:
             self._step(np.maximum(self._segment_us[positions], time), row, positions)

@@ -13,7 +13,6 @@ from typing import Any, Literal
 from sim.config import ClientConfig, CoordinatorConfig, Timing
 from sim.units import FOREVER, MS, S
 
-
 # --- distributions ------------------------------------------------------------------------------------------------
 
 
@@ -46,7 +45,7 @@ ZERO = Distribution.constant(0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broker:
-    """A broker: leads offsets partitions (and so hosts coordinators) and data partitions, both dealt out in id order."""
+    """A broker: leads offsets partitions (so hosts coordinators) and data partitions, both dealt out in id order."""
 
     id: int
     rack: str = ""

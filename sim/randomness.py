@@ -1,10 +1,10 @@
 """Every random number has a name.
 
 A draw is a function of (seed, purpose, entity, incarnation) and its number: a counter hash (splitmix64) followed by a
-quantile table with integer interpolation. Nothing is consumed, so what never happened shifts nothing else: the latency of
-member 17's 40th heartbeat is the same whether the 39 before it were simulated or computed. Plain Python and numpy give
-the same bits, because no double ever decides (`math.exp` and `numpy.exp` differ in about 4 % of raw doubles; both are used
-only to build tables, in one place).
+quantile table with integer interpolation. Nothing is consumed, so what never happened shifts nothing else: the latency
+of member 17's 40th heartbeat is the same whether the 39 before it were simulated or computed. Plain Python and numpy
+give the same bits, because no double ever decides (`math.exp` and `numpy.exp` differ in about 4 % of raw doubles; it is
+used only to build tables, in one place).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import pairwise
 from statistics import NormalDist
 
 import numpy as np
@@ -143,7 +144,7 @@ def mean_of(distribution: Distribution) -> int:
             return round(sum(values) / len(values))
         case _:
             table = _table(distribution)
-            return round(sum(a + b for a, b in zip(table, table[1:], strict=False)) / (2 * _CELLS))
+            return round(sum(a + b for a, b in pairwise(table)) / (2 * _CELLS))
 
 
 class Streams:

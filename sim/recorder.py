@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sim.protocol.messages import Positions
 
+
 class Rows:
     """Rows of integers, appended in blocks that are put together once, at the end.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sim.tables import FLOAT, INT, SORTED_BY, TABLES, TEXT
+from sim.tables import FLOAT, SORTED_BY, TABLES, TEXT
 
 
 @dataclass(slots=True)
@@ -51,10 +51,11 @@ def frame(name: str, columns: Mapping[str, Any]) -> pd.DataFrame:
 def _column(values: Any, dtype: str) -> Any:
     if dtype == TEXT:
         return pd.array(values, dtype="string")
-    if dtype == INT and any(value is None for value in values[:1]):
-        return pd.array(values, dtype="Int64")
+    nullable = isinstance(values, np.ndarray) and values.dtype.kind == "O"
     if dtype == FLOAT:
-        return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+        return np.array([np.nan if v is None else v for v in values] if nullable else values, dtype=np.float64)
+    if nullable and any(value is None for value in values):
+        return pd.array(values, dtype="Int64")
     return np.asarray(values, dtype=np.int64)
 
 

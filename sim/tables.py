@@ -70,9 +70,7 @@ LAG: Final = MappingProxyType({"group": TEXT, "time_us": INT, "lag_records": INT
 REQUESTS: Final = MappingProxyType({"group": TEXT, "api": TEXT, "error": TEXT, "count": INT})
 """Requests answered, by API and error code."""
 
-STATES: Final = MappingProxyType(
-    {"group": TEXT, "from_us": INT, "to_us": INT, "state": TEXT, "generation": INT}
-)
+STATES: Final = MappingProxyType({"group": TEXT, "from_us": INT, "to_us": INT, "state": TEXT, "generation": INT})
 """The coordinator's state of the group over time, as Kafka names its states."""
 
 DELIVERY: Final = MappingProxyType({"group": TEXT, "kind": TEXT, "cause": TEXT, "records": INT})

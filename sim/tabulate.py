@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sim.measures import (
     stop_the_world_us,
     unavailable_us,
 )
+from sim.randomness import mean_of
 from sim.recorder import ENDED_BY
 from sim.result import frame
 from sim.tables import CAUSES, TABLES
@@ -114,10 +116,15 @@ class Tabulator:
     def _states(self, group: HostedGroup) -> Columns:
         entered = group.record.states
         ends = [row[0] for row in entered[1:]] + [self.world.scenario.horizon_us]
-        kept = [(begin, end, state, generation) for (begin, state, generation), end in zip(entered, ends, strict=True) if end > begin]
+        stretches = [
+            (begin, end, state, generation)
+            for (begin, state, generation), end in zip(entered, ends, strict=True)
+            if end > begin
+        ]
         return {
-            "group": [group.name] * len(kept), "from_us": [row[0] for row in kept], "to_us": [row[1] for row in kept],
-            "state": [row[2] for row in kept], "generation": [row[3] for row in kept],
+            "group": [group.name] * len(stretches),
+            "from_us": [row[0] for row in stretches], "to_us": [row[1] for row in stretches],
+            "state": [row[2] for row in stretches], "generation": [row[3] for row in stretches],
         }  # fmt: skip
 
     def _delivery(self, group: HostedGroup) -> Columns:
@@ -130,7 +137,8 @@ class Tabulator:
     def _events(self, group: HostedGroup) -> Columns:
         found = sorted(group.record.events)
         return {
-            "group": [group.name] * len(found), "time_us": [row[0] for row in found], "entry": [row[1] for row in found],
+            "group": [group.name] * len(found),
+            "time_us": [row[0] for row in found], "entry": [row[1] for row in found],
             "verb": [row[2] for row in found], "target": [row[3] for row in found],
         }  # fmt: skip
 
@@ -138,8 +146,6 @@ class Tabulator:
 
     def _rscore(self, group: HostedGroup, moved_rate: float) -> float | None:
         """Moved rate over a consumer's capacity, 1 / mean per_record."""
-        from sim.randomness import mean_of
-
         per_record = mean_of(self.world.specs[group.name].processing.per_record)
         return moved_rate * per_record if per_record and not group.is_broadcast else None
 
@@ -210,12 +216,10 @@ def _total(delivery: Any, kind: str) -> int:
     return sum(records for (one, _), records in delivery.items() if one == kind)
 
 
-def _join(parts: list[Columns], declared: Any) -> Columns:
-    return {
-        column: [value for part in parts for value in part[column]]
-        if column not in ("from_us", "to_us", "partition", "topic", "member", "cause", "ended_by", "group")
-        else np.concatenate([np.asarray(part[column], dtype=object if declared[column] == "string" else np.int64) for part in parts])
-        if parts
-        else []
-        for column in declared
-    }
+def _join(parts: list[Columns], columns: Iterable[str]) -> Columns:
+    """The rows of all groups below one another."""
+    return {column: _concatenate([part[column] for part in parts if len(part[column])]) for column in columns}
+
+
+def _concatenate(parts: list[Any]) -> Any:
+    return np.concatenate([np.asarray(part) for part in parts]) if parts else []

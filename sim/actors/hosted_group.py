@@ -34,6 +34,7 @@ from sim.recorder import GroupRecord, Rebalance
 
 if TYPE_CHECKING:
     from sim.actors.consumer import Consumer
+    from sim.actors.hush import Hush
     from sim.actors.service import Service
 
 STABLE, EMPTY = GroupState.STABLE, GroupState.EMPTY
@@ -82,7 +83,7 @@ class HostedGroup:
         self.consumers: list[Consumer] = []
         self._slots: dict[str, int] = {}
         self.ended_by: NDArray[np.int64] = np.empty(0, np.int64)
-        self.quiet: dict[str, Consumer] = {}
+        self.quiet: dict[str, Hush] = {}
         self.zombies: dict[Service, None] = {}
         """Who reads what is no longer its own."""
         self._handles: dict[str, int] = {}
@@ -153,13 +154,13 @@ class HostedGroup:
 
     # --- quiet members ------------------------------------------------------------------------------------------------
 
-    def hush(self, consumer: Consumer, member_id: str) -> int:
+    def hush(self, hush: Hush, member_id: str) -> int:
         """From now on the member's renewals are arithmetic; its last renewal so far, microseconds."""
         member = self.machine.roster.get(member_id)
         assert member is not None
         renewed_us = self.machine.session_due(member_id) - member.session_timeout_us
         self.machine.suspend(member_id)
-        self.quiet[member_id] = consumer
+        self.quiet[member_id] = hush
         return renewed_us
 
     def rouse(self, member_id: str, renewed_us: int) -> None:
@@ -170,8 +171,8 @@ class HostedGroup:
 
     def wake_all(self) -> None:
         """The group has left Stable: heartbeats matter again."""
-        for consumer in list(self.quiet.values()):
-            consumer.wake()
+        for hush in list(self.quiet.values()):
+            hush.wake()
 
     # --- books --------------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sim.cadence import Cadence
 from sim.config import ClientConfig, Timing
@@ -61,6 +62,15 @@ class Train:
         self.count += count
 
 
+class Keys(NamedTuple):
+    """Where the events of a member would stand within an instant (`sim.kernel.environment`)."""
+
+    heartbeat: int
+    poll: int
+    pause: int
+    thaw: int
+
+
 @dataclass(slots=True)
 class Quiet:
     """State of a quiet member.
@@ -83,10 +93,7 @@ class Quiet:
     pauses: Sequence[tuple[int, int]]
     next_pause: int
     order: tuple[int, int, int]
-    heartbeat_key: int
-    poll_key: int
-    pause_key: int
-    thaw_key: int
+    keys: Keys
     paused: list[tuple[int, int]] = field(default_factory=list)
     frozen: tuple[int, int] | None = None
 
@@ -94,11 +101,11 @@ class Quiet:
         """Let everything happen that stands before ``moment``."""
         while self.next_pause < len(self.pauses) and self.frozen is None:
             start, end = self.pauses[self.next_pause]
-            if (start, self.pause_key) >= moment:
+            if (start, self.keys.pause) >= moment:
                 break
-            self._advance((start, self.pause_key))
+            self._advance((start, self.keys.pause))
             self.next_pause += 1
-            if (end, self.thaw_key) >= moment:
+            if (end, self.keys.thaw) >= moment:
                 self.frozen = (start, end)
                 return
             self.paused.append((start, end))
@@ -110,14 +117,14 @@ class Quiet:
 
     def _advance(self, moment: Moment) -> None:
         """Heartbeats and commits before ``moment``, with no pause in between."""
-        before = moment[0] + (self.heartbeat_key < moment[1])
+        before = moment[0] + (self.keys.heartbeat < moment[1])
         beats = self.heartbeats
         if beats.due < before:
             count = (before - 1 - beats.due) // self.heartbeat_interval + 1
             beats.add("heartbeat", beats.due, self.heartbeat_interval, count)
             beats.due += count * self.heartbeat_interval
         if self.cadence is not None and self.commits.due < FOREVER:
-            self._commit(self.cadence, moment[0] + (self.poll_key < moment[1]))
+            self._commit(self.cadence, moment[0] + (self.keys.poll < moment[1]))
 
     def _commit(self, cadence: Cadence, before: int) -> None:
         commits = self.commits
@@ -131,9 +138,7 @@ class Quiet:
 
     def beats(self, path: Path, timing: Timing) -> list[Beat]:
         """The last requests in order of sending, with everything that the connection made of them."""
-        merged = sorted(
-            self.heartbeats.tail + self.commits.tail, key=lambda beat: (beat.sent, beat.kind == "commit")
-        )
+        merged = sorted(self.heartbeats.tail + self.commits.tail, key=lambda beat: (beat.sent, beat.kind == "commit"))
         fresh = self.heartbeats.count + self.commits.count == len(merged)
         up, free, down = self.order if fresh else (0, 0, 0)
         for beat in merged:
@@ -142,6 +147,13 @@ class Quiet:
             free = beat.left = beat.worked + timing.service_us + (timing.append_us if beat.kind == "commit" else 0)
             beat.answered = down = max(down + 1, free + path.latency(beat.kind, 2 * beat.number + 1))
         return merged
+
+    def read_at(self, answered: int) -> int:
+        """When an answer is read: a pause keeps it waiting."""
+        for start, end in [*self.paused, *([self.frozen] if self.frozen is not None else [])]:
+            if start <= answered < end:
+                return end
+        return answered
 
     def overlaps(self, start: int, end: int) -> bool:
         """Whether a pause that is known of touches [start, end]."""
@@ -153,8 +165,8 @@ def may_be_quiet(
 ) -> bool:
     """Whether elision is exact for this member: its requests cannot overtake or starve one another.
 
-    With X the longest round trip: H > 2 X, commits more than 2 X apart, H + pause + X < session. That two passes and the
-    pauses in them fit into max.poll.interval is for the caller to see (`densest`).
+    With X the longest round trip: H > 2 X, commits more than 2 X apart, H + pause + X < session. That two passes and
+    the pauses in them fit into max.poll.interval is for the caller to see (`densest`).
     """
     round_trip = 2 * path.longest_us + timing.service_us + timing.append_us
     heartbeat = config.heartbeat_interval_us

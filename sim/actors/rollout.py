@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import simpy
-
+from sim.actors.comings import stop_and_start, terminate
 from sim.actors.consumer import Consumer
-from sim.actors.stories import Teller, stop_and_start, terminate
+from sim.actors.teller import Story, Teller
 from sim.kernel.environment import Kind, process_key
 from sim.model import RollingRestart
 from sim.protocol.messages import GroupState
@@ -17,8 +15,6 @@ from sim.units import MS
 
 PROBE_US = 100 * MS
 """How often the rollout looks whether the new members are ready."""
-
-Story = Generator[simpy.Event, Any, None]
 
 
 class Rollout:

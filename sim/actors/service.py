@@ -1,8 +1,8 @@
 """What a consumer does with its partitions: consume from a position, stop, and leave traces in the books.
 
-One `Service` per incarnation. It keeps the group's ledger, availability and ownership rows in step, and finds out what is
-read twice or never: a partition starts at the committed offset (or where auto.offset.reset says), and everything below
-what somebody had processed already is a duplicate, everything skipped a loss.
+One `Service` per incarnation. It keeps the group's ledger, availability and ownership rows in step, and finds out what
+is read twice or never: a partition starts at the committed offset (or where auto.offset.reset says), and everything
+below what somebody had processed already is a duplicate, everything skipped a loss.
 """
 
 from __future__ import annotations
@@ -71,9 +71,7 @@ class Service:
         self._read_by_others = np.full(new, -1)
         self._start_serving(now, positions, positions[order], offset[order], capacity)
 
-    def _start_serving(
-        self, now: int, positions: Positions, merged: Positions, at: Offsets, capacity: float
-    ) -> None:
+    def _start_serving(self, now: int, positions: Positions, merged: Positions, at: Offsets, capacity: float) -> None:
         group = self._group
         mine = group.availability.owned_by(self.handle, positions)
         group.ledger.take(self.holding, positions[mine])
@@ -99,8 +97,9 @@ class Service:
             return
         for code in np.unique(group.ended_by[positions]):
             of_code = group.ended_by[positions] == code
-            group.count("duplicate", group.repeat_cause(_DUPLICATES.get(int(code), "re-read")), int(repeated[of_code].sum()))
-            group.count("loss", group.skip_cause(_DUPLICATES.get(int(code), "re-read")), int(skipped[of_code].sum()))
+            cause = _DUPLICATES.get(int(code), "re-read")
+            group.count("duplicate", group.repeat_cause(cause), int(repeated[of_code].sum()))
+            group.count("loss", group.skip_cause(cause), int(skipped[of_code].sum()))
 
     def repace(self, now: int, capacity: float) -> None:
         """Rates or costs have changed: go on from here with another capacity."""
@@ -128,9 +127,7 @@ class Service:
         if self in group.zombies and not (self._zombie_since >= 0).any():
             del group.zombies[self]
 
-    def _leave_traces(
-        self, now: int, which: Positions, offset: Offsets, gone: NDArray[np.bool_], code: int
-    ) -> None:
+    def _leave_traces(self, now: int, which: Positions, offset: Offsets, gone: NDArray[np.bool_], code: int) -> None:
         group = self._group
         group.record.ownership.add(which, self.slot, self._from[gone], now, code)
         group.ended_by[which] = code
@@ -189,5 +186,3 @@ class Service:
         self.become_zombie(now, holding.partitions[~self._group.availability.owned_by(self.handle, holding.partitions)])
         if holding.partitions.size and not holding.running:
             self._group.ledger.anchor(holding, now, holding.partitions, holding.offset, capacity)
-
-

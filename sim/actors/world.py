@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from sim.actors.producer import Producer
 from sim.catalog import Catalog
 from sim.errors import ScenarioError
 from sim.kernel.environment import Environment
-from sim.kernel.network import Connection, Path
+from sim.kernel.network import Connection, Exchange, Path
 from sim.model import Distribution, Entry, GcPause, Group, Scenario, Target
 from sim.randomness import Streams
 from sim.units import FOREVER
@@ -86,13 +87,13 @@ class World:
             group,
             index,
             name,
-            client=override.client or spec.client,
+            config=override.client or spec.client,
             processing=override.processing or spec.processing,
             subscription=override.subscription or spec.subscription,
             static=spec.members.static,
             process=f"{spec.name}/process-{index // spec.members.per_process}",
         )
-        consumer.rack = override.rack if override.rack is not None else consumer.client.client_rack
+        consumer.rack = override.rack if override.rack is not None else consumer.config.client_rack
         consumer.pauses = self._pauses_of(consumer, spec)
         group.enrol(consumer)
         self.consumers[name] = consumer
@@ -150,10 +151,6 @@ class World:
         ends = (np.array(starts, np.int64) + lengths.range(0, len(starts))).tolist()
         return [(start, end) for start, end in zip(starts, ends, strict=True) if end > start]
 
-    def first_pause(self, consumer: Consumer, now: int) -> int:
-        """Index of the first pause that begins at or after ``now``."""
-        return bisect_left(consumer.pauses, (now, 0))
-
     def new_assignor(self, name: str, consumer: Consumer) -> Assignor:
         """The consumer's own instance of an assignor."""
         if name in self._classes:
@@ -176,9 +173,9 @@ class World:
 
     # --- connections --------------------------------------------------------------------------------------------------
 
-    def connect(self, consumer: Consumer, node: int) -> Connection:
+    def connect(self, consumer: Consumer, node: int, deliver: Callable[[Exchange, Any], None]) -> Connection:
         """A new connection to a broker; dead from the start while the two are cut off from each other."""
-        connection = Connection(self.env, node, consumer.entity, self.brokers[node].receive, consumer.deliver)
+        connection = Connection(self.env, node, consumer.entity, self.brokers[node].receive, deliver)
         if self.is_cut(consumer, node):
             connection.end()
         return connection
@@ -186,9 +183,7 @@ class World:
     def is_cut(self, consumer: Consumer, node: int) -> bool:
         """Whether nothing gets through between a consumer and a broker."""
         broker = f"broker:{node}"
-        return any(
-            (consumer.name in a and broker in b) or (consumer.name in b and broker in a) for a, b in self.cuts
-        )
+        return any((consumer.name in a and broker in b) or (consumer.name in b and broker in a) for a, b in self.cuts)
 
     # --- notices ------------------------------------------------------------------------------------------------------
 
@@ -203,8 +198,6 @@ class World:
 
     def count_metadata(self, consumer: Consumer, since: int, until: int) -> None:
         """Metadata requests of an incarnation: one at its opening, then one every metadata.max.age.ms."""
-        age = consumer.client.metadata_max_age_us
+        age = consumer.config.metadata_max_age_us
         requests = max(0, until - 1 - since) // age + 1 if age < FOREVER else 1
         consumer.group.record.requests["Metadata", "NONE"] += requests
-
-

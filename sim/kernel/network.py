@@ -57,7 +57,8 @@ class Path:
 
     def __init__(self, streams: Streams, network: Network, latency: Distribution, client: str) -> None:
         self._draws = {
-            kind: streams.draw(latency, "latency", client, kind) for kind in ("heartbeat", "commit", "metadata", "other")
+            kind: streams.draw(latency, "latency", client, kind)
+            for kind in ("heartbeat", "commit", "metadata", "other")
         }
         self._loss = int(network.loss * (1 << 64))
         self._loss_key = streams.key("loss", client)

@@ -152,12 +152,11 @@ class ClassicGroup:
 
     def _turn_away(self, member_id: str) -> None:
         """Forget who is too many (``ClassicGroup.remove``); the join phase is not completed on its account."""
-        name = self._forget_pending(member_id)
-        if (member := self.roster.get(member_id)) is not None:
+        if (name := self._forget_pending(member_id)) is not None:
+            self.facts.append(Fact("kicked", member_id, name, reason="pending"))
+        elif (member := self.roster.get(member_id)) is not None:
             self._remove(member)
-            name = member.name
-        if name is not None:
-            self.facts.append(Fact("kicked", member_id, name, reason="group is full"))
+            self.facts.append(Fact("kicked", member_id, member.name, reason="group is full"))
 
     def _forget_pending(self, member_id: str) -> str | None:
         """Take a handed-out id back; the name of who it was for, None if it is not pending."""

@@ -82,6 +82,10 @@ _AT_ONCE = frozenset(
 """Failed joins that are retried without backoff (``AbstractCoordinator.joinGroupIfNeeded``)."""
 
 
+CLOSING = "the consumer is being closed"
+"""Why a member leaves that closes (KIP-800)."""
+
+
 class AssignorMemory(Protocol):
     """What the member needs of an assignor: its name, and what it puts into the subscription."""
 
@@ -159,7 +163,8 @@ class ClassicMember:
 
         self.owned: Positions = NO_PARTITIONS
         self.uninitialised: Positions = NO_PARTITIONS
-        self._fetching = False
+        self._fetching = NO_PARTITIONS
+        self._fetch_failures = 0
         self._synced: Positions | None = None
 
         self._prepare_needed = True
@@ -197,8 +202,8 @@ class ClassicMember:
         if self.failed is not None or self.coordinator is None or self._synced is not None:
             return True
         if self._join_in_flight:
-            return False
-        return self._wants_rejoin() or (self.uninitialised.size > 0 and not self._fetching)
+            return self._must_forget
+        return self._wants_rejoin() or (self.uninitialised.size > 0 and not self._fetching.size)
 
     @property
     def is_settled(self) -> bool:
@@ -211,7 +216,7 @@ class ClassicMember:
             and self._after_commit is None
             and self._next is None
             and self._synced is None
-            and not self._fetching
+            and not self._fetching.size
             and self.uninitialised.size == 0
             and not self._wants_rejoin()
         )
@@ -228,9 +233,14 @@ class ClassicMember:
             self._join_in_flight or self._synced is not None or self._after_commit is not None or self._wants_rejoin()
         )
 
+    @property
+    def _must_forget(self) -> bool:
+        """Whether a reset awaits its onPartitionsLost while the request it came across is still unanswered."""
+        return self._prepare_needed and self.state is UNJOINED and self.wants_group
+
     def _wants_rejoin(self) -> bool:
         """``ConsumerCoordinator.rejoinNeededOrPending``."""
-        if not self.topics and self.pattern is None:
+        if not self.wants_group:
             return False
         if self.rejoin_needed:
             return True
@@ -290,7 +300,7 @@ class ClassicMember:
         if self._synced is not None:
             return self._complete_join(now)
         if self._join_in_flight:
-            return []
+            return self._rejoin(now) if self._must_forget else []
         if self._wants_rejoin():
             return self._rejoin(now) if now >= self._join_retry_at else []
         return self._commit_if_due(now) + self._fetch_offsets(now)
@@ -311,9 +321,9 @@ class ClassicMember:
         return Commit(positions, self.generation, self.member_id)
 
     def _fetch_offsets(self, now: int) -> Effects:
-        if self._fetching or not self.uninitialised.size or now < self._fetch_retry_at:
+        if self._fetching.size or not self.uninitialised.size or now < self._fetch_retry_at:
             return []
-        self._fetching = True
+        self._fetching = self.uninitialised
         return [Send(Api.OFFSET_FETCH, OffsetFetch(self.uninitialised))]
 
     # --- joining ------------------------------------------------------------------------------------------------------
@@ -366,6 +376,9 @@ class ClassicMember:
         return following(now) if following is not None else []
 
     def _send_join(self, now: int) -> Effects:
+        """``initiateJoinGroup``: one at a time, and only to a coordinator."""
+        if self._join_in_flight or self.coordinator is None:
+            return []
         self.state = PREPARING
         self._join_in_flight = True
         self._join_retry_at = 0
@@ -400,11 +413,14 @@ class ClassicMember:
         )
 
     def on_join_response(self, now: int, response: JoinResponse) -> Effects:
-        """``JoinGroupResponseHandler``; the heartbeat thread wakes with all its timers reset."""
-        if not self._join_in_flight or self.state is not PREPARING:
+        """``JoinGroupResponseHandler``; the heartbeat thread wakes with all its timers reset.
+
+        What is fatal is raised at the next poll().
+        """
+        if not self._join_in_flight:
             return []
         error = response.error
-        if error is Error.NONE:
+        if error is Error.NONE and self.state is PREPARING:
             self.generation = response.generation
             self.member_id = response.member_id
             self.protocol = response.protocol
@@ -418,38 +434,37 @@ class ClassicMember:
                 else:
                     return [RunAssignor(response)]
             return [self._sync(None)]
+        self._join_failed(error)
+        if error is Error.MEMBER_ID_REQUIRED:
+            self.member_id, self.generation = response.member_id, -1
+            self.rejoin_reason = "need to re-join with the given member-id"
+        elif error is Error.UNKNOWN_MEMBER_ID and self.state is PREPARING:
+            self._reset(keep_id=False)
+        elif error in (Error.NONE, Error.COORDINATOR_LOAD_IN_PROGRESS):
+            self._join_retry_at = now + self.config.retry_backoff_us
+        elif error in _LOST_COORDINATOR:
+            return self.mark_coordinator_unknown(now)
+        elif error not in _AT_ONCE:
+            self.failed = error
+        return []
+
+    def _join_failed(self, error: Error) -> None:
+        """A round that comes to nothing; NONE: it was good, but a reset has come first (``UnjoinedGroupException``)."""
         self._join_in_flight = False
         self.rejoin_needed = True
         self.rejoin_reason = f"rebalance failed due to {error.value}"
-        if error is Error.MEMBER_ID_REQUIRED:
-            self.member_id = response.member_id
-            self.rejoin_reason = "need to re-join with the given member-id"
-        elif error is Error.UNKNOWN_MEMBER_ID:
-            self._reset(keep_id=False)
-        elif error not in _AT_ONCE:
-            return self._retry_join(now, error)
-        return []
-
-    def _retry_join(self, now: int, error: Error) -> Effects:
-        if error in _LOST_COORDINATOR:
-            return self.mark_coordinator_unknown(now)
-        if error is Error.COORDINATOR_LOAD_IN_PROGRESS:
-            self._join_retry_at = now + self.config.retry_backoff_us
-            return []
-        self.failed = error
-        return [Raise(error)]
 
     def on_assignments(self, now: int, assignments: dict[str, Positions], counts: Mapping[str, int]) -> Effects:
         """The leader's assignor is done; ``counts`` is the metadata it has seen (``onLeaderElected``)."""
         if self.state is not COMPLETING:
+            self._join_failed(Error.ILLEGAL_GENERATION)
             return []
         self._snapshot = {topic: counts[topic] for topic in self.group_topics if topic in counts}
         return [self._sync(assignments)]
 
     def on_assignor_failed(self, now: int) -> Effects:
         """The assignor threw: poll() raises, no SyncGroup is sent, and the next poll starts over."""
-        self._join_in_flight = False
-        self.rejoin_needed = True
+        self._join_failed(Error.UNKNOWN_SERVER_ERROR)
         self._join_retry_at = now + self.config.retry_backoff_us
         return []
 
@@ -460,29 +475,29 @@ class ClassicMember:
         )
 
     def on_sync_response(self, now: int, response: SyncResponse, generation: int) -> Effects:
-        """``SyncGroupResponseHandler``; the callbacks wait for the application."""
-        if not self._join_in_flight or self.state is not COMPLETING or generation != self.generation:
+        """``SyncGroupResponseHandler``; the callbacks wait for the application.
+
+        A good answer after a reset is worth nothing: the round is over, and the next begins at once.
+        """
+        if not self._join_in_flight:
             return []
-        error = response.error
-        if error is Error.NONE:
+        error, current = response.error, generation == self.generation
+        if error is Error.NONE and current and self.state is COMPLETING:
             self.state = STABLE
             if not self.config.behaviour.heartbeat_in_completing:
                 self._reset_heartbeat(now)
             self.rejoin_needed = False
             self._synced = response.assignment
             return []
-        self._join_in_flight = False
-        self.rejoin_needed = True
-        self.rejoin_reason = f"rebalance failed due to {error.value}"
-        if error is Error.UNKNOWN_MEMBER_ID:
+        self._join_failed(error)
+        if error is Error.UNKNOWN_MEMBER_ID and current:
             self._reset(keep_id=False)
-        elif error is Error.ILLEGAL_GENERATION:
+        elif error is Error.ILLEGAL_GENERATION and current:
             self._reset(keep_id=self.config.behaviour.keep_id_on_illegal_generation)
         elif error in _LOST_COORDINATOR:
             return self.mark_coordinator_unknown(now)
-        elif error not in _AT_ONCE:
+        elif error is not Error.NONE and error not in _AT_ONCE:
             self.failed = error
-            return [Raise(error)]
         return []
 
     def _complete_join(self, now: int) -> Effects:
@@ -491,7 +506,7 @@ class ClassicMember:
         new, self._synced = self._synced, None
         self._join_in_flight = False
         self._prepare_needed = True
-        if any(self.topic_of(int(p)) not in self.topics for p in new) if self._stale_topics(new) else False:
+        if self._has_unwanted_topics(new):
             self.rejoin_needed = True
             self.rejoin_reason = "assignment does not match the subscription"
             return self.on_poll(now)
@@ -507,10 +522,16 @@ class ClassicMember:
         self._next = lambda at: self._adopt(at, new)
         return [*effects, Drop(revoked, lost=False), Listen("revoked", revoked)]
 
-    def _stale_topics(self, new: Positions) -> bool:
-        return bool(new.size) and self.topics != self._joined_topics
+    def _has_unwanted_topics(self, new: Positions) -> bool:
+        """``checkAssignmentMatchedSubscription``; a static member may be handed what its predecessor wanted."""
+        if self.topics == self._joined_topics and self.instance_id is None:
+            return False
+        return any(self.topic_of(position) not in self.topics for position in new.tolist())
 
     def _adopt(self, now: int, new: Positions) -> Effects:
+        """Take the assignment over, unless a reset during onPartitionsRevoked has made it worthless."""
+        if self.generation < 0:
+            return self.on_poll(now)
         added = without(new, self.owned)
         self.owned = new
         self.uninitialised = added if not self.uninitialised.size else np.union1d(
@@ -522,12 +543,14 @@ class ClassicMember:
         return [Adopt(new, added), Listen("assigned", added)]
 
     def on_offsets(self, now: int, response: OffsetFetchResponse) -> Effects:
-        """OffsetFetch is answered: positions are known unless the coordinator was lost."""
-        self._fetching = False
+        """OffsetFetch is answered: the positions that it asked for are known, or it is asked again."""
+        asked, self._fetching = self._fetching, NO_PARTITIONS
         if response.error is Error.NONE:
-            self.uninitialised = NO_PARTITIONS
+            self._fetch_failures = 0
+            self.uninitialised = np.setdiff1d(self.uninitialised, asked).astype(np.int32)
             return []
-        self._fetch_retry_at = now + self._backoff(0)
+        self._fetch_retry_at = now + self._backoff(self._fetch_failures)
+        self._fetch_failures += 1
         return self.mark_coordinator_unknown(now) if response.error in _LOST_COORDINATOR else []
 
     # --- heartbeats ---------------------------------------------------------------------------------------------------
@@ -553,47 +576,43 @@ class ClassicMember:
         return []
 
     def on_heartbeat_response(self, now: int, error: Error, generation: int) -> Effects:
-        """``HeartbeatResponseHandler``; a heartbeat of an older generation counts as a success."""
-        if not self.heartbeats_enabled:
-            return []
-        current = generation == self.generation
-        if error is Error.NONE or error is Error.REBALANCE_IN_PROGRESS or not current:
+        """``HeartbeatResponseHandler``; that an older generation is refused counts as a success."""
+        refused = error in (Error.FENCED_INSTANCE_ID, Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION)
+        if error in (Error.NONE, Error.REBALANCE_IN_PROGRESS) or (refused and generation != self.generation):
             self.session_due = now + self.config.session_timeout_us
             self._heartbeat_failures = 0
-            if error is Error.REBALANCE_IN_PROGRESS and self.state is STABLE and current:
-                self.rejoin_needed = True
-                self.rejoin_reason = self.rejoin_reason or "group is already rebalancing"
+            if error is Error.REBALANCE_IN_PROGRESS and self.state is STABLE:
+                self._request_rejoin("group is already rebalancing")
             return []
-        if error is Error.FENCED_INSTANCE_ID:
-            self._reset(keep_id=True)
-            self.failed = error
-        elif error is Error.UNKNOWN_MEMBER_ID:
-            self._reset(keep_id=False)
-        elif error is Error.ILLEGAL_GENERATION:
-            self._reset(keep_id=True)
-        else:
-            self.heartbeat_due = now + self._backoff(self._heartbeat_failures)
-            self._heartbeat_failures += 1
-            if error in _LOST_COORDINATOR:
-                return self.mark_coordinator_unknown(now)
+        self.heartbeat_due = now + self._backoff(self._heartbeat_failures)
+        self._heartbeat_failures += 1
+        if refused:
+            self._reset(keep_id=error is Error.ILLEGAL_GENERATION)
+            self.failed = error if error is Error.FENCED_INSTANCE_ID else self.failed
+        elif error in _LOST_COORDINATOR:
+            return self.mark_coordinator_unknown(now)
         return []
 
+    def _request_rejoin(self, reason: str) -> None:
+        """``requestRejoin``: acted on at the next poll()."""
+        self.rejoin_needed = True
+        self.rejoin_reason = self.rejoin_reason or reason
+
     def on_commit_response(self, now: int, error: Error, generation: int) -> Effects:
-        """``OffsetCommitResponseHandler``; whatever the outcome, a join that waited for it goes on."""
+        """``OffsetCommitResponseHandler``; unless it is fatal, a join that waited for it goes on."""
         effects: Effects = []
         current = generation == self.generation
         if error is Error.REBALANCE_IN_PROGRESS:
-            if current and self.state is STABLE:
-                self.rejoin_needed = True
+            self._request_rejoin("offset commit failed since group is already rebalancing")
         elif error in _LOST_COORDINATOR:
             effects += self.mark_coordinator_unknown(now)
             self._commit_again(now)
         elif error is Error.COORDINATOR_LOAD_IN_PROGRESS:
             self._commit_again(now)
-        elif error is Error.FENCED_INSTANCE_ID and current:
+        elif error is Error.FENCED_INSTANCE_ID and current and self._after_commit != self._close_listener:
             self.failed = error
-            effects.append(Raise(error))
-        elif error in (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION) and current and self.state is not UNJOINED:
+            self._after_commit = None
+        elif error in (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION) and (current or self.state is not PREPARING):
             self._reset(keep_id=error is Error.ILLEGAL_GENERATION)
         following, self._after_commit = self._after_commit, None
         return effects + following(now) if following is not None else effects
@@ -603,16 +622,26 @@ class ClassicMember:
             self.commit_due = min(self.commit_due, now + self.config.retry_backoff_us)
 
     def _reset(self, *, keep_id: bool) -> None:
-        """``resetStateAndRejoin``: the partitions are lost at the next poll."""
+        """``resetStateAndRejoin``: the partitions are lost at the next poll.
+
+        A JoinGroup or SyncGroup on its way stays so, and is worth nothing when answered; an assignment that waits for the
+        application is given up, and the member id with it (``joinGroupIfNeeded``).
+        """
         self.state = UNJOINED
         self.generation = -1
         self.protocol = None
-        if not keep_id:
+        if not keep_id or self._synced is not None:
             self.member_id = ""
+        if self._synced is not None:
+            self._synced = None
+            self._join_in_flight = False
         self.rejoin_needed = True
         self._prepare_needed = True
-        self._synced = None
-        self._join_in_flight = False
+
+    @property
+    def wants_group(self) -> bool:
+        """Whether the consumer is subscribed to anything."""
+        return bool(self.topics) or self.pattern is not None
 
     # --- coordinator lookup -------------------------------------------------------------------------------------------
 
@@ -653,8 +682,10 @@ class ClassicMember:
         config = self.config
         if not config.behaviour.exponential_backoff:
             return config.retry_backoff_us
+        if config.retry_backoff_max_us <= config.retry_backoff_us:
+            return config.retry_backoff_max_us
         self._retries += 1
-        base = config.retry_backoff_us << min(attempts, 20)
+        base = min(config.retry_backoff_us << min(attempts, 20), config.retry_backoff_max_us)
         return min(base * self._jitter(self._retries) // 1000, config.retry_backoff_max_us)
 
     # --- leaving ------------------------------------------------------------------------------------------------------
@@ -671,11 +702,11 @@ class ClassicMember:
             return []
         return [Send(Api.LEAVE_GROUP, LeaveGroup(self.member_id, self.instance_id, reason))]
 
-    def close(self, now: int, reason: str = "the consumer is being closed") -> Effects:
-        """``close()`` and ``unsubscribe()``: commit, give everything up, leave."""
+    def close(self, now: int, reason: str = CLOSING) -> Effects:
+        """``close()`` commits what auto-commit owes, gives everything up and leaves; ``unsubscribe()`` does not commit."""
         self._next, self._after_commit = None, None
         self._reason = reason
-        if self.commits == "auto" and self.owned.size and self.state is STABLE and self.coordinator is not None:
+        if reason == CLOSING and self.commits == "auto" and self.owned.size and self.state is STABLE and self.coordinator is not None:
             self._after_commit = self._close_listener
             return [self._commit(self.owned)]
         return self._close_listener(now)
@@ -691,9 +722,8 @@ class ClassicMember:
 
     def _close_leave(self, now: int) -> Effects:
         effects = self._leave(self._reason)
-        self._reset(keep_id=False)
-        self.rejoin_needed = False
         self.topics, self.pattern = (), None
+        self._reset(keep_id=False)
         return [*effects, Closed()]
 
     _reason = ""

@@ -6,7 +6,7 @@ array. Error codes are values, as on the wire (``org.apache.kafka.common.protoco
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
@@ -89,9 +89,24 @@ class Subscription:
             self.generation == other.generation
             and self.topics == other.topics
             and self.rack == other.rack
-            and self.user_data == other.user_data
+            and _same_content(self.user_data, other.user_data)
             and np.array_equal(self.owned, other.owned)
         )
+
+
+def _same_content(mine: Any, other: Any) -> bool:
+    """Equality of what assignors put into user data: plain values, arrays, sequences, dataclasses of those."""
+    if mine is other:
+        return True
+    if type(mine) is not type(other):
+        return False
+    if isinstance(mine, np.ndarray):
+        return np.array_equal(mine, other)
+    if isinstance(mine, (tuple, list)):
+        return len(mine) == len(other) and all(map(_same_content, mine, other))
+    if is_dataclass(mine):
+        return all(_same_content(getattr(mine, one.name), getattr(other, one.name)) for one in fields(mine))
+    return bool(mine == other)
 
 
 Protocols = tuple[tuple[str, Subscription], ...]

@@ -72,11 +72,12 @@ def digests(out: Path) -> dict[str, object]:
 def test_ends_at_ctrl_c_and_leaves_nothing(folder: Path) -> None:
     (folder / "sweep.yaml").write_text(SWEEP.replace("replications: 4", "replications: 20000"))
     running = start(folder)
-    while "pyspark.daemon" not in descendants(running.pid):
-        assert running.poll() is None
-        time.sleep(0.1)
-    running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=60)
+    try:
+        wait_for_workers(running)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    finally:
+        running.kill()
     assert running.returncode == 130, err
     assert out == ""
     assert err.splitlines()[-1] == "interrupted: no result was written"
@@ -84,12 +85,21 @@ def test_ends_at_ctrl_c_and_leaves_nothing(folder: Path) -> None:
     assert list((folder / "tmp").iterdir()) == []
 
 
+def wait_for_workers(running: subprocess.Popen[str]) -> None:
+    give_up_s = time.monotonic() + 120
+    while "pyspark.daemon" not in descendants(running.pid):
+        assert running.poll() is None
+        assert time.monotonic() < give_up_s
+        time.sleep(0.1)
+
+
 def descendants(pid: int) -> str:
     """The command lines of all processes that a process started, directly or not."""
     listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in listed.splitlines()]
-    family = {pid}
-    for own, parent, *_ in sorted(rows, key=lambda row: int(row[0])):
-        if int(parent) in family:
-            family.add(int(own))
-    return "\n".join(row[2] for row in rows if int(row[0]) in family and len(row) > 2)
+    parents = {own: parent for own, parent, *_ in rows}
+
+    def is_one(own: str | None) -> bool:
+        return own is not None and (parents.get(own) == str(pid) or is_one(parents.get(own)))
+
+    return "\n".join(row[2] for row in rows if is_one(row[0]) and len(row) > 2)

@@ -13,17 +13,17 @@ from sim.model import (
     Cluster,
     Distribution,
     Entry,
-    Group,
     GcPause,
+    Group,
     Kill,
     Members,
     Network,
     Override,
     Processing,
     Rate,
+    Scale,
     Scenario,
     Start,
-    Scale,
     Stuck,
     Subscription,
     Target,
@@ -34,6 +34,12 @@ from sim.units import MS, S
 
 LATENCY_US = 500
 BOOT_US = 700 * MS
+BOOT = Distribution.constant(BOOT_US)
+STEADY = Distribution.constant(LATENCY_US)
+AT_ONCE = Start()
+AUTO = Processing()
+TIMING = Timing()
+BROKER = CoordinatorConfig()
 LOOPBACK = Distribution("lognormal", (500, 5_000))
 """One-way latency with jitter: median 0.5 ms, 1 % above 5 ms."""
 
@@ -58,10 +64,10 @@ def group(
     client: ClientConfig,
     topics: tuple[str, ...] = ("t",),
     static: bool = False,
-    boot: Distribution = Distribution.constant(BOOT_US),
+    boot: Distribution = BOOT,
     overrides: tuple[Override, ...] = (),
-    processing: Processing = Processing(commit="auto"),
-    start: Start = Start(),
+    processing: Processing = AUTO,
+    start: Start = AT_ONCE,
 ) -> Group:
     """A group named ``g``."""
     members = Members(count=count, static=static, boot=boot, start=start)
@@ -78,11 +84,11 @@ def scenario(
     partitions: int = 12,
     rate_mrps: int = 0,
     delay_us: int = 3 * S,
-    latency: Distribution = Distribution.constant(LATENCY_US),
-    timing: Timing = Timing(),
+    latency: Distribution = STEADY,
+    timing: Timing = TIMING,
     brokers: int = 1,
     more_topics: tuple[Topic, ...] = (),
-    config: CoordinatorConfig = CoordinatorConfig(),
+    config: CoordinatorConfig = BROKER,
     measure_from_us: int = 0,
 ) -> Scenario:
     """One group on one topic ``t``; ``rate_mrps`` is milli-records per second of each partition."""
@@ -110,6 +116,11 @@ def member(*indices: int) -> Target:
 def at(time_us: int, verb: Verb) -> Entry:
     """An entry that fires once."""
     return Entry(id=f"{type(verb).__name__}-{time_us}", verb=verb, at_us=time_us)
+
+
+def once_within(low_us: int, high_us: int, verb: Verb) -> Entry:
+    """An entry that fires once, at an instant drawn evenly between the two (``high - low`` less than ``low``)."""
+    return Entry(id="once", verb=verb, every=Distribution("uniform", (low_us, high_us)), until_us=high_us)
 
 
 def pause(time_us: int, length_us: int, *indices: int) -> Entry:
@@ -156,12 +167,18 @@ class Round:
 
 
 def rounds(result: Result) -> list[Round]:
-    """Every rebalance in order; ``joined_us`` is the end of its preparing time."""
+    """Every rebalance in order; ``joined_us`` is its start plus all its preparing time (of one round: its end)."""
     return [
         Round(
-            row.start_us, row.start_us + row.preparing_us, row.end_us, row.trigger, row.reason, row.ended_by,
-            row.generations, row.generation_to,
-        )  # fmt: skip
+            start_us=row.start_us,
+            joined_us=row.start_us + row.preparing_us,
+            end_us=row.end_us,
+            trigger=row.trigger,
+            reason=row.reason,
+            ended_by=row.ended_by,
+            generations=row.generations,
+            generation=row.generation_to,
+        )
         for row in result.tables["rebalances"].itertuples()
     ]
 

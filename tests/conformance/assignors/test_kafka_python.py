@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 
 from assignors import GroupSnapshot, MemberSubscription, StickyUserData, Topics, create
+from assignors.living_group import LivingGroup
 from assignors.quality import by_name, moved
-from assignors.testing import LivingGroup
 from tests.conformance.assignors.groups import groups
 
 with warnings.catch_warnings():

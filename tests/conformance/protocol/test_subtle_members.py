@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from sim import Result, simulate
-from sim.config import ClientBehaviour, CoordinatorConfig
-from sim.model import AddPartitions, Cut, Distribution, Override, Processing, Start, Subscribe, Subscription, Target, Topic
+from sim.config import ClientBehaviour
+from sim.model import (
+    AddPartitions,
+    Cut,
+    Distribution,
+    Processing,
+    Start,
+    Subscribe,
+    Subscription,
+    Target,
+    Topic,
+)
 from sim.units import MS, S
 from tests.conformance.protocol.oracle import (
     APPEND,
@@ -37,7 +45,6 @@ from tests.support.scenarios import (
     kill,
     member,
     pause,
-    requests,
     rounds,
     scenario,
     served,

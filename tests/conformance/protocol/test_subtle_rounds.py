@@ -23,8 +23,6 @@ from tests.conformance.protocol.oracle import (
     assignor,
     beats_from,
     first_full_join,
-    next_beat,
-    rejoined,
     stable,
 )
 from tests.conformance.protocol.wire import Wire
@@ -33,7 +31,6 @@ from tests.support.scenarios import (
     at,
     client,
     close,
-    cooperative,
     delivered,
     group,
     hang,
@@ -44,7 +41,6 @@ from tests.support.scenarios import (
     requests,
     rounds,
     scenario,
-    served,
     states,
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,7 +79,7 @@ def sender(exchange: Exchange) -> Consumer:
 
 
 @pytest.fixture
-def wire(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
+def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
     """A tap on every broker, connection and listener."""
     tap = Wire()
     receive, reply, listen = Broker.receive, Connection.reply, Consumer._ACTIONS[Listen]

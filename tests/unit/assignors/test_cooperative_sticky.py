@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assignors import CooperativeStickyAssignor, CooperativeStickyUserData, MemberSubscription, Protocol, Topics
-from assignors.testing import LivingGroup
+from assignors.living_group import LivingGroup
 from tests.unit.assignors.building import assigned, equal_group, group, labels, positions
 
 

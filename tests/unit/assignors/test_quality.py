@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from assignors import Assignment, GroupSnapshot, MemberSubscription, Topics, create, positions_of
+from assignors.living_group import LivingGroup
 from assignors.quality import by_name, imbalance, minimal_moves, moved, moved_mask
-from assignors.testing import LivingGroup
 
 
 def test_a_partition_moves_from_one_owner_to_another() -> None:

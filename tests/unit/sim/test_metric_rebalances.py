@@ -51,7 +51,7 @@ def test_a_rebalance_goes_from_leaving_empty_to_stable() -> None:
 
 
 def test_generation_bumps_before_stable_belong_to_one_rebalance() -> None:
-    result = simulate(scene(group(count=2)))  # no initial delay: the second arrives while the first completes
+    result = simulate(scene(group(**with_start(2 * MS))))  # the second arrives while the first's round completes
     (only,) = rows(result, "rebalances")
     assert only["generations"] == 2
     assert summary(result)["generations"] == 2
@@ -144,6 +144,12 @@ def test_an_owner_that_dies_before_it_serves_has_owned() -> None:
     assert [one["partitions_moved"] for one in rows(result, "rebalances")] == [0, 2, 2]
 
 
+def test_a_partition_that_nobody_owns_for_a_round_moves_once() -> None:
+    """Cooperative: revoked in one round, given away in the next."""
+    result = simulate(scene(group(**with_start(20 * S), client=COOPERATIVE)))
+    assert [one["partitions_moved"] for one in rows(result, "rebalances")] == [0, 0, 2]
+
+
 def test_a_restarted_pod_keeps_its_name_and_so_moves_nothing() -> None:
     result = simulate(scene(timeline=(entry(20 * S, Kill(target=member(0), down=lasting(15 * S))),)))
     assert len({one["member_id"] for one in rows(result, "members")}) == 2
@@ -198,16 +204,7 @@ def test_moves_of_a_broadcast_rebalance_are_undefined_too() -> None:
     assert all(pd.isna(one["partitions_moved"]) for one in rows(result, "rebalances"))
 
 
-@pytest.mark.parametrize(
-    "victim",
-    [
-        0,
-        1,
-        pytest.param(
-            2, marks=pytest.mark.xfail(reason="Availability knows one owner a partition: the last named one hides others")
-        ),
-    ],
-)
+@pytest.mark.parametrize("victim", [0, 1, 2])
 def test_a_broadcast_partition_is_served_while_anybody_serves_it(victim: int) -> None:
     result = simulate(
         scene(
@@ -218,7 +215,6 @@ def test_a_broadcast_partition_is_served_while_anybody_serves_it(victim: int) ->
     assert not [one for one in stretches(result) if one[1] > S]
 
 
-@pytest.mark.xfail(reason="Service._start_serving takes every member of a broadcast group but the last named owner for a zombie")
 def test_nobody_is_a_zombie_in_a_healthy_broadcast_group() -> None:
     result = simulate(scene(group(count=2, client=BROADCAST), timeline=(entry(20 * S, Kill(target=member(1))),)))
     assert summary(result)["zombie_s"] == 0

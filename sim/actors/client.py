@@ -1,0 +1,325 @@
+"""One incarnation of a consumer: the protocol machine, and everything that carries out what it wants.
+
+Threads. The application thread is inside poll() as its `Cadence` says, unless a job (a listener, the assignor) or a
+hang keeps it away (`Application`). A response is read by the application if it is inside poll(), by the heartbeat
+thread if that is awake, and waits otherwise. A freeze stops both (`Standstill`).
+
+After every event the client is *driven*: it does whatever can be done now, then goes quiet (`Hush`) or arms its timers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from assignors import Assignor
+from assignors import Protocol as RebalanceProtocol
+from sim.actors.application import Application
+from sim.actors.commits import Commits
+from sim.actors.fetching import Fetching
+from sim.actors.hush import Hush
+from sim.actors.leader import Leader
+from sim.actors.metadata import Metadata
+from sim.actors.requests import Requests
+from sim.actors.service import Service
+from sim.actors.standstill import Standstill
+from sim.config import ClientConfig
+from sim.kernel.environment import Environment
+from sim.kernel.network import Path
+from sim.model import Processing
+from sim.protocol.classic_member import ClassicMember
+from sim.protocol.effects import Adopt, Closed, Commit, Disconnect, Drop, Effects, Listen, Raise, RunAssignor, Send
+from sim.randomness import hash64
+from sim.recorder import CLOSED, FAILED, KILLED, LOST, REVOKED, Life
+from sim.units import FOREVER
+
+if TYPE_CHECKING:
+    from sim.actors.alarms import Alarms
+    from sim.actors.consumer import Consumer
+    from sim.actors.hosted_group import HostedGroup
+    from sim.actors.world import World
+
+
+class Wish(Enum):
+    """What the outside wants of the application: carried out at its next poll."""
+
+    SUBSCRIBE = "subscribe"
+    UNSUBSCRIBE = "unsubscribe"
+    CLOSE = "close"
+
+
+class Client:
+    """A consumer from its opening to its end.
+
+    Parameters
+    ----------
+    consumer : Consumer
+    now : int, microseconds
+
+    Attributes
+    ----------
+    label : str
+        Name and incarnation: what its draws are called by.
+    config, processing
+        What it was opened with.
+    is_over : bool
+        Closed, killed or failed: late events mean nothing to it.
+    """
+
+    def __init__(self, consumer: Consumer, now: int) -> None:
+        world, group = consumer.world, consumer.group
+        self.consumer: Consumer = consumer
+        self.world: World = world
+        self.env: Environment = world.env
+        self.group: HostedGroup = group
+        self.alarms: Alarms = consumer.alarms
+        self.label: str = f"{consumer.name}#{consumer.incarnation}"
+        self.config: ClientConfig = consumer.config
+        self.processing: Processing = consumer.processing
+        self.opened_us: int = now
+        self.is_over = False
+        self.wish: Wish | None = None
+        self.life = Life(consumer.name, consumer.incarnation, now)
+        group.record.lives.append(self.life)
+        self.path: Path = world.path_of(consumer)
+        self.assignors: tuple[Assignor, ...] = tuple(
+            world.new_assignor(name, consumer) for name in self.config.partition_assignment_strategy
+        )
+        self.machine: ClassicMember = self._new_machine()
+        self.service: Service = Service(group, consumer.slot)
+        self.standstill: Standstill = Standstill(self)
+        self.application: Application = Application(self)
+        self.requests: Requests = Requests(self)
+        self.fetching: Fetching = Fetching(self)
+        self.commits: Commits = Commits(self)
+        self.metadata: Metadata = Metadata(self)
+        self.hush: Hush = Hush(self)
+        self._actions: dict[type, Callable[[int, Any], None]] = {
+            Send: self.requests.send,
+            Commit: self.commits.commit,
+            Listen: self.listen,
+            RunAssignor: Leader(self).run_assignor,
+            Drop: self._drop,
+            Adopt: self._adopt,
+            Disconnect: self.requests.disconnect,
+            Raise: self.fail,
+            Closed: self._closed,
+        }
+
+    def _new_machine(self) -> ClassicMember:
+        consumer, processing = self.consumer, self.processing
+        commits = {"auto": "auto" if self.config.enable_auto_commit else "none", "none": "none"}
+        jitter_key = self.world.streams.key("backoff", self.label)
+        machine = ClassicMember(
+            group_id=self.group.name,
+            name=consumer.name,
+            config=self.config,
+            instance_id=consumer.name if consumer.static else None,
+            assignors=self.assignors,
+            cooperative=all(RebalanceProtocol.COOPERATIVE in one.protocols for one in self.assignors),
+            jitter=lambda number: 800 + hash64(jitter_key, number) % 401,
+            commits=commits.get(processing.commit, "each_poll"),
+            commit_on_revoked=processing.commit_on_revoked,
+        )
+        machine.topic_of = lambda position: self.group.partitions.topic[position]
+        return machine
+
+    # --- life ---------------------------------------------------------------------------------------------------------
+
+    def open(self, now: int) -> None:
+        """The application calls subscribe() and enters poll() for the first time."""
+        self.metadata.subscribe(now, self.consumer.subscription)
+        self.standstill.arm_pause()
+        self.drive(now)
+
+    def kill(self, now: int) -> None:
+        """SIGKILL."""
+        self.hush.wake()
+        service, frozen = self.service, self.standstill.frozen
+        if frozen is not None:
+            self.life.paused_us += now - frozen[0]
+        if service.handle >= 0:
+            self.group.availability.impair(now, service.handle, True)
+        self.commits.lose_ahead(now)
+        service.end_all(now, KILLED)
+        self._end(now, "killed")
+
+    def fail(self, now: int, effect: Raise) -> None:
+        """poll() throws something fatal: the application ends."""
+        service = self.service
+        if service.handle >= 0:
+            self.group.availability.impair(now, service.handle, True)
+        service.end_all(now, FAILED)
+        self._end(now, f"failed: {effect.error.value}")
+
+    def _closed(self, now: int, _: Closed) -> None:
+        if self.consumer.is_closing:
+            self._end(now, "closed")
+        else:
+            self.application.cadence = None
+
+    def _end(self, now: int, ended_by: str) -> None:
+        life = self.life
+        life.ended_us, life.ended_by = now, ended_by
+        life.member_id = life.member_id or self.machine.member_id
+        self.is_over = True
+        self.consumer.client = None
+        self.requests.abandon()
+        self.application.drop_job()
+        self.alarms.disarm()
+        self.world.count_metadata(self.consumer, self.opened_us, now)
+        self.standstill.frozen = None
+        self.consumer.gone.succeed()
+
+    def finish(self, horizon: int, code: int) -> None:
+        """The horizon: catch up, and cut the books here."""
+        self.hush.wake()
+        life = self.life
+        life.ended_us = horizon
+        life.member_id = life.member_id or self.machine.member_id
+        self.standstill.finish(horizon)
+        self.service.close_books(horizon, code)
+        self.world.count_metadata(self.consumer, self.opened_us, horizon)
+
+    # --- wishes -------------------------------------------------------------------------------------------------------
+
+    def wish_for(self, wish: Wish) -> None:
+        """Let the application do something at its next poll."""
+        self.hush.wake()
+        self.wish = wish
+        self.drive(self.env.now)
+
+    def _grant(self, now: int) -> None:
+        wish, self.wish = self.wish, None
+        if wish is Wish.SUBSCRIBE:
+            self.metadata.subscribe(now, self.consumer.subscription)
+        elif wish is Wish.CLOSE:
+            self.consumer.is_closing = True
+            self.do(now, self.machine.close(now))
+        else:
+            self.consumer.is_closing = False
+            self.do(now, self.machine.close(now, "the consumer unsubscribed from all topics"))
+
+    # --- driving ------------------------------------------------------------------------------------------------------
+
+    def drive(self, now: int) -> None:
+        """Do whatever can be done now, then watch what comes next."""
+        if self.is_over or self.standstill.frozen is not None:
+            return
+        machine, inbox, reaction = self.machine, self.requests.inbox, self.application.reaction
+        while not self.is_over and reaction(now) == now:
+            if inbox:
+                self.requests.read(now, *inbox.popleft())
+            elif self.wish is not None and not machine.listening:
+                self._grant(now)
+            elif not machine.needs_application or not self._poll(now):
+                break
+        if not self.is_over:
+            self._rest(now)
+
+    def _poll(self, now: int) -> bool:
+        """A pass of the machine through poll(); whether it wanted anything."""
+        machine = self.machine
+        if machine.pattern is not None and machine.rejoin_needed:
+            # A pattern subscriber refreshes its metadata before it joins (``ConsumerCoordinator.poll``).
+            self.metadata.update(self.world.catalog.counts_at(now))
+        effects = machine.on_poll(now)
+        self.do(now, effects)
+        return bool(effects)
+
+    def _rest(self, now: int) -> None:
+        """Go quiet if nothing can happen, else arm the alarms."""
+        if self.hush.is_possible():
+            self.hush.begin(now)
+        else:
+            self.arm(now)
+
+    def arm(self, now: int) -> None:
+        """Arm the alarms of a loud member."""
+        machine, application, alarms = self.machine, self.application, self.alarms
+        due = machine.deadline
+        if due < FOREVER and not machine.config.behaviour.background_heartbeat:
+            due = application.reaction(max(due, now))
+        alarms.heartbeat.set(FOREVER if application.holds_monitor else max(due, now))
+        alarms.poll.set(application.next_poll(now))
+        alarms.max_poll.set(application.max_poll_due(now))
+        alarms.timeout.set(self.requests.given_up_us)
+
+    def on_poll(self, now: int) -> None:
+        """The application must be looked at."""
+        application, machine = self.application, self.machine
+        if self.standstill.frozen is not None or application.is_at_work:
+            return
+        if application.reaction(now) != now:
+            self._rest(now)
+            return
+        if not machine.needs_application and self.wish is None and not self.requests.inbox:
+            self.do(now, machine.on_poll(now))
+        self.drive(now)
+
+    def on_poll_expired(self, now: int) -> None:
+        """max.poll.interval.ms is over, if the application has not been inside poll() in the meantime."""
+        if self.standstill.frozen is not None or not self.machine.heartbeats_enabled:
+            return
+        if self.application.max_poll_due(now) > now:
+            self._rest(now)
+            return
+        self.do(now, self.machine.on_poll_expired(now))
+        self.drive(now)
+
+    def on_deadline(self, now: int) -> None:
+        """A timer of the machine is due."""
+        if self.standstill.frozen is None:
+            self.do(now, self.machine.on_deadline(now))
+            self.drive(now)
+
+    # --- carrying out what the machine wants --------------------------------------------------------------------------
+
+    def do(self, now: int, effects: Effects) -> None:
+        """Carry out what the machine wants, until that ends the client."""
+        actions = self._actions
+        for effect in effects:
+            actions[type(effect)](now, effect)
+            if self.is_over:
+                return
+
+    def listen(self, now: int, effect: Listen) -> None:
+        """Run a rebalance listener on the application thread."""
+        processing = self.processing
+        duration = {
+            "revoked": processing.on_revoked_us,
+            "assigned": processing.on_assigned_us,
+            "lost": processing.on_lost_us,
+        }[effect.callback]
+        duration = round(duration * self.consumer.slowdown(host_only=True)) if effect.positions.size else 0
+        if duration:
+            self.application.work(now, duration, self._listened)
+        else:
+            self._listened(now)
+
+    def _listened(self, now: int) -> None:
+        self.do(now, self.machine.on_listener_done(now))
+
+    def _drop(self, now: int, effect: Drop) -> None:
+        if effect.lost:
+            self.commits.lose_ahead(now)
+        code = LOST if effect.lost else REVOKED
+        if self.wish is None and self.consumer.is_closing:
+            code = CLOSED
+        self.fetching.drop(now, effect.positions, code)
+
+    def _adopt(self, now: int, effect: Adopt) -> None:
+        machine, service, group = self.machine, self.service, self.group
+        service.handle = group.handle_of(machine.member_id)
+        group.availability.receive(now, service.handle, effect.positions)
+        counts = {topic: machine.metadata[topic] for topic in machine.topics if topic in machine.metadata}
+        layout = group.layouts.of(counts)
+        for assignor in self.assignors:
+            if assignor.name == machine.protocol:
+                assignor.on_assignment(layout.topics, layout.local(effect.positions), machine.generation)
+        if self.life.stable_us < 0:
+            self.life.stable_us = now
+            self.life.member_id = machine.member_id
+        self.fetching.repace(now)
+        self.metadata.arm(now)

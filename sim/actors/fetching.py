@@ -1,0 +1,192 @@
+"""From committed offsets to consumption: positions, the first fetch, the pace, and what cuts take away.
+
+After an assignment the client asks for the committed offsets of what is new; the reset policy fills the gaps; with the
+first fetch consumption begins. Whenever what is consumed changes, or what it costs, cadence and capacity are worked out
+anew from the next poll on.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim.cadence import Cadence, DrawnCadence, Load, Pace, pace
+from sim.kernel.environment import Kind, deadline_key
+from sim.ledger import Offsets
+from sim.protocol.effects import Raise
+from sim.protocol.messages import Error, OffsetFetch, OffsetFetchResponse, Positions
+from sim.randomness import Draw
+from sim.recorder import CUT
+
+if TYPE_CHECKING:
+    from sim.actors.client import Client
+
+
+class Fetching:
+    """Fetches of one client.
+
+    Parameters
+    ----------
+    client : Client
+
+    Attributes
+    ----------
+    cut_off : frozenset of int
+        Brokers that cannot be reached.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._env = client.env
+        self._group = client.group
+        self._machine = client.machine
+        self._service = client.service
+        self._fetched_key = deadline_key(client.consumer.entity, Kind.FETCH)
+        self._number = 0
+        self._awaited = 0
+        """Number of the first fetch that is under way; 0: none."""
+        self._batches = 0
+        self._unreachable: dict[int, int] = {}
+        """Partition that would be consumed if its leader could be reached -> position."""
+        self.cut_off: frozenset[int] = frozenset()
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether partitions have positions, but their first fetch is not answered yet."""
+        return self._awaited != 0
+
+    # --- from committed offsets to the first fetch --------------------------------------------------------------------
+
+    def on_offsets(self, now: int, body: OffsetFetch, response: OffsetFetchResponse) -> None:
+        """Committed offsets have come; the reset policy fills the gaps; the first fetch follows."""
+        client, machine, positions = self._client, self._machine, body.positions
+        unchanged = positions is machine.uninitialised
+        still = np.ones(len(positions), np.bool_) if unchanged else np.isin(positions, machine.owned)
+        client.do(now, machine.on_offsets(now, response))
+        if response.error is not Error.NONE or client.is_over or not still.any():
+            return
+        offsets, delay = response.offsets.copy(), client.world.timing.fetch_us
+        if (offsets < 0).any():
+            if client.config.auto_offset_reset == "none":
+                machine.failed = Error.UNKNOWN_SERVER_ERROR
+                client.fail(now, Raise(Error.UNKNOWN_SERVER_ERROR))
+                return
+            offsets, answered = self._reset(now, positions, offsets)
+            delay += answered - now
+        self._number += 1
+        self._awaited = self._number
+        arrived = (self._number, positions[still], offsets[still])
+        self._env.at(now + delay, self._fetched_key, self._fetched, arrived)
+
+    def _reset(self, now: int, positions: Positions, offsets: Offsets) -> tuple[Offsets, int]:
+        """``auto.offset.reset`` by a ListOffsets request: the offsets, and when it is answered."""
+        client = self._client
+        number, latency = client.requests.take_number("other"), client.path.latency
+        asked = now + latency("other", 2 * number)
+        latest = self._group.ledger.produced(asked, positions)
+        start = latest if client.config.auto_offset_reset == "latest" else 0
+        answered = asked + client.world.timing.service_us + latency("other", 2 * number + 1)
+        return np.where(offsets < 0, start, offsets), answered
+
+    def _fetched(self, arrived: tuple[int, Positions, Offsets]) -> None:
+        number, positions, offsets = arrived
+        client, now = self._client, self._env.now
+        if client.is_over or number != self._awaited:
+            return
+        if client.standstill.frozen is not None:
+            client.standstill.postpone(partial(self._fetched, arrived))
+            return
+        self._awaited = 0
+        if self.cut_off:
+            reachable = ~np.isin(self._group.partitions.leader[positions], list(self.cut_off))
+            self._leave_behind(positions[~reachable], offsets[~reachable])
+            positions, offsets = positions[reachable], offsets[reachable]
+        if positions.size:
+            self._service.begin(now, positions, offsets, 0.0)
+        self.repace(now)
+        client.drive(now)
+
+    def drop(self, now: int, positions: Positions, code: int) -> None:
+        """Stop consuming; a first fetch under way is worth nothing."""
+        self._awaited = 0
+        if self._unreachable:
+            for position in positions.tolist():
+                self._unreachable.pop(position, None)
+        self._service.end(now, positions, code)
+        self.repace(now)
+
+    # --- pace ---------------------------------------------------------------------------------------------------------
+
+    def repace(self, now: int) -> None:
+        """Work out cadence and capacity anew, from the next poll on."""
+        client, service, application = self._client, self._service, self._client.application
+        held = service.partitions
+        if not held.size:
+            application.cadence = None
+            return
+        load, slowdown = self._load(now), client.consumer.slowdown()
+        timing = client.world.timing
+        most = min(client.config.max_poll_records, len(held) * timing.records_per_fetch)
+        paced = pace(client.processing, most, timing.poll_us, load, slowdown)
+        service.repace(now, paced.capacity)
+        old, is_stuck = application.cadence, application.stuck_until > now
+        before = old.last_poll(now) if old is not None else now
+        start = old.next_poll(now) if old is not None else now
+        if isinstance(old, DrawnCadence):
+            self._batches = old.number_at(start)
+        if is_stuck:
+            start = max(start, application.stuck_until)
+        elif not service.holding.running and client.standstill.frozen is None:
+            service.go_on(now, paced.capacity)
+        application.cadence = self._cadence(start, paced, load, before, slowdown)
+
+    def _load(self, now: int) -> Load:
+        ledger, service = self._group.ledger, self._service
+        held = service.partitions
+        at = ledger.positions(service.holding, now)
+        return Load(ledger.rate_of(held), float(np.maximum(ledger.produced(now, held) - at, 0).sum()))
+
+    def _cadence(self, start: int, paced: Pace, load: Load, before: int | None, slowdown: float) -> Cadence:
+        client, processing = self._client, self._client.processing
+        if processing.per_record.kind == "constant":
+            return Cadence(start, paced, load, before)
+        cost = Draw(client.world.streams.key("per-record", client.label), processing.per_record)
+        fixed = round(processing.per_poll_us * slowdown)
+        return DrawnCadence(
+            start, paced, load, before, cost=cost, first=self._batches, fixed_us=fixed, slowdown=slowdown
+        )
+
+    # --- cuts ---------------------------------------------------------------------------------------------------------
+
+    def cut(self, nodes: frozenset[int]) -> None:
+        """Nothing gets through to these brokers any more: connections to them are dead, and nobody says so."""
+        client, now, service = self._client, self._env.now, self._service
+        client.hush.wake()
+        self.cut_off |= nodes
+        client.requests.sever(nodes)
+        held = service.partitions
+        lost = held[np.isin(self._group.partitions.leader[held], list(nodes))]
+        self._leave_behind(lost, self._group.ledger.positions(service.holding, now)[np.isin(held, lost)])
+        self._group.availability.sever(lost, severed=True)
+        service.end(now, lost, CUT)
+        self.repace(now)
+        client.drive(now)
+
+    def _leave_behind(self, positions: Positions, offsets: Offsets) -> None:
+        self._unreachable.update(zip(positions.tolist(), offsets.tolist(), strict=True))
+
+    def heal(self, nodes: frozenset[int]) -> None:
+        """The brokers can be reached again; partitions they lead are fetched from where the consumer was."""
+        client, now, machine = self._client, self._env.now, self._machine
+        self.cut_off -= nodes
+        leader = self._group.partitions.leader
+        back = np.array([p for p in self._unreachable if int(leader[p]) not in self.cut_off], np.int32)
+        self._group.availability.sever(back, severed=False)
+        at = np.array([self._unreachable.pop(int(p)) for p in back], np.int64)
+        owned = np.isin(back, machine.owned) & ~np.isin(back, machine.uninitialised)
+        if owned.any() and client.standstill.frozen is None and client.application.stuck_until <= now:
+            self._service.begin(now, back[owned], at[owned], 0.0)
+            self.repace(now)
+        client.drive(now)

@@ -1,0 +1,207 @@
+"""Going quiet and waking up.
+
+A member may be quiet when nothing of it is under way and `may_be_quiet` holds. While it is, nothing of it is an event
+(`sim.actors.quiet`). Whoever touches it wakes it first: what would have happened by then is put into the books, and
+what would be on its way becomes messages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sim.actors.quiet import Beat, Keys, Quiet, Train, densest, may_be_quiet
+from sim.kernel.environment import Kind, Moment, deadline_key, process_key
+from sim.kernel.network import Connection, Exchange
+from sim.protocol.effects import Request
+from sim.protocol.messages import Acknowledgement, Api, Error, GroupState, Heartbeat, OffsetCommit
+from sim.units import FOREVER
+
+if TYPE_CHECKING:
+    from sim.actors.client import Client
+
+
+class Hush:
+    """One client, quiet or not.
+
+    Parameters
+    ----------
+    client : Client
+
+    Attributes
+    ----------
+    quiet : Quiet or None
+        What is known of a quiet member; None: it is loud.
+    """
+
+    def __init__(self, client: Client) -> None:
+        entity = client.consumer.entity
+        self._client = client
+        self._env = client.env
+        self._group = client.group
+        self._machine = client.machine
+        self._pauses = client.consumer.pauses
+        self._is_loud = client.world.is_loud
+        self._keys = Keys(
+            heartbeat=deadline_key(entity, Kind.HEARTBEAT),
+            poll=deadline_key(entity, Kind.POLL),
+            pause=process_key(entity, Kind.PAUSE),
+            thaw=process_key(entity, Kind.THAW),
+        )
+        self._renewed_us = 0
+        self.quiet: Quiet | None = None
+
+    # --- going quiet --------------------------------------------------------------------------------------------------
+
+    def is_possible(self) -> bool:
+        """Whether nothing can happen to this member but what can be computed."""
+        client = self._client
+        if self._is_loud or not (self._nothing_is_under_way() and self._is_settled()):
+            return False
+        cadence, interval = client.application.cadence, self._machine._commit_interval_us
+        within = may_be_quiet(self._machine.config, client.world.timing, client.path, cadence, interval)
+        return within and self.polls_in_time()
+
+    def _nothing_is_under_way(self) -> bool:
+        client = self._client
+        requests, application, fetching = client.requests, client.application, client.fetching
+        connection = requests.connection
+        return not (
+            requests.pending
+            or requests.inbox
+            or application.is_at_work
+            or client.wish is not None
+            or fetching.is_under_way
+            or fetching.cut_off
+            or connection is None
+            or connection.broken
+            or client.standstill.frozen is not None
+            or application.stuck_until > self._env.now
+        )
+
+    def _is_settled(self) -> bool:
+        """Whether member and coordinator agree that all is well."""
+        machine, group = self._machine, self._group.machine
+        if machine.deadline <= self._env.now or not machine.is_settled:
+            return False
+        if group.state is not GroupState.STABLE or group.generation != machine.generation:
+            return False
+        roster, member_id = group.roster, machine.member_id
+        if roster.get(member_id) is None:
+            return False
+        return not machine.instance_id or roster.static[machine.instance_id] == member_id
+
+    def polls_in_time(self) -> bool:
+        """Whether no pass, stretched by the short pauses that can fall into it, can exceed max.poll.interval.ms."""
+        cadence = self._client.application.cadence
+        if cadence is None:
+            return True
+        longest = cadence.longest_us
+        stretch = densest(self._pauses, self._client.standstill.next_pause, longest)
+        return 2 * longest + stretch < self._machine.config.max_poll_interval_us
+
+    def begin(self, now: int) -> None:
+        """Go quiet."""
+        client, machine = self._client, self._machine
+        requests, cadence, connection = client.requests, client.application.cadence, client.requests.connection
+        assert connection is not None
+        commits = machine.commit_due if machine.owned.size and cadence is not None else FOREVER
+        self.quiet = Quiet(
+            heartbeats=Train(machine.heartbeat_due, requests.numbers["heartbeat"]),
+            commits=Train(max(commits, now + 1) if commits < FOREVER else FOREVER, requests.numbers["commit"]),
+            cadence=cadence,
+            heartbeat_interval=machine.config.heartbeat_interval_us,
+            commit_interval=machine._commit_interval_us,
+            pauses=self._pauses,
+            next_pause=client.standstill.next_pause,
+            order=(connection.up_us, connection.free_us, connection.down_us),
+            keys=self._keys,
+        )
+        self._renewed_us = self._group.hush(self, machine.member_id)
+        client.alarms.disarm_member()
+        client.standstill.arm_pause()
+
+    # --- waking up ----------------------------------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """Become loud, as of the moment that is being carried out."""
+        quiet, client = self.quiet, self._client
+        if quiet is None:
+            return
+        self.quiet = None
+        moment = self._env.moment
+        quiet.catch_up(moment)
+        self._restore(quiet)
+        renewed = self._replay(quiet, moment)
+        self._group.rouse(self._machine.member_id, renewed)
+        if quiet.frozen is not None:
+            client.standstill.resume_freeze(*quiet.frozen)
+        else:
+            client.standstill.arm_pause()
+            client.arm(self._env.now)
+
+    def _restore(self, quiet: Quiet) -> None:
+        """Timers, numbers and books as they are by now."""
+        client, machine, service = self._client, self._machine, self._client.service
+        machine.heartbeat_due = quiet.heartbeats.due
+        if machine.commit_due < FOREVER and quiet.commits.due < FOREVER:
+            machine.commit_due = quiet.commits.due
+        client.requests.numbers["heartbeat"] = quiet.heartbeats.number
+        client.requests.numbers["commit"] = quiet.commits.number
+        client.standstill.next_pause = quiet.next_pause
+        availability = self._group.availability
+        serving = availability.serving(service.handle, service.partitions) if quiet.paused else 0
+        for start, end in quiet.paused:
+            availability.pause(serving, start, end)
+            client.life.paused_us += end - start
+        requests = self._group.record.requests
+        requests[Api.HEARTBEAT.value, Error.NONE.value] += quiet.heartbeats.count
+        requests[Api.OFFSET_COMMIT.value, Error.NONE.value] += quiet.commits.count
+
+    def _replay(self, quiet: Quiet, moment: Moment) -> int:
+        """Requests on the way become messages, the last commit goes into the books; the last renewal, microseconds."""
+        connection = self._client.requests.connection
+        assert connection is not None
+        renewed = self._renewed_us
+        committed: Beat | None = None
+        for beat in quiet.beats(self._client.path, self._client.world.timing):
+            if (beat.worked, connection.request_key) >= moment:
+                self._resend(connection, beat, moment)
+                continue
+            renewed = max(renewed, beat.worked)
+            committed = beat if beat.kind == "commit" else committed
+            connection.up_us, connection.free_us, connection.down_us = beat.arrived, beat.left, beat.answered
+            if (beat.answered, connection.response_key) >= moment:
+                self._await_answer(connection, beat)
+            elif beat.kind != "commit":
+                read = quiet.read_at(beat.answered)
+                self._machine.session_due = read + self._machine.config.session_timeout_us
+        if committed is not None:
+            offsets = self._client.commits.offsets(committed.sent)
+            self._group.ledger.committed[self._client.service.partitions] = offsets
+        return renewed
+
+    def _resend(self, connection: Connection, beat: Beat, moment: Moment) -> None:
+        """The broker has not worked on it yet."""
+        exchange = self._remake(connection, beat)
+        self._group.record.requests[exchange.api.value, Error.NONE.value] -= 1
+        connection.up_us = beat.arrived
+        connection.arrive_at(max(beat.arrived, moment[0]), exchange)
+
+    def _await_answer(self, connection: Connection, beat: Beat) -> None:
+        """The answer is on its way."""
+        exchange = self._remake(connection, beat)
+        exchange.answered = True
+        connection.answer_at(beat.answered, exchange, Acknowledgement(Error.NONE))
+
+    def _remake(self, connection: Connection, beat: Beat) -> Exchange:
+        """The exchange that this quiet request would have been."""
+        machine, client = self._machine, self._client
+        api = Api.OFFSET_COMMIT if beat.kind == "commit" else Api.HEARTBEAT
+        member_id, instance_id, generation = machine.member_id, machine.instance_id, machine.generation
+        body: Request = Heartbeat(member_id, instance_id, generation)
+        if api is Api.OFFSET_COMMIT:
+            offsets = client.commits.offsets(beat.sent)
+            body = OffsetCommit(member_id, instance_id, generation, client.service.partitions, offsets)
+        exchange = client.requests.numbered(beat.sent, connection, api, body, beat.number)
+        client.requests.pending[exchange] = None
+        return exchange

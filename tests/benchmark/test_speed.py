@@ -1,0 +1,72 @@
+"""How fast one core is, with exact event counts.
+
+A slow machine never turns these red: seconds are printed, event counts are asserted. ``make bench`` runs all of them;
+the small ones also run with the other tests, for their counts.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from typing import Any
+
+import pytest
+
+from sim import Result, simulate
+from sim.units import MINUTE
+from tests.benchmark.worlds import world
+
+
+def _run(name: str, bar_s: float, **shape: Any) -> Result:
+    scenario = world(**shape)
+    started, cpu = time.perf_counter(), time.process_time()
+    result = simulate(scenario)
+    wall, used = time.perf_counter() - started, time.process_time() - cpu
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    rebalances = int(result.summary.rebalances.sum())
+    print(
+        f"\n{name:<44} {wall:7.2f} s wall {used:7.2f} s cpu (bar {bar_s:g} s)  "
+        f"{result.manifest['events']:>10,} events  {rebalances:>4} rebalances  peak {memory:,.0f} MiB"
+    )
+    return result
+
+
+def test_hundred_members_a_thousand_partitions() -> None:
+    result = _run("100 x 1,000 x 1 h", 0.3, groups=1, members=100, partitions=1_000, kills=1)
+    assert result.manifest["events"] == EVENTS["100"]
+
+
+def test_elision_against_an_event_for_everything() -> None:
+    scenario = world(groups=1, members=100, partitions=1_000, kills=1, horizon_us=6 * MINUTE)
+    seconds, events = {}, {}
+    for fidelity in ("elided", "message"):
+        started = time.perf_counter()
+        result = simulate(scenario, fidelity=fidelity)  # type: ignore[arg-type]
+        seconds[fidelity], events[fidelity] = time.perf_counter() - started, result.manifest["events"]
+    ratio = seconds["message"] / seconds["elided"]
+    print(f"\n100 x 1,000 x 6 min: message / elided = {ratio:.1f} in time, events {events}")
+    assert events == EVENTS["fidelity"]
+
+
+@pytest.mark.slow
+def test_thousand_members_ten_thousand_partitions() -> None:
+    result = _run("1,000 x 10,000 x 1 h", 3, groups=1, members=1_000, partitions=10_000, kills=3)
+    assert result.manifest["events"] == EVENTS["1000"]
+
+
+@pytest.mark.slow
+@pytest.mark.scale
+def test_hundred_groups_of_a_hundred() -> None:
+    result = _run("100 groups, 10,000 x 100,000 x 1 h", 30, groups=100, members=100, partitions=1_000, kills=3)
+    assert result.manifest["events"] == EVENTS["100 groups"]
+
+
+@pytest.mark.slow
+@pytest.mark.scale
+def test_one_group_of_ten_thousand() -> None:
+    result = _run("1 group, 10,000 x 100,000 x 1 h", 60, groups=1, members=10_000, partitions=100_000, kills=3)
+    assert result.manifest["events"] == EVENTS["10000"]
+
+
+EVENTS = {"100": 0, "fidelity": {}, "1000": 0, "100 groups": 0, "10000": 0}
+"""Exact; a change of the model or of the elision changes them on purpose."""

@@ -1,0 +1,80 @@
+"""The worlds that the speed bars speak of: heartbeat 3 s, session 45 s, a poll cycle of 0.4 s, pauses and kills."""
+
+from __future__ import annotations
+
+from sim.config import ClientConfig
+from sim.model import (
+    Cluster,
+    Distribution,
+    Entry,
+    GcPause,
+    Group,
+    Kill,
+    Members,
+    Processing,
+    Rate,
+    Scenario,
+    Subscription,
+    Target,
+    Topic,
+)
+from sim.units import MINUTE, MS, S
+
+HOUR_US = 60 * MINUTE
+RATE_MRPS = 25_000
+
+
+def world(*, groups: int, members: int, partitions: int, kills: int, horizon_us: int = HOUR_US) -> Scenario:
+    """Equal groups, each with a topic of its own, under 6 GC pauses a member-hour and ``kills`` kills in all.
+
+    A cycle is 0.4 s: 199 ms a batch and half a member's capacity in records.
+    """
+    names = [f"group-{index}" for index in range(groups)]
+    per_partition = RATE_MRPS * 10 * members // partitions
+    return Scenario(
+        name="benchmark",
+        question="How fast is the simulator?",
+        horizon_us=horizon_us,
+        cluster=Cluster(),
+        topics=tuple(
+            Topic(name=name, partitions=partitions, rate=Rate(per_partition_mrps=((per_partition,),))) for name in names
+        ),
+        groups=tuple(_group(name, members) for name in names),
+        timeline=tuple([_pauses(name) for name in names] + _kills(names, kills, horizon_us)),
+        sample_every_us=MINUTE,
+        event_budget=1_000_000_000,
+    )
+
+
+def _group(name: str, members: int) -> Group:
+    return Group(
+        name=name,
+        subscription=Subscription(topics=(name,)),
+        members=Members(count=members),
+        client=ClientConfig(partition_assignment_strategy=("range",)),
+        processing=Processing(per_record=Distribution.constant(2 * MS), per_poll_us=199 * MS),
+    )
+
+
+def _pauses(name: str) -> Entry:
+    return Entry(
+        id=f"gc-{name}",
+        every=Distribution("exponential", (10 * MINUTE,)),
+        per_member=True,
+        verb=GcPause(target=Target("group", name), duration=Distribution("lognormal", (300 * MS, 12 * S))),
+    )
+
+
+def _kills(names: list[str], kills: int, horizon_us: int) -> list[Entry]:
+    """Kills spread over the hour and over the groups; the process is back 20 s later."""
+    return [
+        Entry(
+            id=f"kill-{index}",
+            at_us=horizon_us * (index + 1) // (kills + 1),
+            verb=Kill(
+                target=Target("group", names[index * 7 % len(names)], pick="random"),
+                down=Distribution.constant(20 * S),
+            ),
+        )
+        for index in range(kills)
+    ]

@@ -1,0 +1,245 @@
+"""Any sequence of requests and waits on a classic group: what holds after every step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from sim.config import CoordinatorConfig
+from sim.protocol.classic_group import ClassicGroup, Replies
+from sim.protocol.messages import (
+    NO_PARTITIONS,
+    Acknowledgement,
+    Error,
+    GroupState,
+    Heartbeat,
+    JoinGroup,
+    JoinResponse,
+    LeaveGroup,
+    OffsetCommit,
+    Subscription,
+    SyncGroup,
+)
+from sim.units import FOREVER, MS
+
+pytestmark = pytest.mark.property
+
+EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
+VALID = {
+    (EMPTY, PREPARING),
+    (PREPARING, COMPLETING),
+    (PREPARING, EMPTY),
+    (COMPLETING, STABLE),
+    (COMPLETING, PREPARING),
+    (STABLE, PREPARING),
+}
+NAMES = ("a", "b", "c", "s1", "s2")
+TIMEOUTS = (6_000, 10_000, 400_000)
+
+
+class GroupOfAnybody(RuleBasedStateMachine):
+    """Members by name, each with the last id it was given; names that begin with s are static."""
+
+    @initialize(
+        version=st.sampled_from(["4.4", "4.4", "4.4", "0.9"]),
+        delay=st.sampled_from([0, 3_000]),
+        append=st.sampled_from([0, 1, 200]),
+        max_size=st.sampled_from([2, 3, 1_000]),
+    )
+    def found(self, version: str, delay: int, append: int, max_size: int) -> None:
+        config = CoordinatorConfig(initial_rebalance_delay_us=delay * MS, max_size=max_size, version=version)
+        self.group = ClassicGroup("g", config, append * MS)
+        self.now = 0
+        self.ids: dict[str, str] = {}
+        self.open: dict[int, tuple[str, str, str]] = {}
+        self.answered: Counter[object] = Counter()
+        self.number = 0
+        self.generation = 0
+        self.before = EMPTY
+
+    # --- driving ------------------------------------------------------------------------------------------------------
+
+    def _file(self, replies: Replies) -> None:
+        for reply in replies:
+            response: Any = reply.response
+            self.answered[reply.waiter] += 1
+            assert self.answered[reply.waiter] == 1, "answered twice"
+            assert isinstance(reply.waiter, int)
+            self._drop_superseded(reply.waiter)
+            name = self.open.pop(reply.waiter)[0]
+            if isinstance(response, JoinResponse) and response.error in (Error.NONE, Error.MEMBER_ID_REQUIRED):
+                self.ids[name] = response.member_id
+            assert not isinstance(response, Acknowledgement)
+        for fact in self.group.facts:
+            if fact.what == "transition":
+                assert (self.before, fact.state) in VALID
+                self.before = fact.state
+                assert fact.generation >= self.generation or self.group.is_old
+                self.generation = fact.generation
+        self.group.facts.clear()
+        for waiter in self._parked():
+            self._drop_superseded(waiter)
+
+    def _waiter(self, name: str, kind: str, member_id: str) -> int:
+        """A request that is to be answered once; it takes the place of an older one of its kind."""
+        self.number += 1
+        self.open[self.number] = (name, kind, member_id)
+        return self.number
+
+    def _parked(self) -> list[int]:
+        waiters = [w for one in self.group.roster for w in (one.join_waiter, one.sync_waiter)]
+        return [w for w in waiters if isinstance(w, int)]
+
+    def _drop_superseded(self, waiter: int) -> None:
+        """An older request of the same kind and member is forgotten once a newer one has taken its place."""
+        _, kind, member_id = self.open[waiter]
+        older = [w for w, (_, k, m) in self.open.items() if w < waiter and (k, m) == (kind, member_id)]
+        for other in set(older).difference(self._parked()):
+            del self.open[other]
+
+    @rule(
+        name=st.sampled_from(NAMES),
+        known=st.booleans(),
+        protocols=st.sampled_from([("range",), ("range",), ("range", "sticky"), ("sticky", "range"), ("sticky",)]),
+        topics=st.sampled_from([("t",), ("t",), ("u",)]),
+        session=st.sampled_from(TIMEOUTS),
+        rebalance=st.sampled_from(TIMEOUTS),
+        version=st.sampled_from([3, 8, 9, 9, 9]),
+    )
+    def join(
+        self, name: str, known: bool, protocols: Any, topics: Any, session: int, rebalance: int, version: int
+    ) -> None:
+        static = name.startswith("s") and not self.group.is_old
+        fresh = f"{name}-{self.number}"
+        request = JoinGroup(
+            self.ids.get(name, "") if known else "",
+            name if static else None,
+            session * MS,
+            rebalance * MS,
+            tuple((one, Subscription(topics)) for one in protocols),
+            fresh_id=fresh,
+            knows_member_id_required=version >= 4,
+            knows_skip_assignment=version >= 9,
+            name=name,
+        )
+        pending = request.member_id in self.group.roster.pending
+        if pending and static:
+            return
+        self._file(self.group.on_join(self.now, request, self._waiter(name, "join", request.member_id or fresh)))
+
+    @rule(name=st.sampled_from(NAMES), stale=st.booleans())
+    def sync(self, name: str, stale: bool) -> None:
+        generation = self.group.generation - stale
+        request = SyncGroup(self.ids.get(name, "?"), None, generation, None, {self.ids.get(name, "?"): np.arange(2)})
+        self._file(self.group.on_sync(self.now, request, self._waiter(name, "sync", request.member_id)))
+
+    @rule()
+    def everybody_syncs(self) -> None:
+        for member in list(self.group.roster):
+            request = SyncGroup(member.member_id, member.instance_id, self.group.generation, None, {})
+            self._file(self.group.on_sync(self.now, request, self._waiter(member.name, "sync", member.member_id)))
+
+    @rule()
+    def everybody_rejoins(self) -> None:
+        for member in list(self.group.roster):
+            request = JoinGroup(
+                member.member_id, member.instance_id, member.session_timeout_us, member.rebalance_timeout_us,
+                member.protocols, name=member.name,
+            )  # fmt: skip
+            self._file(self.group.on_join(self.now, request, self._waiter(member.name, "join", member.member_id)))
+
+    @rule(name=st.sampled_from(NAMES), stale=st.booleans())
+    def heartbeat(self, name: str, stale: bool) -> None:
+        self.group.on_heartbeat(self.now, Heartbeat(self.ids.get(name, "?"), None, self.group.generation - stale))
+
+    @rule(name=st.sampled_from(NAMES), generation=st.sampled_from([-1, 0, None]))
+    def commit(self, name: str, generation: int | None) -> None:
+        at = self.group.generation if generation is None else generation
+        offsets = np.empty(0, np.int64)
+        self.group.on_commit(self.now, OffsetCommit(self.ids.get(name, ""), None, at, NO_PARTITIONS, offsets))
+
+    @rule(name=st.sampled_from(NAMES))
+    def leave(self, name: str) -> None:
+        self._file(self.group.on_leave(self.now, LeaveGroup(self.ids.get(name, "?"), None, ""))[1])
+
+    @rule(ms=st.sampled_from([0, 1, 199, 200, 3_000, 6_000, 10_000, 60_000, 300_000]))
+    def wait(self, ms: int) -> None:
+        until = self.now + ms * MS
+        rings = 0
+        while (due := self.group.deadline) <= until:
+            rings = rings + 1 if due <= self.now else 0
+            assert rings < 5, "a deadline is not obeyed"
+            self.now = max(due, self.now)
+            self._file(self.group.on_deadline(self.now))
+        self.now = until
+
+    @precondition(lambda self: self.group.deadline < FOREVER)
+    @rule()
+    def wait_for_the_deadline(self) -> None:
+        self.wait(max(0, self.group.deadline - self.now) // MS)
+
+    # --- what always holds --------------------------------------------------------------------------------------------
+
+    @invariant()
+    def counters_are_what_a_recount_says(self) -> None:
+        roster = self.group.roster
+        members = list(roster)
+        assert roster.awaiting_join == sum(member.join_waiter is not None for member in members)
+        assert roster.static == {one.instance_id: one.member_id for one in members if one.instance_id is not None}
+        assert not set(roster.pending) & {member.member_id for member in members}
+        supporters = Counter(name for member in members for name, _ in member.protocols)
+        assert {name: n for name, n in roster._supporters.items() if n} == supporters
+        assert (roster.leader is None) == (not members)
+        assert roster.leader is None or roster.leader in roster
+
+    @invariant()
+    def who_waits_is_parked_and_who_is_parked_waits(self) -> None:
+        parked = self._parked()
+        assert len(parked) == len(set(parked))
+        assert set(parked) <= set(self.open)
+        for waiter, (name, kind, member_id) in self.open.items():
+            assert waiter in parked or member_id not in self.group.roster, f"{kind} {waiter} of {name} was forgotten"
+
+    @invariant()
+    def requests_are_parked_where_their_phase_is(self) -> None:
+        if self.group.state is not COMPLETING:
+            assert all(member.sync_waiter is None for member in self.group.roster)
+        if self.group.state is COMPLETING:
+            assert all(member.join_waiter is None for member in self.group.roster)
+        assert (self.group.state is EMPTY) <= (len(self.group.roster) == 0)
+
+    @invariant()
+    def the_deadline_is_the_earliest_timer(self) -> None:
+        group = self.group
+        timers = [group._join_due, group._sync_due, *(due for due, _ in group._appends)]
+        for one in [*(member.member_id for member in group.roster), *group.roster.pending]:
+            timers.append(group.session_due(one))
+        assert group.deadline == min(timers, default=FOREVER)
+
+    @invariant()
+    def nobody_is_without_a_timer(self) -> None:
+        for member in self.group.roster:
+            parked = member.join_waiter is not None or member.sync_waiter is not None
+            assert parked or self.group.session_due(member.member_id) < FOREVER
+        for pending in self.group.roster.pending:
+            assert self.group.session_due(pending) < FOREVER
+
+    @invariant()
+    def phases_end(self) -> None:
+        group = self.group
+        assert (group._join_due < FOREVER) == (group.state is PREPARING)
+        assert group._sync_due == FOREVER or group.state in (COMPLETING, STABLE)
+        if group.state is COMPLETING and not group.is_old:
+            assert group._sync_due < FOREVER or all(member.sync_waiter is not None for member in group.roster)
+
+
+TestGroupOfAnybody = GroupOfAnybody.TestCase
+TestGroupOfAnybody.settings = settings(
+    max_examples=400, stateful_step_count=40, derandomize=True, deadline=None, database=None
+)

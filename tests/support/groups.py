@@ -1,0 +1,182 @@
+"""A classic group with its clock in the test's hands, as Kafka's ``GroupMetadataManagerTestContext``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sim.config import CoordinatorConfig
+from sim.protocol.classic_group import ClassicGroup, Replies
+from sim.protocol.messages import (
+    NO_PARTITIONS,
+    Error,
+    GroupState,
+    Heartbeat,
+    JoinGroup,
+    JoinResponse,
+    LeaveGroup,
+    OffsetCommit,
+    Subscription,
+    SyncGroup,
+    SyncResponse,
+)
+from sim.units import FOREVER, MS
+
+DELAY, SESSION, REBALANCE = 3_000, 10_000, 60_000
+"""Initial rebalance delay, session and rebalance timeout unless a test says otherwise, milliseconds."""
+
+
+class GroupHarness:
+    """One group, milliseconds, and members by name; requests return their answer, None while they are parked.
+
+    Ids are kept by name (`ids`), requests carry the group's current generation unless told otherwise.
+    """
+
+    def __init__(self, *, delay: int = DELAY, append: int = 0, version: str = "4.4", max_size: int = 2**31 - 1) -> None:
+        config = CoordinatorConfig(initial_rebalance_delay_us=delay * MS, version=version, max_size=max_size)
+        self.group = ClassicGroup("g", config, append * MS)
+        self.now = 0
+        self.ids: dict[str, str] = {}
+        self.answers: list[tuple[str, JoinResponse | SyncResponse]] = []
+        self._born = 0
+
+    def _take(self, replies: Replies, waiter: object = None) -> Any:
+        """File replies by name; the one to ``waiter`` is the result."""
+        mine = None
+        for reply in replies:
+            name, number = reply.waiter  # type: ignore[misc]
+            response = reply.response
+            if isinstance(response, JoinResponse) and response.error in (Error.NONE, Error.MEMBER_ID_REQUIRED):
+                self.ids[name] = response.member_id
+            if (name, number) == waiter:
+                mine = response
+            else:
+                self.answers.append((name, response))
+        return mine
+
+    def ask(
+        self, name: str, member_id: str = "", *, instance: str | None = None, protocols: tuple[str, ...] = ("range",),
+        session: int = SESSION, rebalance: int = REBALANCE, version: int = 9, topics: tuple[str, ...] = ("t",),
+    ) -> JoinResponse | None:  # fmt: skip
+        """One JoinGroup, as it stands."""
+        self._born += 1
+        request = JoinGroup(
+            member_id, instance, session * MS, rebalance * MS,
+            tuple((one, Subscription(topics)) for one in protocols), fresh_id=f"{name}-{self._born}",
+            knows_member_id_required=version >= 4, knows_skip_assignment=version >= 9, name=name,
+        )  # fmt: skip
+        waiter = (name, self._born)
+        return self._take(self.group.on_join(self.now * MS, request, waiter), waiter)  # type: ignore[no-any-return]
+
+    def join(self, name: str, **request: Any) -> JoinResponse | None:
+        """A member joins or rejoins as its client does: with its id, and with the one it is given first."""
+        answer = self.ask(name, self.ids.get(name, ""), **request)
+        if answer is not None and answer.error is Error.MEMBER_ID_REQUIRED:
+            return self.ask(name, answer.member_id, **request)
+        if answer is None and name not in self.ids:
+            self.ids[name] = f"{name}-{self._born}"
+        return answer
+
+    def sync(self, name: str, assignments: dict[str, list[int]] | None = None, **fields: Any) -> SyncResponse | None:
+        """SyncGroup; ``assignments`` by name."""
+        self._born += 1
+        given = None
+        if assignments is not None:
+            given = {self.ids[one]: np.array(p, np.int32) for one, p in assignments.items()}
+        request = SyncGroup(
+            self.ids[name], fields.get("instance"), fields.get("generation", self.group.generation),
+            fields.get("protocol"), given,
+        )  # fmt: skip
+        waiter = (name, self._born)
+        return self._take(self.group.on_sync(self.now * MS, request, waiter), waiter)  # type: ignore[no-any-return]
+
+    def heartbeat(self, name: str, *, generation: int | None = None, instance: str | None = None) -> Error:
+        """Heartbeat."""
+        generation = self.group.generation if generation is None else generation
+        return self.group.on_heartbeat(self.now * MS, Heartbeat(self.ids[name], instance, generation))
+
+    def commit(self, name: str | None, *, generation: int | None = None, instance: str | None = None) -> Error:
+        """OffsetCommit; without a name: by nobody."""
+        generation = self.group.generation if generation is None else generation
+        member_id = self.ids[name] if name is not None else ""
+        request = OffsetCommit(member_id, instance, generation, NO_PARTITIONS, np.empty(0, np.int64))
+        return self.group.on_commit(self.now * MS, request)
+
+    def leave(self, name: str, *, instance: str | None = None) -> Error:
+        """LeaveGroup."""
+        error, replies = self.group.on_leave(self.now * MS, LeaveGroup(self.ids[name], instance, "test"))
+        self._take(replies)
+        return error
+
+    def sleep(self, ms: int) -> list[tuple[str, Error]]:
+        """Let time pass, deadline by deadline; who was answered what meanwhile."""
+        until = (self.now + ms) * MS
+        before = len(self.answers)
+        while (due := self.group.deadline) <= until:
+            self._take(self.group.on_deadline(max(due, self.now * MS)))
+        self.now += ms
+        return [(name, response.error) for name, response in self.answers[before:]]
+
+    def answer(self, name: str) -> JoinResponse | SyncResponse:
+        """The last answer to a parked request of ``name``."""
+        return next(response for one, response in reversed(self.answers) if one == name)
+
+    def stable(self, *names: str, **request: Any) -> GroupHarness:
+        """Let ``names`` join, the first as leader, and sync."""
+        for name in names:
+            self.join(name, **request)
+        self.sleep(2 * self.group.config.initial_rebalance_delay_us // MS)
+        for name in reversed(names):
+            instance = request.get("instance")
+            self.sync(
+                name, {one: [at] for at, one in enumerate(names)} if name == names[0] else None, instance=instance
+            )
+        assert self.state is GroupState.STABLE
+        self.group.facts.clear()
+        return self
+
+    @property
+    def state(self) -> GroupState:
+        """State of the group."""
+        return self.group.state
+
+    @property
+    def deadline(self) -> int | None:
+        """What the group waits for next, milliseconds; None if for nothing."""
+        due = self.group.deadline
+        return due // MS if due < FOREVER else None
+
+    @property
+    def members(self) -> set[str]:
+        """Names of the members."""
+        return {member.name for member in self.group.roster}
+
+
+def in_state(state: GroupState, *, version: str = "4.4") -> GroupHarness:
+    """Leader a and follower b; in PreparingRebalance neither has rejoined and c is parked."""
+    if state is GroupState.EMPTY:
+        h = GroupHarness(version=version)
+        h.ids = {"a": "a-0", "b": "b-0"}
+        return h
+    h = GroupHarness(version=version).stable("a", "b") if version == "4.4" else _old_stable()
+    if state in (GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE):
+        h.join("c")
+    if state is GroupState.COMPLETING_REBALANCE:
+        h.join("a")
+        h.join("b")
+        h.answers.clear()
+    if state is GroupState.DEAD:
+        h.group.state = GroupState.DEAD
+    assert h.state is state
+    return h
+
+
+def _old_stable() -> GroupHarness:
+    h = GroupHarness(version="0.9")
+    h.join("a")
+    h.join("b")
+    h.join("a")
+    h.sync("b")
+    h.sync("a", {"a": [0], "b": [1]})
+    return h

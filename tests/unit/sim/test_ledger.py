@@ -1,0 +1,196 @@
+"""Offsets as closed forms: production, processing, and the age of what is not processed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim.catalog import Catalog, Partitions
+from sim.ledger import Holding, Ledger
+from sim.model import Rate, Topic
+from sim.units import MS, S
+
+Rows = list[tuple[int, tuple[int, ...]]]
+END = 1_000 * S
+
+
+def ledger_of(rate: Rate, partitions: int = 3, slots: int = 3) -> tuple[Ledger, Partitions, Catalog]:
+    """A group's books that have known one topic since its creation at 0."""
+    catalog = Catalog((Topic(name="t", partitions=partitions, rate=rate),), (0,))
+    places = Partitions(catalog)
+    places.cover(("t",))
+    ledger = Ledger(catalog, places, slots)
+    ledger.cover(0)
+    return ledger, places, catalog
+
+
+def everything(ledger: Ledger) -> Any:
+    return np.arange(len(ledger.committed), dtype=np.int32)
+
+
+# --- production -------------------------------------------------------------------------------------------------------
+
+rows = st.lists(st.integers(0, 3_000_000), min_size=1, max_size=4).map(tuple)
+steps = st.lists(st.tuples(st.integers(1, 5 * S), rows), max_size=4)
+
+
+def stepped(first: tuple[int, ...], gaps: Rows) -> Rate:
+    times = np.cumsum([0, *(gap for gap, _ in gaps)]).tolist()
+    return Rate(times_us=tuple(times), per_partition_mrps=(first, *(row for _, row in gaps)))
+
+
+def changes(rate: Rate) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Begin, end and row of each stretch without a change."""
+    kept = [
+        (time, row)
+        for index, (time, row) in enumerate(zip(rate.times_us, rate.per_partition_mrps, strict=True))
+        if not index or row != rate.per_partition_mrps[index - 1]
+    ]
+    return [(time, (kept[index + 1 :] or [(END, ())])[0][0], row) for index, (time, row) in enumerate(kept)]
+
+
+def written_out(rate: Rate, partition: int, created: int, until: int) -> int:
+    """Milli-records of one partition, step by step in Python's integers."""
+    total = 0
+    for begin, end, row in changes(rate):
+        each = row[partition] if partition < len(row) else sum(row) // len(row)
+        total += each * max(min(end, until) - max(begin, created), 0) // S
+    return total
+
+
+@given(rows, steps, st.integers(0, 30 * S))
+def test_production_is_the_sum_of_its_steps(first: tuple[int, ...], gaps: Rows, until: int) -> None:
+    rate = stepped(first, gaps)
+    ledger, _, _ = ledger_of(rate, partitions=6)
+    for time in rate.times_us[1:]:
+        if time <= until:
+            ledger.set_rate(time, "t")
+    found = ledger.produced(until, everything(ledger)).tolist()
+    assert found == [written_out(rate, partition, 0, until) // 1000 for partition in range(6)]
+
+
+@given(rows, steps, st.integers(0, 20 * S), st.integers(0, 20 * S))
+def test_who_comes_late_finds_the_same_production(first: tuple[int, ...], gaps: Rows, grown: int, late: int) -> None:
+    """Partitions of two ages, covered only now."""
+    rate, now = stepped(first, gaps), grown + late
+    catalog = Catalog((Topic(name="t", partitions=2, rate=rate),), (0,))
+    catalog.grow(grown, "t", 6)
+    places = Partitions(catalog)
+    places.cover(("t",))
+    ledger = Ledger(catalog, places, 1)
+    ledger.cover(now)
+    created = [0, 0, grown, grown, grown, grown]
+    found = ledger.produced(now, everything(ledger)).tolist()
+    assert found == [written_out(rate, index, created[index], now) // 1000 for index in range(6)]
+
+
+@settings(max_examples=50)
+@given(rows, steps, st.integers(1, 30 * S))
+def test_the_age_of_a_record_is_the_time_since_it_was_there(first: tuple[int, ...], gaps: Rows, until: int) -> None:
+    rate = stepped(first, gaps)
+    ledger, _, _ = ledger_of(rate, partitions=4)
+    for time in rate.times_us[1:]:
+        if time <= until:
+            ledger.set_rate(time, "t")
+    end = ledger.produced(until, everything(ledger))
+    for share in (0.0, 0.3, 0.999):
+        offset = (end * share).astype(np.int64)
+        some = np.flatnonzero(end > offset)
+        for position, age in zip(some.tolist(), ledger._age(until, some, offset[some]).tolist(), strict=True):
+            born = until - age
+            there = written_out(rate, position, 0, born) // 1000
+            before = written_out(rate, position, 0, born - 1) // 1000
+            assert before <= offset[position] < there
+
+
+def test_a_rate_that_does_not_change_is_no_step() -> None:
+    ledger, _, catalog = ledger_of(Rate(per_partition_mrps=((333,),)))
+    assert ledger.set_rate(7, "t").size == 0
+    catalog.rates["t"] = (9, Rate(per_partition_mrps=((333, 400, 333),)))
+    assert ledger.set_rate(9, "t").tolist() == [1]
+    assert ledger.rate_of(np.array([0, 1], np.int32)) == pytest.approx(733e-9)
+
+
+# --- processing -------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[tuple[int, ...], list[tuple[int, str, int, int]]]:
+    row = tuple(draw(st.lists(st.integers(0, 200_000), min_size=6, max_size=6)))
+    actions = st.tuples(
+        st.integers(1, 5 * S), st.sampled_from(["take", "halt", "go", "drop", "repace"]), st.integers(0, 2),
+        st.integers(0, 5),
+    )  # fmt: skip
+    return row, draw(st.lists(actions, min_size=1, max_size=12))
+
+
+class Readers:
+    """Three consumers with disjoint partitions, and what they do."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.holdings = [Holding(slot) for slot in range(3)]
+        self.capacity = [2e-5, 1e-4, 1.0]
+
+    def act(self, now: int, action: str, slot: int, position: int) -> None:
+        holding, ledger = self.holdings[slot], self.ledger
+        held, at = holding.partitions, ledger.positions(holding, now)
+        if action == "take" and not any(position in one.partitions for one in self.holdings):
+            start = np.array([max(int(ledger.frontier[position]), 0)])
+            ledger.frontier[position] = start[0]
+            new = np.array([position], np.int32)
+            order = np.argsort(np.concatenate([held, new]))
+            ledger.take(holding, new)
+            merged = np.concatenate([held, new])[order].astype(np.int32)
+            ledger.anchor(holding, now, merged, np.concatenate([at, start])[order], self.capacity[slot])
+        elif action == "halt":
+            ledger.halt(holding, now)
+        elif action in ("go", "repace") and held.size:
+            ledger.anchor(holding, now, held, at, self.capacity[slot] / (2 if action == "repace" else 1))
+        elif action == "drop" and position in held:
+            gone = held == position
+            ledger.release(holding, now, held[gone], gone, at[gone])
+
+
+@given(histories())
+def test_the_group_s_vector_is_what_its_members_have_done(
+    history: tuple[tuple[int, ...], list[tuple[int, str, int, int]]],
+) -> None:
+    row, actions = history
+    ledger, _, _ = ledger_of(Rate(per_partition_mrps=(row,)), partitions=6)
+    readers, now = Readers(ledger), 0
+    last = ledger.processed(0)
+    for gap, *action in actions:
+        for moment in (now + gap // 2, now + gap):
+            vector = ledger.processed(moment)
+            for holding in readers.holdings:
+                held, each = holding.partitions, ledger.positions(holding, moment)
+                assert np.maximum(each, ledger.frontier[held]).tolist() == vector[held].tolist()
+            assert (vector >= last).all()
+            assert (vector <= np.maximum(ledger.produced(moment, everything(ledger)), 0)).all()
+            last = vector
+        now += gap
+        readers.act(now, *action)  # type: ignore[arg-type]
+        assert (ledger.processed(now) >= last).all()
+
+
+def test_capacity_is_shared_in_proportion_to_what_is_offered() -> None:
+    ledger, _, _ = ledger_of(Rate(per_partition_mrps=((100_000, 300_000),)), partitions=2)
+    holding = Holding(0)
+    ledger.anchor(holding, 0, everything(ledger), np.zeros(2, np.int64), 40 / S)
+    assert ledger.positions(holding, 10 * S).tolist() == [100, 300]
+    ledger.anchor(holding, 10 * S, everything(ledger), np.array([100, 300]), 1.0)
+    assert ledger.positions(holding, 11 * S).tolist() == [1_100, 3_300]
+
+
+def test_lag_counts_what_was_ever_begun() -> None:
+    ledger, _, _ = ledger_of(Rate(per_partition_mrps=((10_000,),)), partitions=2)
+    assert ledger.lag(10 * S) == (0, 0)  # nobody has a position: there is nothing to be behind of
+    ledger.frontier[0] = 40
+    assert ledger.lag(10 * S) == (60, 10 * S - 4_100 * MS)
+    ledger.frontier[0] = 100
+    assert ledger.lag(10 * S) == (0, 0)
