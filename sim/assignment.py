@@ -106,7 +106,7 @@ def assign(assignor: Assignor, layout: Layout, response: JoinResponse) -> dict[s
     }
 
 
-def cost_us(name: str, members: int, partitions: int, topics: int = 1) -> int:
+def cost_us(name: str, members: int, partitions: int, topics: int) -> int:
     """How long an assignor takes, microseconds."""
     per_member, per_partition, per_subscription = _COST_NS.get(name, _COST_NS["range"])
     return _FIXED_US + (members * per_member + partitions * per_partition + members * topics * per_subscription) // 1000

@@ -170,7 +170,8 @@ class Availability:
 
     def owned_by(self, handle: int, positions: Positions) -> NDArray[np.bool_]:
         """Which of these partitions the coordinator has given to this member, if it still knows it. Shape (n,)."""
-        return self._known[handle] & (self.owner[positions] == handle)
+        mine: NDArray[np.bool_] = (self.owner[positions] == handle) & self._known[handle]
+        return mine
 
     def suspend_service(self, now: int, handle: int, positions: Positions) -> None:
         """The member hangs: it serves nothing until `serve` is called again."""

@@ -61,7 +61,7 @@ class CommitsWithinPositions:
 
     def violated(self, group: HostedGroup) -> str | None:
         """A partition committed beyond its processed records, if there is one."""
-        if group.is_broadcast or any(c.processing.commit == "before_processing" for c in group.consumers):
+        if group.is_broadcast or group.commits_ahead:
             return None
         if not len(group.ledger.committed):
             return None

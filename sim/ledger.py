@@ -124,7 +124,7 @@ class Ledger:
         since, rate = self._catalog.rates[topic]
         step = int(np.searchsorted(np.array(rate.times_us), now - since, side="right")) - 1
         row = rate.per_partition_mrps[max(step, 0)]
-        changed = positions[self.rate_mrps[positions] != _rates(row, self._partitions.number[positions])]
+        changed: Positions = positions[self.rate_mrps[positions] != _rates(row, self._partitions.number[positions])]
         if row != self._steps[topic][-1][1]:
             self._steps[topic].append((now, row))
             self._step(now, row, positions)

@@ -70,7 +70,8 @@ def digest(table: pd.DataFrame) -> str:
         elif str(values.dtype) == "Int64":
             state.update("\x1f".join("" if value is pd.NA else str(value) for value in values).encode())
         else:
-            state.update(np.ascontiguousarray(values.to_numpy(), dtype=values.dtype.newbyteorder("<")).tobytes())
+            numbers = values.to_numpy()
+            state.update(numbers.astype(numbers.dtype.newbyteorder("<")).tobytes())
     return state.hexdigest()
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import gc
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
+import simpy
+
 from sim.actors.producer import Producer
 from sim.actors.rollout import Rollout
-from sim.actors.stories import Teller, tell
+from sim.actors.stories import tell
+from sim.actors.teller import Teller
 from sim.actors.world import World
 from sim.errors import SimError
 from sim.invariants import Watch
@@ -104,7 +107,7 @@ def _build(scenario: Scenario, streams: Streams, *, is_loud: bool) -> World:
     return world
 
 
-def _first_start(world: World, spec: Group, index: int) -> Iterator[Any]:
+def _first_start(world: World, spec: Group, index: int) -> Generator[simpy.Event, Any, None]:
     start, consumer = spec.members.start, world.consumers[f"{spec.name}/{index}"]
     offset = start.offset_us
     if start.kind == "within":

@@ -36,15 +36,13 @@ def sweep(
 
     Exit code 3: runs failed; they are listed in failures.parquet, and the results hold all others.
     """
-    from scenarios.results import complete_or_absent, refuse_occupied
+    from scenarios.results import complete_or_absent
     from scenarios.spark_runner import require_java
     from scenarios.sweep import load_sweep
     from sim import ConfigError
 
     if out is None and not dry_run:
         raise ConfigError("--out DIR is needed: a new folder for the results (or --dry-run)")
-    if out is not None:
-        refuse_occupied(out)
     loaded = load_sweep(sweep)
     if not inline:
         require_java()

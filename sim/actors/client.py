@@ -65,6 +65,8 @@ class Client:
         What it was opened with.
     is_over : bool
         Closed, killed or failed: late events mean nothing to it.
+    is_closing : bool
+        Whether it is on its way out by close().
     """
 
     def __init__(self, consumer: Consumer, now: int) -> None:
@@ -79,6 +81,8 @@ class Client:
         self.processing: Processing = consumer.processing
         self.opened_us: int = now
         self.is_over = False
+        self.is_closing = False
+        group.commits_ahead |= consumer.processing.commit == "before_processing"
         self.wish: Wish | None = None
         self.life = Life(consumer.name, consumer.incarnation, now)
         group.record.lives.append(self.life)
@@ -154,7 +158,7 @@ class Client:
         self._end(now, f"failed: {effect.error.value}")
 
     def _closed(self, now: int, _: Closed) -> None:
-        if self.consumer.is_closing:
+        if self.is_closing:
             self._end(now, "closed")
         else:
             self.application.cadence = None
@@ -168,7 +172,7 @@ class Client:
         self.requests.abandon()
         self.application.drop_job()
         self.alarms.disarm()
-        self.world.count_metadata(self.consumer, self.opened_us, now)
+        self.world.count_metadata(self, now)
         self.standstill.frozen = None
         self.consumer.gone.succeed()
 
@@ -180,7 +184,7 @@ class Client:
         life.member_id = life.member_id or self.machine.member_id
         self.standstill.finish(horizon)
         self.service.close_books(horizon, code)
-        self.world.count_metadata(self.consumer, self.opened_us, horizon)
+        self.world.count_metadata(self, horizon)
 
     # --- wishes -------------------------------------------------------------------------------------------------------
 
@@ -195,10 +199,10 @@ class Client:
         if wish is Wish.SUBSCRIBE:
             self.metadata.subscribe(now, self.consumer.subscription)
         elif wish is Wish.CLOSE:
-            self.consumer.is_closing = True
+            self.is_closing = True
             self.do(now, self.machine.close(now))
         else:
-            self.consumer.is_closing = False
+            self.is_closing = False
             self.do(now, self.machine.close(now, "the consumer unsubscribed from all topics"))
 
     # --- driving ------------------------------------------------------------------------------------------------------
@@ -305,7 +309,7 @@ class Client:
         if effect.lost:
             self.commits.lose_ahead(now)
         code = LOST if effect.lost else REVOKED
-        if self.wish is None and self.consumer.is_closing:
+        if self.wish is None and self.is_closing:
             code = CLOSED
         self.fetching.drop(now, effect.positions, code)
 

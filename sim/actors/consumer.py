@@ -49,8 +49,6 @@ class Consumer:
         The incarnation that is open.
     is_running : bool
         Whether the process exists (booting or open).
-    is_closing : bool
-        Whether the last of close() and unsubscribe() was a close().
     pauses : list of (start, end), microseconds
         Every pause that is known beforehand, ascending and disjoint.
     slowdowns : dict of str to (factor, whole host)
@@ -87,7 +85,6 @@ class Consumer:
         self.incarnation = 0
         self.client: Client | None = None
         self.is_running = False
-        self.is_closing = False
         self.pauses: list[tuple[int, int]] = []
         self.slowdowns: dict[str, tuple[float, bool]] = {}
         self.alarms = Alarms(self)
@@ -185,13 +182,3 @@ class Consumer:
             self.client.hush.wake()
             self.client.fetching.repace(now)
             self.client.drive(now)
-
-    def on_thaw(self, _: Any) -> None:
-        """The end of a freeze has come."""
-        if self.client is not None:
-            self.client.standstill.thaw(self.env.now)
-
-    def on_unstuck(self, _: Any) -> None:
-        """The end of a hang has come."""
-        if self.client is not None:
-            self.client.standstill.unhang(self.env.now)

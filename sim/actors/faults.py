@@ -66,9 +66,9 @@ def cut(teller: Teller) -> None:
 
     def heal(_: Any) -> None:
         world.cuts.remove((sides[0], sides[1]))
-        for consumer, nodes in hit:
+        for consumer, _ in hit:
             if consumer.client is not None:
-                consumer.client.fetching.heal(nodes)
+                consumer.client.fetching.heal()
 
     world.env.at(world.env.now + teller.duration(), teller.key, heal)
 

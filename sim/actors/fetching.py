@@ -50,7 +50,7 @@ class Fetching:
         self._batches = 0
         self._unreachable: dict[int, int] = {}
         """Partition that would be consumed if its leader could be reached -> position."""
-        self.cut_off: frozenset[int] = frozenset()
+        self.cut_off: frozenset[int] = client.world.cut_off(client.consumer)
 
     @property
     def is_under_way(self) -> bool:
@@ -164,7 +164,7 @@ class Fetching:
         """Nothing gets through to these brokers any more: connections to them are dead, and nobody says so."""
         client, now, service = self._client, self._env.now, self._service
         client.hush.wake()
-        self.cut_off |= nodes
+        self.cut_off = client.world.cut_off(client.consumer)
         client.requests.sever(nodes)
         held = service.partitions
         lost = held[np.isin(self._group.partitions.leader[held], list(nodes))]
@@ -177,16 +177,24 @@ class Fetching:
     def _leave_behind(self, positions: Positions, offsets: Offsets) -> None:
         self._unreachable.update(zip(positions.tolist(), offsets.tolist(), strict=True))
 
-    def heal(self, nodes: frozenset[int]) -> None:
-        """The brokers can be reached again; partitions they lead are fetched from where the consumer was."""
-        client, now, machine = self._client, self._env.now, self._machine
-        self.cut_off -= nodes
+    def heal(self) -> None:
+        """Some brokers can be reached again."""
+        client = self._client
+        client.hush.wake()
+        self.cut_off = client.world.cut_off(client.consumer)
+        self.recover(self._env.now)
+        client.drive(self._env.now)
+
+    def recover(self, now: int) -> None:
+        """Fetch what can be reached again, from where the consumer was, as soon as it can do anything."""
+        client, machine = self._client, self._machine
+        if not self._unreachable or client.standstill.frozen is not None or client.application.stuck_until > now:
+            return
         leader = self._group.partitions.leader
         back = np.array([p for p in self._unreachable if int(leader[p]) not in self.cut_off], np.int32)
         self._group.availability.sever(back, severed=False)
         at = np.array([self._unreachable.pop(int(p)) for p in back], np.int64)
         owned = np.isin(back, machine.owned) & ~np.isin(back, machine.uninitialised)
-        if owned.any() and client.standstill.frozen is None and client.application.stuck_until <= now:
+        if owned.any():
             self._service.begin(now, back[owned], at[owned], 0.0)
             self.repace(now)
-        client.drive(now)

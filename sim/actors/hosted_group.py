@@ -1,6 +1,7 @@
 """A classic group at its coordinator: the machine, the books kept about it, and the members that are quiet.
 
-The shell hands requests to the machine, sends its replies, obeys its deadline and writes its facts down. It adds no rule.
+The shell hands requests to the machine, sends its replies, obeys its deadline and writes its facts down. It adds no
+rule.
 """
 
 from __future__ import annotations
@@ -84,6 +85,8 @@ class HostedGroup:
         self._slots: dict[str, int] = {}
         self.ended_by: NDArray[np.int64] = np.empty(0, np.int64)
         self.quiet: dict[str, Hush] = {}
+        self.commits_ahead = False
+        """Whether somebody commits before processing."""
         self.zombies: dict[Service, None] = {}
         """Who reads what is no longer its own."""
         self._handles: dict[str, int] = {}

@@ -167,7 +167,8 @@ class Hush:
             if (beat.worked, connection.request_key) >= moment:
                 self._resend(connection, beat, moment)
                 continue
-            renewed = max(renewed, beat.worked)
+            if beat.kind != "commit" or not self._group.machine.is_old:
+                renewed = max(renewed, beat.worked)
             committed = beat if beat.kind == "commit" else committed
             connection.up_us, connection.free_us, connection.down_us = beat.arrived, beat.left, beat.answered
             if (beat.answered, connection.response_key) >= moment:

@@ -34,7 +34,7 @@ class Leader:
         counts = {topic: machine.metadata[topic] for topic in machine.group_topics if topic in machine.metadata}
         group.cover(tuple(counts))
         layout = group.layouts.of(counts)
-        cost = cost_us(response.protocol or "", len(response.members), layout.topics.n_partitions)
+        cost = cost_us(response.protocol or "", len(response.members), layout.topics.n_partitions, len(counts))
         assignor = next(one for one in client.assignors if one.name == response.protocol)
         duration = round((delay + cost) * client.consumer.slowdown(host_only=True))
         done = partial(self._finish, assignor=assignor, layout=layout, response=response, counts=counts)

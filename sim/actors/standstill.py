@@ -96,7 +96,7 @@ class Standstill:
 
     def _begin(self, start: int, end: int) -> None:
         self.frozen = (start, end)
-        self._env.at(end, self._thaw_key, self._client.consumer.on_thaw)
+        self._env.at(end, self._thaw_key, self._thaw)
 
     def resume_freeze(self, start: int, end: int) -> None:
         """The member was woken during a pause that was elided so far."""
@@ -107,13 +107,14 @@ class Standstill:
         """Something is due that needs a thread: it happens at the end of the freeze."""
         self._late.append(action)
 
-    def thaw(self, now: int) -> None:
+    def _thaw(self, _: object) -> None:
         """The end of a freeze, unless another has made it longer."""
-        if self.frozen is None:
+        if self.frozen is None or self._client.is_over:
             return
+        now = self._env.now
         start, end = self.frozen
         if end > now:
-            self._env.at(end, self._thaw_key, self._client.consumer.on_thaw)
+            self._env.at(end, self._thaw_key, self._thaw)
             return
         self.frozen = None
         self._go_on(now, start)
@@ -130,8 +131,12 @@ class Standstill:
         client.application.shift(start, length)
         if service.handle >= 0:
             self._availability.thaw(now, service.handle, service.partitions)
-        if length >= SHORT_PAUSE_US and client.application.stuck_until <= now:
+        if client.application.stuck_until > now:
+            self._env.at(client.application.stuck_until, self._unstuck_key, self._unhang)
+            return
+        if length >= SHORT_PAUSE_US:
             client.fetching.repace(now)
+        client.fetching.recover(now)
 
     def finish(self, horizon: int) -> None:
         """The horizon cuts a freeze that is under way."""
@@ -152,16 +157,18 @@ class Standstill:
         service.stand_still(now)
         if service.handle >= 0:
             self._availability.suspend_service(now, service.handle, service.partitions)
-        self._env.at(now + length, self._unstuck_key, client.consumer.on_unstuck)
+        self._env.at(now + length, self._unstuck_key, self._unhang)
         client.drive(now)
 
-    def unhang(self, now: int) -> None:
+    def _unhang(self, _: object) -> None:
         """The end of a hang, unless another has made it longer or everything is frozen."""
-        client, service = self._client, self._service
-        if client.application.stuck_until > now or self.frozen is not None:
+        client, service, now = self._client, self._service, self._env.now
+        if client.is_over or client.application.stuck_until > now or self.frozen is not None:
             return
+        client.hush.wake()
         if service.handle >= 0:
             self._availability.impair(now, service.handle, False)
             self._availability.serve(now, service.handle, service.partitions)
         client.fetching.repace(now)
+        client.fetching.recover(now)
         client.drive(now)

@@ -30,8 +30,6 @@ from sim.model import (
     Unsubscribe,
 )
 
-__all__ = ["Teller", "tell"]
-
 ACTS: dict[type, Callable[[Teller], None]] = {
     GcPause: gc_pause, Stuck: stuck, Slow: slow, SlowHost: slow, Cut: cut, Kill: kill, Close: close,
     StartMembers: start, Restart: restart, Scale: scale, AddPartitions: add_partitions, CreateTopic: create_topic,

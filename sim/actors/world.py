@@ -9,6 +9,7 @@ import numpy as np
 
 from assignors import Assignor, AssignorError, create, load_class
 from sim.actors.broker import Broker
+from sim.actors.client import Client
 from sim.actors.consumer import Consumer
 from sim.actors.coordinator import Coordinator, partition_for
 from sim.actors.hosted_group import HostedGroup
@@ -19,7 +20,6 @@ from sim.kernel.environment import Environment
 from sim.kernel.network import Connection, Exchange, Path
 from sim.model import Distribution, Entry, GcPause, Group, Scenario, Target
 from sim.randomness import Streams
-from sim.units import FOREVER
 
 
 class World:
@@ -180,6 +180,10 @@ class World:
             connection.end()
         return connection
 
+    def cut_off(self, consumer: Consumer) -> frozenset[int]:
+        """Brokers that this consumer cannot reach now."""
+        return frozenset(node for node in self.broker_ids if self.is_cut(consumer, node)) if self.cuts else frozenset()
+
     def is_cut(self, consumer: Consumer, node: int) -> bool:
         """Whether nothing gets through between a consumer and a broker."""
         broker = f"broker:{node}"
@@ -196,8 +200,7 @@ class World:
         if text not in self.warnings:
             self.warnings.append(text)
 
-    def count_metadata(self, consumer: Consumer, since: int, until: int) -> None:
+    def count_metadata(self, client: Client, until: int) -> None:
         """Metadata requests of an incarnation: one at its opening, then one every metadata.max.age.ms."""
-        age = consumer.config.metadata_max_age_us
-        requests = max(0, until - 1 - since) // age + 1 if age < FOREVER else 1
-        consumer.group.record.requests["Metadata", "NONE"] += requests
+        age = client.config.metadata_max_age_us
+        client.group.record.requests["Metadata", "NONE"] += max(0, until - 1 - client.opened_us) // age + 1

@@ -89,7 +89,7 @@ class Occurrence(simpy.Event):
         self.action = action
         self._ok = True
         self._value = value
-        self.callbacks = [_act]  # type: ignore[list-item]
+        self.callbacks = [_act]
         if time < env.now:
             raise ProtocolMisuse(f"an event for {time} us was asked for at {env.now} us")
         env.schedule(self, key, time - env.now)  # type: ignore[arg-type]
@@ -117,7 +117,7 @@ class Environment(simpy.Environment):
         Kernel events so far.
     """
 
-    now: int  # type: ignore[assignment]
+    now: int
 
     def __init__(self, event_budget: int) -> None:
         super().__init__(initial_time=0)

@@ -3,26 +3,24 @@
 ``AbstractCoordinator``, ``ConsumerCoordinator`` and ``Heartbeat`` (Kafka 4.4), as prose:
 
 Two threads share the state. The *application thread* acts only inside poll(): it finds the coordinator, prepares and
-sends JoinGroup, runs the listeners, commits, and initialises positions. The *heartbeat thread* sends heartbeats, notices
-that the session or the application's poll interval is over, and may handle any response except those of a join, because it
-is switched off between sending JoinGroup and its response. The shell therefore calls `on_poll` only while the
-application is inside poll(), and `on_response` when some thread is there to read it.
+sends JoinGroup, runs the listeners, commits, and initialises positions. The *heartbeat thread* sends heartbeats,
+notices that the session or the application's poll interval is over, and may handle any response except those of a join,
+because it is switched off between sending JoinGroup and its response. The shell therefore calls `on_poll` only while
+the application is inside poll(), and `on_response` when some thread is there to read it.
 
 A rebalance is noticed by the heartbeat thread and acted on by the application: REBALANCE_IN_PROGRESS only sets
 ``rejoin_needed``. Then, once per successful rebalance: commit, give partitions up (everything under an eager assignor,
 nothing under a cooperative one), JoinGroup, SyncGroup, take the new assignment, give up what is no longer in it, and if
 that was anything, rejoin at once.
 
-A reset (fenced, unknown, poll interval exceeded) forgets generation and usually the member id; the partitions are then *lost*
-when the application comes back, and until then it goes on processing: a zombie.
+A reset (fenced, unknown, poll interval exceeded) forgets generation and usually the member id; the partitions are then
+*lost* when the application comes back, and until then it goes on processing: a zombie. A JoinGroup or SyncGroup that a
+reset came across stays in flight: there is never more than one, and its answer is then worth nothing.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
-from typing import Protocol
 
 import numpy as np
 
@@ -30,8 +28,6 @@ from sim.config import ClientConfig
 from sim.protocol.effects import (
     Adopt,
     Closed,
-    Commit,
-    Disconnect,
     Drop,
     Effects,
     Listen,
@@ -39,43 +35,28 @@ from sim.protocol.effects import (
     RunAssignor,
     Send,
 )
+from sim.protocol.membership import (
+    COMPLETING,
+    LOST_COORDINATOR,
+    PREPARING,
+    STABLE,
+    MemberState,
+)
 from sim.protocol.messages import (
     NO_PARTITIONS,
     Api,
     Error,
-    FindCoordinator,
     Heartbeat,
     JoinGroup,
     JoinResponse,
-    LeaveGroup,
-    OffsetFetch,
-    OffsetFetchResponse,
     Positions,
-    Subscription,
     SyncGroup,
     SyncResponse,
     without,
 )
+from sim.protocol.ownership import AssignorMemory, Ownership
 from sim.units import FOREVER
 
-
-class MemberState(Enum):
-    """``AbstractCoordinator.MemberState`` (Kafka 4.4)."""
-
-    UNJOINED = "UNJOINED"
-    PREPARING_REBALANCE = "PREPARING_REBALANCE"
-    COMPLETING_REBALANCE = "COMPLETING_REBALANCE"
-    STABLE = "STABLE"
-
-
-UNJOINED, PREPARING, COMPLETING, STABLE = (
-    MemberState.UNJOINED,
-    MemberState.PREPARING_REBALANCE,
-    MemberState.COMPLETING_REBALANCE,
-    MemberState.STABLE,
-)
-
-_LOST_COORDINATOR = frozenset({Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE, Error.DISCONNECTED})
 _AT_ONCE = frozenset(
     {Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION, Error.REBALANCE_IN_PROGRESS, Error.MEMBER_ID_REQUIRED}
 )
@@ -85,21 +66,10 @@ _AT_ONCE = frozenset(
 CLOSING = "the consumer is being closed"
 """Why a member leaves that closes (KIP-800)."""
 
-
-class AssignorMemory(Protocol):
-    """What the member needs of an assignor: its name, and what it puts into the subscription."""
-
-    @property
-    def name(self) -> str:
-        """Kafka's name of the assignor."""
-        ...
-
-    def subscription_user_data(self) -> object | None:
-        """User data of the next subscription."""
-        ...
+__all__ = ["ClassicMember", "MemberState"]
 
 
-class ClassicMember:
+class ClassicMember(Ownership):
     """One consumer in one group.
 
     Parameters
@@ -133,66 +103,20 @@ class ClassicMember:
         commits: str = "auto",
         commit_on_revoked: bool = False,
     ) -> None:
-        self.group_id = group_id
-        self.name = name
-        self.config = config
-        self.instance_id = instance_id
+        super().__init__(
+            group_id=group_id, name=name, config=config, instance_id=instance_id, jitter=jitter, commits=commits
+        )
         self.assignors = assignors
         self.cooperative = cooperative
-        self.commits = commits
         self.commit_on_revoked = commit_on_revoked
-        self._jitter = jitter
-        self._retries = 0
 
-        self.state = UNJOINED
-        self.generation = -1
-        self.member_id = ""
-        self.protocol: str | None = None
-        self.coordinator: int | None = None
-        self.is_leader = False
-        self.rejoin_needed = True
-        self.rejoin_reason = ""
-        self.failed: Error | None = None
+        self._join_retry_at = 0
 
-        self.topics: tuple[str, ...] = ()
-        self.pattern: re.Pattern[str] | None = None
-        self.metadata: Mapping[str, int] = {}
-        self._joined_topics: tuple[str, ...] = ()
-        self._snapshot: dict[str, int] | None = None
-        self.group_topics: tuple[str, ...] = ()
-
-        self.owned: Positions = NO_PARTITIONS
-        self.uninitialised: Positions = NO_PARTITIONS
-        self._fetching = NO_PARTITIONS
-        self._fetch_failures = 0
-        self._synced: Positions | None = None
-
-        self._prepare_needed = True
-        self._join_in_flight = False
         self._after_commit: Callable[[int], Effects] | None = None
         self._next: Callable[[int], Effects] | None = None
-        self._join_retry_at = 0
-        self._fetch_retry_at = 0
-
-        self._lookup_in_flight = False
-        self._lookup_attempts = 0
-        self._lookup_retry_at = 0
-
-        self.heartbeat_due = FOREVER
-        self.session_due = FOREVER
-        self.commit_due = FOREVER
-        self._heartbeat_failures = 0
+        self._reason = CLOSING
 
     # --- what the shell may read --------------------------------------------------------------------------------------
-
-    @property
-    def heartbeats_enabled(self) -> bool:
-        """Whether the heartbeat thread is awake (``HeartbeatThread.run``; idle while UNJOINED or PREPARING)."""
-        if self.failed is not None:
-            return False
-        if self.config.behaviour.heartbeat_in_completing:
-            return self.state in (STABLE, COMPLETING)
-        return self.state is STABLE
 
     @property
     def needs_application(self) -> bool:
@@ -234,27 +158,6 @@ class ClassicMember:
         )
 
     @property
-    def _must_forget(self) -> bool:
-        """Whether a reset awaits its onPartitionsLost while the request it came across is still unanswered."""
-        return self._prepare_needed and self.state is UNJOINED and self.wants_group
-
-    def _wants_rejoin(self) -> bool:
-        """``ConsumerCoordinator.rejoinNeededOrPending``."""
-        if not self.wants_group:
-            return False
-        if self.rejoin_needed:
-            return True
-        if self.state is not STABLE:
-            return False
-        if self.topics != self._joined_topics:
-            self.rejoin_reason = "the subscription has changed"
-            return True
-        if self.is_leader and self._snapshot is not None and self._snapshot != self._view():
-            self.rejoin_reason = "cached metadata has changed"
-            return True
-        return False
-
-    @property
     def deadline(self) -> int:
         """When `on_deadline` wants to be called, microseconds."""
         if self.coordinator is None:
@@ -265,27 +168,6 @@ class ClassicMember:
         if self._join_retry_at:
             due = min(due, self._join_retry_at)
         return due
-
-    # --- subscription and metadata ------------------------------------------------------------------------------------
-
-    def subscribe(self, topics: tuple[str, ...], pattern: str | None) -> None:
-        """``subscribe()``: takes effect at the next poll."""
-        self.pattern = re.compile(pattern) if pattern is not None else None
-        self.topics = self._matched() if self.pattern is not None else tuple(sorted(topics))
-
-    def on_metadata(self, counts: Mapping[str, int]) -> None:
-        """A metadata response: topic -> number of partitions (``maybeUpdateSubscriptionMetadata``)."""
-        self.metadata = counts
-        if self.pattern is not None:
-            self.topics = self._matched()
-
-    def _matched(self) -> tuple[str, ...]:
-        assert self.pattern is not None
-        return tuple(sorted(topic for topic in self.metadata if self.pattern.fullmatch(topic)))
-
-    def _view(self) -> dict[str, int]:
-        """Partition counts of all topics of the group: what the leader watches (``MetadataSnapshot``)."""
-        return {topic: self.metadata[topic] for topic in self.group_topics if topic in self.metadata}
 
     # --- the application thread inside poll() -------------------------------------------------------------------------
 
@@ -305,28 +187,7 @@ class ClassicMember:
             return self._rejoin(now) if now >= self._join_retry_at else []
         return self._commit_if_due(now) + self._fetch_offsets(now)
 
-    def _commit_if_due(self, now: int) -> Effects:
-        """``maybeAutoCommitOffsetsAsync``, or the application's own commit at the end of a batch."""
-        if now < self.commit_due or not self.owned.size or self.state is not STABLE:
-            return []
-        self.commit_due = now + self._commit_interval_us
-        return [self._commit(self.owned)]
-
-    @property
-    def _commit_interval_us(self) -> int:
-        """Each poll commits when the application does: the next one is due with the next microsecond."""
-        return self.config.auto_commit_interval_us if self.commits == "auto" else 1
-
-    def _commit(self, positions: Positions) -> Commit:
-        return Commit(positions, self.generation, self.member_id)
-
-    def _fetch_offsets(self, now: int) -> Effects:
-        if self._fetching.size or not self.uninitialised.size or now < self._fetch_retry_at:
-            return []
-        self._fetching = self.uninitialised
-        return [Send(Api.OFFSET_FETCH, OffsetFetch(self.uninitialised))]
-
-    # --- joining ------------------------------------------------------------------------------------------------------
+    # --- preparing to join --------------------------------------------------------------------------------------------
 
     def _rejoin(self, now: int) -> Effects:
         """``joinGroupIfNeeded``: prepare once per successful rebalance, then send JoinGroup."""
@@ -351,15 +212,6 @@ class ClassicMember:
         if not self.cooperative:
             return self._give_up(now, self.owned, lost=False)
         return self._give_up(now, self._outside_subscription(), lost=False)
-
-    def _outside_subscription(self) -> Positions:
-        """Owned partitions of topics that are no longer subscribed; the shell says which (`topic_of`)."""
-        if self.topics == self._joined_topics or not self.owned.size:
-            return NO_PARTITIONS
-        return np.array([p for p in self.owned if self.topic_of(int(p)) not in self.topics], dtype=np.int32)
-
-    topic_of: Callable[[int], str] = staticmethod(lambda position: "")
-    """Name of the topic of a partition position; set by the shell."""
 
     def _give_up(self, now: int, positions: Positions, *, lost: bool) -> Effects:
         if not positions.size:
@@ -401,16 +253,7 @@ class ClassicMember:
         )
         return [Send(Api.JOIN_GROUP, join)]
 
-    def _subscription(self, assignor: AssignorMemory) -> Subscription:
-        """``ConsumerCoordinator.metadata``: topics, owned partitions, generation, rack."""
-        knows_generation = self.config.behaviour.generation_in_subscription and self.generation >= 0
-        return Subscription(
-            topics=self.topics,
-            owned=np.sort(self.owned),
-            generation=self.generation if knows_generation else None,
-            user_data=assignor.subscription_user_data(),
-            rack=self.config.client_rack or None,
-        )
+    # --- joining ------------------------------------------------------------------------------------------------------
 
     def on_join_response(self, now: int, response: JoinResponse) -> Effects:
         """``JoinGroupResponseHandler``; the heartbeat thread wakes with all its timers reset.
@@ -442,7 +285,7 @@ class ClassicMember:
             self._reset(keep_id=False)
         elif error in (Error.NONE, Error.COORDINATOR_LOAD_IN_PROGRESS):
             self._join_retry_at = now + self.config.retry_backoff_us
-        elif error in _LOST_COORDINATOR:
+        elif error in LOST_COORDINATOR:
             return self.mark_coordinator_unknown(now)
         elif error not in _AT_ONCE:
             self.failed = error
@@ -494,7 +337,7 @@ class ClassicMember:
             self._reset(keep_id=False)
         elif error is Error.ILLEGAL_GENERATION and current:
             self._reset(keep_id=self.config.behaviour.keep_id_on_illegal_generation)
-        elif error in _LOST_COORDINATOR:
+        elif error in LOST_COORDINATOR:
             return self.mark_coordinator_unknown(now)
         elif error is not Error.NONE and error not in _AT_ONCE:
             self.failed = error
@@ -522,12 +365,6 @@ class ClassicMember:
         self._next = lambda at: self._adopt(at, new)
         return [*effects, Drop(revoked, lost=False), Listen("revoked", revoked)]
 
-    def _has_unwanted_topics(self, new: Positions) -> bool:
-        """``checkAssignmentMatchedSubscription``; a static member may be handed what its predecessor wanted."""
-        if self.topics == self._joined_topics and self.instance_id is None:
-            return False
-        return any(self.topic_of(position) not in self.topics for position in new.tolist())
-
     def _adopt(self, now: int, new: Positions) -> Effects:
         """Take the assignment over, unless a reset during onPartitionsRevoked has made it worthless."""
         if self.generation < 0:
@@ -542,23 +379,7 @@ class ClassicMember:
         self._next = self.on_poll
         return [Adopt(new, added), Listen("assigned", added)]
 
-    def on_offsets(self, now: int, response: OffsetFetchResponse) -> Effects:
-        """OffsetFetch is answered: the positions that it asked for are known, or it is asked again."""
-        asked, self._fetching = self._fetching, NO_PARTITIONS
-        if response.error is Error.NONE:
-            self._fetch_failures = 0
-            self.uninitialised = np.setdiff1d(self.uninitialised, asked).astype(np.int32)
-            return []
-        self._fetch_retry_at = now + self._backoff(self._fetch_failures)
-        self._fetch_failures += 1
-        return self.mark_coordinator_unknown(now) if response.error in _LOST_COORDINATOR else []
-
-    # --- heartbeats ---------------------------------------------------------------------------------------------------
-
-    def _reset_heartbeat(self, now: int) -> None:
-        self.heartbeat_due = now + self.config.heartbeat_interval_us
-        self.session_due = now + self.config.session_timeout_us
-        self._heartbeat_failures = 0
+    # --- positions, commits and time ----------------------------------------------------------------------------------
 
     def on_deadline(self, now: int) -> Effects:
         """A pass of the heartbeat thread, in its order: coordinator, session, heartbeat (``HeartbeatThread.run``)."""
@@ -575,36 +396,13 @@ class ClassicMember:
             return [Send(Api.HEARTBEAT, Heartbeat(self.member_id, self.instance_id, self.generation))]
         return []
 
-    def on_heartbeat_response(self, now: int, error: Error, generation: int) -> Effects:
-        """``HeartbeatResponseHandler``; that an older generation is refused counts as a success."""
-        refused = error in (Error.FENCED_INSTANCE_ID, Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION)
-        if error in (Error.NONE, Error.REBALANCE_IN_PROGRESS) or (refused and generation != self.generation):
-            self.session_due = now + self.config.session_timeout_us
-            self._heartbeat_failures = 0
-            if error is Error.REBALANCE_IN_PROGRESS and self.state is STABLE:
-                self._request_rejoin("group is already rebalancing")
-            return []
-        self.heartbeat_due = now + self._backoff(self._heartbeat_failures)
-        self._heartbeat_failures += 1
-        if refused:
-            self._reset(keep_id=error is Error.ILLEGAL_GENERATION)
-            self.failed = error if error is Error.FENCED_INSTANCE_ID else self.failed
-        elif error in _LOST_COORDINATOR:
-            return self.mark_coordinator_unknown(now)
-        return []
-
-    def _request_rejoin(self, reason: str) -> None:
-        """``requestRejoin``: acted on at the next poll()."""
-        self.rejoin_needed = True
-        self.rejoin_reason = self.rejoin_reason or reason
-
     def on_commit_response(self, now: int, error: Error, generation: int) -> Effects:
         """``OffsetCommitResponseHandler``; unless it is fatal, a join that waited for it goes on."""
         effects: Effects = []
         current = generation == self.generation
         if error is Error.REBALANCE_IN_PROGRESS:
             self._request_rejoin("offset commit failed since group is already rebalancing")
-        elif error in _LOST_COORDINATOR:
+        elif error in LOST_COORDINATOR:
             effects += self.mark_coordinator_unknown(now)
             self._commit_again(now)
         elif error is Error.COORDINATOR_LOAD_IN_PROGRESS:
@@ -617,96 +415,14 @@ class ClassicMember:
         following, self._after_commit = self._after_commit, None
         return effects + following(now) if following is not None else effects
 
-    def _commit_again(self, now: int) -> None:
-        if self.commits == "auto":
-            self.commit_due = min(self.commit_due, now + self.config.retry_backoff_us)
-
-    def _reset(self, *, keep_id: bool) -> None:
-        """``resetStateAndRejoin``: the partitions are lost at the next poll.
-
-        A JoinGroup or SyncGroup on its way stays so, and is worth nothing when answered; an assignment that waits for the
-        application is given up, and the member id with it (``joinGroupIfNeeded``).
-        """
-        self.state = UNJOINED
-        self.generation = -1
-        self.protocol = None
-        if not keep_id or self._synced is not None:
-            self.member_id = ""
-        if self._synced is not None:
-            self._synced = None
-            self._join_in_flight = False
-        self.rejoin_needed = True
-        self._prepare_needed = True
-
-    @property
-    def wants_group(self) -> bool:
-        """Whether the consumer is subscribed to anything."""
-        return bool(self.topics) or self.pattern is not None
-
-    # --- coordinator lookup -------------------------------------------------------------------------------------------
-
-    def _look_up(self, now: int) -> Effects:
-        """``ensureCoordinatorReady`` / ``lookupCoordinator``: one request at a time, shared by both threads."""
-        if self._lookup_in_flight or now < self._lookup_retry_at:
-            return []
-        self._lookup_in_flight = True
-        return [Send(Api.FIND_COORDINATOR, FindCoordinator(self.group_id))]
-
-    def on_coordinator(self, now: int, node: int | None) -> Effects:
-        """A lookup is answered with a node that can be reached, or failed (None)."""
-        if not self._lookup_in_flight:
-            return []
-        self._lookup_in_flight = False
-        if self.coordinator is not None:
-            return []
-        if node is None:
-            self._lookup_retry_at = now + self._backoff(self._lookup_attempts)
-            self._lookup_attempts += 1
-            return []
-        self._lookup_attempts = 0
-        self._lookup_retry_at = 0
-        self.coordinator = node
-        self.session_due = now + self.config.session_timeout_us
-        return []
-
-    def mark_coordinator_unknown(self, now: int) -> Effects:
-        """``markCoordinatorUnknown``: state and assignment stay; everything in flight fails."""
-        if self.coordinator is None:
-            return []
-        self.coordinator = None
-        self._lookup_retry_at = now
-        return [Disconnect()]
-
-    def _backoff(self, attempts: int) -> int:
-        """``ExponentialBackoff``: retry.backoff.ms doubling up to its maximum, jittered; constant before 3.7."""
-        config = self.config
-        if not config.behaviour.exponential_backoff:
-            return config.retry_backoff_us
-        if config.retry_backoff_max_us <= config.retry_backoff_us:
-            return config.retry_backoff_max_us
-        self._retries += 1
-        base = min(config.retry_backoff_us << min(attempts, 20), config.retry_backoff_max_us)
-        return min(base * self._jitter(self._retries) // 1000, config.retry_backoff_max_us)
-
-    # --- leaving ------------------------------------------------------------------------------------------------------
-
-    def on_poll_expired(self, now: int) -> Effects:
-        """max.poll.interval.ms is over (``handlePollTimeoutExpiry``): leave; lose the partitions at the next poll."""
-        effects = self._leave("consumer poll timeout has expired")
-        self._reset(keep_id=False)
-        return effects
-
-    def _leave(self, reason: str) -> Effects:
-        """``maybeLeaveGroup``: a static member only forgets itself."""
-        if self.coordinator is None or self.state is UNJOINED or not self.member_id or self.instance_id is not None:
-            return []
-        return [Send(Api.LEAVE_GROUP, LeaveGroup(self.member_id, self.instance_id, reason))]
+    # --- closing ------------------------------------------------------------------------------------------------------
 
     def close(self, now: int, reason: str = CLOSING) -> Effects:
-        """``close()`` commits what auto-commit owes, gives everything up and leaves; ``unsubscribe()`` does not commit."""
+        """``close()`` auto-commits, gives everything up and leaves; ``unsubscribe()`` does not commit."""
         self._next, self._after_commit = None, None
         self._reason = reason
-        if reason == CLOSING and self.commits == "auto" and self.owned.size and self.state is STABLE and self.coordinator is not None:
+        commits = reason == CLOSING and self.commits == "auto" and self.owned.size
+        if commits and self.state is STABLE and self.coordinator is not None:
             self._after_commit = self._close_listener
             return [self._commit(self.owned)]
         return self._close_listener(now)
@@ -725,5 +441,3 @@ class ClassicMember:
         self.topics, self.pattern = (), None
         self._reset(keep_id=False)
         return [*effects, Closed()]
-
-    _reason = ""

@@ -132,7 +132,7 @@ class Roster:
         return waiter
 
     def replace_static(self, old: Member, new_id: str) -> Member:
-        """Give a static instance a new member id, keeping place, assignment and leadership (``replaceStaticMember``)."""
+        """Give a static instance a new member id; place, assignment and leadership stay (``replaceStaticMember``)."""
         new = Member(
             member_id=new_id,
             instance_id=old.instance_id,

@@ -1,8 +1,8 @@
 """Plain scenarios that were recorded with a real broker and client (Kafka 4.4.0), and how they are measured.
 
-Twelve partitions, poll(100 ms), a record per partition every 100 ms, heartbeat 3 s, session 10 s, initial delay 3 s, consumers
-in warm processes. *Converged* is the time from the fault to the last callback or generation change; *unread* the longest
-interruption of one partition, which in a recording includes up to 0.1 s of record spacing.
+Twelve partitions, poll(100 ms), a record per partition every 100 ms, heartbeat 3 s, session 10 s, initial delay 3 s,
+consumers in warm processes. *Converged* is the time from the fault to the last callback or generation change; *unread*
+the longest interruption of one partition, which in a recording includes up to 0.1 s of record spacing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.conformance.protocol.wire import Wire
 from tests.support.scenarios import at, group, hang, scenario
 
 WARM = Distribution("lognormal", (6 * MS, 75 * MS))
-"""A consumer's constructor in a warm process, and its first pass through poll() (recorded: 3/9/36 ms, discovery included)."""
+"""A consumer's constructor in a warm process, and its first pass through poll() (recorded: 3/9/36 ms with discovery)."""
 BUSY = Distribution("lognormal", (950, 20_000))
 """One-way latency that gives the recorded JoinGroup round trips (0.8/2.2/14 ms) on a machine with other work."""
 FREE = Distribution.constant(0)
@@ -105,7 +105,7 @@ def _note(found: Measured, result: Result, wire: Wire, fault: int) -> None:
     found.rounds.append(len(changes))
     gaps = result.tables["unavailability"]
     after = gaps[gaps["from_us"] >= fault]
-    found.unread.append(max((_longest(after[after["partition"] == p]) for p in after["partition"].unique()), default=0) / S)
+    found.unread.append(max((_longest(rows) for _, rows in after.groupby("partition")), default=0) / S)
     moves = result.tables["rebalances"]
     starts = moves.loc[(moves["trigger"] == "expiry") & (moves["start_us"] > fault), "start_us"]
     found.removed += [(int(starts.iloc[0]) - fault) / S] if len(starts) else []

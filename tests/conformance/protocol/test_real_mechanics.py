@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from sim import simulate
-from sim.actors import consumer as consumer_module
+from sim.actors import client as opened
 from sim.model import CreateTopic, Override, Start, Subscription, Topic
 from sim.protocol.classic_member import ClassicMember
 from sim.units import MS, S
@@ -121,7 +121,7 @@ def test_a_duplicate_instance_takes_over_at_once_and_the_old_process_dies_at_its
             settings["instance_id"] = "twin"
         return ClassicMember(**settings)
 
-    monkeypatch.setattr(consumer_module, "ClassicMember", twin)
+    monkeypatch.setattr(opened, "ClassicMember", twin)
     run = scenario(group(2, client=client(), static=True), join(20 * S, 3), horizon_us=40 * S)
     result = simulate(run, fidelity=fidelity)
     assert len(rounds(result)) == 1

@@ -7,9 +7,11 @@ from itertools import pairwise
 import pytest
 
 from sim import simulate
+from sim.actors.lookup import Lookup
 from sim.config import CoordinatorConfig, Timing
 from sim.model import AddPartitions, Cut, Distribution, Override, Processing, SlowHost, Start, Target
 from sim.protocol.classic_group import ClassicGroup
+from sim.protocol.effects import Send
 from sim.protocol.messages import Error, Heartbeat, JoinGroup, OffsetCommit, Subscription, SyncGroup
 from sim.units import MS, S
 from tests.conformance.protocol.oracle import (
@@ -224,23 +226,20 @@ def test_31_it_is_bounded_by_the_rebalance_timeout(wire: Wire) -> None:
     assert leave.at_us <= 30 * S + WAY
 
 
-def test_32_discovery_backs_off_exponentially_with_jitter(wire: Wire) -> None:
+def test_32_discovery_backs_off_exponentially_with_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing answers: each attempt fails after the connection's set-up time and one backoff."""
     config = client(connection_setup_timeout_us=10 * MS, request_timeout_us=100 * MS, session_timeout_us=30 * S)
     cut = Cut(between=(member(0), Target("broker", "0")), duration=Distribution.constant(20 * S))
     starts: list[int] = []
     run = scenario(group(1, client=config), at(20 * S, cut), horizon_us=50 * S)
-    with pytest.MonkeyPatch.context() as patch:
-        from sim.actors.consumer import Consumer
+    ask = Lookup.ask
 
-        look_up = Consumer._look_up
+    def noted(self: Lookup, now: int, effect: Send) -> None:
+        starts.append(now)
+        ask(self, now, effect)
 
-        def noted(self: Consumer, now: int, effect: object) -> None:
-            starts.append(now)
-            look_up(self, now, effect)  # type: ignore[arg-type]
-
-        patch.setattr(Consumer, "_look_up", noted)
-        simulate(run)
+    monkeypatch.setattr(Lookup, "ask", noted)
+    simulate(run)
     waits = [b - a - 10 * MS for a, b in pairwise(one for one in starts if 20 * S < one < 39 * S)]
     for number, wait in enumerate(waits):
         base = min(100 * MS << number, 1000 * MS)

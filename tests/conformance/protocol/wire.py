@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from sim.actors.broker import Broker
+from sim.actors.client import Client
 from sim.actors.consumer import Consumer
+from sim.actors.world import World
 from sim.kernel.network import Connection, Exchange
 from sim.protocol.effects import Listen
 
@@ -71,36 +73,34 @@ class Wire:
         self.callbacks.clear()
 
 
-def sender(exchange: Exchange) -> Consumer:
-    """Whose connection it is."""
-    owner = exchange.connection._deliver.__self__  # type: ignore[attr-defined]
-    assert isinstance(owner, Consumer)
-    return owner
-
-
 @pytest.fixture
 def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
     """A tap on every broker, connection and listener."""
     tap = Wire()
-    receive, reply, listen = Broker.receive, Connection.reply, Consumer._ACTIONS[Listen]
+    names: dict[Connection, str] = {}
+    connect, receive, reply, listen = World.connect, Broker.receive, Connection.reply, Client.listen
+
+    def tapped_connect(self: World, consumer: Consumer, *more: Any) -> Connection:
+        connection = connect(self, consumer, *more)
+        names[connection] = consumer.name
+        return connection
 
     def tapped_receive(self: Broker, exchange: Exchange) -> None:
-        request = Request(
-            self.world.env.now, exchange.sent_us, exchange.api.value, sender(exchange).name, exchange.body
-        )
-        tap.requests.append(request)
+        now, name = self.world.env.now, names[exchange.connection]
+        tap.requests.append(Request(now, exchange.sent_us, exchange.api.value, name, exchange.body))
         receive(self, exchange)
 
     def tapped_reply(self: Connection, exchange: Exchange, response: Any, leave_us: int) -> None:
-        who = sender(exchange)
-        tap.answers.append(Answer(who.env.now, exchange.api.value, who.name, response.error.value, response))
+        error = response.error.value
+        tap.answers.append(Answer(self._env.now, exchange.api.value, names[self], error, response))
         reply(self, exchange, response, leave_us)
 
-    def tapped_listen(self: Consumer, now: int, effect: Listen) -> None:
-        tap.callbacks.append((now, self.name, effect.callback, len(effect.positions)))
+    def tapped_listen(self: Client, now: int, effect: Listen) -> None:
+        tap.callbacks.append((now, self.consumer.name, effect.callback, len(effect.positions)))
         listen(self, now, effect)
 
+    monkeypatch.setattr(World, "connect", tapped_connect)
     monkeypatch.setattr(Broker, "receive", tapped_receive)
     monkeypatch.setattr(Connection, "reply", tapped_reply)
-    monkeypatch.setitem(Consumer._ACTIONS, Listen, tapped_listen)
+    monkeypatch.setattr(Client, "listen", tapped_listen)
     return tap

@@ -65,6 +65,10 @@ class TestMeaning:
         expected = load(folder / "small.yaml", set_={"groups.billing.members.count": 3, SESSION: 30000})
         assert variants[-1].scenario == expected
 
+    def test_changes_of_one_variant_do_not_reach_the_next(self, folder: Path) -> None:
+        variants = sweep(folder, "variants: {many: {groups.billing.members.count: 3}, as-it-is: {}}").variants
+        assert [one.scenario.groups[0].members.count for one in variants] == [3, 2]
+
     def test_runs_are_variant_by_variant_and_the_first_of_each_is_kept(self, folder: Path) -> None:
         runs = sweep(folder, "variants: {a: {}, b: {horizon: 6min}}\nreplications: 2\nseed: 7").runs()
         assert [(run.variant, run.seed, run.replication, run.keep) for run in runs] == [

@@ -155,7 +155,6 @@ def test_empty_tables_have_their_columns_and_types_too() -> None:
         }
 
 
-@pytest.mark.xfail(raises=TypeError, reason="result._column looks for nulls in the first row only")
 def test_nulls_of_one_group_do_not_depend_on_the_order_of_groups() -> None:
     broadcast = replace(CLIENT, partition_assignment_strategy=("broadcast",))
     first = simulate(scene(group("a", client=broadcast), group("b"), horizon_us=S)).summary

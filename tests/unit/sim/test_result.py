@@ -53,7 +53,7 @@ def test_a_null_is_not_a_nought() -> None:
     columns = {column: ["x"] if dtype == "string" else [0] for column, dtype in TABLES["summary"].items()}
     nought = frame("summary", columns)
     for column in ("partitions_moved", "recovery_s"):
-        null = frame("summary", columns | {column: [None]})
+        null = frame("summary", columns | {column: np.array([None], dtype=object)})
         assert null[column].isna().all()
         assert digest(null) != digest(nought)
 

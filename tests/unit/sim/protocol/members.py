@@ -36,7 +36,8 @@ def positions(*numbers: int) -> Positions:
 class MemberHarness:
     """One member, milliseconds. `sent` is what went out, `heard` what the application was told.
 
-    The application is inside poll() unless `busy`; then `drive` does nothing. Topic of partition p: "t" below 10, else "u".
+    The application is inside poll() unless `busy`; then `drive` does nothing. Partitions below 10 are of topic "t", the
+    others of "u".
     """
 
     def __init__(self, *, static: bool = False, cooperative: bool = False, **config: Any) -> None:

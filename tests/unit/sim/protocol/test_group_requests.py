@@ -1,4 +1,4 @@
-"""Every request in every state of a group: the table of A.12 in Kafka's own test names where there are any."""
+"""Every request in every state of a group: in Kafka's own test names where there are any."""
 
 from __future__ import annotations
 

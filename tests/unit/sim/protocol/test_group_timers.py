@@ -1,4 +1,4 @@
-"""Each of the coordinator's timers: just before, exactly at, and what it does not touch (A.11, Kafka 4.4)."""
+"""Each of the coordinator's timers: just before, exactly at, and what it does not touch (Kafka 4.4)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_classic_group_member_heartbeat_maintains_session() -> None:
 
 
 def test_heartbeat_expiration_should_remove_pending_member() -> None:
-    """testHeartbeatExpirationShouldRemovePendingMember (4.4): the session timeout of its request; no rebalance starts."""
+    """testHeartbeatExpirationShouldRemovePendingMember (4.4): its own session timeout, no rebalance."""
     h = GroupHarness().stable("a")
     h.ask("p", session=7_000)
     h.sleep(6_999)
@@ -125,7 +125,7 @@ def test_a_rebalance_answers_parked_syncs_and_renews_their_sessions() -> None:
 
 @pytest.mark.parametrize("request_", ["join", "sync"])
 def test_join_and_sync_requests_do_not_renew_the_session(request_: str) -> None:
-    """The new coordinator re-arms at answers only (classicGroupJoinExistingMember, classicGroupSyncToClassicGroup, 4.4)."""
+    """classicGroupJoinExistingMember, classicGroupSyncToClassicGroup: no rescheduling (4.4)."""
     h = GroupHarness().stable("a", "b")
     due = h.group.session_due(h.ids["b"])
     h.sleep(1_000)

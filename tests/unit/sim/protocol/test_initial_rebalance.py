@@ -58,7 +58,7 @@ def test_windows_are_extended_by_arrivals_up_to_the_first_joiners_rebalance_time
 
 
 def test_who_comes_after_the_last_window_starts_a_second_round() -> None:
-    """The fifth arrival of the reference's worked example (tryCompleteInitialRebalanceElseSchedule)."""
+    """The timer of the initial rebalance is gone by then (tryCompleteInitialRebalanceElseSchedule)."""
     h = GroupHarness(delay=3_000)
     _arrivals(h, [0, 1_000, 3_500, 7_000, 13_000], 300_000)
     assert (h.state, h.group.generation) == (GroupState.PREPARING_REBALANCE, 1)
@@ -136,3 +136,28 @@ def test_a_group_that_was_emptied_is_delayed_again() -> None:
     assert h.deadline == h.now + 3_000
     h.sleep(3_000)
     assert h.group.generation == 3
+
+
+def test_an_arrival_in_a_later_rebalance_does_not_extend_the_next_initial_one() -> None:
+    """newMemberAdded is set only while the previous state is Empty (addMemberThenRebalanceOrCompleteJoin, 4.4)."""
+    h = GroupHarness(delay=3_000).stable("a")
+    h.ask("b", version=3)
+    h.ask("c", version=3)
+    assert h.state is GroupState.PREPARING_REBALANCE
+    for member in list(h.group.roster):
+        h.ids[member.name] = member.member_id
+        h.leave(member.name)
+    assert h.state is GroupState.EMPTY
+    h.ids.clear()
+    h.join("d")
+    assert h.sleep(3_000) == [("d", Error.NONE)]
+
+
+def test_expiry_of_a_new_member_completes_an_initial_rebalance() -> None:
+    """GroupMetadataManager.removeMemberAndUpdateClassicGroup does not ask for the previous state (4.4)."""
+    h = GroupHarness(delay=400_000)
+    h.join("a")
+    h.sleep(100_000)
+    h.join("b")
+    assert h.sleep(199_999) == []
+    assert h.sleep(1) == [("a", Error.UNKNOWN_MEMBER_ID), ("b", Error.NONE)]

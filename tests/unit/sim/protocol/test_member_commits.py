@@ -1,4 +1,4 @@
-"""Offset commits of the client: when they are sent, and what their answers do (B.11; ConsumerCoordinator 4.4)."""
+"""Offset commits of the client: when they are sent, and what their answers do (ConsumerCoordinator, 4.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Heartbeats, coordinator lookup and leaving, as the heartbeat thread does them (B.2, B.5, B.9, B.10; 4.4)."""
+"""Heartbeats, coordinator lookup and leaving, as the heartbeat thread does them (AbstractCoordinator, 4.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client's join loop: prepare, JoinGroup, SyncGroup, take over (B.2-B.8; AbstractCoordinator, ConsumerCoordinator 4.4)."""
+"""The client's join loop: prepare, JoinGroup, SyncGroup, take over (AbstractCoordinator, ConsumerCoordinator; 4.4)."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_loading_coordinator_is_asked_again_after_the_backoff() -> None:
 
 @pytest.mark.parametrize("error", FATAL)
 def test_everything_else_is_raised_to_the_application(error: Error) -> None:
-    """JoinGroupResponseHandler, the rest of the table B.5; raised from poll()."""
+    """JoinGroupResponseHandler, its other branches; raised from poll()."""
     h = _joining()
     h.busy = True
     h.joined(error)

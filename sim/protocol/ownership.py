@@ -1,0 +1,121 @@
+"""What a member owns, as its client sees it: positions to fetch, offsets to commit, and what it tells the leader.
+
+Source: ``ConsumerCoordinator`` (Kafka 4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from sim.protocol.effects import Commit, Effects, Send
+from sim.protocol.membership import LOST_COORDINATOR, STABLE, Membership
+from sim.protocol.messages import (
+    NO_PARTITIONS,
+    Api,
+    Error,
+    OffsetFetch,
+    OffsetFetchResponse,
+    Positions,
+    Subscription,
+)
+from sim.units import FOREVER
+
+
+class AssignorMemory(Protocol):
+    """What the member needs of an assignor: its name, and what it puts into the subscription."""
+
+    @property
+    def name(self) -> str:
+        """Kafka's name of the assignor."""
+        ...
+
+    def subscription_user_data(self) -> object | None:
+        """User data of the next subscription."""
+        ...
+
+
+class Ownership(Membership):
+    """Partitions of a member.
+
+    Parameters
+    ----------
+    commits : {"auto", "each_poll", "none"}
+        Who commits: the consumer every auto.commit.interval.ms, the application at each poll, or nobody.
+    membership
+        Of `Membership`.
+    """
+
+    def __init__(self, *, commits: str, **membership: Any) -> None:
+        super().__init__(**membership)
+        self.commits = commits
+        self.owned: Positions = NO_PARTITIONS
+        self.uninitialised: Positions = NO_PARTITIONS
+        self._fetching = NO_PARTITIONS
+        self._fetch_failures = 0
+        self._fetch_retry_at = 0
+        self.commit_due = FOREVER
+
+    topic_of: Callable[[int], str] = staticmethod(lambda position: "")
+    """Name of the topic of a partition position; set by the shell."""
+
+    def _commit_if_due(self, now: int) -> Effects:
+        """``maybeAutoCommitOffsetsAsync``, or the application's own commit at the end of a batch."""
+        if now < self.commit_due or not self.owned.size or self.state is not STABLE:
+            return []
+        self.commit_due = now + self._commit_interval_us
+        return [self._commit(self.owned)]
+
+    @property
+    def _commit_interval_us(self) -> int:
+        """Each poll commits when the application does: the next one is due with the next microsecond."""
+        return self.config.auto_commit_interval_us if self.commits == "auto" else 1
+
+    def _commit(self, positions: Positions) -> Commit:
+        return Commit(positions, self.generation, self.member_id)
+
+    def _commit_again(self, now: int) -> None:
+        if self.commits == "auto":
+            self.commit_due = min(self.commit_due, now + self.config.retry_backoff_us)
+
+    def _fetch_offsets(self, now: int) -> Effects:
+        if self._fetching.size or not self.uninitialised.size or now < self._fetch_retry_at:
+            return []
+        self._fetching = self.uninitialised
+        return [Send(Api.OFFSET_FETCH, OffsetFetch(self.uninitialised))]
+
+    def on_offsets(self, now: int, response: OffsetFetchResponse) -> Effects:
+        """OffsetFetch is answered: the positions that it asked for are known, or it is asked again."""
+        asked, self._fetching = self._fetching, NO_PARTITIONS
+        if response.error is Error.NONE:
+            self._fetch_failures = 0
+            self.uninitialised = np.setdiff1d(self.uninitialised, asked).astype(np.int32)
+            return []
+        self._fetch_retry_at = now + self._backoff(self._fetch_failures)
+        self._fetch_failures += 1
+        return self.mark_coordinator_unknown(now) if response.error in LOST_COORDINATOR else []
+
+    def _subscription(self, assignor: AssignorMemory) -> Subscription:
+        """``ConsumerCoordinator.metadata``: topics, owned partitions, generation, rack."""
+        knows_generation = self.config.behaviour.generation_in_subscription and self.generation >= 0
+        return Subscription(
+            topics=self.topics,
+            owned=np.sort(self.owned),
+            generation=self.generation if knows_generation else None,
+            user_data=assignor.subscription_user_data(),
+            rack=self.config.client_rack or None,
+        )
+
+    def _outside_subscription(self) -> Positions:
+        """Owned partitions of topics that are no longer subscribed; the shell says which (`topic_of`)."""
+        if self.topics == self._joined_topics or not self.owned.size:
+            return NO_PARTITIONS
+        return np.array([p for p in self.owned if self.topic_of(int(p)) not in self.topics], dtype=np.int32)
+
+    def _has_unwanted_topics(self, new: Positions) -> bool:
+        """``checkAssignmentMatchedSubscription``; a static member may be handed what its predecessor wanted."""
+        if self.topics == self._joined_topics and self.instance_id is None:
+            return False
+        return any(self.topic_of(position) not in self.topics for position in new.tolist())
