@@ -112,6 +112,8 @@ class Availability:
     def enter(self, now: int, state: GroupState) -> None:
         """The coordinator's group has changed state."""
         self.state = state
+        if state is GroupState.EMPTY:
+            self.owner = np.full(len(self.owner), -1, np.int32)
         self.refresh(now)
 
     def assign(self, now: int, owner: NDArray[np.int32]) -> None:

@@ -30,7 +30,11 @@ class Catalog:
 
     def __init__(self, topics: Sequence[Topic], broker_ids: Sequence[int]) -> None:
         self._brokers = tuple(sorted(broker_ids))
-        self.rates: dict[str, tuple[int, Rate]] = {topic.name: (0, topic.rate) for topic in topics}
+        self.rates: dict[str, tuple[int, Rate]] = {}
+        """Topic -> since when which rate holds."""
+        self.former_rates: dict[str, list[tuple[int, Rate]]] = {}
+        for topic in topics:
+            self.set_rate(0, topic.name, topic.rate)
         self.created_us: dict[str, list[int]] = {topic.name: [0] * topic.partitions for topic in topics}
         self._times: list[int] = [0]
         self._counts: list[Mapping[str, int]] = [self._view()]
@@ -58,6 +62,12 @@ class Catalog:
         created.extend([now] * (to - len(created)))
         self._times.append(now)
         self._counts.append(self._view())
+
+    def set_rate(self, now: int, topic: str, rate: Rate) -> None:
+        """A topic is produced to with another rate from now on."""
+        if topic in self.rates:
+            self.former_rates.setdefault(topic, []).append(self.rates[topic])
+        self.rates[topic] = (now, rate)
 
     def leader(self, topic: str, number: int) -> int:
         """Broker id that leads a data partition."""

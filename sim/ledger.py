@@ -104,10 +104,12 @@ class Ledger:
         """Production of new positions, from their creation until ``now``, whoever was there to see it."""
         steps = self._steps.setdefault(topic, [])
         if not steps:
-            since, rate = self._catalog.rates[topic]
-            for offset, row in zip(rate.times_us, rate.per_partition_mrps, strict=True):
-                if since + offset <= now and (not steps or row != steps[-1][1]):
-                    steps.append((since + offset, row))
+            rates = [*self._catalog.former_rates.get(topic, ()), self._catalog.rates[topic]]
+            ends = [*(since for since, _ in rates[1:]), now + 1]
+            for (since, rate), until in zip(rates, ends, strict=True):
+                for offset, row in zip(rate.times_us, rate.per_partition_mrps, strict=True):
+                    if since + offset < until and (not steps or row != steps[-1][1]):
+                        steps.append((since + offset, row))
         self._segment_us[positions] = self._partitions.created_us[positions]
         for time, row in steps:
             self._step(np.maximum(self._segment_us[positions], time), row, positions)

@@ -66,7 +66,6 @@ class Rebalance:
     moved: int = 0
     moved_min: int = 0
     moved_rate: float = 0.0
-    rscore: float | None = None
     imbalance_partitions: int = 0
     stdev_partitions: float = 0.0
     imbalance_rate: float = 0.0
@@ -108,7 +107,6 @@ class GroupRecord:
     paused_us: int = 0
     zombie_us: int = 0
     generations: int = 0
-    members_max: int = 0
     imbalance_max: int = 0
     events: list[tuple[int, str, str, str]] = field(default_factory=list)
 

@@ -82,8 +82,8 @@ class Tabulator:
             "group": [group.name] * len(found),
             "generations": [one.generation_to - one.generation_from for one in found],
             "members_kicked": [one.kicked for one in found],
-            "partitions_moved": [0 if broadcast else one.moved for one in found],
-            "partitions_moved_min": [one.moved_min for one in found],
+            "partitions_moved": [None if broadcast else one.moved for one in found],
+            "partitions_moved_min": [None if broadcast else one.moved_min for one in found],
             "rscore": [self._rscore(group, one.moved_rate) for one in found],
         }
         for column in TABLES["rebalances"]:
@@ -115,7 +115,7 @@ class Tabulator:
 
     def _states(self, group: HostedGroup) -> Columns:
         entered = group.record.states
-        ends = [row[0] for row in entered[1:]] + [self.world.scenario.horizon_us]
+        ends = [*(row[0] for row in entered), self.world.scenario.horizon_us][1:]
         stretches = [
             (begin, end, state, generation)
             for (begin, state, generation), end in zip(entered, ends, strict=True)

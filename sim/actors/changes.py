@@ -17,7 +17,7 @@ def create_topic(teller: Teller) -> None:
     """A topic comes into being, with its rate."""
     verb, world = teller.entry.verb, teller.world
     assert isinstance(verb, CreateTopic)
-    world.catalog.rates[verb.topic.name] = (world.env.now, verb.topic.rate)
+    world.catalog.set_rate(world.env.now, verb.topic.name, verb.topic.rate)
     _grow(teller, verb.topic.name, verb.topic.partitions)
     world.env.process(world.producers[verb.topic.name].run())
 
@@ -40,7 +40,7 @@ def set_rate(teller: Teller) -> None:
     verb, world = teller.entry.verb, teller.world
     assert isinstance(verb, SetRate)
     teller.note_all(verb.topic)
-    world.catalog.rates[verb.topic] = (world.env.now, verb.rate)
+    world.catalog.set_rate(world.env.now, verb.topic, verb.rate)
     world.producers[verb.topic].apply()
     world.env.process(world.producers[verb.topic].run())
 

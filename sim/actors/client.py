@@ -113,7 +113,7 @@ class Client:
 
     def _new_machine(self) -> ClassicMember:
         consumer, processing = self.consumer, self.processing
-        commits = {"auto": "auto" if self.config.enable_auto_commit else "none", "none": "none"}
+        commits = processing.commit if processing.commit != "auto" or self.config.enable_auto_commit else "none"
         jitter_key = self.world.streams.key("backoff", self.label)
         machine = ClassicMember(
             group_id=self.group.name,
@@ -123,7 +123,7 @@ class Client:
             assignors=self.assignors,
             cooperative=all(RebalanceProtocol.COOPERATIVE in one.protocols for one in self.assignors),
             jitter=lambda number: 800 + hash64(jitter_key, number) % 401,
-            commits=commits.get(processing.commit, "each_poll"),
+            commits=commits,
             commit_on_revoked=processing.commit_on_revoked,
         )
         machine.topic_of = lambda position: self.group.partitions.topic[position]

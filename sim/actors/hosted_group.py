@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assignors.quality import minimal_moves
+from sim.actors.rebalance_log import RebalanceLog
 from sim.assignment import Layouts
 from sim.availability import Availability, BroadcastAvailability
 from sim.catalog import Catalog, Partitions
@@ -31,7 +31,7 @@ from sim.protocol.messages import (
     Positions,
 )
 from sim.randomness import name_hash
-from sim.recorder import GroupRecord, Rebalance
+from sim.recorder import KILLED, LOST, GroupRecord
 
 if TYPE_CHECKING:
     from sim.actors.consumer import Consumer
@@ -39,15 +39,7 @@ if TYPE_CHECKING:
     from sim.actors.service import Service
 
 STABLE, EMPTY = GroupState.STABLE, GroupState.EMPTY
-_TRIGGERS = (
-    ("Adding new member", "join"),
-    ("explicit LeaveGroup", "leave"),
-    ("heartbeat expiration", "expiry"),
-    ("pending sync", "sync timeout"),
-    ("Leader", "leader rejoined"),
-    ("Updating metadata", "member rejoined"),
-    ("tatic member", "static member"),
-)
+_CAUSES = {KILLED: "kill", LOST: "zombie"}
 
 
 class HostedGroup:
@@ -80,7 +72,7 @@ class HostedGroup:
         """Whether every member gets every partition: moves and owners are then undefined."""
         kind = BroadcastAvailability if self.is_broadcast else Availability
         self.availability = kind(self.partitions, self.record, scenario.measure_from_us, measure_to)
-        self._measure = (scenario.measure_from_us, measure_to)
+        self.measure = (scenario.measure_from_us, measure_to)
         self.consumers: list[Consumer] = []
         self._slots: dict[str, int] = {}
         self.ended_by: NDArray[np.int64] = np.empty(0, np.int64)
@@ -94,9 +86,7 @@ class HostedGroup:
         self._topics_of: dict[str, tuple[str, ...]] = {}
         self._topics: Counter[str] = Counter()
         self._own_frontiers: dict[int, Offsets] = {}
-        self._last_owner: NDArray[np.int32] = np.empty(0, np.int32)
-        self._rebalance: Rebalance | None = None
-        self._entered_us = 0
+        self.rebalances = RebalanceLog(self.record, self.ledger, is_broadcast=self.is_broadcast)
         self._alarm = Alarm(env, deadline_key(name_hash("group", name), Kind.TIMER), self._ring)
 
     def enrol(self, consumer: Consumer) -> None:
@@ -121,6 +111,9 @@ class HostedGroup:
                 self._answer(exchange, Acknowledgement(error), leave + self.cluster.timing.append_us)
                 self._alarm.set(machine.deadline)
             case Api.OFFSET_FETCH:
+                if self.is_broadcast:
+                    # Everybody commits the same partitions: what quiet members have committed by now counts.
+                    self.wake_all()
                 offsets = self.ledger.committed[body.positions]
                 self._answer(exchange, OffsetFetchResponse(Error.NONE, offsets), leave)
             case Api.JOIN_GROUP:
@@ -134,7 +127,7 @@ class HostedGroup:
                 self._settle(replies)
 
     def _answer(self, exchange: Exchange, response: Acknowledgement | OffsetFetchResponse, leave_us: int) -> None:
-        self.record.requests[exchange.api.value, response.error.value] += 1
+        self.count_request(exchange, response.error)
         exchange.connection.reply(exchange, response, leave_us)
 
     def _ring(self, now: int) -> None:
@@ -151,7 +144,7 @@ class HostedGroup:
         for reply in replies:
             exchange = reply.waiter
             assert isinstance(exchange, Exchange)
-            self.record.requests[exchange.api.value, reply.response.error.value] += 1
+            self.count_request(exchange, reply.response.error)
             exchange.connection.reply(exchange, reply.response, leave)
         self._alarm.set(self.machine.deadline)
 
@@ -187,8 +180,21 @@ class HostedGroup:
         self.availability.cover()
         new = len(self.partitions) - len(self.ended_by)
         self.ended_by = np.concatenate([self.ended_by, np.full(new, -1, np.int64)])
-        self._last_owner = np.concatenate([self._last_owner, np.full(new, -1, np.int32)])
+        self.rebalances.cover(len(self.partitions))
         self._subscribe()
+
+    def is_measured(self, time: int) -> bool:
+        """Whether metrics count at ``time``."""
+        return self.measure[0] <= time <= self.measure[1]
+
+    def count_request(self, exchange: Exchange, error: Error) -> None:
+        """A request was answered; it counts if it was sent within ``measure``."""
+        if self.is_measured(exchange.sent_us):
+            self.record.requests[exchange.api.value, error.value] += 1
+
+    def _tally(self, what: str) -> None:
+        if self.is_measured(self._env.now):
+            self.record.counts[what] += 1
 
     def handle_of(self, member_id: str) -> int:
         """Handle of a member id (`Availability`)."""
@@ -232,21 +238,18 @@ class HostedGroup:
 
     def _admit(self, fact: Fact) -> None:
         self._know(fact.member_id, fact.name)
-        self.record.counts["joins"] += 1
-        if self._rebalance is not None:
-            self._rebalance.members_in += 1
+        self._tally("joins")
+        self.rebalances.came()
 
     def _dismiss(self, fact: Fact) -> None:
         now, member_id = self._env.now, fact.member_id
         if fact.what == "left":
-            self.record.counts["leaves"] += 1
+            self._tally("leaves")
         elif fact.what == "fenced":
-            self.record.counts["fenced"] += 1
+            self._tally("fenced")
         elif fact.reason != "pending":
-            self.record.counts["evictions"] += 1
-        if self._rebalance is not None:
-            self._rebalance.members_out += 1
-            self._rebalance.kicked += fact.what in ("kicked", "unsynced", "expired")
+            self._tally("evictions")
+        self.rebalances.went(kicked=fact.what in ("kicked", "unsynced", "expired"))
         self._forget_topics(member_id)
         handle = self._handles.get(member_id)
         if handle is not None:
@@ -264,48 +267,21 @@ class HostedGroup:
         return service if service is not None and service.handle == handle else None
 
     def _enter(self, fact: Fact) -> None:
-        now, state = self._env.now, fact.state
-        shown = self._shown(state)
-        self.record.states.append((now, shown, fact.generation))
-        before = self.availability.state
-        if self._rebalance is not None:
-            spent = now - self._entered_us
-            if before is GroupState.PREPARING_REBALANCE:
-                self._rebalance.preparing_us += spent
-            else:
-                self._rebalance.completing_us += spent
-        self._entered_us = now
-        if state is GroupState.PREPARING_REBALANCE and self._rebalance is None:
-            self._open(fact)
+        now, state, members = self._env.now, fact.state, len(self.machine.roster)
+        self.record.states.append((now, self._shown(state), fact.generation))
+        self.rebalances.leave(now, self.availability.state)
+        if state is GroupState.PREPARING_REBALANCE:
+            self.rebalances.begin(now, fact, members)
         if state is STABLE:
             self._synced(now)
         self.availability.enter(now, state)
-        self.record.members_max = max(self.record.members_max, len(self.machine.roster))
         if state in (STABLE, EMPTY):
-            self._close(now, state, fact.generation)
+            self.rebalances.end(now, "stable" if state is STABLE else "empty", fact.generation, members)
 
     def _shown(self, state: GroupState) -> str:
         if self.machine.is_old:
             return {EMPTY: "Stable", GroupState.COMPLETING_REBALANCE: "AwaitingSync"}.get(state, state.value)
         return state.value
-
-    def _open(self, fact: Fact) -> None:
-        trigger = next((name for text, name in _TRIGGERS if text in fact.reason), "other")
-        known = len(self.machine.roster)
-        self._rebalance = Rebalance(
-            self._env.now, fact.reason, trigger, fact.generation,
-            members_before=known - (trigger == "join") + (trigger in ("leave", "expiry")),
-            members_in=int(trigger == "join"), members_out=int(trigger in ("leave", "expiry")),
-        )  # fmt: skip
-        self.record.rebalances.append(self._rebalance)
-
-    def _close(self, now: int, state: GroupState, generation: int) -> None:
-        rebalance, self._rebalance = self._rebalance, None
-        if rebalance is not None:
-            rebalance.end_us = now
-            rebalance.ended_by = "stable" if state is STABLE else "empty"
-            rebalance.generation_to = generation
-            rebalance.members_after = len(self.machine.roster)
 
     def _synced(self, now: int) -> None:
         """An assignment has been synced: who owns what, what has moved, how balanced it is."""
@@ -313,22 +289,12 @@ class HostedGroup:
         for member in self.machine.roster:
             owner[member.assignment] = self._handles[member.member_id]
         slots = np.array([*self._slot_of_handle, -1], np.int32)[owner]
-        if not self.is_broadcast:
-            self._count_moves(slots)
+        self.rebalances.count_moves(slots)
         self._take_from_others(now, owner)
         self.availability.assign(now, owner)
-        self._measure_balance(slots)
-
-    def _count_moves(self, slots: NDArray[np.int32]) -> None:
-        before, named = self._last_owner, slots >= 0
-        rebalance = self._rebalance
-        assert rebalance is not None
-        both = named & (before >= 0)
-        changed = both & (slots != before)
-        rebalance.moved += int(np.count_nonzero(changed))
-        rebalance.moved_min += minimal_moves(before, slots)
-        rebalance.moved_rate += self.ledger.rate_of(np.flatnonzero(changed).astype(np.int32))
-        self._last_owner = np.where(named, slots, before)
+        roster = sorted(self.machine.roster, key=lambda member: self._slot_of_handle[self._handles[member.member_id]])
+        assignments = [member.assignment for member in roster]
+        self.rebalances.measure_balance(assignments, measured=self.is_measured(now))
 
     def _take_from_others(self, now: int, owner: NDArray[np.int32]) -> None:
         """Who still reads what has just been given to another is a zombie of it."""
@@ -339,24 +305,6 @@ class HostedGroup:
             service = self._service_of(int(handle))
             if service is not None:
                 service.become_zombie(now, taken[servers == handle])
-
-    def _measure_balance(self, slots: NDArray[np.int32]) -> None:
-        """Over subscribed members, at the instant of Stable."""
-        rebalance = self._rebalance
-        members = len(self.machine.roster)
-        if rebalance is None or not members:
-            return
-        owned = slots >= 0
-        width = len(self._slot_of_handle) and max(self._slot_of_handle) + 1
-        present = np.array(sorted(self._slot_of_handle[self._handles[m.member_id]] for m in self.machine.roster))
-        counts = np.bincount(slots[owned], minlength=width)[present]
-        rates = np.bincount(slots[owned], self.ledger.rate_mrps[owned] / 1e3, minlength=width)[present]
-        rebalance.imbalance_partitions = int(counts.max() - counts.min())
-        rebalance.stdev_partitions = float(counts.std())
-        rebalance.imbalance_rate = float(rates.max() - rates.min())
-        rebalance.stdev_rate = float(rates.std())
-        if self._measure[0] <= self._env.now <= self._measure[1]:
-            self.record.imbalance_max = max(self.record.imbalance_max, rebalance.imbalance_partitions)
 
     # --- delivery -----------------------------------------------------------------------------------------------------
 
@@ -380,20 +328,16 @@ class HostedGroup:
 
     def count(self, kind: str, cause: str, records: int) -> None:
         """Records read twice or never."""
-        if records:
+        if records and self.is_measured(self._env.now):
             self.record.delivery[kind, cause] += records
 
-    def repeat_cause(self, cause: str) -> str:
-        """Why records are read again."""
-        return "broadcast overwrite" if self.is_broadcast else cause
-
-    def skip_cause(self, cause: str) -> str:
-        """Why records are skipped."""
-        return "broadcast overwrite" if self.is_broadcast else cause
+    def cause_of(self, code: int) -> str:
+        """Why records are read again or skipped, by how the last stretch of service ended."""
+        return "broadcast overwrite" if self.is_broadcast else _CAUSES.get(code, "re-read")
 
     def add_zombie(self, since: NDArray[np.int64], until: int) -> None:
         """Partition-time in which somebody processed what was no longer its own, within ``measure``."""
-        low, high = self._measure
+        low, high = self.measure
         self.record.zombie_us += int(np.maximum(np.minimum(until, high) - np.maximum(since, low), 0).sum())
 
     @property
@@ -404,13 +348,6 @@ class HostedGroup:
     def finish(self, horizon: int) -> None:
         """Cut what is open at the horizon."""
         self.availability.finish(horizon)
-        if self._rebalance is not None:
-            spent = horizon - self._entered_us
-            if self.availability.state is GroupState.PREPARING_REBALANCE:
-                self._rebalance.preparing_us += spent
-            else:
-                self._rebalance.completing_us += spent
-            self._rebalance.end_us = horizon
-            self._rebalance.generation_to = self.machine.generation
-            self._rebalance.members_after = len(self.machine.roster)
+        self.rebalances.leave(horizon, self.availability.state)
+        self.rebalances.end(horizon, "horizon", self.machine.generation, len(self.machine.roster))
         self.record.generations = self.machine.generation

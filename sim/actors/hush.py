@@ -57,7 +57,7 @@ class Hush:
         client = self._client
         if self._is_loud or not (self._nothing_is_under_way() and self._is_settled()):
             return False
-        cadence, interval = client.application.cadence, self._machine._commit_interval_us
+        cadence, interval = client.application.cadence, self._machine.commit_interval_us
         within = may_be_quiet(self._machine.config, client.world.timing, client.path, cadence, interval)
         return within and self.polls_in_time()
 
@@ -68,6 +68,8 @@ class Hush:
         return not (
             requests.pending
             or requests.inbox
+            # What is committed before it is processed depends on pauses that come after the commit.
+            or client.processing.commit == "before_processing"
             or application.is_at_work
             or client.wish is not None
             or fetching.is_under_way
@@ -104,13 +106,13 @@ class Hush:
         client, machine = self._client, self._machine
         requests, cadence, connection = client.requests, client.application.cadence, client.requests.connection
         assert connection is not None
-        commits = machine.commit_due if machine.owned.size and cadence is not None else FOREVER
+        commits = max(machine.commit_due, now + 1) if machine.owned.size and cadence is not None else FOREVER
         self.quiet = Quiet(
-            heartbeats=Train(machine.heartbeat_due, requests.numbers["heartbeat"]),
-            commits=Train(max(commits, now + 1) if commits < FOREVER else FOREVER, requests.numbers["commit"]),
+            heartbeats=Train(machine.heartbeat_due, requests.numbers["heartbeat"], self._group.measure),
+            commits=Train(commits, requests.numbers["commit"], self._group.measure),
             cadence=cadence,
             heartbeat_interval=machine.config.heartbeat_interval_us,
-            commit_interval=machine._commit_interval_us,
+            commit_interval=machine.commit_interval_us,
             pauses=self._pauses,
             next_pause=client.standstill.next_pause,
             order=(connection.up_us, connection.free_us, connection.down_us),
@@ -154,8 +156,8 @@ class Hush:
             availability.pause(serving, start, end)
             client.life.paused_us += end - start
         requests = self._group.record.requests
-        requests[Api.HEARTBEAT.value, Error.NONE.value] += quiet.heartbeats.count
-        requests[Api.OFFSET_COMMIT.value, Error.NONE.value] += quiet.commits.count
+        requests[Api.HEARTBEAT.value, Error.NONE.value] += quiet.heartbeats.measured
+        requests[Api.OFFSET_COMMIT.value, Error.NONE.value] += quiet.commits.measured
 
     def _replay(self, quiet: Quiet, moment: Moment) -> int:
         """Requests on the way become messages, the last commit goes into the books; the last renewal, microseconds."""
@@ -184,7 +186,8 @@ class Hush:
     def _resend(self, connection: Connection, beat: Beat, moment: Moment) -> None:
         """The broker has not worked on it yet."""
         exchange = self._remake(connection, beat)
-        self._group.record.requests[exchange.api.value, Error.NONE.value] -= 1
+        if self._group.is_measured(exchange.sent_us):
+            self._group.record.requests[exchange.api.value, Error.NONE.value] -= 1
         connection.up_us = beat.arrived
         connection.arrive_at(max(beat.arrived, moment[0]), exchange)
 

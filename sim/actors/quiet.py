@@ -49,17 +49,27 @@ class Train:
 
     due: int
     number: int
+    measure: tuple[int, int]
     count: int = 0
+    measured: int = 0
     tail: list[Beat] = field(default_factory=list)
 
     def add(self, kind: str, first: int, stride: int, count: int) -> None:
         """``count`` requests from ``first`` on, ``stride`` apart."""
+        self.measured += terms_within(first, stride, count, *self.measure)
         skipped = max(0, count - _TAIL)
         for index in range(skipped, count):
             self.tail.append(Beat(first + index * stride, kind, self.number + index))
         del self.tail[:-_TAIL]
         self.number += count
         self.count += count
+
+
+def terms_within(first: int, stride: int, count: int, low: int, high: int) -> int:
+    """How many of ``first``, ``first + stride``, ... (``count`` of them) lie in [low, high]."""
+    begin = max(0, -(-(low - first) // stride))
+    end = min(count, (high - first) // stride + 1)
+    return max(0, end - begin)
 
 
 class Keys(NamedTuple):

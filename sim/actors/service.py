@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 
 from sim.ledger import Holding, Offsets
 from sim.protocol.messages import Positions
-from sim.recorder import KILLED, LOST
+from sim.recorder import LOST
 
 if TYPE_CHECKING:
     from sim.actors.hosted_group import HostedGroup
-
-_DUPLICATES = {KILLED: "kill", LOST: "zombie"}
 
 
 class Service:
@@ -97,9 +95,9 @@ class Service:
             return
         for code in np.unique(group.ended_by[positions]):
             of_code = group.ended_by[positions] == code
-            cause = _DUPLICATES.get(int(code), "re-read")
-            group.count("duplicate", group.repeat_cause(cause), int(repeated[of_code].sum()))
-            group.count("loss", group.skip_cause(cause), int(skipped[of_code].sum()))
+            cause = group.cause_of(int(code))
+            group.count("duplicate", cause, int(repeated[of_code].sum()))
+            group.count("loss", cause, int(skipped[of_code].sum()))
 
     def repace(self, now: int, capacity: float) -> None:
         """Rates or costs have changed: go on from here with another capacity."""

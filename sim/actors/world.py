@@ -14,6 +14,7 @@ from sim.actors.consumer import Consumer
 from sim.actors.coordinator import Coordinator, partition_for
 from sim.actors.hosted_group import HostedGroup
 from sim.actors.producer import Producer
+from sim.actors.quiet import terms_within
 from sim.catalog import Catalog
 from sim.errors import ScenarioError
 from sim.kernel.environment import Environment
@@ -202,5 +203,6 @@ class World:
 
     def count_metadata(self, client: Client, until: int) -> None:
         """Metadata requests of an incarnation: one at its opening, then one every metadata.max.age.ms."""
-        age = client.config.metadata_max_age_us
-        client.group.record.requests["Metadata", "NONE"] += max(0, until - 1 - client.opened_us) // age + 1
+        age, (low, high) = client.config.metadata_max_age_us, client.group.measure
+        count = terms_within(client.opened_us, age, max(0, until - 1 - client.opened_us) // age + 1, low, high)
+        client.group.record.requests["Metadata", "NONE"] += count

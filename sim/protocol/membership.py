@@ -32,6 +32,8 @@ UNJOINED, PREPARING, COMPLETING, STABLE = (
 )
 
 LOST_COORDINATOR = frozenset({Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE, Error.DISCONNECTED})
+
+
 class Membership:
     """State of one consumer in one group.
 

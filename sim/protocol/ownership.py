@@ -42,8 +42,8 @@ class Ownership(Membership):
 
     Parameters
     ----------
-    commits : {"auto", "each_poll", "none"}
-        Who commits: the consumer every auto.commit.interval.ms, the application at each poll, or nobody.
+    commits : {"auto", "after_batch", "before_processing", "none"}
+        Who commits: the consumer every auto.commit.interval.ms, the application for each batch, or nobody.
     membership
         Of `Membership`.
     """
@@ -65,11 +65,15 @@ class Ownership(Membership):
         """``maybeAutoCommitOffsetsAsync``, or the application's own commit at the end of a batch."""
         if now < self.commit_due or not self.owned.size or self.state is not STABLE:
             return []
-        self.commit_due = now + self._commit_interval_us
+        self.commit_due = now + self.commit_interval_us
         return [self._commit(self.owned)]
 
+    def _commit_finished_batch(self, now: int) -> Effects:
+        """The application's commit of the batch that it has just finished, when it is about to rejoin."""
+        return self._commit_if_due(now) if self.commits == "after_batch" else []
+
     @property
-    def _commit_interval_us(self) -> int:
+    def commit_interval_us(self) -> int:
         """Each poll commits when the application does: the next one is due with the next microsecond."""
         return self.config.auto_commit_interval_us if self.commits == "auto" else 1
 

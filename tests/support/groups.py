@@ -10,6 +10,7 @@ from sim.config import CoordinatorConfig
 from sim.protocol.classic_group import ClassicGroup, Replies
 from sim.protocol.messages import (
     NO_PARTITIONS,
+    Acknowledgement,
     Error,
     GroupState,
     Heartbeat,
@@ -45,11 +46,12 @@ class GroupHarness:
         """File replies by name; the one to ``waiter`` is the result."""
         mine = None
         for reply in replies:
-            name, number = reply.waiter  # type: ignore[misc]
-            response = reply.response
+            request: Any = reply.waiter
+            name, response = request[0], reply.response
+            assert not isinstance(response, Acknowledgement)
             if isinstance(response, JoinResponse) and response.error in (Error.NONE, Error.MEMBER_ID_REQUIRED):
                 self.ids[name] = response.member_id
-            if (name, number) == waiter:
+            if request == waiter:
                 mine = response
             else:
                 self.answers.append((name, response))

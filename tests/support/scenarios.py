@@ -45,7 +45,7 @@ LOOPBACK = Distribution("lognormal", (500, 5_000))
 
 
 def client(**changes: Any) -> ClientConfig:
-    """A consumer as most tests want it: range, session 10 s, heartbeat 3 s, no auto-commit, reads from the beginning."""
+    """A consumer as most tests want it: range, session 10 s, no auto-commit, reads from the beginning."""
     chosen = {
         "session_timeout_us": 10 * S, "partition_assignment_strategy": ("range",), "enable_auto_commit": False,
         "auto_offset_reset": "earliest", **changes,
@@ -170,22 +170,27 @@ def rounds(result: Result) -> list[Round]:
     """Every rebalance in order; ``joined_us`` is its start plus all its preparing time (of one round: its end)."""
     return [
         Round(
-            start_us=row.start_us,
-            joined_us=row.start_us + row.preparing_us,
-            end_us=row.end_us,
-            trigger=row.trigger,
-            reason=row.reason,
-            ended_by=row.ended_by,
-            generations=row.generations,
-            generation=row.generation_to,
+            start_us=row["start_us"],
+            joined_us=row["start_us"] + row["preparing_us"],
+            end_us=row["end_us"],
+            trigger=row["trigger"],
+            reason=row["reason"],
+            ended_by=row["ended_by"],
+            generations=row["generations"],
+            generation=row["generation_to"],
         )
-        for row in result.tables["rebalances"].itertuples()
+        for row in _rows(result, "rebalances")
     ]
+
+
+def _rows(result: Result, table: str) -> list[dict[str, Any]]:
+    """A table's rows by column name."""
+    return [{str(name): value for name, value in row.items()} for row in result.tables[table].to_dict("records")]
 
 
 def states(result: Result) -> list[tuple[int, str, int]]:
     """When which state was entered, with its generation."""
-    return [(row.from_us, row.state, row.generation) for row in result.tables["states"].itertuples()]
+    return [(row["from_us"], row["state"], row["generation"]) for row in _rows(result, "states")]
 
 
 def requests(result: Result, api: str, error: str = "NONE") -> int:
@@ -196,9 +201,8 @@ def requests(result: Result, api: str, error: str = "NONE") -> int:
 
 def served(result: Result, name: str) -> list[tuple[int, int, int, str]]:
     """A member's stretches of service: partition, from, to, ended by."""
-    table = result.tables["ownership"]
-    mine = table[table["member"] == name]
-    return [(row.partition, row.from_us, row.to_us, row.ended_by) for row in mine.itertuples()]
+    mine = [row for row in _rows(result, "ownership") if row["member"] == name]
+    return [(row["partition"], row["from_us"], row["to_us"], row["ended_by"]) for row in mine]
 
 
 def delivered(result: Result, kind: str) -> int:

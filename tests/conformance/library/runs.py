@@ -65,6 +65,11 @@ def rebalances(result: Result, after_s: float = 0.0) -> pd.DataFrame:
     )
 
 
+def rows(table: pd.DataFrame) -> list[Any]:
+    """The rows of a table, with its columns as attributes."""
+    return list(table.itertuples())
+
+
 def first_round_s(result: Result) -> tuple[float, float]:
     """The group's first full JoinGroup (it leaves Empty), and the instant T_J at which its first round is complete."""
     states = result.tables["states"]

@@ -1,8 +1,8 @@
 """Deploys: rolling-deploy, rolling-deploy-surge, assignor-upgrade.
 
-Closed form for N pods: eager 2 N rebalances, cooperative up to 3 N rounds, static none while every pod is back within the
-session. Published for 40 pods and 200 partitions: about 3 s of rebalance a restart, two minutes in all, and seconds with
-static membership. Recorded on a 4.4.0 broker for two rolls of an assignor upgrade: unread 2.1 to 3.3 s at most.
+Closed form for N pods: eager 2 N rebalances, cooperative up to 3 N rounds, static none while every pod is back within
+the session. Published for 40 pods and 200 partitions: about 3 s of rebalance a restart, two minutes in all, and seconds
+with static membership. Recorded on a 4.4.0 broker for two rolls of an assignor upgrade: unread 2.1 to 3.3 s at most.
 
 Ten pods and 50 partitions stand for 40 and 200 by default; the full size is run by the slow test.
 """
@@ -101,7 +101,7 @@ def test_a_surge_merges_the_joins_and_leaves_of_a_batch() -> None:
     assert (found["rebalances"] < single["rebalances"] / 2).all()
     assert (found["members"] == 15).all()
     assert (found["unavailable_gap_s_max"] < 5).all()
-    assert (found["unavailable_partition_s"] < single["unavailable_partition_s"] * 1.2).all()
+    assert found["unavailable_partition_s"].mean() < 0.8 * single["unavailable_partition_s"].mean()
 
 
 def test_an_assignor_upgrade_in_two_rolls_refuses_nobody() -> None:

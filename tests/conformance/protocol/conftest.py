@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from functools import cache
+from importlib import metadata
 
 import pytest
 
@@ -16,10 +17,10 @@ __all__ = ["wire"]
 
 @pytest.fixture(scope="session", autouse=True)
 def _runs_are_cheap() -> Iterator[None]:
-    """A run collects garbage before it starts, and fills a manifest: spare it the walk through all modules, and the latter."""
+    """Spare each run what is not tested here: a garbage collector's walk through all modules, and digests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(simulation, "digests", lambda _: {})
-        patch.setattr(simulation, "version", cache(simulation.version))
+        patch.setattr(simulation, "version", cache(metadata.version))
         gc.collect()
         gc.freeze()
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sim.assignment import cost_us
 from sim.config import Timing
 from sim.units import S
 from tests.support.scenarios import LATENCY_US
@@ -25,14 +26,14 @@ def first_full_join(opened: int, *, static: bool = False) -> int:
     return found + once if static else found + once + SERVICE + WAY + once
 
 
-def assignor(members: int, partitions: int = 12, *, per_member_ns: int = 400, per_partition_ns: int = 250) -> int:
-    """a: the leader's assignor (range unless told otherwise)."""
-    return 250 + (members * per_member_ns + partitions * per_partition_ns) // 1000
+def assignor(members: int, partitions: int = 12) -> int:
+    """a: the leader's assignor (range), by the model of its cost."""
+    return cost_us("range", members, partitions, topics=1)
 
 
 def sticky(members: int, partitions: int = 12) -> int:
     """a of cooperative-sticky."""
-    return assignor(members, partitions, per_member_ns=1500, per_partition_ns=500)
+    return cost_us("cooperative-sticky", members, partitions, topics=1)
 
 
 def stable(joined: int, cost: int) -> int:

@@ -22,7 +22,7 @@ from tests.conformance.protocol.wire import Wire
 from tests.support.scenarios import at, group, hang, scenario
 
 WARM = Distribution("lognormal", (6 * MS, 75 * MS))
-"""A consumer's constructor in a warm process, and its first pass through poll() (recorded: 3/9/36 ms with discovery)."""
+"""A consumer's constructor in a warm process, and its first poll() (recorded: 3/9/36 ms with discovery)."""
 BUSY = Distribution("lognormal", (950, 20_000))
 """One-way latency that gives the recorded JoinGroup round trips (0.8/2.2/14 ms) on a machine with other work."""
 FREE = Distribution.constant(0)
@@ -75,7 +75,7 @@ class Measured:
 
     def middle(self, what: str) -> float:
         """Median over the seeds."""
-        return median(getattr(self, what))
+        return float(median(getattr(self, what)))
 
     def range95(self, what: str) -> tuple[float, float]:
         """From the 2.5 % to the 97.5 % quantile."""

@@ -136,11 +136,6 @@ def test_d2_scale_out_eager() -> None:
     assert {gap(result, partition, 20 * S) for partition in range(12)} == {(stopped, back)}
 
 
-def _cooperative_second_join(first_join: int, members: int) -> int:
-    """T_J2: the revokers are back at once, the others learn at their heartbeat, in phase since the first join."""
-    return rejoined(beats_from(first_join))
-
-
 def test_d3_scale_out_cooperative() -> None:
     result = simulate(scenario(group(3, client=cooperative()), join(20 * S, 4), horizon_us=40 * S))
     assert len(rounds(result)) == 3
@@ -149,7 +144,7 @@ def test_d3_scale_out_cooperative() -> None:
     assert first.end_us == stable(first.joined_us, sticky(4))
     revoked = first.end_us + SERVICE + WAY
     assert second.start_us == revoked + PREPARE + WAY
-    assert second.joined_us == _cooperative_second_join(first.joined_us, 4)
+    assert second.joined_us == rejoined(beats_from(first.joined_us)), "the others learn at their heartbeat, in phase"
     assert second.end_us == stable(second.joined_us, sticky(4))
     partition = moved(result, "g/3")
     assert gap(result, partition, 20 * S) == (revoked, consuming(second.end_us, committed=False))
@@ -249,7 +244,8 @@ def test_d8_static_bounce_in_time_rebalances_nothing() -> None:
     for index in range(3):
         stop = 30 * S * (index + 1)
         mine = sorted(served(result, f"g/{index}"), key=lambda one: one[1])
-        resumed = first_full_join(stop + 2 * S + BOOT_US, static=True) + APPEND + SERVICE + WAY + TRIP + TRIP + TRIP + FETCH
+        back = first_full_join(stop + 2 * S + BOOT_US, static=True) + APPEND
+        resumed = back + SERVICE + WAY + 3 * TRIP + FETCH
         assert {one[1] for one in mine if one[1] > stop} == {resumed}
         assert {one[2] for one in mine if one[1] < stop} == {stop}
 
@@ -269,7 +265,8 @@ def test_d10_expansion() -> None:
     assert growth.start_us == refresh + TRIP + PREPARE + WAY
     beat = next_beat(JOINED, growth.start_us)
     assert growth.joined_us == rejoined(beat)
-    assert gap(result, 12, 15 * S - 1) == (15 * S, consuming(stable(growth.joined_us, assignor(2, 13)), committed=False))
+    assigned = stable(growth.joined_us, assignor(2, 13))
+    assert gap(result, 12, 15 * S - 1) == (15 * S, consuming(assigned, committed=False))
 
 
 # --- D.12 the table -----------------------------------------------------------------------------------------------

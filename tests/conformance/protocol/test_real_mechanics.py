@@ -36,7 +36,8 @@ def test_members_that_start_together_wait_two_windows_and_one_alone_waits_one() 
     """Recorded: 2999.6/3000.4/3004 ms alone, 6001.8/6002.3/6005 ms together, from the first full JoinGroup."""
     for count, windows in ((1, 1), (3, 2), (8, 2)):
         for seed in range(3):
-            round_ = rounds(simulate(scenario(group(count, client=client()), horizon_us=20 * S, latency=LOOPBACK), seed=seed))[0]
+            run = scenario(group(count, client=client()), horizon_us=20 * S, latency=LOOPBACK)
+            round_ = rounds(simulate(run, seed=seed))[0]
             assert round_.joined_us - round_.start_us == windows * D
 
 
@@ -56,7 +57,7 @@ def test_with_delay_0_the_first_is_alone_at_once_and_the_rest_is_bimodal(wire: W
 def test_members_of_a_generation_beat_in_phase_within_their_join_responses(wire: Wire) -> None:
     simulate(scenario(group(8, client=client()), horizon_us=20 * S, latency=LOOPBACK), fidelity="message", seed=3)
     answers = {one.member: one.at_us for one in wire.answered("JoinGroup", error="NONE")}
-    beats = [[one.sent_us for one in wire.sent("Heartbeat", f"g/{index}")][0] for index in range(8)]
+    beats = [next(one.sent_us for one in wire.sent("Heartbeat", f"g/{index}")) for index in range(8)]
     assert len(set(answers.values())) == 1
     assert 0 < max(beats) - min(beats) < 20 * MS
     assert all(0 < beat - H - answers["g/0"] < 20 * MS for beat in beats)
@@ -92,7 +93,9 @@ def test_a_graceful_close_commits_and_survivors_learn_by_heartbeat(wire: Wire) -
     assert [one.member for one in wire.sent("LeaveGroup")] == ["g/1"]
 
 
-def test_a_zombie_that_left_by_itself_loses_its_partitions_at_its_next_poll_and_joins_with_an_empty_id(wire: Wire) -> None:
+def test_a_zombie_that_left_by_itself_loses_its_partitions_at_its_next_poll_and_joins_with_an_empty_id(
+    wire: Wire,
+) -> None:
     config = client(max_poll_interval_us=5 * S, enable_auto_commit=True)
     simulate(scenario(group(2, client=config), hang(20 * S, 15 * S, 1), horizon_us=60 * S, rate_mrps=1_000))
     ((lost_at, count),) = wire.listened("g/1", "lost")
@@ -108,7 +111,9 @@ def test_a_zombie_that_left_by_itself_loses_its_partitions_at_its_next_poll_and_
     "fidelity",
     [
         "message",
-        pytest.param("elided", marks=pytest.mark.xfail(strict=True, reason="a quiet member that is replaced is not woken")),
+        pytest.param(
+            "elided", marks=pytest.mark.xfail(strict=True, reason="a quiet member that is replaced is not woken")
+        ),
     ],
 )
 def test_a_duplicate_instance_takes_over_at_once_and_the_old_process_dies_at_its_next_heartbeat(
@@ -130,7 +135,7 @@ def test_a_duplicate_instance_takes_over_at_once_and_the_old_process_dies_at_its
     assert newcomer[0] - wire.sent("JoinGroup", "g/2")[0].sent_us < 20 * MS
     lives = result.tables["members"].set_index("member")
     assert lives.loc["g/1", "ended_by"] == "failed: FENCED_INSTANCE_ID"
-    assert 0 < lives.loc["g/1", "ended_us"] - newcomer[0] <= H
+    assert 0 < int(lives["ended_us"]["g/1"]) - newcomer[0] <= H
     assert wire.sent("LeaveGroup") == []
 
 
@@ -139,16 +144,20 @@ def test_an_inconsistent_protocol_is_refused_at_the_first_join_and_the_group_doe
     result = simulate(scenario(group(2, client=client(), overrides=(odd,)), join(20 * S, 3), horizon_us=40 * S))
     lives = result.tables["members"].set_index("member")
     assert lives.loc["g/2", "ended_by"] == "failed: INCONSISTENT_GROUP_PROTOCOL"
-    assert lives.loc["g/2", "ended_us"] - lives.loc["g/2", "started_us"] < 15 * MS
+    assert int(lives["ended_us"]["g/2"]) - int(lives["started_us"]["g/2"]) < 15 * MS
     assert len(wire.sent("JoinGroup", "g/2")) == 1
     assert len(rounds(result)) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="a pattern subscriber's refresh before a join comes after its JoinGroup was written")
+@pytest.mark.xfail(
+    strict=True, reason="the leader's assignor falls back to metadata older than its refresh before the join"
+)
 def test_a_new_topic_that_matches_rebalances_once_from_whoever_refreshes_first() -> None:
     """metadata.max.age.ms 5 s; the three refresh at 0.7, 1.8 and 2.9 s of each five."""
     turns = Start(kind="every", value_us=1_100 * MS)
-    one = replace(group(3, client=client(metadata_max_age_us=5 * S), start=turns), subscription=Subscription(pattern="t.*"))
+    one = replace(
+        group(3, client=client(metadata_max_age_us=5 * S), start=turns), subscription=Subscription(pattern="t.*")
+    )
     fresh = at(21 * S, CreateTopic(topic=Topic(name="tt", partitions=4)))
     _, found = rounds(simulate(scenario(one, fresh, horizon_us=50 * S)))
     refresh = BOOT_US + 1_100 * MS + 20 * S

@@ -1,4 +1,6 @@
-"""Behaviours that naive simulators get wrong, 21 to 36: merged and aborted rounds, commits, callbacks, retries, unequal members."""
+"""Behaviours that naive simulators get wrong, 21 to 36: merged and aborted rounds, commits, callbacks, retries,
+unequal members.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +105,9 @@ def test_23_stable_is_entered_when_the_append_commits() -> None:
 def test_25_leave_waits_behind_a_parked_join(wire: Wire) -> None:
     """A member closes while it is parked: one connection, one request at a time."""
     config = client(session_timeout_us=60 * S)
-    run = scenario(group(2, client=config), pause(19 * S, 12 * S, 1), join(20 * S, 3), close(28 * S, 0), horizon_us=60 * S)
+    run = scenario(
+        group(2, client=config), pause(19 * S, 12 * S, 1), join(20 * S, 3), close(28 * S, 0), horizon_us=60 * S
+    )
     result = simulate(run)
     (leave,) = wire.sent("LeaveGroup", "g/0")
     joined = next(time for time, state, _ in states(result) if state == "CompletingRebalance" and time > 20 * S)
@@ -115,14 +119,12 @@ def test_25_sync_gives_up_after_request_timeout_and_the_dead_leader_holds_everyb
     """The leader dies between its join response and its SyncGroup."""
     config = client(session_timeout_us=45 * S)
     slow = at(3 * S, SlowHost(target=member(0), factor=20_000.0, duration=Distribution.constant(6 * S)))
-    run = scenario(
-        group(3, client=config, start=IN_TURN), slow, kill(8 * S, 0), horizon_us=100 * S
-    )
+    run = scenario(group(3, client=config, start=IN_TURN), slow, kill(8 * S, 0), horizon_us=100 * S)
     result = simulate(run)
     joined = states(result)[1][0]
     synced = [one for one in wire.sent("SyncGroup") if one.at_us < 10 * S]
     assert {one.member for one in synced} == {"g/1", "g/2"}
-    again = [one for one in wire.sent("JoinGroup", after=10 * S)]
+    again = wire.sent("JoinGroup", after=10 * S)
     assert min(one.at_us for one in again) > max(one.sent_us for one in synced) + 30 * S
     assert min(one.at_us for one in again) < joined + 31 * S
     assert (joined + 45 * S, "CompletingRebalance") in [one[:2] for one in states(result)]
@@ -141,7 +143,9 @@ def test_25_join_is_limited_by_max_poll_interval_and_five_seconds(wire: Wire) ->
 
 def test_28_a_commit_is_a_heartbeat() -> None:
     """Heartbeats every 9 s, commits every second: the session of a killed member counts from its last commit."""
-    config = client(enable_auto_commit=True, auto_commit_interval_us=S, heartbeat_interval_us=9 * S, session_timeout_us=10 * S)
+    config = client(
+        enable_auto_commit=True, auto_commit_interval_us=S, heartbeat_interval_us=9 * S, session_timeout_us=10 * S
+    )
     result = simulate(scenario(group(2, client=config), kill(24_900 * MS, 1), horizon_us=60 * S, rate_mrps=1000))
     expiry = rounds(result)[1]
     assert expiry.trigger == "expiry"
@@ -159,10 +163,13 @@ def test_28_a_commit_of_the_old_generation_is_accepted_while_preparing(wire: Wir
 
 
 def test_28_a_commit_while_completing_is_refused() -> None:
-    """No client of this kind sends one: it knows the generation only while it refuses to commit. Hence the bare machine."""
+    """No client of this kind sends one: it knows the generation only while it refuses to commit. Hence the bare
+    machine.
+    """
     machine = ClassicGroup("g", CoordinatorConfig(initial_rebalance_delay_us=0), 0)
     request = JoinGroup("", "i", 10 * S, 10 * S, (("range", Subscription(("t",))),), fresh_id="m")
     machine.on_join(0, request, object())
+    machine.on_deadline(0)
     assert machine.state.value == "CompletingRebalance"
     nothing = Subscription(()).owned
     commit = OffsetCommit("m", "i", 1, nothing, nothing.astype("int64"))
@@ -188,9 +195,7 @@ def test_30_partitions_are_revoked_once_however_often_the_join_fails(wire: Wire)
     """A second newcomer aborts the round: SyncGroup fails, the member joins again without revoking again."""
     slow = at(12 * S, SlowHost(target=member(0), factor=20_000.0, duration=Distribution.constant(30 * S)))
     config = client(session_timeout_us=60 * S)
-    run = scenario(
-        group(2, client=config, start=IN_TURN), slow, join(14 * S, 3), join(16 * S, 4), horizon_us=60 * S
-    )
+    run = scenario(group(2, client=config, start=IN_TURN), slow, join(14 * S, 3), join(16 * S, 4), horizon_us=60 * S)
     result = simulate(run)
     assert requests(result, "SyncGroup", "REBALANCE_IN_PROGRESS") >= 1
     assert len(wire.sent("JoinGroup", "g/1", after=12 * S)) == 2
@@ -273,5 +278,7 @@ def test_36_expiry_uses_the_members_own_session() -> None:
     short = Override(members=frozenset({1}), client=client(session_timeout_us=8 * S))
     last_beat = beats_from(JOINED) + ((20 * S - beats_from(JOINED)) // H) * H
     for victim, session in ((1, 8 * S), (0, 40 * S)):
-        result = simulate(scenario(group(2, client=config, overrides=(short,)), kill(20 * S, victim), horizon_us=80 * S))
+        result = simulate(
+            scenario(group(2, client=config, overrides=(short,)), kill(20 * S, victim), horizon_us=80 * S)
+        )
         assert rounds(result)[1].start_us == last_beat + session

@@ -1,7 +1,9 @@
 """Behaviours that naive simulators get wrong, 1 to 9: who learns when, and what starts which timer.
 
-Each test is named after one of the thirty-six behaviours and drives whole clients and a coordinator through the network. Left
-out until brokers fail and queue: 24 (heartbeats behind other groups' appends), 26 and 27 (failover), 33 (expiry queued behind
+Each test is named after one of the thirty-six behaviours and drives whole clients and a coordinator through the
+network. Left
+out until brokers fail and queue: 24 (heartbeats behind other groups' appends), 26 and 27 (failover), 33 (expiry
+queued behind
 requests), 35 (expiry of offsets).
 """
 
@@ -71,10 +73,14 @@ def test_01_a_rebalance_is_acted_on_at_the_next_poll() -> None:
     assert in_time <= rounds(result)[1].joined_us <= in_time + POLL_TIMEOUT
 
 
-@pytest.mark.xfail(strict=True, reason="a thread that stood still inside poll() is counted out of it until its next pass")
+@pytest.mark.xfail(
+    strict=True, reason="a thread that stood still inside poll() is counted out of it until its next pass"
+)
 @pytest.mark.parametrize("stand_still", [hang, pause])
 def test_01_a_thread_that_stood_still_inside_poll_goes_on_inside_poll(stand_still: Callable[..., Entry]) -> None:
-    result = simulate(scenario(group(2, client=client()), join(20 * S, 3), stand_still(21 * S, 5 * S, 1), horizon_us=40 * S))
+    result = simulate(
+        scenario(group(2, client=client()), join(20 * S, 3), stand_still(21 * S, 5 * S, 1), horizon_us=40 * S)
+    )
     beat = beats_from(JOINED) + 4 * H
     assert 21 * S < beat < 26 * S
     way_back = 0 if stand_still is hang else SERVICE + 2 * WAY
@@ -158,7 +164,9 @@ def test_05_leaving_as_a_pending_id_rebalances(wire: Wire) -> None:
 
 
 def test_06_join_timer_is_the_largest_rebalance_timeout_and_frozen_when_armed() -> None:
-    """Member 1 stands still with a session that outlives every timer; the latecomer's timeout is longer than the armed one."""
+    """Member 1 stands still with a session that outlives every timer; the latecomer's timeout is longer than the
+    armed one.
+    """
     lasting = {"session_timeout_us": 100 * S}
     run = scenario(
         group(

@@ -48,11 +48,11 @@ class Wire:
 
     def sent(self, api: str, member: str | None = None, *, after: int = 0) -> list[Request]:
         """Requests of a kind that arrived at or after ``after``."""
-        return [
-            one for one in self.requests if one.api == api and member in (None, one.member) and one.at_us >= after
-        ]
+        return [one for one in self.requests if one.api == api and member in (None, one.member) and one.at_us >= after]
 
-    def answered(self, api: str, member: str | None = None, *, error: str | None = None, after: int = 0) -> list[Answer]:
+    def answered(
+        self, api: str, member: str | None = None, *, error: str | None = None, after: int = 0
+    ) -> list[Answer]:
         """Answers of a kind, decided at or after ``after``."""
         return [
             one for one in self.answers

@@ -76,6 +76,6 @@ def test_a_layout_translates_there_and_back() -> None:
 
 
 def test_an_assignor_takes_longer_for_more() -> None:
-    assert cost_us("range", 10, 100) < cost_us("range", 1_000, 100) < cost_us("range", 1_000, 100_000)
-    assert cost_us("sticky", 100, 1_000) > cost_us("range", 100, 1_000)
-    assert cost_us("somebody-s-own", 100, 1_000) == cost_us("range", 100, 1_000)
+    assert cost_us("range", 10, 100, 1) < cost_us("range", 1_000, 100, 1) < cost_us("range", 1_000, 100_000, 1)
+    assert cost_us("sticky", 100, 1_000, 1) > cost_us("range", 100, 1_000, 1)
+    assert cost_us("somebody-s-own", 100, 1_000, 1) == cost_us("range", 100, 1_000, 1)

@@ -177,9 +177,7 @@ class Ends:
         self.heard.append((self.env.now, exchange.body))
 
     def send(self, name: str, up_us: int = 10, down_us: int = 10) -> None:
-        self.connection.send(
-            Exchange(self.connection, "api", name, "g", 0, self.env.now, up_us, down_us, FOREVER)
-        )
+        self.connection.send(Exchange(self.connection, "api", name, "g", 0, self.env.now, up_us, down_us, FOREVER))
 
     def answer(self, name: str, after_us: int = 0) -> None:
         self.connection.reply(self.open[name], "fine", self.env.now + after_us)

@@ -77,9 +77,7 @@ def test_the_world_stops_when_all_is_down_and_somebody_is_there(drawn: Any, cloc
     grid, _ = drawn
     for position, clock in enumerate(clocks):
         grid[position, :clock] = 0
-    rows = merge_touching(
-        table(*((p, t, t + 1, grid[p, t]) for p in range(3) for t in range(SPAN) if grid[p, t]))
-    )
+    rows = merge_touching(table(*((p, t, t + 1, grid[p, t]) for p in range(3) for t in range(SPAN) if grid[p, t])))
     expected = 0
     for instant in range(first, SPAN):
         causes = [grid[position, instant] for position in range(3) if clocks[position] <= instant]

@@ -181,7 +181,6 @@ def test_a_group_that_everybody_has_left_is_unowned_until_somebody_joins() -> No
     assert unowned[0][2] > closed + 10 * S
 
 
-@pytest.mark.xfail(reason="availability keeps the owner of an Empty group, so a newcomer's wait is called resume")
 def test_waiting_for_the_first_round_of_an_empty_group_is_a_barrier_again() -> None:
     back = Restart(target=member(0), down=lasting(10 * S))
     result = simulate(scene(timeline=(entry(20 * S, back),), initial_delay_us=3 * S))

@@ -135,9 +135,7 @@ EACH_BATCH = replace(PROCESSING, commit="after_batch")
 read_by_quiet = pytest.mark.parametrize(
     "fidelity",
     [
-        pytest.param(
-            "elided", marks=pytest.mark.xfail(reason="HostedGroup answers OffsetFetch without commits of quiet members")
-        ),
+        "elided",
         "message",
     ],
 )
@@ -200,7 +198,6 @@ def test_a_group_that_comes_late_finds_what_was_produced_before_it(fidelity: str
     assert rows(result, "lag")[0]["lag_us"] == pytest.approx(11 * S - 100 * MS, abs=100 * MS)
 
 
-@pytest.mark.xfail(reason="Catalog.rates holds the current rate only: stories.set_rate overwrites what came before")
 def test_a_group_that_comes_late_finds_what_was_produced_at_a_former_rate() -> None:
     costly = replace(PROCESSING, per_record=lasting(S))
     late = group(client=EARLIEST, processing=costly, start=Start(value_us=10 * S))

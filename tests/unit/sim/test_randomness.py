@@ -80,4 +80,4 @@ def test_streams_differ_by_seed_replication_purpose_and_name() -> None:
 
 def test_names_are_not_run_together() -> None:
     assert name_hash("a", "bc") != name_hash("ab", "c")
-    assert name_hash("member", "g/0") == 0x92c17991662c004e  # the same in every process
+    assert name_hash("member", "g/0") == 0x92C17991662C004E  # the same in every process

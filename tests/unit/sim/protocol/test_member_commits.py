@@ -23,7 +23,7 @@ def test_auto_commit_goes_with_the_first_poll_after_its_interval() -> None:
 @pytest.mark.parametrize("state", [MemberState.PREPARING_REBALANCE, MemberState.COMPLETING_REBALANCE])
 def test_nothing_is_committed_while_a_rebalance_is_under_way(state: MemberState) -> None:
     """sendOffsetCommitRequest fails locally with RebalanceInProgressException (KAFKA-8421)."""
-    h = MemberHarness(cooperative=True, commits="each_poll").stable()
+    h = MemberHarness(cooperative=True, commits="after_batch").stable()
     h.member.on_heartbeat_response(0, Error.REBALANCE_IN_PROGRESS, 1)
     h.drive()
     if state is MemberState.COMPLETING_REBALANCE:
@@ -43,7 +43,7 @@ def test_nothing_is_committed_after_a_reset() -> None:
 
 def test_each_poll_commits_what_the_application_processed() -> None:
     """commitSync after each batch."""
-    h = MemberHarness(commits="each_poll").stable()
+    h = MemberHarness(commits="after_batch").stable()
     h.now = 10
     assert h.poll().sent == [Api.OFFSET_COMMIT]
     h.now = 20
@@ -80,7 +80,7 @@ def test_a_refused_commit_resets_unless_it_is_stale_and_a_join_is_under_way(
 
 def test_a_refused_stale_commit_does_not_disturb_a_join() -> None:
     """OffsetCommitResponseHandler: RebalanceInProgressException only."""
-    h = _committing(cooperative=True, commits="each_poll")
+    h = _committing(cooperative=True, commits="after_batch")
     h.busy = False
     h.member.on_heartbeat_response(h.now * MS, Error.REBALANCE_IN_PROGRESS, 1)
     h.drive().committed(Error.UNKNOWN_MEMBER_ID, generation=0)
