@@ -306,6 +306,7 @@ class BroadcastAvailability(Availability):
         for other in sorted(self._servers):
             taken = np.intersect1d(orphans, self._servers[other])
             self._server[taken] = other
+            self._last[taken] = other
             orphans = np.setdiff1d(orphans, taken).astype(np.int32)
         self._interrupt(now, orphans)
 

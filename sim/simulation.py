@@ -5,22 +5,21 @@ from __future__ import annotations
 import gc
 import platform
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
-import simpy
-
+from sim.actors.comings import first_start
 from sim.actors.producer import Producer
 from sim.actors.rollout import Rollout
 from sim.actors.stories import tell
 from sim.actors.teller import Teller
 from sim.actors.world import World
-from sim.errors import SimError
+from sim.errors import ConfigError, SimError
 from sim.invariants import Watch
-from sim.kernel.environment import Kind, deadline_key, process_key
-from sim.model import CreateTopic, Group, RollingRestart, Scenario
+from sim.kernel.environment import Kind, deadline_key
+from sim.model import CreateTopic, RollingRestart, Scenario
 from sim.randomness import Streams, name_hash
 from sim.recorder import HORIZON
 from sim.result import Result, digests
@@ -62,6 +61,8 @@ def simulate(
     EventBudgetExceeded, InvariantViolation, ScenarioError
         Each names the line that replays the run.
     """
+    if fidelity not in ("elided", "message"):
+        raise ConfigError(f"fidelity is {fidelity!r}; allowed: elided, message")
     started = time.perf_counter()
     try:
         world = _build(scenario, Streams(seed, replication), is_loud=fidelity == "message")
@@ -97,7 +98,7 @@ def _build(scenario: Scenario, streams: Streams, *, is_loud: bool) -> World:
         world.env.process(world.producers[topic.name].run())
     for spec in sorted(scenario.groups, key=lambda group: group.name):
         for index in range(spec.members.count):
-            world.env.process(_first_start(world, spec, index))
+            world.env.process(first_start(world, spec, index))
     for entry in scenario.timeline:
         if isinstance(entry.verb, RollingRestart):
             world.env.process(Rollout(Teller(world, entry)).run())
@@ -105,18 +106,6 @@ def _build(scenario: Scenario, streams: Streams, *, is_loud: bool) -> World:
             tell(world, entry)
     _sample(world)
     return world
-
-
-def _first_start(world: World, spec: Group, index: int) -> Generator[simpy.Event, Any, None]:
-    start, consumer = spec.members.start, world.consumers[f"{spec.name}/{index}"]
-    offset = start.offset_us
-    if start.kind == "within":
-        number = world.streams.key("start", consumer.name)
-        offset += (number & 0xFFFFFFFFFFFFFFFF) * start.value_us >> 64
-    else:
-        offset += start.value_us * (index if start.kind == "every" else 1)
-    yield world.env.until(offset, process_key(consumer.entity, Kind.START))
-    consumer.start()
 
 
 def _sample(world: World) -> None:

@@ -81,7 +81,8 @@ class Application:
     def max_poll_due(self, now: int) -> int:
         """max.poll.interval.ms after the last pass inside poll(), if the next one would be too late."""
         machine = self._machine
-        if not machine.heartbeats_enabled:
+        if not machine.heartbeats_enabled or machine.coordinator is None:
+            # The heartbeat thread looks for the coordinator first (``HeartbeatThread.run``).
             return FOREVER
         if self._job is not None:
             return self._job.since + machine.config.max_poll_interval_us

@@ -159,6 +159,8 @@ class Client:
 
     def _closed(self, now: int, _: Closed) -> None:
         if self.is_closing:
+            if self.service.handle >= 0:
+                self.group.availability.impair(now, self.service.handle, True)
             self._end(now, "closed")
         else:
             self.application.cadence = None
@@ -227,7 +229,7 @@ class Client:
         machine = self.machine
         if machine.pattern is not None and machine.rejoin_needed:
             # A pattern subscriber refreshes its metadata before it joins (``ConsumerCoordinator.poll``).
-            self.metadata.update(self.world.catalog.counts_at(now))
+            self.metadata.refresh(now)
         effects = machine.on_poll(now)
         self.do(now, effects)
         return bool(effects)

@@ -8,7 +8,7 @@ from sim.actors.consumer import Consumer
 from sim.actors.teller import Story, Teller
 from sim.actors.world import World
 from sim.kernel.environment import Kind, process_key
-from sim.model import Close, Kill, Restart, Scale, StartMembers
+from sim.model import Close, Group, Kill, Restart, Scale, StartMembers
 
 
 def kill(teller: Teller) -> None:
@@ -95,3 +95,16 @@ def scale(teller: Teller) -> None:
 def _stop_after(world: World, consumer: Consumer, delay_us: int, grace_us: int) -> Story:
     yield world.env.until(world.env.now + delay_us, process_key(consumer.entity, Kind.FAULT))
     terminate(world, consumer, grace_us)
+
+
+def first_start(world: World, spec: Group, index: int) -> Story:
+    """A member starts for the first time, as its group's ``members.start`` says."""
+    start, consumer = spec.members.start, world.consumers[f"{spec.name}/{index}"]
+    offset = start.offset_us
+    if start.kind == "within":
+        number = world.streams.key("start", consumer.name)
+        offset += (number & 0xFFFFFFFFFFFFFFFF) * start.value_us >> 64
+    else:
+        offset += start.value_us * (index if start.kind == "every" else 1)
+    yield world.env.until(offset, process_key(consumer.entity, Kind.START))
+    consumer.start()

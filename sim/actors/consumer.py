@@ -134,9 +134,11 @@ class Consumer:
 
     @property
     def is_assigned(self) -> bool:
-        """Whether the member is in the group, settled, with an assignment that it has taken over."""
+        """Whether the member is settled in the group and owns partitions (if there are enough for everybody)."""
         client = self.client
-        return client is not None and client.machine.is_settled and not client.fetching.is_under_way
+        if client is None or not client.machine.is_settled or client.fetching.is_under_way:
+            return False
+        return bool(client.machine.owned.size) or len(self.group.partitions) < len(self.group.machine.roster)
 
     @property
     def machine(self) -> ClassicMember | None:

@@ -46,7 +46,7 @@ class Leader:
         if not set(machine.group_topics) - set(machine.topics):
             machine.on_metadata(client.metadata.last_seen(now))
             return 0
-        machine.on_metadata(client.world.catalog.counts_at(now))
+        client.metadata.refresh(now)
         return 2 * client.path.latency("other", 2 * client.requests.numbers["other"]) + client.world.timing.service_us
 
     def _finish(

@@ -35,24 +35,31 @@ class Metadata:
         self._age_us = client.config.metadata_max_age_us
         self._refreshed_key = deadline_key(client.consumer.entity, Kind.METADATA)
         self._seen_version = 0
+        self._refreshed_us = client.opened_us
 
     def subscribe(self, now: int, subscription: Subscription) -> None:
         """The application calls subscribe(), with metadata as of now."""
         machine = self._machine
         self._seen_version = self._catalog.version
+        self._refreshed_us = now
         machine.on_metadata(self._catalog.counts_at(now))
         machine.subscribe(subscription.topics, subscription.pattern)
         self._client.group.cover(machine.topics)
         self.arm(now)
 
-    def update(self, counts: Mapping[str, int]) -> None:
+    def refresh(self, now: int) -> None:
+        """A refresh that could not wait."""
+        self._refreshed_us = now
+        self._update(self._catalog.counts_at(now))
+
+    def _update(self, counts: Mapping[str, int]) -> None:
         """A metadata response: topic -> number of partitions."""
         self._machine.on_metadata(counts)
         self._client.group.cover(self._machine.topics)
 
     def last_seen(self, now: int) -> Mapping[str, int]:
         """What the last refresh before ``now`` has seen."""
-        return self._catalog.counts_at(max(self._due(now) - self._age_us, self._opened_us))
+        return self._catalog.counts_at(max(self._due(now) - self._age_us, self._refreshed_us))
 
     def _due(self, now: int) -> int:
         """The next refresh after ``now``."""
@@ -86,7 +93,7 @@ class Metadata:
         self._seen_version = version
         if news and self._is_watched:
             client.hush.wake()
-            self.update(counts)
+            self._update(counts)
         self.arm(now)
         if news:
             client.drive(now)

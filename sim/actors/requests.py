@@ -142,6 +142,8 @@ class Requests:
         """An answer has arrived at this machine."""
         if exchange.abandoned:
             return
+        # What has arrived can no longer time out, however long it waits to be read.
+        self.pending.pop(exchange, None)
         client = self._client
         if client.standstill.frozen is not None:
             self.inbox.append((exchange, response))

@@ -209,7 +209,7 @@ class ClassicMember(Joining):
         commits = reason == CLOSING and self.commits == "auto" and self.owned.size
         if commits and self.state is STABLE and self.coordinator is not None:
             self._after_commit = self._close_listener
-            return [self._commit(self.owned)]
+            return [self._commit(self.owned), Drop(self.owned, lost=False)]
         return self._close_listener(now)
 
     def _close_listener(self, now: int) -> Effects:

@@ -11,6 +11,7 @@ from sim.units import MS, S
 from tests.conformance.protocol.oracle import PREPARE, SERVICE, WAY, next_beat
 from tests.support.scenarios import (
     LOOPBACK,
+    STEADY,
     client,
     cooperative,
     group,
@@ -54,8 +55,8 @@ def _busy_join(seed: int, *, jitter: bool) -> tuple[int, int]:
     )
     newcomer = once_within(20 * S, 23 * S, Scale(target=Target("group", "g"), to=4))
     one = group(3, client=client(session_timeout_us=30 * S), overrides=busy, processing=Processing(per_record=_FREE))
-    latency = {"latency": LOOPBACK} if jitter else {}
-    result = simulate(scenario(one, newcomer, horizon_us=45 * S, rate_mrps=10_000, **latency), seed=seed)
+    latency = LOOPBACK if jitter else STEADY
+    result = simulate(scenario(one, newcomer, horizon_us=45 * S, rate_mrps=10_000, latency=latency), seed=seed)
     first, second = rounds(result)[:2]
     told = next_beat(first.joined_us, second.start_us) + SERVICE + WAY
     return second.joined_us, max(_in_poll(result, index, told) for index in range(3)) + PREPARE + WAY

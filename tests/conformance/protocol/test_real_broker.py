@@ -1,12 +1,9 @@
 """The model against recordings of a real broker and client (Kafka 4.4.0, loopback, two cores shared with other work).
 
-Each row was recorded six or seven times: minimum, median, maximum, in seconds. Where timers decide (a spread under
-0.3 s)
-the median over twenty seeds must agree within 5 % or 100 ms; elsewhere most of the three recorded values, the
-median among
-them, must lie inside the simulated 95 % range. Not compared: interruptions of a few dozen milliseconds (compiled
-code or
-not decides them), patterns, rolling changes of the assignor, KIP-848, and failover.
+Each row was recorded six or seven times: minimum, median, maximum, in seconds. Where timers decide (spread under 0.3 s)
+the median over twenty seeds must agree within 5 % or 100 ms; elsewhere most of the three recorded values, the median
+among them, must lie inside the simulated 95 % range. Not compared: interruptions of a few dozen milliseconds (whether
+code is compiled decides them), patterns, rolling changes of the assignor, KIP-848, and failover.
 """
 
 from __future__ import annotations

@@ -149,9 +149,6 @@ def test_an_inconsistent_protocol_is_refused_at_the_first_join_and_the_group_doe
     assert len(rounds(result)) == 1
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the leader's assignor falls back to metadata older than its refresh before the join"
-)
 def test_a_new_topic_that_matches_rebalances_once_from_whoever_refreshes_first() -> None:
     """metadata.max.age.ms 5 s; the three refresh at 0.7, 1.8 and 2.9 s of each five."""
     turns = Start(kind="every", value_us=1_100 * MS)

@@ -1,6 +1,4 @@
-"""Behaviours that naive simulators get wrong, 10 to 20: leaders, commits, zombies, static members, members that
-come back.
-"""
+"""Behaviours that naive simulators get wrong, 10 to 20: leaders, commits, zombies, static members, returns."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Behaviours that naive simulators get wrong, 21 to 36: merged and aborted rounds, commits, callbacks, retries,
-unequal members.
-"""
+"""Behaviours that naive simulators get wrong, 21 to 36: merged rounds, commits, callbacks, retries."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
 """Behaviours that naive simulators get wrong, 1 to 9: who learns when, and what starts which timer.
 
 Each test is named after one of the thirty-six behaviours and drives whole clients and a coordinator through the
-network. Left
-out until brokers fail and queue: 24 (heartbeats behind other groups' appends), 26 and 27 (failover), 33 (expiry
-queued behind
-requests), 35 (expiry of offsets).
+network. Left out until brokers fail and queue: 24 (heartbeats behind other groups' appends), 26 and 27 (failover), 33
+(expiry queued behind requests), 35 (expiry of offsets).
 """
 
 from __future__ import annotations
@@ -188,9 +186,9 @@ def test_06_join_timer_is_the_largest_rebalance_timeout_and_frozen_when_armed() 
 
 def test_07_parked_members_are_exempt_and_their_session_restarts_at_join_completion(wire: Wire) -> None:
     """Member 0 is parked for longer than its session, dies while parked, and is missed one session after completion."""
-    impatient = client(session_timeout_us=6 * S)
+    one = Override(members=frozenset({0}), client=client(session_timeout_us=6 * S))
     run = scenario(
-        group(2, client=client(session_timeout_us=60 * S), overrides=(Override(members=frozenset({0}), client=impatient),)),
+        group(2, client=client(session_timeout_us=60 * S), overrides=(one,)),
         pause(19 * S, 20 * S, 1), join(20 * S, 3), kill(35 * S, 0), horizon_us=80 * S,
     )  # fmt: skip
     result = simulate(run)
