@@ -98,6 +98,8 @@ class Timing:
     """Client: opening a connection, on top of the latency."""
     join_prepare_us: int = 500
     """Client: rebalance noticed until JoinGroup is handed to the network."""
+    heartbeat_late_us: int = 600
+    """Client: what a heartbeat period is longer than heartbeat.interval.ms, so that beats drift against sessions."""
     fetch_us: int = 2_000
     """Client: positions known until the first fetch response (records or not)."""
     poll_us: int = 1_000

@@ -7,6 +7,7 @@ import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
@@ -137,7 +138,6 @@ def _finish(world: World) -> None:
 def _collector_at_rest() -> Iterator[None]:
     """Long-lived objects by the hundred thousand make Python's cyclic collector the most expensive part of a run."""
     enabled, thresholds = gc.isenabled(), gc.get_threshold()
-    gc.collect()
     gc.freeze()
     gc.set_threshold(200_000, 50, 50)
     try:
@@ -150,15 +150,21 @@ def _collector_at_rest() -> Iterator[None]:
 
 
 def _manifest(scenario: Scenario, seed: int, replication: int, variant: str, fidelity: str) -> dict[str, Any]:
-    packages = {}
-    for package in ("groupsim", "simpy", "numpy", "pandas"):
-        try:
-            packages[package] = version(package)
-        except PackageNotFoundError:
-            packages[package] = "not installed"
     return {
         "scenario": scenario.name, "variant": variant, "seed": seed, "replication": replication,
         "fidelity": fidelity, "document": dict(scenario.document),
-        "versions": {"python": platform.python_version(), **packages},
+        "versions": _versions(),
         "replay": replay_line(scenario, seed, replication),
     }  # fmt: skip
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Of Python and of everything that has a part in the numbers."""
+    found = {"python": platform.python_version()}
+    for package in ("groupsim", "simpy", "numpy", "pandas"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found

@@ -10,6 +10,7 @@ After every event the client is *driven*: it does whatever can be done now, then
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -114,11 +115,12 @@ class Client:
     def _new_machine(self) -> ClassicMember:
         consumer, processing = self.consumer, self.processing
         commits = processing.commit if processing.commit != "auto" or self.config.enable_auto_commit else "none"
+        period = self.config.heartbeat_interval_us + self.world.timing.heartbeat_late_us
         jitter_key = self.world.streams.key("backoff", self.label)
         machine = ClassicMember(
             group_id=self.group.name,
             name=consumer.name,
-            config=self.config,
+            config=replace(self.config, heartbeat_interval_us=period),
             instance_id=consumer.name if consumer.static else None,
             assignors=self.assignors,
             cooperative=all(RebalanceProtocol.COOPERATIVE in one.protocols for one in self.assignors),

@@ -117,6 +117,7 @@ class HostedGroup:
                 offsets = self.ledger.committed[body.positions]
                 self._answer(exchange, OffsetFetchResponse(Error.NONE, offsets), leave)
             case Api.JOIN_GROUP:
+                self._wake_namesake(body.instance_id)
                 self._meet(body.member_id or body.fresh_id, body.protocols[0][1].topics if body.protocols else ())
                 self._settle(machine.on_join(now, body, exchange))
             case Api.SYNC_GROUP:
@@ -147,6 +148,12 @@ class HostedGroup:
             self.count_request(exchange, reply.response.error)
             exchange.connection.reply(exchange, reply.response, leave)
         self._alarm.set(self.machine.deadline)
+
+    def _wake_namesake(self, instance_id: str | None) -> None:
+        """A static instance joins anew: the member that has its id so far is about to be fenced."""
+        hush = self.quiet.get(self.machine.roster.static.get(instance_id or "", ""))
+        if hush is not None:
+            hush.wake()
 
     # --- quiet members ------------------------------------------------------------------------------------------------
 

@@ -40,14 +40,3 @@ def test_both_fidelities_give_equal_tables_at_length(family: Family, block: int)
     first = 1000 + block * 50
     different = {seed: names for seed in range(first, first + 50) if (names := _differences(seed, family))}
     assert not different, f"{family}: {different}"
-
-
-def test_elision_saves_events_where_members_are_quiet() -> None:
-    counts = [
-        [
-            simulate(random_scenario(seed, "jitter"), seed=seed, fidelity=fidelity).manifest["events"]
-            for seed in range(12)
-        ]
-        for fidelity in ("elided", "message")
-    ]
-    assert sum(counts[0]) < sum(counts[1]) / 2

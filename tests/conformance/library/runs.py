@@ -37,7 +37,6 @@ class _ByText(tuple[Any, ...]):
         return hash(repr(self))
 
 
-
 @cache
 def _kept(name: str, changes: _ByText, seeds: tuple[int, ...]) -> list[Result]:
     scenario = load(name, set_=dict(changes))

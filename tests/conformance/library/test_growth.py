@@ -9,7 +9,6 @@ anybody's. Recorded on a 4.4.0 broker: a join stops all for 0.03 to 0.1 s (range
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from sim import Result
 from sim.units import S
@@ -113,7 +112,6 @@ def test_a_new_topic_is_seen_at_anybodys_refresh() -> None:
     assert np.mean(waits) < 20.0, "a leader alone would need 30 s on average"
 
 
-@pytest.mark.xfail(strict=True, reason="the leader's assignor falls back to older metadata than it joined with")
 def test_a_new_topic_is_one_rebalance_whoever_sees_it_first() -> None:
     results = runs("regex-topic")
     triggers = [rebalances(result, fired_s(result, "new-region")).iloc[0]["trigger"] for result in results]

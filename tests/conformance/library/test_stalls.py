@@ -7,8 +7,6 @@ Closed form: a round waits for its slowest member until that member polls again,
 
 from __future__ import annotations
 
-import pytest
-
 from tests.conformance.library.runs import (
     COOPERATIVE,
     HEARTBEAT_S,
@@ -63,7 +61,6 @@ def test_a_batch_too_long_makes_the_consumer_leave_max_poll_interval_after_its_p
         assert errors(result) <= {"NONE", "MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID"}
 
 
-@pytest.mark.xfail(strict=True, reason="an unread LeaveGroup response times out and costs the member another batch")
 def test_the_slow_consumer_returns_when_its_batch_ends() -> None:
     for result in runs("slow-consumer"):
         turns = rebalances(result, 300.0)

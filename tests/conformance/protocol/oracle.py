@@ -15,7 +15,7 @@ TRIP = 2 * WAY + SERVICE
 APPEND = TIMING.append_us
 PREPARE = TIMING.join_prepare_us
 FETCH = TIMING.fetch_us
-H = 3 * S
+H = 3 * S + TIMING.heartbeat_late_us
 D = 3 * S
 
 

@@ -111,9 +111,7 @@ def test_a_zombie_that_left_by_itself_loses_its_partitions_at_its_next_poll_and_
     "fidelity",
     [
         "message",
-        pytest.param(
-            "elided", marks=pytest.mark.xfail(strict=True, reason="a quiet member that is replaced is not woken")
-        ),
+        "elided",
     ],
 )
 def test_a_duplicate_instance_takes_over_at_once_and_the_old_process_dies_at_its_next_heartbeat(
