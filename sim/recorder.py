@@ -65,7 +65,7 @@ class Rebalance:
     completing_us: int = 0
     moved: int = 0
     moved_min: int = 0
-    moved_rate: float = 0.0
+    moved_mrps: int = 0
     imbalance_partitions: int = 0
     stdev_partitions: float = 0.0
     imbalance_rate: float = 0.0

@@ -84,7 +84,7 @@ class Tabulator:
             "members_kicked": [one.kicked for one in found],
             "partitions_moved": [None if broadcast else one.moved for one in found],
             "partitions_moved_min": [None if broadcast else one.moved_min for one in found],
-            "rscore": [self._rscore(group, one.moved_rate) for one in found],
+            "rscore": [self._rscore(group, one.moved_mrps) for one in found],
         }
         for column in TABLES["rebalances"]:
             if column not in columns:
@@ -144,10 +144,10 @@ class Tabulator:
 
     # --- summary ------------------------------------------------------------------------------------------------------
 
-    def _rscore(self, group: HostedGroup, moved_rate: float) -> float | None:
+    def _rscore(self, group: HostedGroup, moved_mrps: int) -> float | None:
         """Moved rate over a consumer's capacity, 1 / mean per_record."""
         per_record = mean_of(self.world.specs[group.name].processing.per_record)
-        return moved_rate * per_record if per_record and not group.is_broadcast else None
+        return moved_mrps * per_record / 1e9 if per_record and not group.is_broadcast else None
 
     def _within(self, group: HostedGroup) -> list[Any]:
         low, high = self.measure
@@ -178,7 +178,7 @@ class Tabulator:
             "paused_s": seconds(record.paused_us), "zombie_s": seconds(record.zombie_us),
             "partitions_moved": None if broadcast else sum(one.moved for one in rebalances),
             "partitions_moved_min": None if broadcast else sum(one.moved_min for one in rebalances),
-            "rscore": self._rscore(group, sum(one.moved_rate for one in rebalances)),
+            "rscore": self._rscore(group, sum(one.moved_mrps for one in rebalances)),
             "imbalance_partitions_max": record.imbalance_max,
             "lag_records_max": max((row[1] for row in lag), default=0), "lag_records_end": last[1],
             "lag_s_max": seconds(max((row[2] for row in lag), default=0)),

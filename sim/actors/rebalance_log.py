@@ -109,7 +109,7 @@ class RebalanceLog:
         changed = moved_mask(before, owner)
         rebalance.moved += int(np.count_nonzero(changed))
         rebalance.moved_min += minimal_moves(before, owner)
-        rebalance.moved_rate += self._ledger.rate_of(np.flatnonzero(changed).astype(np.int32))
+        rebalance.moved_mrps += int(self._ledger.rate_mrps[changed].sum())
         self._last_owner = np.where(owner >= 0, owner, before)
 
     def measure_balance(self, assignments: Sequence[Positions], *, measured: bool) -> None:
