@@ -58,6 +58,7 @@ class Availability:
         """Handle of the owner in the last synced assignment, -1: none."""
         self._subscribed: NDArray[np.bool_] = np.empty(0, np.bool_)
         self._severed: NDArray[np.bool_] = np.empty(0, np.bool_)
+        self._by_hand: NDArray[np.bool_] = np.empty(0, np.bool_)
         self._handles = 0
         # The last element belongs to nobody (handle -1) and stays False.
         self._impaired: NDArray[np.bool_] = np.zeros(64, np.bool_)
@@ -81,6 +82,7 @@ class Availability:
             setattr(self, name, np.concatenate([getattr(self, name), np.full(new, -1, np.int32)]))
         self._subscribed = np.concatenate([self._subscribed, np.zeros(new, np.bool_)])
         self._severed = np.concatenate([self._severed, np.zeros(new, np.bool_)])
+        self._by_hand = np.concatenate([self._by_hand, np.zeros(new, np.bool_)])
 
     def begin(self, now: int) -> None:
         """The group's first JoinGroup has arrived: the clocks start."""
@@ -129,6 +131,18 @@ class Availability:
         """Partitions that an assignment gives to somebody else than their server, and the handles of those servers."""
         taken = np.flatnonzero((self._server >= 0) & (self._server != owner) & (owner >= 0)).astype(np.int32)
         return taken, self._server[taken]
+
+    def own(self, now: int, handle: int, positions: Positions) -> None:
+        """Partitions that were taken by hand: owned and received at once."""
+        self._by_hand[positions] = True
+        self.owner[positions] = handle
+        self._received[handle] = True
+        self.refresh(now, positions)
+
+    def disown(self, now: int, handle: int) -> None:
+        """Who had taken partitions by hand is gone, and nobody has to find that out."""
+        self.owner[self.owner == handle] = -1
+        self.forget(now, handle)
 
     def receive(self, now: int, handle: int, positions: Positions) -> None:
         """The assignment has reached its owner."""
@@ -246,7 +260,7 @@ class Availability:
         else:
             result = np.where(owner < 0, BARRIER, np.where(self._received[owner], RESUME, ASSIGNMENT)).astype(np.int8)
         result[(self._impaired[last] | self._severed[positions]) & self._known[last]] = DETECTION
-        result[~self._subscribed[positions]] = UNOWNED
+        result[~self._subscribed[positions] | (self._by_hand[positions] & (owner < 0))] = UNOWNED
         return result
 
     def _set(self, now: int, positions: Positions, causes: NDArray[np.int8]) -> None:

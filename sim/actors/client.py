@@ -9,10 +9,12 @@ After every event the client is *driven*: it does whatever can be done now, then
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from assignors import Assignor
 from assignors import Protocol as RebalanceProtocol
@@ -136,8 +138,24 @@ class Client:
     def open(self, now: int) -> None:
         """The application calls subscribe() and enters poll() for the first time."""
         self.metadata.subscribe(now, self.consumer.subscription)
+        if self.consumer.subscription.assign is not None:
+            self._assign_by_hand(now, self.consumer.subscription.assign)
         self.standstill.arm_pause()
         self.drive(now)
+
+    def _assign_by_hand(self, now: int, partitions: Mapping[str, tuple[int, ...]]) -> None:
+        """The application calls assign(): partitions that do not exist are left out."""
+        group = self.group
+        group.cover(tuple(partitions))
+        known = [group.partitions.of(topic) for topic in sorted(partitions)]
+        chosen = [
+            positions[[number for number in sorted(partitions[topic]) if number < len(positions)]]
+            for topic, positions in zip(sorted(partitions), known, strict=True)
+        ]
+        positions = np.sort(np.concatenate(chosen))
+        self.service.handle = group.assign_by_hand(self.label, self.consumer.name, positions, tuple(partitions))
+        self.life.stable_us = now
+        self.machine.assign(now, positions)
 
     def kill(self, now: int) -> None:
         """SIGKILL."""
@@ -177,6 +195,8 @@ class Client:
         self.application.drop_job()
         self.alarms.disarm()
         self.world.count_metadata(self, now)
+        if self.machine.is_manual:
+            self.group.release_by_hand(self.label, self.service.handle)
         self.standstill.frozen = None
         self.consumer.gone.succeed()
 

@@ -136,7 +136,11 @@ class Consumer:
     def is_assigned(self) -> bool:
         """Whether the member is settled in the group and owns partitions (if there are enough for everybody)."""
         client = self.client
-        if client is None or not client.machine.is_settled or client.fetching.is_under_way:
+        if client is None or client.fetching.is_under_way:
+            return False
+        if client.machine.is_manual:
+            return not client.machine.uninitialised.size
+        if not client.machine.is_settled:
             return False
         return bool(client.machine.owned.size) or len(self.group.partitions) < len(self.group.machine.roster)
 

@@ -217,6 +217,19 @@ class HostedGroup:
             self._topics.update(topics)
             self._subscribe()
 
+    def assign_by_hand(self, label: str, name: str, positions: Positions, topics: tuple[str, ...]) -> int:
+        """A consumer takes partitions without being a member; its handle."""
+        self._meet(label, topics)
+        handle = self._know(label, name)
+        self.availability.own(self._env.now, handle, positions)
+        return handle
+
+    def release_by_hand(self, label: str, handle: int) -> None:
+        """It is gone: there is no coordinator that has to find out."""
+        self._forget_topics(label)
+        self.availability.disown(self._env.now, handle)
+        self._subscribe()
+
     def _forget_topics(self, member_id: str) -> None:
         gone = self._topics_of.pop(member_id, ())
         self._topics.subtract(gone)

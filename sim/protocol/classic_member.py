@@ -207,7 +207,7 @@ class ClassicMember(Joining):
         self._next, self._after_commit = None, None
         self._reason = reason
         commits = reason == CLOSING and self.commits == "auto" and self.owned.size
-        if commits and self.state is STABLE and self.coordinator is not None:
+        if commits and self._may_commit and self.coordinator is not None:
             self._after_commit = self._close_listener
             return [self._commit(self.owned), Drop(self.owned, lost=False)]
         return self._close_listener(now)
@@ -218,7 +218,7 @@ class ClassicMember(Joining):
         if not owned.size:
             return self._close_leave(now)
         self._next = self._close_leave
-        lost = self.generation < 0 or self.state is not STABLE
+        lost = not self.is_manual and (self.generation < 0 or self.state is not STABLE)
         return [Drop(owned, lost=lost), Listen("lost" if lost else "revoked", owned)]
 
     def _close_leave(self, now: int) -> Effects:

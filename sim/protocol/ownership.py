@@ -51,6 +51,7 @@ class Ownership(Membership):
     def __init__(self, *, commits: str, **membership: Any) -> None:
         super().__init__(**membership)
         self.commits = commits
+        self.is_manual = False
         self.owned: Positions = NO_PARTITIONS
         self.uninitialised: Positions = NO_PARTITIONS
         self._fetching = NO_PARTITIONS
@@ -61,9 +62,21 @@ class Ownership(Membership):
     topic_of: Callable[[int], str] = staticmethod(lambda position: "")
     """Name of the topic of a partition position; set by the shell."""
 
+    def assign(self, now: int, positions: Positions) -> None:
+        """``KafkaConsumer.assign``: partitions by hand. No member of the group, so no rebalance ever."""
+        self.is_manual = True
+        self.owned = self.uninitialised = positions
+        if self.commits != "none":
+            self.commit_due = now + self.commit_interval_us
+
+    @property
+    def _may_commit(self) -> bool:
+        """The local gate of commits: a stable member, or nobody's member (``sendOffsetCommitRequest``)."""
+        return self.state is STABLE or self.is_manual
+
     def _commit_if_due(self, now: int) -> Effects:
         """``maybeAutoCommitOffsetsAsync``, or the application's own commit at the end of a batch."""
-        if now < self.commit_due or not self.owned.size or self.state is not STABLE:
+        if now < self.commit_due or not self.owned.size or not self._may_commit:
             return []
         self.commit_due = now + self.commit_interval_us
         return [self._commit(self.owned)]
