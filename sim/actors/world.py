@@ -52,7 +52,8 @@ class World:
         self.cuts: list[tuple[frozenset[str], frozenset[str]]] = []
         self.brokers = {id_: Broker(self, id_) for id_ in self.broker_ids}
         self.coordinators: dict[int, Coordinator] = {}
-        self._paths: dict[str, Path] = {}
+        self._homes: dict[str, int] = {}
+        """Group -> broker of its coordinator."""
         for spec in sorted(scenario.groups, key=lambda group: group.name):
             self._build(spec)
 
@@ -62,6 +63,7 @@ class World:
         self.groups[spec.name] = group
         partition = partition_for(spec.name, self.scenario.cluster.config.offsets_topic_num_partitions)
         node = self.broker_ids[partition % len(self.broker_ids)]
+        self._homes[spec.name] = node
         coordinator = self.coordinators.get(partition)
         if coordinator is None:
             coordinator = self.coordinators[partition] = Coordinator(self.env, partition, node)
@@ -115,10 +117,12 @@ class World:
 
     def _latency_of(self, consumer: Consumer) -> Distribution:
         network = self.scenario.cluster.network
+        node = self._homes[consumer.group.name]
         here = {consumer.name, consumer.group.name, f"rack:{consumer.rack}"}
+        there = {f"broker:{node}", f"rack:{self._broker_racks[node]}"}
         for link in network.links:
             a, b = link.between
-            if a in here or b in here:
+            if (a in here and b in there) or (b in here and a in there):
                 return link.latency
         return network.latency
 
