@@ -66,6 +66,8 @@ class Ledger:
         self._segment_us: Offsets = _NOWHERE
         self._segment_base: Offsets = _NOWHERE
         self.committed: Offsets = _NOWHERE
+        self._committed_at: Offsets = np.empty((0, 2), np.int64)
+        """Time and key of the commit that holds, where several members commit the same partitions."""
         self.frontier: Offsets = _NOWHERE
         """Processed by anybody; -1 where nobody ever started."""
         self._holder: NDArray[np.int32] = np.empty(0, np.int32)
@@ -88,6 +90,7 @@ class Ledger:
             return
         begin = len(self.committed)
         self.committed = np.concatenate([self.committed, np.full(new, -1, np.int64)])
+        self._committed_at = np.concatenate([self._committed_at, np.full((new, 2), -1, np.int64)])
         self.frontier = np.concatenate([self.frontier, np.full(new, -1, np.int64)])
         self.rate_mrps = np.concatenate([self.rate_mrps, np.zeros(new, np.int64)])
         self._segment_us = np.concatenate([self._segment_us, np.full(new, now, np.int64)])
@@ -139,6 +142,25 @@ class Ledger:
     def produced(self, now: int, positions: Positions) -> Offsets:
         """Log end offsets at ``now``, whole records. Shape (n,)."""
         return self._produced_milli(now, positions) // 1000
+
+    def commit(self, positions: Positions, offset: Offsets, moment: tuple[int, int], *, contested: bool) -> None:
+        """Committed offsets; where several members commit the same, the latest moment holds, whoever tells it first.
+
+        Parameters
+        ----------
+        positions : int32 array, shape (n,)
+        offset : int64 array, shape (n,)
+        moment : (microseconds, key)
+            When the coordinator worked on it.
+        contested : bool
+            Whether several members commit the same partitions (broadcast).
+        """
+        if contested:
+            time, key = self._committed_at[positions].T
+            later = (moment[0] > time) | ((moment[0] == time) & (moment[1] >= key))
+            positions, offset = positions[later], offset[later]
+            self._committed_at[positions] = moment
+        self.committed[positions] = offset
 
     # --- consumption --------------------------------------------------------------------------------------------------
 

@@ -107,7 +107,8 @@ class HostedGroup:
             case Api.OFFSET_COMMIT:
                 error = machine.on_commit(now, body)
                 if error is Error.NONE:
-                    self.ledger.committed[body.positions] = body.offsets
+                    moment = (now, exchange.connection.request_key)
+                    self.ledger.commit(body.positions, body.offsets, moment, contested=self.is_broadcast)
                 self._answer(exchange, Acknowledgement(error), leave + self.cluster.timing.append_us)
                 self._alarm.set(machine.deadline)
             case Api.OFFSET_FETCH:

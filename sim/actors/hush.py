@@ -179,8 +179,12 @@ class Hush:
                 read = quiet.read_at(beat.answered)
                 self._machine.session_due = read + self._machine.config.session_timeout_us
         if committed is not None:
-            offsets = self._client.commits.offsets(committed.sent)
-            self._group.ledger.committed[self._client.service.partitions] = offsets
+            self._group.ledger.commit(
+                self._client.service.partitions,
+                self._client.commits.offsets(committed.sent),
+                (committed.worked, connection.request_key),
+                contested=self._group.is_broadcast,
+            )
         return renewed
 
     def _resend(self, connection: Connection, beat: Beat, moment: Moment) -> None:
