@@ -159,7 +159,7 @@ class Tabulator:
         rebalances = self._within(group)
         lengths = [min(one.end_us, self.measure[1]) - one.start_us for one in rebalances]
         per_partition = unavailable_us(rows, len(group.partitions))
-        causes = by_cause(rows)
+        causes, gap = by_cause(rows), gaps(rows)
         lag = [row for row in record.lag if self.measure[0] <= row[0] <= self.measure[1]]
         last = lag[-1] if lag else (0, 0, 0)
         broadcast = group.is_broadcast
@@ -173,7 +173,7 @@ class Tabulator:
             "unavailable_partition_s": seconds(int(per_partition.sum())),
             "unavailable_s_max": seconds(int(per_partition.max(initial=0))),
             "unavailable_s_p99": quantile(per_partition, 0.99) / 1e6,
-            "unavailable_gap_s_max": seconds(int((gaps(rows)[:, 2] - gaps(rows)[:, 1]).max(initial=0))),
+            "unavailable_gap_s_max": seconds(int((gap[:, 2] - gap[:, 1]).max(initial=0))),
             **{f"unavailable_{cause}_s": seconds(int(causes[code])) for code, cause in enumerate(CAUSES, start=1)},
             "paused_s": seconds(record.paused_us), "zombie_s": seconds(record.zombie_us),
             "partitions_moved": None if broadcast else sum(one.moved for one in rebalances),

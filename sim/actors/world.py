@@ -43,6 +43,7 @@ class World:
         self.broker_ids = tuple(sorted(broker.id for broker in scenario.cluster.brokers))
         self._broker_racks = {broker.id: broker.rack for broker in scenario.cluster.brokers}
         self.catalog = Catalog(scenario.topics, self.broker_ids)
+        self._classes: dict[str, type[Assignor]] = {cls.name: cls for cls in map(load_class, scenario.allow_assignors)}
         self.warnings: list[str] = []
         self.last_fault_us: int | None = None
         self.producers: dict[str, Producer] = {}
@@ -161,10 +162,6 @@ class World:
         if name in self._classes:
             return self._classes[name]()
         return create(name, seed=self.streams.key("assignor", consumer.group.name) & 0x7FFFFFFF)
-
-    @property
-    def _classes(self) -> dict[str, type[Assignor]]:
-        return {cls.name: cls for cls in map(load_class, self.scenario.allow_assignors)}
 
     # --- who is meant -------------------------------------------------------------------------------------------------
 
