@@ -108,8 +108,7 @@ class Service:
     def end(self, now: int, positions: Positions, code: int) -> None:
         """Stop consuming some partitions."""
         held = self.holding.partitions
-        whole = len(positions) >= len(held) and (positions is held or bool(np.isin(held, positions).all()))
-        gone = np.ones(len(held), np.bool_) if whole else np.isin(held, positions)
+        gone = np.isin(held, positions)
         if not gone.any():
             return
         group, which = self._group, held[gone]
