@@ -21,6 +21,8 @@ gaps under a second that pauses alone cause are ``paused_s`` and no rows, in bot
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,6 +33,13 @@ from sim.units import FOREVER, S
 
 NOT_STARTED, SERVED, UNOWNED, DETECTION, BARRIER, ASSIGNMENT, RESUME = -1, 0, 1, 2, 3, 4, 5
 SHORT_PAUSE_US = S
+Times: TypeAlias = int | NDArray[np.int64]
+Handles: TypeAlias = int | NDArray[np.int32]
+
+
+def _only(value: Any, which: NDArray[np.bool_]) -> Any:
+    """One value for all positions, or those of the positions that are meant."""
+    return value[which] if isinstance(value, np.ndarray) else value
 
 
 class Availability:
@@ -144,23 +153,23 @@ class Availability:
         self.owner[self.owner == handle] = -1
         self.forget(now, handle)
 
-    def receive(self, now: int, handle: int, positions: Positions) -> None:
-        """The assignment has reached its owner."""
+    def receive(self, now: Times, handle: Handles, positions: Positions) -> None:
+        """The assignment has reached its owner; or each position's owner, at its own time."""
         self._received[handle] = True
         self.refresh(now, positions)
 
-    def serve(self, now: int, handle: int, positions: Positions) -> None:
-        """The first fetch response after the assignment."""
-        if not self._known[handle]:
-            return
-        mine = positions[(self.owner[positions] == handle) & (self._server[positions] != handle)]
-        self._set(now, mine, np.zeros(len(mine), np.int8))
-        self._server[mine] = handle
-        self._last[mine] = handle
+    def serve(self, now: Times, handle: Handles, positions: Positions) -> None:
+        """The first fetch response after the assignment; or each position's, at its own time."""
+        which = (self.owner[positions] == handle) & (self._server[positions] != handle) & self._known[handle]
+        mine, server = positions[which], _only(handle, which)
+        self._set(_only(now, which), mine, np.zeros(len(mine), np.int8))
+        self._server[mine] = server
+        self._last[mine] = server
 
-    def stop(self, now: int, handle: int, positions: Positions) -> None:
-        """The member itself stops serving: it revokes, loses, closes, dies."""
-        self._interrupt(now, positions[self._server[positions] == handle])
+    def stop(self, now: Times, handle: Handles, positions: Positions) -> None:
+        """The member itself stops serving: it revokes, loses, closes, dies; or each position's, at its own time."""
+        which = self._server[positions] == handle
+        self._interrupt(_only(now, which), positions[which])
 
     def impair(self, now: int, handle: int, impaired: bool) -> None:
         """The member is dead, stuck, cut off, or frozen for good; or it is back."""
@@ -223,7 +232,7 @@ class Availability:
 
     # --- causes -------------------------------------------------------------------------------------------------------
 
-    def _interrupt(self, now: int, positions: Positions) -> None:
+    def _interrupt(self, now: Times, positions: Positions) -> None:
         """End service, back-dated to the beginning of a freeze that is under way."""
         if not positions.size:
             return
@@ -239,14 +248,15 @@ class Availability:
             self._since[positions] = now
             self.cause[positions] = causes
 
-    def refresh(self, now: int, positions: Positions | None = None) -> None:
+    def refresh(self, now: Times, positions: Positions | None = None) -> None:
         """Find the cause anew for partitions that nobody serves."""
         if self.first_join_us == FOREVER:
             return
         if positions is None:
             idle = np.flatnonzero(self._server < 0).astype(np.int32)
         else:
-            idle = positions[self._server[positions] < 0]
+            which = self._server[positions] < 0
+            idle, now = positions[which], _only(now, which)
         if idle.size:
             self._set(now, idle, self._causes(idle))
 
@@ -263,12 +273,12 @@ class Availability:
         result[~self._subscribed[positions] | (self._by_hand[positions] & (owner < 0))] = UNOWNED
         return result
 
-    def _set(self, now: int, positions: Positions, causes: NDArray[np.int8]) -> None:
+    def _set(self, now: Times, positions: Positions, causes: NDArray[np.int8]) -> None:
         changed = causes != self.cause[positions]
-        which = positions[changed]
+        which, now = positions[changed], _only(now, changed)
         old, since = self.cause[which], self._since[which]
         rows = (old > SERVED) & (since < now)
-        self._record.unavailability.add(which[rows], since[rows], now, old[rows])
+        self._record.unavailability.add(which[rows], since[rows], _only(now, rows), old[rows])
         self.cause[which] = causes[changed]
         self._since[which] = np.maximum(now, since)
 

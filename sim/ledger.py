@@ -8,6 +8,7 @@ same anchors, so both get the same whole records. Pauses under a second move no 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from sim.catalog import Catalog, Partitions
 from sim.protocol.messages import NO_PARTITIONS, Positions
-from sim.units import S
+from sim.units import FOREVER, S
 
 Offsets = NDArray[np.int64]
 _NOWHERE: Offsets = np.empty(0, np.int64)
@@ -78,6 +79,8 @@ class Ledger:
         self._backlog = np.zeros(slots)
         self._total = np.zeros(slots)
         self._capacity = np.zeros(slots)
+        self._until = np.full(slots, FOREVER, np.int64)
+        """When a consumer that still has a holding has stopped, or will (`stop_at`)."""
         self._steps: dict[str, list[Step]] = {}
         """Every rate that a topic has had, in order: what makes the production of the past computable."""
 
@@ -139,8 +142,8 @@ class Ledger:
         elapsed = now - self._segment_us[positions]
         return self._segment_base[positions] + self.rate_mrps[positions] * elapsed // S
 
-    def produced(self, now: int, positions: Positions) -> Offsets:
-        """Log end offsets at ``now``, whole records. Shape (n,)."""
+    def produced(self, now: int | Offsets, positions: Positions) -> Offsets:
+        """Log end offsets at ``now`` (one instant, or one for each), whole records. Shape (n,)."""
         return self._produced_milli(now, positions) // 1000
 
     def commit(self, positions: Positions, offset: Offsets, moment: tuple[int, int], *, contested: bool) -> None:
@@ -176,10 +179,11 @@ class Ledger:
         """Let a consumer serve ``partitions`` from ``offset`` on with ``capacity`` records per microsecond."""
         slot = holding.slot
         offered = np.maximum(self.produced(now, partitions) - offset, 0).astype(np.float64)
-        rate = self.rate_mrps[partitions] / 1e9
+        milli = self.rate_mrps[partitions]
+        rate = milli / 1e9
         holding.partitions, holding.offset, holding.since = partitions, offset, now
         holding.offered, holding.rate = offered, rate
-        holding.backlog, holding.total_rate = float(offered.sum()), float(rate.sum())
+        holding.backlog, holding.total_rate = float(offered.sum()), int(milli.sum()) / 1e9
         holding.capacity, holding.running = capacity, True
         free = (self._holder[partitions] == slot) | (self._holder[partitions] < 0)
         mine = partitions[free]
@@ -192,7 +196,7 @@ class Ledger:
         """Stop processing (dead, frozen for long, stuck): positions stay where they are."""
         if holding.running:
             holding.offset = self.positions(holding, now)
-            self._settle(holding, holding.partitions, holding.offset)
+            self._settle(holding.partitions, holding.offset)
             holding.since, holding.running = now, False
             held = holding.partitions[self._holder[holding.partitions] == holding.slot]
             self._holder[held] = -1
@@ -212,7 +216,7 @@ class Ledger:
         offset : int64 array, shape (k,)
             Where it has got to in them.
         """
-        self._settle(holding, partitions, offset)
+        self._settle(partitions, offset)
         self._holder[partitions[self._holder[partitions] == holding.slot]] = -1
         keep = ~gone
         if not keep.any():
@@ -226,7 +230,7 @@ class Ledger:
             holding.partitions, holding.offset = holding.partitions[keep], positions[keep]
             holding.since = now
 
-    def _settle(self, holding: Holding, partitions: Positions, positions: Offsets) -> None:
+    def _settle(self, partitions: Positions, positions: Offsets) -> None:
         self.frontier[partitions] = np.maximum(self.frontier[partitions], positions)
 
     def positions(self, holding: Holding, now: int) -> Offsets:
@@ -245,6 +249,78 @@ class Ledger:
             np.maximum(produced, holding.offset),
         )
 
+    # --- many consumers at once ---------------------------------------------------------------------------------------
+
+    def stop_at(self, slots: Sequence[int], times: Sequence[int]) -> None:
+        """Consumers are known to stop at these times (`FOREVER`: not known), whenever that is put into the books."""
+        self._until[np.array(slots, np.intp)] = times
+
+    def positions_of(self, holdings: Sequence[Holding], at: Offsets) -> tuple[Positions, Offsets, NDArray[np.intp]]:
+        """`positions` of running holdings, each at its own time.
+
+        Parameters
+        ----------
+        holdings : sequence of Holding, length n
+        at : int64 array, shape (n,), microseconds
+
+        Returns
+        -------
+        partitions, offsets : arrays, shape (k,)
+            Of one holding after the other.
+        which : intp array, shape (k,)
+            Index of the holding.
+        """
+        which = np.repeat(np.arange(len(holdings)), [len(one.partitions) for one in holdings])
+        slots = np.array([one.slot for one in holdings], np.intp)
+        elapsed = np.maximum(at - np.array([one.since for one in holdings], np.int64), 0)
+        partitions: Positions = np.concatenate([one.partitions for one in holdings])
+        begun = np.concatenate([one.offset for one in holdings])
+        offered, done = self._backlog[slots] + self._total[slots] * elapsed, self._capacity[slots] * elapsed
+        share = np.divide(done, offered, out=np.ones(len(slots)), where=offered > done)
+        produced = np.maximum(self.produced(at[which], partitions), begun)
+        waiting = np.concatenate([one.offered for one in holdings])
+        rate = np.concatenate([one.rate for one in holdings])
+        part = np.floor((waiting + rate * elapsed[which]) * share[which]).astype(np.int64)
+        offsets = np.where((done >= offered)[which], produced, np.minimum(begun + part, produced))
+        return partitions, np.where((elapsed > 0)[which], offsets, begun), which
+
+    def release_all(self, holdings: Sequence[Holding], times: Sequence[int], partitions: Positions, at: Offsets) -> None:
+        """Take everything away from some consumers, which have got to ``at`` in it."""
+        self._settle(partitions, at)
+        slots = np.repeat([one.slot for one in holdings], [len(one.partitions) for one in holdings])
+        self._holder[partitions[self._holder[partitions] == slots]] = -1
+        for holding, time in zip(holdings, times, strict=True):
+            holding.partitions, holding.offset, holding.since, holding.running = NO_PARTITIONS, _NOWHERE, time, False
+
+    def anchor_all(
+        self, holdings: Sequence[Holding], times: Offsets, partitions: Positions, offset: Offsets,
+        lengths: Sequence[int], capacity: Sequence[float],
+    ) -> None:  # fmt: skip
+        """`take` and `anchor` for consumers without partitions, each from its own time on.
+
+        Parameters
+        ----------
+        partitions, offset : arrays, shape (k,)
+            Of one consumer after the other, ``lengths`` of them, ascending.
+        """
+        ends = np.cumsum(lengths)
+        begins = ends - lengths
+        since, slots = np.repeat(times, lengths), np.array([one.slot for one in holdings], np.intp)
+        offered = np.maximum(self.produced(since, partitions) - offset, 0).astype(np.float64)
+        milli = self.rate_mrps[partitions]
+        rate = milli / 1e9
+        self._holder[partitions] = np.repeat(slots, lengths)
+        self._offset[partitions], self._offered[partitions], self._rate[partitions] = offset, offered, rate
+        self._since[slots], self._capacity[slots] = times, capacity
+        self._backlog[slots] = np.add.reduceat(offered, begins)
+        self._total[slots] = np.add.reduceat(milli, begins) / 1e9
+        rows = zip(holdings, times.tolist(), begins.tolist(), ends.tolist(), capacity, strict=True)
+        for holding, time, begin, end, fast in rows:
+            holding.partitions, holding.offset = partitions[begin:end], offset[begin:end]
+            holding.offered, holding.rate = offered[begin:end], rate[begin:end]
+            holding.since, holding.capacity, holding.running = time, fast, True
+            holding.backlog, holding.total_rate = float(self._backlog[holding.slot]), float(self._total[holding.slot])
+
     def processed(self, now: int) -> Offsets:
         """Processed by anybody, every partition of the group. Shape (n_partitions,)."""
         holder = self._holder
@@ -252,11 +328,12 @@ class Ledger:
         result = self.frontier.copy()
         if held.size:
             slot = holder[held]
-            elapsed = (now - self._since[slot]).astype(np.float64)
+            until = np.minimum(self._until[slot], now)
+            elapsed = (until - self._since[slot]).astype(np.float64)
             offered = self._backlog[slot] + self._total[slot] * elapsed
             done = self._capacity[slot] * elapsed
             share = np.divide(done, offered, out=np.ones_like(done), where=offered > done)
-            produced = np.maximum(self.produced(now, held.astype(np.int32)), self._offset[held])
+            produced = np.maximum(self.produced(until, held.astype(np.int32)), self._offset[held])
             part = np.floor((self._offered[held] + self._rate[held] * elapsed) * share).astype(np.int64)
             at = np.where(done >= offered, produced, np.minimum(self._offset[held] + part, produced))
             result[held] = np.maximum(result[held], at)

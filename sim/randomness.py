@@ -10,6 +10,7 @@ used only to build tables, in one place).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
@@ -43,13 +44,14 @@ def hash64(key: int, number: int) -> int:
     return x ^ (x >> 31)
 
 
-def hash64_range(key: int, first: int, count: int) -> NDArray[np.uint64]:
-    """`hash64` of numbers ``first`` .. ``first + count - 1``, bit-equal. Shape (count,)."""
+def hash64_array(key: np.uint64 | NDArray[np.uint64], number: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """`hash64` of one key and many numbers, or of as many of both, bit-equal. Shape (n,)."""
     with np.errstate(over="ignore"):
-        x = np.uint64(key) + (np.arange(first + 1, first + count + 1, dtype=np.uint64)) * np.uint64(_GOLDEN)
+        x = key + (number + np.uint64(1)) * np.uint64(_GOLDEN)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(_MIX_1)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(_MIX_2)
-    return x ^ (x >> np.uint64(31))
+    mixed: NDArray[np.uint64] = x ^ (x >> np.uint64(31))
+    return mixed
 
 
 @lru_cache(maxsize=512)
@@ -115,14 +117,28 @@ class Draw:
         """Durations ``first`` .. ``first + count - 1``, bit-equal to single draws. Shape (count,), microseconds."""
         if self._constant >= 0:
             return np.full(count, self._constant, dtype=np.int64)
-        bits = hash64_range(self.key, first, count)
-        if self.distribution.kind in ("uniform", "empirical"):
-            return np.array([self._of(int(one)) for one in bits], dtype=np.int64)
-        table = _table_array(self.distribution)
-        cell = (bits >> np.uint64(64 - _CELL_BITS)).astype(np.int64)
-        fraction = ((bits >> np.uint64(64 - _CELL_BITS - _FRACTION_BITS)) & np.uint64(0xFFFF)).astype(np.int64)
-        low = table[cell]
-        return low + ((table[cell + 1] - low) * fraction >> _FRACTION_BITS)
+        return _of_array(self.distribution, hash64_array(np.uint64(self.key), np.arange(first, first + count, dtype=np.uint64)))
+
+
+def draws(distribution: Distribution, keys: Sequence[int], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """One duration of each of many streams: the ``numbers[i]``-th of stream ``keys[i]``. Shape (n,), microseconds."""
+    if distribution.kind == "constant":
+        return np.full(len(keys), distribution.values[0], dtype=np.int64)
+    return _of_array(distribution, hash64_array(np.array(keys, np.uint64), numbers.astype(np.uint64)))
+
+
+def _of_array(distribution: Distribution, bits: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """`Draw._of`, bit-equal."""
+    values, high = distribution.values, bits >> np.uint64(32)
+    if distribution.kind == "uniform":
+        return values[0] + (high * np.uint64(values[1] - values[0] + 1) >> np.uint64(32)).astype(np.int64)
+    if distribution.kind == "empirical":
+        return np.array(values, np.int64)[(high * np.uint64(len(values)) >> np.uint64(32)).astype(np.int64)]
+    table = _table_array(distribution)
+    cell = (bits >> np.uint64(64 - _CELL_BITS)).astype(np.int64)
+    fraction = ((bits >> np.uint64(64 - _CELL_BITS - _FRACTION_BITS)) & np.uint64(0xFFFF)).astype(np.int64)
+    low = table[cell]
+    return low + ((table[cell + 1] - low) * fraction >> _FRACTION_BITS)
 
 
 def longest(distribution: Distribution) -> int:

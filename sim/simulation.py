@@ -78,7 +78,7 @@ def simulate(
         raise
     manifest = _manifest(scenario, seed, replication, variant, fidelity)
     manifest |= {
-        "events": world.env.events,
+        "events": world.env.events + world.env.replayed,
         "wall_s": round(time.perf_counter() - started, 6),
         "digests": digests(tables),
         "warnings": world.warnings,
@@ -117,6 +117,7 @@ def _sample(world: World) -> None:
     def tick(_: Any) -> None:
         now = world.env.now
         for group in world.groups.values():
+            group.waves.settle_readers()
             group.record.lag.append((now, *group.ledger.lag(now)))
         world.env.at(now + every, key, tick)
 
@@ -129,6 +130,7 @@ def _finish(world: World) -> None:
     world.env.close_at(horizon)
     for name in sorted(world.groups):
         group = world.groups[name]
+        group.waves.settle()
         for consumer in group.consumers:
             consumer.finish(horizon, HORIZON)
         group.finish(horizon)

@@ -27,6 +27,7 @@ from sim.actors.metadata import Metadata
 from sim.actors.requests import Requests
 from sim.actors.service import Service
 from sim.actors.standstill import Standstill
+from sim.actors.wave_terms import is_plain
 from sim.config import ClientConfig
 from sim.kernel.environment import Environment
 from sim.kernel.network import Path
@@ -66,6 +67,8 @@ class Client:
         Name and incarnation: what its draws are called by.
     config, processing
         What it was opened with.
+    is_plain : bool
+        Whether its configuration lets it go with waves (`sim.actors.wave`).
     is_over : bool
         Closed, killed or failed: late events mean nothing to it.
     is_closing : bool
@@ -94,6 +97,7 @@ class Client:
             world.new_assignor(name, consumer) for name in self.config.partition_assignment_strategy
         )
         self.machine: ClassicMember = self._new_machine()
+        self.is_plain: bool = is_plain(self)
         self.service: Service = Service(group, consumer.slot)
         self.standstill: Standstill = Standstill(self)
         self.application: Application = Application(self)
@@ -233,7 +237,7 @@ class Client:
 
     def drive(self, now: int) -> None:
         """Do whatever can be done now, then watch what comes next."""
-        if self.is_over or self.standstill.frozen is not None:
+        if self.is_over or self.standstill.frozen is not None or self.hush.wave is not None:
             return
         machine, inbox, reaction = self.machine, self.requests.inbox, self.application.reaction
         while not self.is_over and reaction(now) == now:
@@ -341,13 +345,18 @@ class Client:
         machine, service, group = self.machine, self.service, self.group
         service.handle = group.handle_of(machine.member_id)
         group.availability.receive(now, service.handle, effect.positions)
-        counts = {topic: machine.metadata[topic] for topic in machine.topics if topic in machine.metadata}
-        layout = group.layouts.of(counts)
+        self.remember(now, effect)
+        self.fetching.repace(now)
+        self.metadata.arm(now)
+
+    def remember(self, now: int, effect: Adopt) -> None:
+        """What the assignor and the books keep of an assignment."""
+        machine = self.machine
         for assignor in self.assignors:
-            if assignor.name == machine.protocol:
+            if assignor.name == machine.protocol and type(assignor).on_assignment is not Assignor.on_assignment:
+                counts = {topic: machine.metadata[topic] for topic in machine.topics if topic in machine.metadata}
+                layout = self.group.layouts.of(counts)
                 assignor.on_assignment(layout.topics, layout.local(effect.positions), machine.generation)
         if self.life.stable_us < 0:
             self.life.stable_us = now
             self.life.member_id = machine.member_id
-        self.fetching.repace(now)
-        self.metadata.arm(now)

@@ -138,6 +138,8 @@ class Consumer:
         client = self.client
         if client is None or client.fetching.is_under_way:
             return False
+        if client.hush.wave is not None:
+            client.hush.wake()
         if client.machine.is_manual:
             return not client.machine.uninitialised.size
         if not client.machine.is_settled:

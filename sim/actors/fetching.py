@@ -35,6 +35,8 @@ class Fetching:
     ----------
     cut_off : frozenset of int
         Brokers that cannot be reached.
+    fetched_key : int
+        Key of the first fetch's answer.
     """
 
     def __init__(self, client: Client) -> None:
@@ -43,7 +45,7 @@ class Fetching:
         self._group = client.group
         self._machine = client.machine
         self._service = client.service
-        self._fetched_key = deadline_key(client.consumer.entity, Kind.FETCH)
+        self.fetched_key = deadline_key(client.consumer.entity, Kind.FETCH)
         self._number = 0
         self._awaited = 0
         """Number of the first fetch that is under way; 0: none."""
@@ -56,6 +58,15 @@ class Fetching:
     def is_under_way(self) -> bool:
         """Whether partitions have positions, but their first fetch is not answered yet."""
         return self._awaited != 0
+
+    @property
+    def reaches_everything(self) -> bool:
+        """Whether no cut keeps it from anything."""
+        return not self.cut_off and not self._unreachable
+
+    def count_first(self) -> None:
+        """One more first fetch, asked for and answered."""
+        self._number += 1
 
     # --- from committed offsets to the first fetch --------------------------------------------------------------------
 
@@ -78,7 +89,7 @@ class Fetching:
         self._number += 1
         self._awaited = self._number
         arrived = (self._number, positions[still], offsets[still])
-        self._env.at(now + delay, self._fetched_key, self._fetched, arrived)
+        self._env.at(now + delay, self.fetched_key, self._fetched, arrived)
 
     def _reset(self, now: int, positions: Positions, offsets: Offsets) -> tuple[Offsets, int]:
         """``auto.offset.reset`` by a ListOffsets request: the offsets, and when it is answered."""
@@ -126,10 +137,8 @@ class Fetching:
         if not held.size:
             application.cadence = None
             return
-        load, slowdown = self._load(now), client.consumer.slowdown()
-        timing = client.world.timing
-        most = min(client.config.max_poll_records, len(held) * timing.records_per_fetch)
-        paced = pace(client.processing, most, timing.poll_us, load, slowdown)
+        load = self._load(now)
+        paced = self.pace(len(held), load)
         service.repace(now, paced.capacity)
         old, is_stuck = application.cadence, application.stuck_until > now
         before = old.last_poll(now) if old is not None else now
@@ -140,7 +149,13 @@ class Fetching:
             start = max(start, application.stuck_until)
         elif not service.holding.running and client.standstill.frozen is None:
             service.go_on(now, paced.capacity)
-        application.cadence = self._cadence(start, paced, load, before, slowdown)
+        application.cadence = self.new_cadence(start, paced, load, before)
+
+    def pace(self, partitions: int, load: Load) -> Pace:
+        """How the member paces its polls with so many partitions."""
+        client, timing = self._client, self._client.world.timing
+        most = min(client.config.max_poll_records, partitions * timing.records_per_fetch)
+        return pace(client.processing, most, timing.poll_us, load, client.consumer.slowdown())
 
     def _load(self, now: int) -> Load:
         ledger, service = self._group.ledger, self._service
@@ -148,11 +163,13 @@ class Fetching:
         at = ledger.positions(service.holding, now)
         return Load(ledger.rate_of(held), float(np.maximum(ledger.produced(now, held) - at, 0).sum()))
 
-    def _cadence(self, start: int, paced: Pace, load: Load, before: int | None, slowdown: float) -> Cadence:
+    def new_cadence(self, start: int, paced: Pace, load: Load, before: int | None) -> Cadence:
+        """Polls from ``start`` on."""
         client, processing = self._client, self._client.processing
         if processing.per_record.kind == "constant":
             return Cadence(start, paced, load, before)
         cost = Draw(client.world.streams.key("per-record", client.label), processing.per_record)
+        slowdown = client.consumer.slowdown()
         fixed = round(processing.per_poll_us * slowdown)
         return DrawnCadence(
             start, paced, load, before, cost=cost, first=self._batches, fixed_us=fixed, slowdown=slowdown

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.actors.rebalance_log import RebalanceLog
+from sim.actors.waves import Waves
 from sim.assignment import Layouts
 from sim.availability import Availability, BroadcastAvailability
 from sim.catalog import Catalog, Partitions
@@ -34,6 +35,9 @@ from sim.randomness import name_hash
 from sim.recorder import KILLED, LOST, GroupRecord
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sim.actors.client import Client
     from sim.actors.consumer import Consumer
     from sim.actors.hush import Hush
     from sim.actors.service import Service
@@ -86,6 +90,7 @@ class HostedGroup:
         self._topics_of: dict[str, tuple[str, ...]] = {}
         self._topics: Counter[str] = Counter()
         self._own_frontiers: dict[int, Offsets] = {}
+        self.waves: Waves = Waves(env, self)
         self.rebalances = RebalanceLog(self.record, self.ledger, is_broadcast=self.is_broadcast)
         self._alarm = Alarm(env, deadline_key(name_hash("group", name), Kind.TIMER), self._ring)
 
@@ -118,12 +123,14 @@ class HostedGroup:
                 offsets = self.ledger.committed[body.positions]
                 self._answer(exchange, OffsetFetchResponse(Error.NONE, offsets), leave)
             case Api.JOIN_GROUP:
+                self.waves.precede_decision()
                 self._wake_namesake(body.instance_id)
                 self._meet(body.member_id or body.fresh_id, body.protocols[0][1].topics if body.protocols else ())
                 self._settle(machine.on_join(now, body, exchange))
             case Api.SYNC_GROUP:
                 self._settle(machine.on_sync(now, body, exchange))
             case _:
+                self.waves.precede_decision()
                 error, replies = machine.on_leave(now, body)
                 self._answer(exchange, Acknowledgement(error), leave)
                 self._settle(replies)
@@ -133,7 +140,17 @@ class HostedGroup:
         exchange.connection.reply(exchange, response, leave_us)
 
     def _ring(self, now: int) -> None:
+        self.waves.precede_decision()
+        if self.machine.join_due <= now:
+            self.waves.rejoin.settle()
         self._settle(self.machine.on_deadline(now))
+
+    def receive_joins(self, exchanges: Sequence[Exchange], times: Sequence[int]) -> None:
+        """JoinGroups that have arrived by now, of members that are known here."""
+        replies: Replies = []
+        for exchange, time in zip(exchanges, times, strict=True):
+            replies += self.machine.on_join(time, exchange.body, exchange)
+        self._settle(replies)
 
     def _settle(self, replies: Replies) -> None:
         """Write down what happened, wake who must be woken, answer, and watch the next deadline."""
@@ -141,13 +158,15 @@ class HostedGroup:
         for fact in facts:
             self._note(fact)
         if self.quiet and self.machine.state is not STABLE:
-            self.wake_all()
+            self.waves.rejoin.gather(list(self.quiet.values()))
         leave = self._env.now + self._service_us
         for reply in replies:
-            exchange = reply.waiter
-            assert isinstance(exchange, Exchange)
-            self.count_request(exchange, reply.response.error)
-            exchange.connection.reply(exchange, reply.response, leave)
+            assert isinstance(reply.waiter, Exchange)
+            self.count_request(reply.waiter, reply.response.error)
+        for reply in self.waves.take(replies, leave):
+            assert isinstance(reply.waiter, Exchange)
+            reply.waiter.connection.reply(reply.waiter, reply.response, leave)
+        self.waves.arm_rest()
         self._alarm.set(self.machine.deadline)
 
     def _wake_namesake(self, instance_id: str | None) -> None:
@@ -169,12 +188,12 @@ class HostedGroup:
 
     def rouse(self, member_id: str, renewed_us: int) -> None:
         """The member is loud again; its session counts from its last renewal."""
-        del self.quiet[member_id]
+        self.quiet.pop(member_id, None)
         self.machine.resume(member_id, renewed_us)
         self._alarm.set(self.machine.deadline)
 
     def wake_all(self) -> None:
-        """The group has left Stable: heartbeats matter again."""
+        """Everybody is loud."""
         for hush in list(self.quiet.values()):
             hush.wake()
 
@@ -200,6 +219,11 @@ class HostedGroup:
         if self.is_measured(exchange.sent_us):
             self.record.requests[exchange.api.value, error.value] += 1
 
+    def count_quietly(self, api: Api, error: Error, sent_us: int, number: int) -> None:
+        """Requests that were answered like this and were no messages."""
+        if self.is_measured(sent_us):
+            self.record.requests[api.value, error.value] += number
+
     def _tally(self, what: str) -> None:
         if self.is_measured(self._env.now):
             self.record.counts[what] += 1
@@ -207,6 +231,17 @@ class HostedGroup:
     def handle_of(self, member_id: str) -> int:
         """Handle of a member id (`Availability`)."""
         return self._handles[member_id]
+
+    def client_of(self, member_id: str) -> Client | None:
+        """The client that has this member id, if it lives."""
+        handle = self._handles.get(member_id, -1)
+        slot = self._slot_of_handle[handle] if handle >= 0 else -1
+        client = self.consumers[slot].client if slot >= 0 else None
+        return client if client is not None and client.machine.member_id == member_id else None
+
+    def topics_of(self, member_id: str) -> tuple[str, ...]:
+        """What a member is subscribed to, as far as the coordinator has been told."""
+        return self._topics_of.get(member_id, ())
 
     def _meet(self, member_id: str, topics: tuple[str, ...]) -> None:
         """A JoinGroup has arrived: the id and its subscription are known from now on."""

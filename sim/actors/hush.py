@@ -7,9 +7,9 @@ what would be on its way becomes messages.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sim.actors.quiet import Beat, Keys, Quiet, Train, densest, may_be_quiet
+from sim.actors.quiet import Beat, Keys, Quiet, Train, densest, longest_round_trip, may_be_quiet
 from sim.kernel.environment import Kind, Moment, deadline_key, process_key
 from sim.kernel.network import Connection, Exchange
 from sim.protocol.effects import Request
@@ -18,6 +18,8 @@ from sim.units import FOREVER
 
 if TYPE_CHECKING:
     from sim.actors.client import Client
+    from sim.actors.wave import Wave
+    from sim.cadence import Cadence
 
 
 class Hush:
@@ -31,11 +33,13 @@ class Hush:
     ----------
     quiet : Quiet or None
         What is known of a quiet member; None: it is loud.
+    round_trip_us : int
+        The longest time from a request to its answer.
     """
 
     def __init__(self, client: Client) -> None:
         entity = client.consumer.entity
-        self._client = client
+        self.client = client
         self._env = client.env
         self._group = client.group
         self._machine = client.machine
@@ -47,22 +51,36 @@ class Hush:
             pause=process_key(entity, Kind.PAUSE),
             thaw=process_key(entity, Kind.THAW),
         )
+        self.round_trip_us = longest_round_trip(client.path, client.world.timing)
         self._renewed_us = 0
         self.quiet: Quiet | None = None
+        self.wave: Wave[Any] | None = None
+        """What the member goes with (`sim.actors.wave`): what it has done since then is not in the books yet."""
+
+    @property
+    def known(self) -> Quiet:
+        """What is known of a member that is quiet."""
+        assert self.quiet is not None
+        return self.quiet
+
+    @property
+    def member_id(self) -> str:
+        """Id of the member."""
+        return self._machine.member_id
 
     # --- going quiet --------------------------------------------------------------------------------------------------
 
     def is_possible(self) -> bool:
         """Whether nothing can happen to this member but what can be computed."""
-        client = self._client
+        client = self.client
         if self._is_loud or not (self._nothing_is_under_way() and self._is_settled()):
             return False
         cadence, interval = client.application.cadence, self._machine.commit_interval_us
         within = may_be_quiet(self._machine.config, client.world.timing, client.path, cadence, interval)
-        return within and self.polls_in_time()
+        return within and self.polls_in_time(cadence)
 
     def _nothing_is_under_way(self) -> bool:
-        client = self._client
+        client = self.client
         requests, application, fetching = client.requests, client.application, client.fetching
         connection = requests.connection
         return not (
@@ -92,18 +110,17 @@ class Hush:
             return False
         return not machine.instance_id or roster.static[machine.instance_id] == member_id
 
-    def polls_in_time(self) -> bool:
+    def polls_in_time(self, cadence: Cadence | None) -> bool:
         """Whether no pass, stretched by the short pauses that can fall into it, can exceed max.poll.interval.ms."""
-        cadence = self._client.application.cadence
         if cadence is None:
             return True
         longest = cadence.longest_us
-        stretch = densest(self._pauses, self._client.standstill.next_pause, longest)
+        stretch = densest(self._pauses, self.client.standstill.next_pause, longest)
         return 2 * longest + stretch < self._machine.config.max_poll_interval_us
 
     def begin(self, now: int) -> None:
         """Go quiet."""
-        client, machine = self._client, self._machine
+        client, machine = self.client, self._machine
         requests, cadence, connection = client.requests, client.application.cadence, client.requests.connection
         assert connection is not None
         commits = max(machine.commit_due, now + 1) if machine.owned.size and cadence is not None else FOREVER
@@ -126,7 +143,9 @@ class Hush:
 
     def wake(self) -> None:
         """Become loud, as of the moment that is being carried out."""
-        quiet, client = self.quiet, self._client
+        if self.wave is not None:
+            self.wave.release(self.client)
+        quiet, client = self.quiet, self.client
         if quiet is None:
             return
         self.quiet = None
@@ -141,9 +160,14 @@ class Hush:
             client.standstill.arm_pause()
             client.arm(self._env.now)
 
+    def leave(self, quiet: Quiet) -> None:
+        """Become loud as of the moment to which ``quiet`` was caught up: nothing is on its way."""
+        self.quiet = None
+        self._restore(quiet)
+
     def _restore(self, quiet: Quiet) -> None:
         """Timers, numbers and books as they are by now."""
-        client, machine, service = self._client, self._machine, self._client.service
+        client, machine, service = self.client, self._machine, self.client.service
         machine.heartbeat_due = quiet.heartbeats.due
         if machine.commit_due < FOREVER and quiet.commits.due < FOREVER:
             machine.commit_due = quiet.commits.due
@@ -161,11 +185,11 @@ class Hush:
 
     def _replay(self, quiet: Quiet, moment: Moment) -> int:
         """Requests on the way become messages, the last commit goes into the books; the last renewal, microseconds."""
-        connection = self._client.requests.connection
+        connection = self.client.requests.connection
         assert connection is not None
         renewed = self._renewed_us
         committed: Beat | None = None
-        for beat in quiet.beats(self._client.path, self._client.world.timing):
+        for beat in quiet.beats(self.client.path, self.client.world.timing):
             if (beat.worked, connection.request_key) >= moment:
                 self._resend(connection, beat, moment)
                 continue
@@ -180,8 +204,8 @@ class Hush:
                 self._machine.session_due = read + self._machine.config.session_timeout_us
         if committed is not None:
             self._group.ledger.commit(
-                self._client.service.partitions,
-                self._client.commits.offsets(committed.sent),
+                self.client.service.partitions,
+                self.client.commits.offsets(committed.sent),
                 (committed.worked, connection.request_key),
                 contested=self._group.is_broadcast,
             )
@@ -203,7 +227,7 @@ class Hush:
 
     def _remake(self, connection: Connection, beat: Beat) -> Exchange:
         """The exchange that this quiet request would have been."""
-        machine, client = self._machine, self._client
+        machine, client = self._machine, self.client
         api = Api.OFFSET_COMMIT if beat.kind == "commit" else Api.HEARTBEAT
         member_id, instance_id, generation = machine.member_id, machine.instance_id, machine.generation
         body: Request = Heartbeat(member_id, instance_id, generation)

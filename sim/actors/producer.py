@@ -12,6 +12,8 @@ from sim.kernel.environment import Kind, process_key
 from sim.randomness import name_hash
 
 if TYPE_CHECKING:
+    from sim.actors.client import Client
+    from sim.actors.hosted_group import HostedGroup
     from sim.actors.world import World
 
 
@@ -48,7 +50,20 @@ class Producer:
             group = self.world.groups[name]
             if self.topic not in group.partitions.topics:
                 continue
+            readers = _readers(group, self.topic)
+            # What they have committed so far was read at the old rate.
+            for client in readers:
+                client.hush.wake()
             changed = group.ledger.set_rate(now, self.topic)
-            for consumer in group.consumers:
-                if consumer.service is not None and np.isin(changed, consumer.service.partitions).any():
-                    consumer.repace(now)
+            for client in readers:
+                if np.isin(changed, client.service.partitions).any():
+                    client.fetching.repace(now)
+                client.drive(now)
+
+
+def _readers(group: HostedGroup, topic: str) -> list[Client]:
+    """Consumers that consume some of a topic, or are about to."""
+    group.waves.settle()
+    positions = group.partitions.of(topic)
+    clients = [consumer.client for consumer in group.consumers if consumer.client is not None]
+    return [client for client in clients if np.isin(positions, client.service.partitions).any()]

@@ -12,7 +12,7 @@ what would be on its way is handed back to become real messages.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from sim.cadence import Cadence
@@ -63,6 +63,10 @@ class Train:
         del self.tail[:-_TAIL]
         self.number += count
         self.count += count
+
+    def fork(self) -> Train:
+        """The same, to go on by itself."""
+        return replace(self, tail=list(self.tail))
 
 
 def terms_within(first: int, stride: int, count: int, low: int, high: int) -> int:
@@ -146,6 +150,15 @@ class Quiet:
             commits.add("commit", poll, stride, more + 1)
             commits.due = poll + more * stride + self.commit_interval
 
+    def fork(self) -> Quiet:
+        """The same, to be caught up by itself as long as no pause begins."""
+        return replace(self, heartbeats=self.heartbeats.fork(), commits=self.commits.fork(), paused=list(self.paused))
+
+    @property
+    def next_start(self) -> int:
+        """When the next pause begins that is known of, microseconds."""
+        return self.pauses[self.next_pause][0] if self.next_pause < len(self.pauses) else FOREVER
+
     def beats(self, path: Path, timing: Timing) -> list[Beat]:
         """The last requests in order of sending, with everything that the connection made of them."""
         merged = sorted(self.heartbeats.tail + self.commits.tail, key=lambda beat: (beat.sent, beat.kind == "commit"))
@@ -178,7 +191,7 @@ def may_be_quiet(
     With X the longest round trip: H > 2 X, commits more than 2 X apart, H + pause + X < session. That two passes and
     the pauses in them fit into max.poll.interval is for the caller to see (`densest`).
     """
-    round_trip = 2 * path.longest_us + timing.service_us + timing.append_us
+    round_trip = longest_round_trip(path, timing)
     heartbeat = config.heartbeat_interval_us
     if not config.behaviour.background_heartbeat:
         return False
@@ -188,6 +201,11 @@ def may_be_quiet(
         return True
     stride = max(commit_interval, cadence.shortest_us)
     return stride > 2 * round_trip
+
+
+def longest_round_trip(path: Path, timing: Timing) -> int:
+    """The longest time from a request to its answer, microseconds."""
+    return 2 * path.longest_us + timing.service_us + timing.append_us
 
 
 def densest(pauses: Sequence[tuple[int, int]], first: int, longest_us: int) -> int:

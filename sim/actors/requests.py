@@ -81,13 +81,18 @@ class Requests:
             return
         body = effect.body
         if isinstance(body, JoinGroup):
-            body.fresh_id = self._fresh_id()
-            self._client.life.rejoins += 1
+            self.count_join()
+            if not body.member_id:
+                body.fresh_id = self._fresh_id()
         self.request(now, effect.api, body)
+
+    def count_join(self) -> None:
+        """One more JoinGroup."""
+        self._joins += 1
+        self._client.life.rejoins += 1
 
     def _fresh_id(self) -> str:
         """A member id as a broker makes it up: client id and a UUID, named by who asks and how often."""
-        self._joins += 1
         consumer = self._client.consumer
         client_id = consumer.name if consumer.static else f"consumer-{self._client.group.name}-1"
         key = self._world.streams.key("member-id", self._client.label, self._joins)
@@ -118,13 +123,47 @@ class Requests:
 
     def numbered(self, sent: int, connection: Connection, api: Api, body: Request, number: int) -> Exchange:
         """The request of this number."""
-        timeout, extra = self._config.request_timeout_us, 0
+        kind, latency = _KINDS.get(api, "other"), self._client.path.latency
+        return self.timed(sent, connection, api, body, number, (latency(kind, 2 * number), latency(kind, 2 * number + 1)))
+
+    def timed(
+        self, sent: int, connection: Connection, api: Api, body: Request, number: int, latency: tuple[int, int]
+    ) -> Exchange:
+        """The request of this number, whose latencies there and back are known."""
+        timeout, (up, down) = self._config.request_timeout_us, latency
         if api is Api.JOIN_GROUP:
             timeout = max(timeout, self._config.rebalance_timeout_us + _JOIN_GRACE_US)
-            extra = self._world.timing.join_prepare_us
-        kind, latency = _KINDS.get(api, "other"), self._client.path.latency
-        up, down = latency(kind, 2 * number), latency(kind, 2 * number + 1)
-        return Exchange(connection, api, body, self._client.group.name, number, sent, up + extra, down, sent + timeout)
+            up += self._world.timing.join_prepare_us
+        return Exchange(connection, api, body, self._client.group.name, number, sent, up, down, sent + timeout)
+
+    def parked(
+        self, sent: int, api: Api, body: Request, latency: tuple[int, int], order: tuple[int, int, int]
+    ) -> Exchange:
+        """The one request in flight, which the broker has and does not answer yet.
+
+        Parameters
+        ----------
+        sent : int, microseconds
+        latency : (int, int), microseconds
+            There and back.
+        order : (int, int, int)
+            Of the connection (`at_rest`).
+        """
+        self.at_rest(order)
+        connection = self.connection
+        assert connection is not None
+        connection.busy = True
+        exchange = self.timed(sent, connection, api, body, self.take_number("other"), latency)
+        self.pending[exchange] = None
+        return exchange
+
+    def at_rest(self, order: tuple[int, int, int]) -> None:
+        """Nothing is in flight; when the last request arrived, the last answer left, and arrived."""
+        self.pending.clear()
+        connection = self.connection
+        assert connection is not None
+        connection.busy = False
+        connection.up_us, connection.free_us, connection.down_us = order
 
     def _reset_by_peer(self, connection: Connection) -> None:
         client, now = self._client, self._env.now

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from sim.actors.hosted_group import HostedGroup
 
 
+_NONE: NDArray[np.int64] = np.empty(0, np.int64)
+
+
 class Service:
     """Partitions of one incarnation of one consumer.
 
@@ -62,11 +65,8 @@ class Service:
         self._start_serving(now, positions, merged, at, capacity)
 
     def _begin_anew(self, now: int, positions: Positions, offset: Offsets, capacity: float) -> None:
-        new = len(positions)
         order = np.argsort(positions)
-        self._from = np.full(new, now)
-        self._zombie_since = np.full(new, -1)
-        self._read_by_others = np.full(new, -1)
+        self.begin_stretches(now, len(positions))
         self._start_serving(now, positions, positions[order], offset[order], capacity)
 
     def _start_serving(self, now: int, positions: Positions, merged: Positions, at: Offsets, capacity: float) -> None:
@@ -145,6 +145,18 @@ class Service:
         held = self.holding.partitions
         everything = np.ones(len(held), np.bool_)
         self._leave_traces(horizon, held, self._group.ledger.positions(self.holding, horizon), everything, code)
+
+    def forget_stretches(self) -> NDArray[np.int64]:
+        """Since when each partition was consumed; from now on none is."""
+        since = self._from
+        self._from = self._zombie_since = self._read_by_others = _NONE
+        return since
+
+    def begin_stretches(self, now: int, partitions: int) -> None:
+        """So many partitions are consumed from ``now`` on, as their owner."""
+        self._from = np.full(partitions, now)
+        self._zombie_since = np.full(partitions, -1)
+        self._read_by_others = np.full(partitions, -1)
 
     # --- zombies ------------------------------------------------------------------------------------------------------
 

@@ -57,6 +57,11 @@ class Standstill:
                 break
         self._client.alarms.pause.set(due)
 
+    @property
+    def next_start(self) -> int:
+        """When the next pause begins that is known of, microseconds (loud members)."""
+        return self._pauses[self.next_pause][0] if self.next_pause < len(self._pauses) else FOREVER
+
     def on_pause(self, now: int) -> None:
         """A pause begins."""
         self._client.hush.wake()
@@ -73,9 +78,9 @@ class Standstill:
         now, hush = self._env.now, self._client.hush
         if until <= now:
             return
-        if hush.quiet is not None and until - now < SHORT_PAUSE_US and not hush.quiet.overlaps(now, until):
+        if hush.quiet is not None and hush.wave is None and until - now < SHORT_PAUSE_US and not hush.quiet.overlaps(now, until):
             insort(self._pauses, (now, until))
-            if hush.polls_in_time():
+            if hush.polls_in_time(self._client.application.cadence):
                 return
             self._pauses.remove((now, until))
         hush.wake()

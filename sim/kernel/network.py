@@ -9,13 +9,16 @@ never a lost message; a cut ends connections, which the client notices by itself
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sim.kernel.environment import Environment, Kind, message_key
 from sim.model import Distribution, Network
-from sim.randomness import Streams, hash64, longest
+from sim.randomness import Streams, draws, hash64, longest
 
 _MAX_RETRANSMISSIONS = 4
 
@@ -53,13 +56,14 @@ class Path:
         Member name and incarnation.
     """
 
-    __slots__ = ("_draws", "_loss", "_loss_key", "_retransmission_us", "longest_us")
+    __slots__ = ("_draws", "_loss", "_loss_key", "_retransmission_us", "distribution", "longest_us")
 
     def __init__(self, streams: Streams, network: Network, latency: Distribution, client: str) -> None:
         self._draws = {
             kind: streams.draw(latency, "latency", client, kind)
             for kind in ("heartbeat", "commit", "metadata", "other")
         }
+        self.distribution = latency
         self._loss = int(network.loss * (1 << 64))
         self._loss_key = streams.key("loss", client)
         self._retransmission_us = network.retransmission_us
@@ -71,6 +75,15 @@ class Path:
         latency = self._draws[kind](number) or 1
         return latency + self._retransmissions(kind, number) if self._loss else latency
 
+    @property
+    def is_lossy(self) -> bool:
+        """Whether messages can be retransmitted."""
+        return self._loss > 0
+
+    def key(self, kind: str) -> int:
+        """Key of the stream of latencies of a kind."""
+        return self._draws[kind].key
+
     def _retransmissions(self, kind: str, number: int) -> int:
         """Each loss doubles the retransmission timeout, as TCP does."""
         delay, key = 0, self._loss_key + len(kind)
@@ -79,6 +92,15 @@ class Path:
                 break
             delay += self._retransmission_us << attempt
         return delay
+
+
+def latencies(paths: Sequence[Path], kind: str, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """`Path.latency` of many clients at once: the ``numbers[i]``-th of its kind on ``paths[i]``. Shape (n,)."""
+    common = paths[0].distribution
+    if any(path.is_lossy or path.distribution is not common for path in paths):
+        pairs = zip(paths, numbers.tolist(), strict=True)
+        return np.array([path.latency(kind, number) for path, number in pairs], np.int64)
+    return np.maximum(draws(common, [path.key(kind) for path in paths], numbers), 1)
 
 
 class Connection:
@@ -125,6 +147,11 @@ class Connection:
         """When the last answer left the broker."""
         self.down_us = 0
         """Arrival of the last answer."""
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether the broker works on one request, and nothing waits behind it."""
+        return self.busy and not self._waiting and not self.broken
 
     def send(self, exchange: Exchange) -> None:
         """Put a request on the wire now."""

@@ -123,6 +123,11 @@ class ClassicMember(Joining):
         )
 
     @property
+    def has_news(self) -> bool:
+        """Whether the subscription has changed since the last JoinGroup."""
+        return self.topics != self._joined_topics
+
+    @property
     def listening(self) -> bool:
         """Whether the application runs a listener, or waits inside one."""
         return self._next is not None

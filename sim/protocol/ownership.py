@@ -20,6 +20,7 @@ from sim.protocol.messages import (
     OffsetFetchResponse,
     Positions,
     Subscription,
+    without,
 )
 from sim.units import FOREVER
 
@@ -108,7 +109,7 @@ class Ownership(Membership):
         asked, self._fetching = self._fetching, NO_PARTITIONS
         if response.error is Error.NONE:
             self._fetch_failures = 0
-            self.uninitialised = np.setdiff1d(self.uninitialised, asked).astype(np.int32)
+            self.uninitialised = without(self.uninitialised, asked)
             return []
         self._fetch_retry_at = now + self._backoff(self._fetch_failures)
         self._fetch_failures += 1

@@ -286,6 +286,11 @@ class Rebalance:
         self._renew(renewed_us, member_id)
 
     @property
+    def join_due(self) -> int:
+        """When the join phase ends though somebody is missing, microseconds."""
+        return self._join_due
+
+    @property
     def deadline(self) -> int:
         """The only thing the shell must watch, microseconds."""
         append_due = self._appends[0][0] if self._appends else FOREVER

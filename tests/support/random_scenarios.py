@@ -1,6 +1,7 @@
-"""Random scenarios with all stories mixed, in three families: random jitter, a grid of round times, dense pauses.
+"""Random scenarios with all stories mixed, in four families: jitter, a grid of round times, dense pauses, crowds.
 
-Jitter alone misses real bugs: ties only happen on a grid, and pauses only pile up when they are dense.
+Jitter alone misses real bugs: ties only happen on a grid, pauses only pile up when they are dense, and only larger
+groups of plain clients go with waves.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from sim.model import (
 )
 from sim.units import MS, S
 
-Family = Literal["jitter", "grid", "dense"]
+Family = Literal["jitter", "grid", "dense", "crowd"]
 HORIZON_US = 80 * S
 _GRID_US = 250 * MS
 _OLD = ClientBehaviour(
@@ -65,8 +66,10 @@ class _Maker:
     def __init__(self, chance: random.Random, family: Family) -> None:
         self.chance = chance
         self.family = family
-        self.members = chance.choice([1, 2, 3, 4, 6])
-        self.pattern = chance.random() < 0.15
+        self.is_crowd = family == "crowd"
+        self.on_grid = family == "grid" or (self.is_crowd and chance.random() < 0.3)
+        self.members = chance.randint(5, 16) if self.is_crowd else chance.choice([1, 2, 3, 4, 6])
+        self.pattern = not self.is_crowd and chance.random() < 0.15
 
     def scenario(self, name: str) -> Scenario:
         chance = self.chance
@@ -76,28 +79,30 @@ class _Maker:
             horizon_us=HORIZON_US,
             cluster=self._cluster(),
             topics=(
-                Topic(name="a", partitions=12, rate=_rate(chance.choice([1_000, 10_000, 50_000]))),
+                Topic(name="a", partitions=30 if self.is_crowd else 12, rate=_rate(chance.choice([1_000, 10_000, 50_000]))),
                 Topic(name="b", partitions=3, rate=_rate(5_000)),
             ),
             groups=(self._group(),),
             timeline=tuple([self._entry(index) for index in range(chance.randint(0, 6))] + self._pauses()),
             measure_from_us=chance.choice([0, 0, 10 * S]),
             recovery_lag_records=100,
-            sample_every_us=7 * S,
+            sample_every_us=50 * MS if self.is_crowd else 7 * S,
         )
 
     def _cluster(self) -> Cluster:
         chance = self.chance
-        if self.family == "grid":
+        if self.is_crowd:
+            latency = Distribution.constant(1 * MS) if self.on_grid else Distribution("lognormal", (500, 5_000))
+        elif self.family == "grid":
             latency = Distribution.constant(chance.choice([1 * MS, 50 * MS, 62_500]))
         else:
             latency = Distribution("lognormal", (chance.choice([300, 500, 2_000]), chance.choice([5_000, 8_000])))
         config = CoordinatorConfig(
             initial_rebalance_delay_us=chance.choice([0, 3 * S]),
-            max_size=chance.choice([1_000, 1_000, 1_000, 3]),
-            version=chance.choice(["4.4"] * 9 + ["0.9"]),
+            max_size=chance.choice([1_000, 1_000, 1_000, self.members if self.is_crowd else 3]),
+            version="4.4" if self.is_crowd else chance.choice(["4.4"] * 9 + ["0.9"]),
         )
-        loss = chance.choice([0.0, 0.0, 0.0, 0.02])
+        loss = 0.0 if self.is_crowd else chance.choice([0.0, 0.0, 0.0, 0.02])
         return Cluster(brokers=(Broker(id=0), Broker(id=1)), config=config, network=Network(latency=latency, loss=loss))
 
     def _group(self) -> Group:
@@ -106,11 +111,12 @@ class _Maker:
             [Start(), Start(kind="every", value_us=self._time(0, 2 * S)), Start(kind="within", value_us=5 * S)]
         )
         subscription = Subscription(pattern="[ac]") if self.pattern else Subscription(topics=("a",))
+        static = not self.is_crowd and chance.random() < 0.3
         return Group(
             name="g",
             subscription=subscription,
             members=Members(
-                count=self.members, static=chance.random() < 0.3, start=start, per_process=chance.choice([1, 1, 2])
+                count=self.members, static=static, start=start, per_process=chance.choice([1, 1, 2])
             ),
             client=self._client(),
             processing=self._processing(),
@@ -118,6 +124,15 @@ class _Maker:
 
     def _client(self) -> ClientConfig:
         chance = self.chance
+        if self.is_crowd:
+            return ClientConfig(
+                partition_assignment_strategy=(chance.choice(["range", "range", "sticky", "roundrobin"]),),
+                session_timeout_us=chance.choice([10, 45]) * S,
+                heartbeat_interval_us=chance.choice([1, 3]) * S,
+                max_poll_interval_us=chance.choice([20, 300]) * S,
+                auto_commit_interval_us=chance.choice([1, 5]) * S,
+                auto_offset_reset=chance.choice(["latest", "earliest"]),
+            )
         strategy = chance.choice(
             [("range",), ("sticky",), ("cooperative-sticky",), ("range", "cooperative-sticky"), ("roundrobin",),
              ("random",), ("broadcast",)]
@@ -136,6 +151,9 @@ class _Maker:
 
     def _processing(self) -> Processing:
         chance = self.chance
+        if self.is_crowd:
+            cost = chance.choice([Distribution.constant(2 * MS), Distribution("exponential", (1_000,))])
+            return Processing(per_record=cost, per_poll_us=chance.choice([100 * MS, 0, 400 * MS]))
         return Processing(
             per_record=chance.choice(
                 [Distribution.constant(2 * MS), Distribution.constant(100), Distribution("exponential", (1_000,))]
@@ -153,9 +171,9 @@ class _Maker:
         if chance.random() > 0.6:
             return []
         mean = 2 * S if self.family == "dense" else 10 * S
-        every = Distribution.constant(3 * S) if self.family == "grid" else Distribution("exponential", (mean,))
+        every = Distribution.constant(3 * S) if self.on_grid else Distribution("exponential", (mean,))
         length = Distribution("lognormal", (300 * MS, chance.choice([900 * MS, 5 * S])))
-        if self.family == "grid":
+        if self.on_grid:
             length = Distribution.constant(500 * MS)
         per_member = chance.random() < 0.6
         target = Target("group", "g") if per_member or chance.random() < 0.5 else Target("group", "g", pick="random")
@@ -166,10 +184,10 @@ class _Maker:
 
     def _time(self, low: int, high: int) -> int:
         time = self.chance.randint(low, high)
-        return time // _GRID_US * _GRID_US if self.family == "grid" else time
+        return time // _GRID_US * _GRID_US if self.on_grid else time
 
     def _length(self) -> Distribution:
-        if self.family == "grid":
+        if self.on_grid:
             return Distribution.constant(self._time(250 * MS, 20 * S))
         return Distribution("uniform", (50 * MS, 15 * S))
 

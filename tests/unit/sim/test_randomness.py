@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.model import Distribution
-from sim.randomness import Draw, Streams, hash64, hash64_range, longest, mean_of, name_hash
+from sim.randomness import Draw, Streams, draws, hash64, hash64_array, longest, mean_of, name_hash
 from sim.units import MS, S
 
 KEYS = st.integers(0, (1 << 64) - 1)
@@ -33,7 +33,8 @@ def test_splitmix64_is_splitmix64() -> None:
 
 @given(KEYS, st.integers(0, 1 << 40), st.integers(0, 50))
 def test_a_range_of_hashes_is_the_hashes(key: int, first: int, count: int) -> None:
-    assert hash64_range(key, first, count).tolist() == [hash64(key, first + index) for index in range(count)]
+    numbers = np.arange(first, first + count, dtype=np.uint64)
+    assert hash64_array(np.uint64(key), numbers).tolist() == [hash64(key, first + index) for index in range(count)]
 
 
 @every_kind

@@ -1,0 +1,181 @@
+"""From Stable to consumption: members that get their assignment, fetch their offsets, and begin to read.
+
+A SyncGroup response is read at once; the assignment is adopted, the committed offsets are asked for, and with the first
+fetch consumption begins. From then on the member is quiet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.actors.quiet import may_be_quiet
+from sim.actors.service_books import begin_services
+from sim.actors.wave import Plan, Wave
+from sim.actors.wave_terms import is_parked
+from sim.cadence import Cadence, Load
+from sim.kernel.network import Exchange, latencies
+from sim.ledger import Offsets
+from sim.protocol.effects import Adopt
+from sim.protocol.membership import COMPLETING
+from sim.protocol.messages import Api, Error, OffsetFetchResponse, Positions, SyncResponse
+from sim.protocol.rebalance import Reply
+
+
+@dataclass(slots=True, eq=False)
+class Resume(Plan):
+    """One member's way from the assignment to the first fetch. All times in microseconds.
+
+    ``told``: the assignment is read and the offsets are asked for; ``asked``: the coordinator works on that;
+    ``answered``: its answer is read; the end: the first fetch. ``partitions`` (ascending) are read from ``offsets`` on.
+    """
+
+    exchange: Exchange
+    response: SyncResponse
+    left: int
+    handle: int
+    told: int = 0
+    asked: int = 0
+    answered: int = 0
+    partitions: Positions | None = None
+    offsets: Offsets | None = None
+    cadence: Cadence | None = None
+    capacity: float = 0.0
+
+
+class ResumeWave(Wave[Resume]):
+    """Members between their SyncGroup response and their first fetch."""
+
+    def gather(self, replies: Sequence[Reply], leave_us: int) -> list[Reply]:
+        """Take on whom nothing stands in the way; the answers to the others."""
+        plans: list[Resume] = []
+        rest: list[Reply] = []
+        for reply in replies:
+            plan = self._candidate(reply, leave_us)
+            if plan is None:
+                rest.append(reply)
+            else:
+                plans.append(plan)
+        if plans:
+            self._time(plans, leave_us)
+            clear = self._with_positions(plans)
+            # Nobody may pause before the last one is through: nothing would ring for it.
+            last = max((plan.end[0] for plan in clear), default=0)
+            self.begin([plan for plan in clear if plan.client.standstill.next_start > last])
+            rest += [Reply(plan.exchange, plan.response) for plan in plans if plan.client.hush.wave is not self]
+        return rest
+
+    # --- planning -----------------------------------------------------------------------------------------------------
+
+    def _candidate(self, reply: Reply, leave_us: int) -> Resume | None:
+        exchange, response = reply.waiter, reply.response
+        assert isinstance(exchange, Exchange) and isinstance(response, SyncResponse)
+        member_id = exchange.body.member_id
+        client = self._group.client_of(member_id)
+        if client is None or response.error is not Error.NONE or not response.assignment.size:
+            return None
+        machine = client.machine
+        if machine.is_leader or machine.state is not COMPLETING or not is_parked(client, exchange, self._env.now):
+            return None
+        if machine.generation != self._group.machine.generation or machine.has_news:
+            return None
+        return Resume(client, (0, 0), exchange, response, leave_us, self._group.handle_of(member_id))
+
+    def _time(self, plans: Sequence[Resume], leave_us: int) -> None:
+        timing, paths = plans[0].client.world.timing, [plan.client.path for plan in plans]
+        numbers = np.array([plan.client.requests.numbers["other"] for plan in plans], np.int64)
+        up, down = latencies(paths, "other", 2 * numbers), latencies(paths, "other", 2 * numbers + 1)
+        for plan, there, back in zip(plans, up.tolist(), down.tolist(), strict=True):
+            connection = plan.exchange.connection
+            plan.told = max(connection.down_us + 1, leave_us + plan.exchange.down_us)
+            plan.asked = max(connection.up_us + 1, plan.told + there)
+            plan.answered = max(plan.told + 1, plan.asked + timing.service_us + back)
+            plan.end = (plan.answered + timing.fetch_us, plan.client.fetching.fetched_key)
+
+    def _with_positions(self, plans: Sequence[Resume]) -> list[Resume]:
+        """What they will consume, from where, and how fast; only of those in the plain case."""
+        ledger = self._group.ledger
+        lengths = np.array([len(plan.response.assignment) for plan in plans])
+        which = np.repeat(np.arange(len(plans)), lengths)
+        partitions = np.concatenate([plan.response.assignment for plan in plans])
+        partitions = partitions[np.lexsort((partitions, which))]
+        offsets = ledger.committed[partitions]
+        begins = np.cumsum(lengths) - lengths
+        plain = np.logical_and.reduceat(self._is_plain(partitions, offsets), begins)
+        ends = np.repeat(np.array([plan.end[0] for plan in plans], np.int64), lengths)
+        backlogs = np.add.reduceat(np.maximum(ledger.produced(ends, partitions) - offsets, 0), begins).tolist()
+        rates = (np.add.reduceat(ledger.rate_mrps[partitions], begins) / 1e9).tolist()
+        clear: list[Resume] = []
+        rows = zip(plans, begins.tolist(), lengths.tolist(), plain.tolist(), rates, backlogs, strict=True)
+        for plan, begin, length, is_plain, rate, backlog in rows:
+            plan.partitions, plan.offsets = partitions[begin : begin + length], offsets[begin : begin + length]
+            if is_plain and self._pace(plan, Load(rate, float(backlog))):
+                clear.append(plan)
+        return clear
+
+    def _is_plain(self, partitions: Positions, offsets: Offsets) -> NDArray[np.bool_]:
+        """Committed, consumed before, and read by nobody else."""
+        group = self._group
+        haunted = np.zeros(len(group.partitions), np.bool_)
+        for service in group.zombies:
+            haunted[service.partitions] = True
+        plain: NDArray[np.bool_] = (offsets >= 0) & (group.ledger.frontier[partitions] >= 0) & ~haunted[partitions]
+        return plain
+
+    def _pace(self, plan: Resume, load: Load) -> bool:
+        """How the member will poll; whether it can go quiet then, before it has to say anything."""
+        client, (end, _) = plan.client, plan.end
+        machine = client.machine
+        paced = client.fetching.pace(len(plan.response.assignment), load)
+        plan.capacity = paced.capacity
+        plan.cadence = client.fetching.new_cadence(end, paced, load, end)
+        interval = machine.commit_interval_us
+        return (
+            end < machine.heartbeat_due
+            and may_be_quiet(machine.config, client.world.timing, client.path, plan.cadence, interval)
+            and client.hush.polls_in_time(plan.cadence)
+        )
+
+    # --- carrying out -------------------------------------------------------------------------------------------------
+
+    def _start(self, plan: Resume) -> None:
+        plan.exchange.connection.reply(plan.exchange, plan.response, plan.left)
+
+    def _carry_out(self, plans: Sequence[Resume]) -> None:
+        group = self._group
+        for plan in plans:
+            self._adopt(plan)
+        lengths = [len(plan.response.assignment) for plan in plans]
+        partitions: Positions = np.concatenate([plan.partitions for plan in plans])
+        offsets: Offsets = np.concatenate([plan.offsets for plan in plans])
+        told = np.repeat(np.array([plan.told for plan in plans], np.int64), lengths)
+        handles = np.repeat(np.array([plan.handle for plan in plans], np.int32), lengths)
+        group.availability.receive(told, handles, partitions)
+        begun = np.array([plan.end[0] for plan in plans], np.int64)
+        services = [plan.client.service for plan in plans]
+        begin_services(group, services, begun, partitions, offsets, lengths, [plan.capacity for plan in plans])
+        for plan in plans:
+            plan.client.hush.begin(plan.end[0])
+
+    def _adopt(self, plan: Resume) -> None:
+        """Take one member to where it consumes."""
+        client = plan.client
+        machine, requests = client.machine, client.requests
+        machine.on_sync_response(plan.told, plan.response, machine.generation)
+        adopt, _ = machine.on_poll(plan.told)
+        assert isinstance(adopt, Adopt) and plan.offsets is not None
+        client.service.handle = plan.handle
+        client.remember(plan.told, adopt)
+        machine.on_listener_done(plan.told)
+        machine.on_offsets(plan.answered, OffsetFetchResponse(Error.NONE, plan.offsets))
+        plan.exchange.answered = True
+        requests.take_number("other")
+        service_us = client.world.timing.service_us
+        requests.at_rest((plan.asked, plan.asked + service_us, plan.answered))
+        client.fetching.count_first()
+        client.application.cadence = plan.cadence
+        client.metadata.arm(plan.told)
+        self._group.count_quietly(Api.OFFSET_FETCH, Error.NONE, plan.told, 1)

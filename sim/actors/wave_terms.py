@@ -1,0 +1,86 @@
+"""Who may go with a wave: members of whom nothing is unusual. Everybody else takes every step as an event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sim.kernel.environment import Moment
+from sim.kernel.network import Exchange
+
+if TYPE_CHECKING:
+    from sim.actors.client import Client
+    from sim.actors.hosted_group import HostedGroup
+    from sim.actors.hush import Hush
+
+
+def has_waves(group: HostedGroup) -> bool:
+    """Whether nothing about a group makes the order of its members' steps matter."""
+    machine = group.machine
+    alone = all(consumer.subscription.assign is None for consumer in group.consumers)
+    room = len(machine.roster) + len(machine.roster.pending) < machine.config.max_size
+    return alone and room and not group.is_broadcast and not machine.is_old
+
+
+def is_plain(client: Client) -> bool:
+    """Whether a client of this configuration can go with a wave: eager, dynamic, no listeners that take time."""
+    machine, processing, behaviour = client.machine, client.processing, client.config.behaviour
+    return not (
+        client.world.is_loud
+        or machine.cooperative
+        or machine.instance_id is not None
+        or machine.commits != "auto"
+        or machine.commit_on_revoked
+        or processing.on_revoked_us
+        or processing.on_assigned_us
+        or not behaviour.background_heartbeat
+        or not behaviour.heartbeat_in_completing
+    )
+
+
+def may_rejoin(hush: Hush, moment: Moment) -> bool:
+    """Whether nothing of a quiet member is on its way, so that its next heartbeat is what comes next."""
+    client, quiet = hush.client, hush.known
+    if not client.is_plain or client.machine.pattern is not None or quiet.cadence is None:
+        return False
+    quiet.catch_up(moment)
+    since = moment[0] - hush.round_trip_us
+    if quiet.frozen is not None or any(
+        train.tail and train.tail[-1].sent >= since for train in (quiet.heartbeats, quiet.commits)
+    ):
+        return False
+    service, group, machine = client.service, client.group, client.machine
+    return (
+        service.holding.running
+        and len(service.partitions) == len(machine.owned)
+        and service not in group.zombies
+        and client.fetching.reaches_everything
+        and group.topics_of(machine.member_id) == machine.topics
+    )
+
+
+def is_parked(client: Client, exchange: Exchange, now: int) -> bool:
+    """Whether a member waits for the answer to this request of a rebalance, and for nothing else."""
+    machine, requests, application = client.machine, client.requests, client.application
+    connection = requests.connection
+    return (
+        client.is_plain
+        and len(requests.pending) == 1
+        and exchange in requests.pending
+        and not requests.inbox
+        and connection is exchange.connection
+        and connection.is_calm
+        and client.standstill.frozen is None
+        and client.wish is None
+        and application.cadence is None
+        and not application.is_at_work
+        and application.stuck_until <= now
+        and machine.failed is None
+        and machine.pattern is None
+        and not machine.listening
+        and not machine.owned.size
+        and not machine.uninitialised.size
+        and not client.service.partitions.size
+        and client.fetching.reaches_everything
+        and not client.fetching.is_under_way
+        and exchange.given_up_us > now + machine.config.heartbeat_interval_us
+    )

@@ -1,0 +1,85 @@
+"""The waves of one group: who goes with which, and when they must be over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sim.actors.rejoin_wave import RejoinWave
+from sim.actors.resume_wave import ResumeWave
+from sim.actors.sync_wave import SyncWave
+from sim.actors.wave_terms import has_waves
+from sim.kernel.environment import Environment
+from sim.protocol.messages import JoinResponse, SyncResponse
+from sim.protocol.rebalance import Reply
+
+if TYPE_CHECKING:
+    from sim.actors.client import Client
+    from sim.actors.hosted_group import HostedGroup
+
+
+class Waves:
+    """One group's.
+
+    Parameters
+    ----------
+    env : Environment
+    group : HostedGroup
+
+    Attributes
+    ----------
+    unarmed : list of Client
+        Out of a wave, and nobody watches their timers yet.
+    """
+
+    def __init__(self, env: Environment, group: HostedGroup) -> None:
+        self._env = env
+        self._group = group
+        self.rejoin = RejoinWave(env, group)
+        self._sync = SyncWave(env, group)
+        self._resume = ResumeWave(env, group)
+        self.unarmed: list[Client] = []
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the group's members may go with a wave."""
+        return has_waves(self._group)
+
+    def take(self, replies: Sequence[Reply], leave_us: int) -> Sequence[Reply]:
+        """Let members go with a wave from these answers on; the answers to those who cannot."""
+        if not replies or not self.is_possible:
+            return replies
+        joins = [reply for reply in replies if isinstance(reply.response, JoinResponse)]
+        syncs = [reply for reply in replies if isinstance(reply.response, SyncResponse)]
+        rest = [reply for reply in replies if not isinstance(reply.response, (JoinResponse, SyncResponse))]
+        rest += joins if self._sync.is_under_way else self._sync.gather(joins, leave_us)
+        rest += syncs if self._resume.is_under_way else self._resume.gather(syncs, leave_us)
+        return rest
+
+    def precede_decision(self) -> None:
+        """The coordinator is about to decide something: what members of the present generation have done is done.
+
+        `arm_rest` must follow when it has decided.
+        """
+        self._sync.settle()
+        self._resume.settle()
+
+    def settle(self) -> None:
+        """Somebody is about to look at the books: what everybody has done is done."""
+        self.rejoin.settle()
+        self._sync.settle()
+        self._resume.settle()
+        self.arm_rest()
+
+    def settle_readers(self) -> None:
+        """Somebody is about to look at the lag: who has begun to consume has begun."""
+        self._resume.settle()
+        self.arm_rest()
+
+    def arm_rest(self) -> None:
+        """Watch the timers of those who have not found another wave."""
+        unarmed, self.unarmed = self.unarmed, []
+        for client in unarmed:
+            if client.hush.wave is None and client.hush.quiet is None and not client.is_over:
+                client.standstill.arm_pause()
+                client.arm(self._env.now)
