@@ -136,10 +136,12 @@ class Consumer:
     def is_assigned(self) -> bool:
         """Whether the member is settled in the group and owns partitions (if there are enough for everybody)."""
         client = self.client
-        if client is None or client.fetching.is_under_way:
+        if client is None:
             return False
         if client.hush.wave is not None:
             client.hush.wake()
+        if client.fetching.is_under_way:
+            return False
         if client.machine.is_manual:
             return not client.machine.uninitialised.size
         if not client.machine.is_settled:

@@ -81,6 +81,8 @@ class HostedGroup:
         self._slots: dict[str, int] = {}
         self.ended_by: NDArray[np.int64] = np.empty(0, np.int64)
         self.quiet: dict[str, Hush] = {}
+        self.assigns_by_hand = False
+        """Whether somebody takes partitions without being a member."""
         self.commits_ahead = False
         """Whether somebody commits before processing."""
         self.zombies: dict[Service, None] = {}
@@ -255,6 +257,7 @@ class HostedGroup:
 
     def assign_by_hand(self, label: str, name: str, positions: Positions, topics: tuple[str, ...]) -> int:
         """A consumer takes partitions without being a member; its handle."""
+        self.assigns_by_hand = True
         self._meet(label, topics)
         handle = self._know(label, name)
         self.availability.own(self._env.now, handle, positions)

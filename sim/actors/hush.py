@@ -68,6 +68,14 @@ class Hush:
         """Id of the member."""
         return self._machine.member_id
 
+    def is_answered(self, quiet: Quiet, time: int, kind: str = "") -> bool:
+        """Whether all requests so far (of a kind), as far as ``quiet`` has counted, were answered before ``time``."""
+        last = max((train.tail[-1].sent for train in (quiet.heartbeats, quiet.commits) if train.tail), default=0)
+        if last + self.round_trip_us < time:
+            return True
+        beats = quiet.beats(self.client.path, self.client.world.timing)
+        return all(beat.answered < time for beat in beats if kind in ("", beat.kind))
+
     # --- going quiet --------------------------------------------------------------------------------------------------
 
     def is_possible(self) -> bool:

@@ -112,8 +112,10 @@ class Quiet:
     frozen: tuple[int, int] | None = None
 
     def catch_up(self, moment: Moment) -> None:
-        """Let everything happen that stands before ``moment``."""
-        while self.next_pause < len(self.pauses) and self.frozen is None:
+        """Let everything happen that stands before ``moment``; nothing more once a pause was met that goes beyond it."""
+        if self.frozen is not None:
+            return
+        while self.next_pause < len(self.pauses):
             start, end = self.pauses[self.next_pause]
             if (start, self.keys.pause) >= moment:
                 break

@@ -159,6 +159,7 @@ def _until_poll(hush: Hush, beat: int, told: int) -> Rejoin | None:
         return None
     then = quiet.fork()
     then.catch_up((poll, quiet.keys.poll))
-    if any(commit.sent > beat - hush.round_trip_us for commit in then.commits.tail):
+    last = then.commits.tail[-1].sent if then.commits.tail else 0
+    if last >= beat or (last > beat - hush.round_trip_us and not hush.is_answered(then, beat, "commit")):
         return None
     return Rejoin(client, (0, 0), then, beat, told, poll, 0, 0, (0, 0))

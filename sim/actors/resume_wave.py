@@ -30,7 +30,8 @@ class Resume(Plan):
     """One member's way from the assignment to the first fetch. All times in microseconds.
 
     ``told``: the assignment is read and the offsets are asked for; ``asked``: the coordinator works on that;
-    ``answered``: its answer is read; the end: the first fetch. ``partitions`` (ascending) are read from ``offsets`` on.
+    ``answered``: its answer is read; ``listed``: where to begin is found out, if nothing is committed (-1: it is); the
+    end: the first fetch. ``partitions`` (ascending) are read from ``offsets`` on.
     """
 
     exchange: Exchange
@@ -38,6 +39,7 @@ class Resume(Plan):
     left: int
     handle: int
     told: int = 0
+    listed: int = -1
     asked: int = 0
     answered: int = 0
     partitions: Positions | None = None
@@ -60,8 +62,7 @@ class ResumeWave(Wave[Resume]):
             else:
                 plans.append(plan)
         if plans:
-            self._time(plans, leave_us)
-            clear = self._with_positions(plans)
+            clear = self._with_positions(plans, leave_us)
             # Nobody may pause before the last one is through: nothing would ring for it.
             last = max((plan.end[0] for plan in clear), default=0)
             self.begin([plan for plan in clear if plan.client.standstill.next_start > last])
@@ -82,29 +83,41 @@ class ResumeWave(Wave[Resume]):
             return None
         if machine.generation != self._group.machine.generation or machine.has_news:
             return None
+        if client.config.auto_offset_reset == "none":
+            return None
         return Resume(client, (0, 0), exchange, response, leave_us, self._group.handle_of(member_id))
 
-    def _time(self, plans: Sequence[Resume], leave_us: int) -> None:
+    def _time(self, plans: Sequence[Resume], leave_us: int, is_reset: Sequence[bool]) -> None:
+        """When offsets are asked for and known, and when the first fetch is answered.
+
+        ``is_reset``: nothing is committed yet, and where to begin is asked for once more (ListOffsets).
+        """
         timing, paths = plans[0].client.world.timing, [plan.client.path for plan in plans]
         numbers = np.array([plan.client.requests.numbers["other"] for plan in plans], np.int64)
-        up, down = latencies(paths, "other", 2 * numbers), latencies(paths, "other", 2 * numbers + 1)
-        for plan, there, back in zip(plans, up.tolist(), down.tolist(), strict=True):
+        up, down, up_again, down_again = (latencies(paths, "other", 2 * numbers + offset).tolist() for offset in range(4))
+        for index, plan in enumerate(plans):
             connection = plan.exchange.connection
             plan.told = max(connection.down_us + 1, leave_us + plan.exchange.down_us)
-            plan.asked = max(connection.up_us + 1, plan.told + there)
-            plan.answered = max(plan.told + 1, plan.asked + timing.service_us + back)
-            plan.end = (plan.answered + timing.fetch_us, plan.client.fetching.fetched_key)
+            plan.asked = max(connection.up_us + 1, plan.told + up[index])
+            plan.answered = known = max(plan.told + 1, plan.asked + timing.service_us + down[index])
+            if is_reset[index]:
+                plan.listed = known + up_again[index]
+                known = plan.listed + timing.service_us + down_again[index]
+            plan.end = (known + timing.fetch_us, plan.client.fetching.fetched_key)
 
-    def _with_positions(self, plans: Sequence[Resume]) -> list[Resume]:
+    def _with_positions(self, plans: Sequence[Resume], leave_us: int) -> list[Resume]:
         """What they will consume, from where, and how fast; only of those in the plain case."""
         ledger = self._group.ledger
         lengths = np.array([len(plan.response.assignment) for plan in plans])
         which = np.repeat(np.arange(len(plans)), lengths)
         partitions = np.concatenate([plan.response.assignment for plan in plans])
         partitions = partitions[np.lexsort((partitions, which))]
-        offsets = ledger.committed[partitions]
         begins = np.cumsum(lengths) - lengths
-        plain = np.logical_and.reduceat(self._is_plain(partitions, offsets), begins)
+        offsets, is_reset = ledger.committed[partitions], np.logical_or.reduceat(ledger.committed[partitions] < 0, begins)
+        self._time(plans, leave_us, is_reset.tolist())
+        if is_reset.any():
+            offsets = self._reset(plans, partitions, offsets, lengths)
+        plain = np.logical_and.reduceat(self._is_plain(partitions), begins)
         ends = np.repeat(np.array([plan.end[0] for plan in plans], np.int64), lengths)
         backlogs = np.add.reduceat(np.maximum(ledger.produced(ends, partitions) - offsets, 0), begins).tolist()
         rates = (np.add.reduceat(ledger.rate_mrps[partitions], begins) / 1e9).tolist()
@@ -116,13 +129,22 @@ class ResumeWave(Wave[Resume]):
                 clear.append(plan)
         return clear
 
-    def _is_plain(self, partitions: Positions, offsets: Offsets) -> NDArray[np.bool_]:
-        """Committed, consumed before, and read by nobody else."""
+    def _reset(
+        self, plans: Sequence[Resume], partitions: Positions, offsets: Offsets, lengths: NDArray[np.int64]
+    ) -> Offsets:
+        """``auto.offset.reset`` where nothing is committed."""
+        listed = np.repeat(np.array([plan.listed for plan in plans], np.int64), lengths)
+        latest = np.repeat([plan.client.config.auto_offset_reset == "latest" for plan in plans], lengths)
+        start = np.where(latest, self._group.ledger.produced(listed, partitions), 0)
+        return np.where(offsets < 0, start, offsets)
+
+    def _is_plain(self, partitions: Positions) -> NDArray[np.bool_]:
+        """Read by nobody else."""
         group = self._group
         haunted = np.zeros(len(group.partitions), np.bool_)
         for service in group.zombies:
             haunted[service.partitions] = True
-        plain: NDArray[np.bool_] = (offsets >= 0) & (group.ledger.frontier[partitions] >= 0) & ~haunted[partitions]
+        plain: NDArray[np.bool_] = ~haunted[partitions]
         return plain
 
     def _pace(self, plan: Resume, load: Load) -> bool:
@@ -173,6 +195,8 @@ class ResumeWave(Wave[Resume]):
         machine.on_offsets(plan.answered, OffsetFetchResponse(Error.NONE, plan.offsets))
         plan.exchange.answered = True
         requests.take_number("other")
+        if plan.listed >= 0:
+            requests.take_number("other")
         service_us = client.world.timing.service_us
         requests.at_rest((plan.asked, plan.asked + service_us, plan.answered))
         client.fetching.count_first()

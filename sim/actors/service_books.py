@@ -79,7 +79,11 @@ def _account(group: HostedGroup, at: NDArray[np.int64], partitions: Positions, o
     before = frontier[partitions]
     frontier[partitions] = np.maximum(before, offsets)
     low, high = group.measure
-    counts = (before >= 0) & (low <= at) & (at <= high) & (before != offsets)
+    measured = (low <= at) & (at <= high)
+    late = measured & (before < 0) & (group.partitions.created_us[partitions] > group.availability.first_join_us)
+    if skipped := int(offsets[late].sum()):
+        group.record.delivery["loss", "reset"] += skipped
+    counts = measured & (before >= 0) & (before != offsets)
     if not counts.any():
         return
     ahead, codes = (before - offsets)[counts], group.ended_by[partitions[counts]]

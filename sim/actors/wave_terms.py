@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 def has_waves(group: HostedGroup) -> bool:
     """Whether nothing about a group makes the order of its members' steps matter."""
     machine = group.machine
-    alone = all(consumer.subscription.assign is None for consumer in group.consumers)
     room = len(machine.roster) + len(machine.roster.pending) < machine.config.max_size
-    return alone and room and not group.is_broadcast and not machine.is_old
+    return room and not (group.is_broadcast or group.assigns_by_hand or machine.is_old)
 
 
 def is_plain(client: Client) -> bool:
@@ -43,10 +42,7 @@ def may_rejoin(hush: Hush, moment: Moment) -> bool:
     if not client.is_plain or client.machine.pattern is not None or quiet.cadence is None:
         return False
     quiet.catch_up(moment)
-    since = moment[0] - hush.round_trip_us
-    if quiet.frozen is not None or any(
-        train.tail and train.tail[-1].sent >= since for train in (quiet.heartbeats, quiet.commits)
-    ):
+    if quiet.frozen is not None or not hush.is_answered(quiet, moment[0]):
         return False
     service, group, machine = client.service, client.group, client.machine
     return (
