@@ -91,6 +91,7 @@ class HostedGroup:
         self._slot_of_handle: list[int] = []
         self._topics_of: dict[str, tuple[str, ...]] = {}
         self._topics: Counter[str] = Counter()
+        self._wanted: frozenset[str] = frozenset()
         self._own_frontiers: dict[int, Offsets] = {}
         self.waves: Waves = Waves(env, self)
         self.rebalances = RebalanceLog(self.record, self.ledger, is_broadcast=self.is_broadcast)
@@ -210,7 +211,7 @@ class HostedGroup:
         new = len(self.partitions) - len(self.ended_by)
         self.ended_by = np.concatenate([self.ended_by, np.full(new, -1, np.int64)])
         self.rebalances.cover(len(self.partitions))
-        self._subscribe()
+        self.availability.subscribe(self._env.now, self._wanted)
 
     def is_measured(self, time: int) -> bool:
         """Whether metrics count at ``time``."""
@@ -274,7 +275,11 @@ class HostedGroup:
         self._topics.subtract(gone)
 
     def _subscribe(self) -> None:
-        self.availability.subscribe(self._env.now, frozenset(t for t, count in self._topics.items() if count > 0))
+        """Tell the availability which topics somebody wants, if that has changed."""
+        wanted = frozenset(topic for topic, count in self._topics.items() if count > 0)
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self.availability.subscribe(self._env.now, wanted)
 
     def _note(self, fact: Fact) -> None:
         match fact.what:

@@ -10,7 +10,7 @@ from sim.actors.resume_wave import ResumeWave
 from sim.actors.sync_wave import SyncWave
 from sim.actors.wave_terms import has_waves
 from sim.kernel.environment import Environment
-from sim.protocol.messages import JoinResponse, SyncResponse
+from sim.protocol.messages import GroupState, JoinResponse, SyncResponse
 from sim.protocol.rebalance import Reply
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ class Waves:
         joins = [reply for reply in replies if isinstance(reply.response, JoinResponse)]
         syncs = [reply for reply in replies if isinstance(reply.response, SyncResponse)]
         rest = [reply for reply in replies if not isinstance(reply.response, (JoinResponse, SyncResponse))]
-        rest += joins if self._sync.is_under_way else self._sync.gather(joins, leave_us)
+        # An answer to a member that is late, or that nobody waits for, is that member's own affair.
+        is_barrier = self._group.machine.state is GroupState.COMPLETING_REBALANCE and not self._sync.is_under_way
+        rest += self._sync.gather(joins, leave_us) if is_barrier else joins
         rest += syncs if self._resume.is_under_way else self._resume.gather(syncs, leave_us)
         return rest
 
