@@ -21,6 +21,8 @@ from sim.model import Processing
 from sim.randomness import Draw, longest, mean_of
 
 _BLOCK = 256
+NOT_INSIDE = -1
+"""Instead of a time: the application is processing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +110,29 @@ class Cadence:
     load : Load
     before : int or None, microseconds
         The last poll before that, if there was one.
+    held_until : int, microseconds
+        The pass before that is inside poll() until then, if it still is.
     """
 
-    __slots__ = ("before", "full_passes", "full_us", "full_wait_us", "start", "steady_us", "steady_wait_us")
+    __slots__ = ("before", "full_passes", "full_us", "full_wait_us", "held_until", "start", "steady_us", "steady_wait_us")
 
-    def __init__(self, start: int, pace: Pace, load: Load, before: int | None = None) -> None:
+    def __init__(
+        self, start: int, pace: Pace, load: Load, before: int | None = None, held_until: int = NOT_INSIDE
+    ) -> None:
         self.start = start
         self.before = before
+        self.held_until = held_until
         self.full_us, self.full_wait_us = pace.full_us, pace.full_wait_us
         self.steady_us, self.steady_wait_us = pace.steady_us, pace.steady_wait_us
         self.full_passes = _full_passes(pace, load)
 
     def shift(self, at: int, by_us: int) -> None:
-        """The clock of the application stops at ``at`` for ``by_us``: every poll from then on is that much later."""
+        """The clock of the application stops at ``at`` for ``by_us``: every poll from then on is that much later.
+
+        Whoever stood still inside poll() is still inside when the clock goes on.
+        """
+        held_until = self.inside_until(at)
+        self.held_until = held_until + by_us if held_until != NOT_INSIDE else NOT_INSIDE
         upcoming = self.next_poll(at)
         self.before = self.last_poll(at - 1)
         self._restart_at(upcoming)
@@ -153,10 +165,18 @@ class Cadence:
         begin, _, length = self._pass_at(time)
         return begin if begin == time else begin + length
 
+    def inside_until(self, time: int) -> int:
+        """Until when the pass that began before ``time`` stays inside poll(); `NOT_INSIDE` if it no longer is."""
+        until = self.held_until
+        if time > self.start:
+            begin, wait, _ = self._pass_at(time - 1)
+            until = begin + wait
+        return until if until >= time else NOT_INSIDE
+
     def reaction(self, time: int) -> int:
         """The first instant at or after ``time`` at which the application is inside poll()."""
         if time <= self.start:
-            return self.start
+            return time if time <= self.held_until else self.start
         begin, wait, length = self._pass_at(time)
         return time if time <= begin + wait else begin + length
 
@@ -203,13 +223,14 @@ class DrawnCadence(Cadence):
         pace: Pace,
         load: Load,
         before: int | None = None,
+        held_until: int = NOT_INSIDE,
         *,
         cost: Draw,
         first: int,
         fixed_us: int,
         slowdown: float,
     ) -> None:
-        super().__init__(start, pace, load, before)
+        super().__init__(start, pace, load, before, held_until)
         self._cost, self._first, self._fixed_us, self._slowdown = cost, first, fixed_us, slowdown
         self._records = (pace.full_records, pace.steady_records)
         self._begins: list[int] = [0]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim.cadence import Cadence, DrawnCadence, Load, Pace, pace
+from sim.cadence import NOT_INSIDE, Cadence, DrawnCadence, Load, Pace, pace
 from sim.kernel.environment import Kind, deadline_key
 from sim.ledger import Offsets
 from sim.protocol.effects import Raise
@@ -143,13 +143,14 @@ class Fetching:
         old, is_stuck = application.cadence, application.stuck_until > now
         before = old.last_poll(now) if old is not None else now
         start = old.next_poll(now) if old is not None else now
+        held_until = old.inside_until(now) if old is not None else NOT_INSIDE
         if isinstance(old, DrawnCadence):
             self._batches = old.number_at(start)
         if is_stuck:
             start = max(start, application.stuck_until)
         elif not service.holding.running and client.standstill.frozen is None:
             service.go_on(now, paced.capacity)
-        application.cadence = self.new_cadence(start, paced, load, before)
+        application.cadence = self.new_cadence(start, paced, load, before, held_until)
 
     def pace(self, partitions: int, load: Load) -> Pace:
         """How the member paces its polls with so many partitions."""
@@ -163,16 +164,18 @@ class Fetching:
         at = ledger.positions(service.holding, now)
         return Load(ledger.rate_of(held), float(np.maximum(ledger.produced(now, held) - at, 0).sum()))
 
-    def new_cadence(self, start: int, paced: Pace, load: Load, before: int | None) -> Cadence:
+    def new_cadence(
+        self, start: int, paced: Pace, load: Load, before: int | None, held_until: int = NOT_INSIDE
+    ) -> Cadence:
         """Polls from ``start`` on."""
         client, processing = self._client, self._client.processing
         if processing.per_record.kind == "constant":
-            return Cadence(start, paced, load, before)
+            return Cadence(start, paced, load, before, held_until)
         cost = Draw(client.world.streams.key("per-record", client.label), processing.per_record)
         slowdown = client.consumer.slowdown()
         fixed = round(processing.per_poll_us * slowdown)
         return DrawnCadence(
-            start, paced, load, before, cost=cost, first=self._batches, fixed_us=fixed, slowdown=slowdown
+            start, paced, load, before, held_until, cost=cost, first=self._batches, fixed_us=fixed, slowdown=slowdown
         )
 
     # --- cuts ---------------------------------------------------------------------------------------------------------

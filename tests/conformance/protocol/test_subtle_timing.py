@@ -71,9 +71,6 @@ def test_01_a_rebalance_is_acted_on_at_the_next_poll() -> None:
     assert in_time <= rounds(result)[1].joined_us <= in_time + POLL_TIMEOUT
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a thread that stood still inside poll() is counted out of it until its next pass"
-)
 @pytest.mark.parametrize("stand_still", [hang, pause])
 def test_01_a_thread_that_stood_still_inside_poll_goes_on_inside_poll(stand_still: Callable[..., Entry]) -> None:
     result = simulate(

@@ -19,11 +19,15 @@ END = 40_000
 
 
 class Written:
-    """Polls one by one: (begin, wait) of each pass, and what was before."""
+    """Polls one by one: (begin, wait) of each pass, and what was before.
+
+    ``held`` is the end of a wait inside poll() that began before the first of them.
+    """
 
     def __init__(self, passes: list[tuple[int, int]], before: int | None) -> None:
         self.passes = passes
         self.before = before
+        self.held = -1
 
     @property
     def polls(self) -> list[int]:
@@ -31,6 +35,8 @@ class Written:
 
     def shift(self, at: int, by_us: int) -> None:
         gone = bisect_left(self.polls, at)
+        inside_until = sum(self.passes[gone - 1]) if gone else self.held
+        self.held = inside_until + by_us if inside_until >= at else -1
         if gone:
             self.before = self.passes[gone - 1][0]
         self.passes = [(begin + by_us, wait) for begin, wait in self.passes[gone:]]
@@ -45,6 +51,8 @@ class Written:
     def reaction(self, time: int) -> int:
         index = bisect_right(self.polls, time) - 1
         if index >= 0 and time <= self.polls[index] + self.passes[index][1]:
+            return time
+        if index < 0 and time <= self.held:
             return time
         return self.next_poll(time)
 
