@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from sim.tables import FLOAT, SORTED_BY, TABLES, TEXT
 
@@ -38,19 +39,63 @@ class Result:
         return self.tables["summary"]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Text:
+    """A column of text in which few values repeat: row i is ``values[codes[i]]``.
+
+    Parameters
+    ----------
+    values : sequence of str
+    codes : int array, shape (n,)
+    """
+
+    values: Sequence[str]
+    codes: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Text]) -> Text:
+        """The rows of several below one another."""
+        begins = np.cumsum([0, *(len(part.values) for part in parts)])
+        codes = [part.codes + begin for part, begin in zip(parts, begins, strict=False)]
+        return cls([value for part in parts for value in part.values], np.concatenate(codes))
+
+    def ranks(self) -> NDArray[np.int64]:
+        """Numbers that sort as the text does. Shape (n,)."""
+        ranks: NDArray[np.int64] = np.unique(np.array(self.values, object), return_inverse=True)[1][self.codes]
+        return ranks
+
+
 def frame(name: str, columns: Mapping[str, Any]) -> pd.DataFrame:
     """A table with its declared columns, dtypes and order of rows."""
     declared = TABLES[name]
-    data = {column: _column(columns[column], dtype) for column, dtype in declared.items()}
-    table = pd.DataFrame(data, columns=list(declared))
-    if len(table) > 1:
-        table = table.sort_values(list(SORTED_BY[name]), kind="stable", ignore_index=True)
-    return table
+    keys = [_sortable(columns[column], declared[column]) for column in reversed(SORTED_BY[name])]
+    order = np.lexsort(keys) if len(keys[0]) > 1 else None
+    data = {column: _ordered(columns[column], dtype, order) for column, dtype in declared.items()}
+    return pd.DataFrame(data, columns=list(declared))
+
+
+def _sortable(values: Any, dtype: str) -> NDArray[np.int64]:
+    if isinstance(values, Text):
+        return values.ranks()
+    if dtype == TEXT:
+        return Text(values, np.arange(len(values))).ranks()
+    return np.asarray(values, np.int64)
+
+
+def _ordered(values: Any, dtype: str, order: NDArray[np.intp] | None) -> Any:
+    if isinstance(values, Text):
+        codes = values.codes if order is None else values.codes[order]
+        return pd.array(list(values.values), dtype="string").take(codes)
+    column = _column(values, dtype)
+    return column if order is None else column[order]
 
 
 def _column(values: Any, dtype: str) -> Any:
     if dtype == TEXT:
-        return pd.array(values, dtype="string")
+        return pd.array(list(values), dtype="string")
     nullable = isinstance(values, np.ndarray) and values.dtype.kind == "O"
     if dtype == FLOAT:
         return np.array([np.nan if v is None else v for v in values] if nullable else values, dtype=np.float64)

@@ -22,7 +22,7 @@ from sim.measures import (
 )
 from sim.randomness import mean_of
 from sim.recorder import ENDED_BY
-from sim.result import frame
+from sim.result import Text, frame
 from sim.tables import CAUSES, TABLES
 from sim.units import seconds
 
@@ -61,18 +61,17 @@ class Tabulator:
     # --- one method per table -----------------------------------------------------------------------------------------
 
     def _unavailability(self, group: HostedGroup, rows: Any) -> Columns:
-        causes = np.array(["", *CAUSES], dtype=object)
         return {
-            "group": [group.name] * len(rows), **_places(group, rows[:, 0]),
-            "from_us": rows[:, 1], "to_us": rows[:, 2], "cause": causes[rows[:, 3]],
+            **_places(group, rows[:, 0]),
+            "from_us": rows[:, 1], "to_us": rows[:, 2], "cause": Text(["", *CAUSES], rows[:, 3]),
         }  # fmt: skip
 
     def _ownership(self, group: HostedGroup) -> Columns:
         rows = group.record.ownership.array()
-        names = np.array([consumer.name for consumer in group.consumers] or [""], dtype=object)
+        names = [consumer.name for consumer in group.consumers] or [""]
         return {
-            "group": [group.name] * len(rows), **_places(group, rows[:, 0]), "member": names[rows[:, 1]],
-            "from_us": rows[:, 2], "to_us": rows[:, 3], "ended_by": np.array(ENDED_BY, dtype=object)[rows[:, 4]],
+            **_places(group, rows[:, 0]), "member": Text(names, rows[:, 1]),
+            "from_us": rows[:, 2], "to_us": rows[:, 3], "ended_by": Text(ENDED_BY, rows[:, 4]),
         }  # fmt: skip
 
     def _rebalances(self, group: HostedGroup) -> Columns:
@@ -208,8 +207,13 @@ class Tabulator:
 
 
 def _places(group: HostedGroup, positions: Any) -> Columns:
-    topics = np.array(group.partitions.topic or [""], dtype=object)
-    return {"topic": topics[positions], "partition": group.partitions.number[positions]}
+    topics = sorted(set(group.partitions.topic)) or [""]
+    number = {topic: index for index, topic in enumerate(topics)}
+    of_position = np.array([number[topic] for topic in group.partitions.topic] or [0])
+    return {
+        "group": Text([group.name], np.zeros(len(positions), np.int8)),
+        "topic": Text(topics, of_position[positions]), "partition": group.partitions.number[positions],
+    }  # fmt: skip
 
 
 def _total(delivery: Any, kind: str) -> int:
@@ -222,4 +226,6 @@ def _join(parts: list[Columns], columns: Iterable[str]) -> Columns:
 
 
 def _concatenate(parts: list[Any]) -> Any:
+    if parts and isinstance(parts[0], Text):
+        return Text.joined(parts)
     return np.concatenate([np.asarray(part) for part in parts]) if parts else []

@@ -127,7 +127,7 @@ class RejoinWave(Wave[Rejoin]):
         polls = np.array([plan.poll for plan in plans], np.int64)
         partitions, offsets = end_services(group, [client.service for client in clients], polls, REVOKED)
         group.ledger.commit(partitions, offsets, self.since, contested=False)
-        group.waves.unarmed += clients
+        group.waves.unarmed |= dict.fromkeys(clients)
         group.receive_joins(exchanges, [plan.end[0] for plan in plans])
 
     def _join(self, plan: Rejoin) -> Exchange:

@@ -79,7 +79,9 @@ class ResumeWave(Wave[Resume]):
         if client is None or response.error is not Error.NONE or not response.assignment.size:
             return None
         machine = client.machine
-        if machine.is_leader or machine.state is not COMPLETING or not is_parked(client, exchange, self._env.now):
+        if machine.is_leader or machine.state is not COMPLETING:
+            return None
+        if client not in self._group.waves.unarmed and not is_parked(client, exchange, self._env.now):
             return None
         if machine.generation != self._group.machine.generation or machine.has_news:
             return None

@@ -53,16 +53,21 @@ class SyncWave(Wave[Sync]):
         """Take on whom nothing stands in the way; the answers to the others."""
         plans: list[Sync] = []
         rest: list[Reply] = []
-        now = self._env.now
+        now, unarmed = self._env.now, self._group.waves.unarmed
         for reply in replies:
             client = self._group.client_of(reply.response.member_id)
             exchange, response = reply.waiter, reply.response
             assert isinstance(exchange, Exchange) and isinstance(response, JoinResponse)
-            follows = response.error is Error.NONE and response.leader != response.member_id
-            if client is None or not (follows and client.machine.state is PREPARING and is_parked(client, exchange, now)):
-                rest.append(reply)
-            else:
+            if (
+                client is not None
+                and response.error is Error.NONE
+                and response.leader != response.member_id
+                and client.machine.state is PREPARING
+                and (client in unarmed or is_parked(client, exchange, now))
+            ):
                 plans.append(Sync(client, (0, 0), exchange, response, leave_us, 0, (0, 0)))
+            else:
+                rest.append(reply)
         if plans:
             self._time(plans, leave_us)
             over = self._over(plans)
@@ -99,4 +104,4 @@ class SyncWave(Wave[Sync]):
             order = (plan.end[0], plan.left, plan.told)
             exchange = requests.parked(plan.told, Api.SYNC_GROUP, send.body, plan.latency, order)
             self._group.machine.on_sync(plan.end[0], send.body, exchange)
-        self._group.waves.unarmed += [plan.client for plan in plans]
+        self._group.waves.unarmed |= dict.fromkeys(plan.client for plan in plans)

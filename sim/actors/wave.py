@@ -53,6 +53,7 @@ class Wave(ABC, Generic[P]):
         self._env = env
         self._group = group
         self._plans: dict[Client, P] = {}
+        """In order of their ends."""
         self._by_end: list[P] = []
         self._occurrence: Occurrence | None = None
         self.since: Moment = (0, 0)
@@ -60,10 +61,10 @@ class Wave(ABC, Generic[P]):
     def begin(self, plans: Sequence[P]) -> None:
         """Let members go through the steps as planned, from this moment on."""
         self.since = self._env.moment
-        self._plans = {plan.client: plan for plan in plans}
+        self._by_end = sorted(plans, key=lambda plan: plan.end)
+        self._plans = {plan.client: plan for plan in self._by_end}
         for plan in plans:
             plan.client.hush.wave = self
-        self._by_end = sorted(plans, key=lambda plan: plan.end)
         self._await_end()
 
     @property
@@ -92,12 +93,12 @@ class Wave(ABC, Generic[P]):
 
     def _finish(self, _: object) -> None:
         self._occurrence = None
-        self._carry_out(self._take(list(self._plans.values())))
+        self._carry_out(self._take(self._plans.values()))
         self._group.waves.arm_rest()
 
     def _take(self, plans: Iterable[P]) -> list[P]:
-        """Plans that are the wave's no longer, in order of their end."""
-        taken = sorted(plans, key=lambda plan: plan.end)
+        """Plans that are the wave's no longer."""
+        taken = list(plans)
         for plan in taken:
             del self._plans[plan.client]
             plan.client.hush.wave = None
@@ -108,7 +109,7 @@ class Wave(ABC, Generic[P]):
         if not self._plans:
             return
         moment = self._env.moment
-        plans = self._take(list(self._plans.values()))
+        plans = self._take(self._plans.values())
         done = [plan for plan in plans if plan.end < moment]
         self._await_end()
         if done:

@@ -28,8 +28,8 @@ class Waves:
 
     Attributes
     ----------
-    unarmed : list of Client
-        Out of a wave, and nobody watches their timers yet.
+    unarmed : dict of Client to None
+        Out of a wave with a request that is parked, and nobody watches their timers yet.
     """
 
     def __init__(self, env: Environment, group: HostedGroup) -> None:
@@ -38,7 +38,7 @@ class Waves:
         self.rejoin = RejoinWave(env, group)
         self._sync = SyncWave(env, group)
         self._resume = ResumeWave(env, group)
-        self.unarmed: list[Client] = []
+        self.unarmed: dict[Client, None] = {}
 
     @property
     def is_possible(self) -> bool:
@@ -80,7 +80,7 @@ class Waves:
 
     def arm_rest(self) -> None:
         """Watch the timers of those who have not found another wave."""
-        unarmed, self.unarmed = self.unarmed, []
+        unarmed, self.unarmed = self.unarmed, {}
         for client in unarmed:
             if client.hush.wave is None and client.hush.quiet is None and not client.is_over:
                 client.standstill.arm_pause()
