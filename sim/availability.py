@@ -304,8 +304,9 @@ class BroadcastAvailability(Availability):
         super().__init__(partitions, record, measure_from, measure_to)
         self._servers: dict[int, Positions] = {}
 
-    def serve(self, now: int, handle: int, positions: Positions) -> None:
+    def serve(self, now: Times, handle: Handles, positions: Positions) -> None:
         """One more member serves these."""
+        assert isinstance(handle, int)  # nobody goes with a wave here
         if self._known[handle]:
             self._servers[handle] = np.union1d(self._servers.get(handle, positions), positions).astype(np.int32)
             idle = positions[self._server[positions] < 0]
@@ -313,8 +314,10 @@ class BroadcastAvailability(Availability):
             self._server[idle] = handle
             self._last[idle] = handle
 
-    def stop(self, now: int, handle: int, positions: Positions) -> None:
+    def stop(self, now: Times, handle: Handles, positions: Positions) -> None:
         """One member less serves anything."""
+        assert isinstance(now, int)
+        assert isinstance(handle, int)
         self._servers.pop(handle, None)
         self._hand_over(now, handle)
 

@@ -114,7 +114,16 @@ class Cadence:
         The pass before that is inside poll() until then, if it still is.
     """
 
-    __slots__ = ("before", "full_passes", "full_us", "full_wait_us", "held_until", "start", "steady_us", "steady_wait_us")
+    __slots__ = (
+        "before",
+        "full_passes",
+        "full_us",
+        "full_wait_us",
+        "held_until",
+        "start",
+        "steady_us",
+        "steady_wait_us",
+    )
 
     def __init__(
         self, start: int, pace: Pace, load: Load, before: int | None = None, held_until: int = NOT_INSIDE

@@ -284,7 +284,9 @@ class Ledger:
         offsets = np.where((done >= offered)[which], produced, np.minimum(begun + part, produced))
         return partitions, np.where((elapsed > 0)[which], offsets, begun), which
 
-    def release_all(self, holdings: Sequence[Holding], times: Sequence[int], partitions: Positions, at: Offsets) -> None:
+    def release_all(
+        self, holdings: Sequence[Holding], times: Sequence[int], partitions: Positions, at: Offsets
+    ) -> None:
         """Take everything away from some consumers, which have got to ``at`` in it."""
         self._settle(partitions, at)
         slots = np.repeat([one.slot for one in holdings], [len(one.partitions) for one in holdings])
@@ -303,7 +305,7 @@ class Ledger:
         partitions, offset : arrays, shape (k,)
             Of one consumer after the other, ``lengths`` of them, ascending.
         """
-        ends = np.cumsum(lengths)
+        ends = np.cumsum(np.array(lengths, np.int64))
         begins = ends - lengths
         since, slots = np.repeat(times, lengths), np.array([one.slot for one in holdings], np.intp)
         offered = np.maximum(self.produced(since, partitions) - offset, 0).astype(np.float64)

@@ -117,7 +117,9 @@ class Draw:
         """Durations ``first`` .. ``first + count - 1``, bit-equal to single draws. Shape (count,), microseconds."""
         if self._constant >= 0:
             return np.full(count, self._constant, dtype=np.int64)
-        return _of_array(self.distribution, hash64_array(np.uint64(self.key), np.arange(first, first + count, dtype=np.uint64)))
+        return _of_array(
+            self.distribution, hash64_array(np.uint64(self.key), np.arange(first, first + count, dtype=np.uint64))
+        )
 
 
 def draws(distribution: Distribution, keys: Sequence[int], numbers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -6,12 +6,12 @@ rule.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from sim.actors.interest import Interest
 from sim.actors.rebalance_log import RebalanceLog
 from sim.actors.waves import Waves
 from sim.assignment import Layouts
@@ -89,9 +89,7 @@ class HostedGroup:
         """Who reads what is no longer its own."""
         self._handles: dict[str, int] = {}
         self._slot_of_handle: list[int] = []
-        self._topics_of: dict[str, tuple[str, ...]] = {}
-        self._topics: Counter[str] = Counter()
-        self._wanted: frozenset[str] = frozenset()
+        self.interest = Interest()
         self._own_frontiers: dict[int, Offsets] = {}
         self.waves: Waves = Waves(env, self)
         self.rebalances = RebalanceLog(self.record, self.ledger, is_broadcast=self.is_broadcast)
@@ -122,7 +120,8 @@ class HostedGroup:
             case Api.OFFSET_FETCH:
                 if self.is_broadcast:
                     # Everybody commits the same partitions: what quiet members have committed by now counts.
-                    self.wake_all()
+                    for hush in list(self.quiet.values()):
+                        hush.wake()
                 offsets = self.ledger.committed[body.positions]
                 self._answer(exchange, OffsetFetchResponse(Error.NONE, offsets), leave)
             case Api.JOIN_GROUP:
@@ -195,11 +194,6 @@ class HostedGroup:
         self.machine.resume(member_id, renewed_us)
         self._alarm.set(self.machine.deadline)
 
-    def wake_all(self) -> None:
-        """Everybody is loud."""
-        for hush in list(self.quiet.values()):
-            hush.wake()
-
     # --- books --------------------------------------------------------------------------------------------------------
 
     def cover(self, topics: tuple[str, ...]) -> None:
@@ -211,7 +205,7 @@ class HostedGroup:
         new = len(self.partitions) - len(self.ended_by)
         self.ended_by = np.concatenate([self.ended_by, np.full(new, -1, np.int64)])
         self.rebalances.cover(len(self.partitions))
-        self.availability.subscribe(self._env.now, self._wanted)
+        self.availability.subscribe(self._env.now, self.interest.topics)
 
     def is_measured(self, time: int) -> bool:
         """Whether metrics count at ``time``."""
@@ -222,10 +216,10 @@ class HostedGroup:
         if self.is_measured(exchange.sent_us):
             self.record.requests[exchange.api.value, error.value] += 1
 
-    def count_quietly(self, api: Api, error: Error, sent_us: int, number: int) -> None:
-        """Requests that were answered like this and were no messages."""
-        if self.is_measured(sent_us):
-            self.record.requests[api.value, error.value] += number
+    def count_quietly(self, api: Api, error: Error, sent_us: ArrayLike, number: int) -> None:
+        """Requests that were answered like this and were no messages, so many for each time of sending."""
+        sent, (low, high) = np.asarray(sent_us), self.measure
+        self.record.requests[api.value, error.value] += number * int(np.count_nonzero((low <= sent) & (sent <= high)))
 
     def _tally(self, what: str) -> None:
         if self.is_measured(self._env.now):
@@ -242,18 +236,11 @@ class HostedGroup:
         client = self.consumers[slot].client if slot >= 0 else None
         return client if client is not None and client.machine.member_id == member_id else None
 
-    def topics_of(self, member_id: str) -> tuple[str, ...]:
-        """What a member is subscribed to, as far as the coordinator has been told."""
-        return self._topics_of.get(member_id, ())
-
     def _meet(self, member_id: str, topics: tuple[str, ...]) -> None:
         """A JoinGroup has arrived: the id and its subscription are known from now on."""
         self.availability.begin(self._env.now)
-        old = self._topics_of.get(member_id)
-        if old != topics:
-            self._forget_topics(member_id)
-            self._topics_of[member_id] = topics
-            self._topics.update(topics)
+        if self.interest.of(member_id) != topics:
+            self.interest.tell(member_id, topics)
             self._subscribe()
 
     def assign_by_hand(self, label: str, name: str, positions: Positions, topics: tuple[str, ...]) -> int:
@@ -266,20 +253,14 @@ class HostedGroup:
 
     def release_by_hand(self, label: str, handle: int) -> None:
         """It is gone: there is no coordinator that has to find out."""
-        self._forget_topics(label)
+        self.interest.forget(label)
         self.availability.disown(self._env.now, handle)
         self._subscribe()
 
-    def _forget_topics(self, member_id: str) -> None:
-        gone = self._topics_of.pop(member_id, ())
-        self._topics.subtract(gone)
-
     def _subscribe(self) -> None:
         """Tell the availability which topics somebody wants, if that has changed."""
-        wanted = frozenset(topic for topic, count in self._topics.items() if count > 0)
-        if wanted != self._wanted:
-            self._wanted = wanted
-            self.availability.subscribe(self._env.now, wanted)
+        if self.interest.has_changed():
+            self.availability.subscribe(self._env.now, self.interest.topics)
 
     def _note(self, fact: Fact) -> None:
         match fact.what:
@@ -314,7 +295,7 @@ class HostedGroup:
         elif fact.reason != "pending":
             self._tally("evictions")
         self.rebalances.went(kicked=fact.what in ("kicked", "unsynced", "expired"))
-        self._forget_topics(member_id)
+        self.interest.forget(member_id)
         handle = self._handles.get(member_id)
         if handle is not None:
             if fact.what == "fenced":

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from sim.actors.wave import Wave
     from sim.cadence import Cadence
 
+_HEARTBEATS = (Api.HEARTBEAT.value, Error.NONE.value)
+_COMMITS = (Api.OFFSET_COMMIT.value, Error.NONE.value)
+
 
 class Hush:
     """One client, quiet or not.
@@ -68,13 +71,22 @@ class Hush:
         """Id of the member."""
         return self._machine.member_id
 
-    def is_answered(self, quiet: Quiet, time: int, kind: str = "") -> bool:
-        """Whether all requests so far (of a kind), as far as ``quiet`` has counted, were answered before ``time``."""
-        last = max((train.tail[-1].sent for train in (quiet.heartbeats, quiet.commits) if train.tail), default=0)
-        if last + self.round_trip_us < time:
+    def goes_alone(self, quiet: Quiet, now: int, beat: int) -> bool:
+        """Whether the heartbeat sent at ``beat`` meets no other request: neither at ``now`` nor then is one under way.
+
+        ``quiet`` is as of some time after ``beat``.
+        """
+        longest = self.round_trip_us
+        clear = beat - quiet.heartbeat_interval < now - longest
+        for one in quiet.commits.tail:
+            clear = clear and (one.sent < now - longest or now < one.sent < beat - longest)
+        if clear:
             return True
-        beats = quiet.beats(self.client.path, self.client.world.timing)
-        return all(beat.answered < time for beat in beats if kind in ("", beat.kind))
+        return all(
+            one.answered < (now if one.sent <= now else beat)
+            for one in quiet.beats(self.client.path, self.client.world.timing)
+            if one.sent != beat or one.kind == "commit"
+        )
 
     # --- going quiet --------------------------------------------------------------------------------------------------
 
@@ -188,8 +200,8 @@ class Hush:
             availability.pause(serving, start, end)
             client.life.paused_us += end - start
         requests = self._group.record.requests
-        requests[Api.HEARTBEAT.value, Error.NONE.value] += quiet.heartbeats.measured
-        requests[Api.OFFSET_COMMIT.value, Error.NONE.value] += quiet.commits.measured
+        requests[_HEARTBEATS] += quiet.heartbeats.measured
+        requests[_COMMITS] += quiet.commits.measured
 
     def _replay(self, quiet: Quiet, moment: Moment) -> int:
         """Requests on the way become messages, the last commit goes into the books; the last renewal, microseconds."""

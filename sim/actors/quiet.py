@@ -12,7 +12,7 @@ what would be on its way is handed back to become real messages.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sim.cadence import Cadence
@@ -66,7 +66,7 @@ class Train:
 
     def fork(self) -> Train:
         """The same, to go on by itself."""
-        return replace(self, tail=list(self.tail))
+        return Train(self.due, self.number, self.measure, self.count, self.measured, list(self.tail))
 
 
 def terms_within(first: int, stride: int, count: int, low: int, high: int) -> int:
@@ -112,7 +112,7 @@ class Quiet:
     frozen: tuple[int, int] | None = None
 
     def catch_up(self, moment: Moment) -> None:
-        """Let everything happen that stands before ``moment``; nothing more once a pause was met that goes beyond it."""
+        """Let everything happen that stands before ``moment``; no more once a pause was met that goes beyond it."""
         if self.frozen is not None:
             return
         while self.next_pause < len(self.pauses):
@@ -152,9 +152,22 @@ class Quiet:
             commits.add("commit", poll, stride, more + 1)
             commits.due = poll + more * stride + self.commit_interval
 
+    def next_beat(self, moment: Moment) -> tuple[int, int] | None:
+        """Time and number of the first heartbeat from ``moment`` on; None while a pause is under way."""
+        if self.next_start <= moment[0]:
+            self.catch_up(moment)
+            if self.frozen is not None:
+                return None
+        beats, key = self.heartbeats, self.keys.heartbeat
+        count = max(0, -(-(moment[0] + (key < moment[1]) - beats.due) // self.heartbeat_interval))
+        return beats.due + count * self.heartbeat_interval, beats.number + count
+
     def fork(self) -> Quiet:
         """The same, to be caught up by itself as long as no pause begins."""
-        return replace(self, heartbeats=self.heartbeats.fork(), commits=self.commits.fork(), paused=list(self.paused))
+        return Quiet(
+            self.heartbeats.fork(), self.commits.fork(), self.cadence, self.heartbeat_interval, self.commit_interval,
+            self.pauses, self.next_pause, self.order, self.keys, list(self.paused), self.frozen,
+        )  # fmt: skip
 
     @property
     def next_start(self) -> int:

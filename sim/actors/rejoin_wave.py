@@ -25,7 +25,6 @@ from sim.recorder import REVOKED
 from sim.units import FOREVER
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
     from sim.actors.hush import Hush
 
 REBALANCING = Error.REBALANCE_IN_PROGRESS
@@ -57,7 +56,7 @@ class RejoinWave(Wave[Rejoin]):
         group = self._group
         plans: list[Rejoin] = []
         if group.machine.state is GroupState.PREPARING_REBALANCE and group.waves.is_possible:
-            plans = self._plan([hush for hush in hushes if may_rejoin(hush, self._env.moment)])
+            plans = self._plan([hush for hush in hushes if may_rejoin(hush)])
         chosen = {plan.client for plan in plans}
         for hush in hushes:
             if hush.client in chosen:
@@ -70,17 +69,17 @@ class RejoinWave(Wave[Rejoin]):
     # --- planning -----------------------------------------------------------------------------------------------------
 
     def _plan(self, hushes: Sequence[Hush]) -> list[Rejoin]:
-        if not hushes:
+        moment = self._env.moment
+        due = [(hush, hush.known.next_beat(moment)) for hush in hushes]
+        awake = [(hush, *beat) for hush, beat in due if beat is not None]
+        if not awake:
             return []
-        timing = hushes[0].client.world.timing
-        beats = np.array([hush.known.heartbeats.due for hush in hushes], np.int64)
-        numbers = np.array([hush.known.heartbeats.number for hush in hushes], np.int64)
+        timing, hushes = awake[0][0].client.world.timing, [hush for hush, _, _ in awake]
+        beats = np.array([beat for _, beat, _ in awake], np.int64)
+        numbers = np.array([number for _, _, number in awake], np.int64)
         told = beats + timing.service_us + self._round_trips(hushes, "heartbeat", numbers).sum(axis=0)
-        plans = [
-            plan
-            for hush, beat, at in zip(hushes, beats.tolist(), told.tolist(), strict=True)
-            if (plan := _until_poll(hush, beat, at)) is not None
-        ]
+        rows = zip(hushes, beats.tolist(), told.tolist(), strict=True)
+        plans = [plan for hush, beat, at in rows if (plan := _until_poll(hush, moment[0], beat, at)) is not None]
         return self._until_join(plans, timing.service_us, timing.append_us, timing.join_prepare_us)
 
     def _until_join(self, plans: list[Rejoin], service_us: int, append_us: int, prepare_us: int) -> list[Rejoin]:
@@ -124,7 +123,11 @@ class RejoinWave(Wave[Rejoin]):
         group, clients = self._group, [plan.client for plan in plans]
         group.ledger.stop_at([client.consumer.slot for client in clients], [FOREVER] * len(plans))
         exchanges = [self._join(plan) for plan in plans]
+        beats = [plan.beat for plan in plans]
+        group.count_quietly(Api.HEARTBEAT, Error.NONE, beats, -1)
+        group.count_quietly(Api.HEARTBEAT, REBALANCING, beats, 1)
         polls = np.array([plan.poll for plan in plans], np.int64)
+        group.count_quietly(Api.OFFSET_COMMIT, Error.NONE, polls, 1)
         partitions, offsets = end_services(group, [client.service for client in clients], polls, REVOKED)
         group.ledger.commit(partitions, offsets, self.since, contested=False)
         group.waves.unarmed |= dict.fromkeys(clients)
@@ -132,24 +135,24 @@ class RejoinWave(Wave[Rejoin]):
 
     def _join(self, plan: Rejoin) -> Exchange:
         """Take one member to where its JoinGroup is parked."""
-        client, group = plan.client, self._group
+        client = plan.client
         machine, requests, generation = client.machine, client.requests, client.machine.generation
         client.hush.leave(plan.quiet)
         machine.on_heartbeat_response(plan.told, REBALANCING, generation)
         machine.on_poll(plan.poll)
         machine.on_commit_response(plan.join, Error.NONE, generation)
         (send,) = machine.on_listener_done(plan.join)
-        assert isinstance(send, Send) and isinstance(send.body, JoinGroup)
+        assert isinstance(send, Send)
+        assert isinstance(send.body, JoinGroup)
         client.application.cadence = None
         requests.count_join()
         requests.take_number("commit")
-        group.count_quietly(Api.HEARTBEAT, Error.NONE, plan.beat, -1)
-        group.count_quietly(Api.HEARTBEAT, REBALANCING, plan.beat, 1)
-        group.count_quietly(Api.OFFSET_COMMIT, Error.NONE, plan.poll, 1)
-        return requests.parked(plan.join, Api.JOIN_GROUP, send.body, plan.latency, (plan.end[0], plan.committed, plan.join))
+        return requests.parked(
+            plan.join, Api.JOIN_GROUP, send.body, plan.latency, (plan.end[0], plan.committed, plan.join)
+        )
 
 
-def _until_poll(hush: Hush, beat: int, told: int) -> Rejoin | None:
+def _until_poll(hush: Hush, now: int, beat: int, told: int) -> Rejoin | None:
     """A member's way from its next heartbeat to the poll that acts on the answer; None if it is not clear."""
     quiet, client = hush.known, hush.client
     cadence = quiet.cadence
@@ -159,7 +162,6 @@ def _until_poll(hush: Hush, beat: int, told: int) -> Rejoin | None:
         return None
     then = quiet.fork()
     then.catch_up((poll, quiet.keys.poll))
-    last = then.commits.tail[-1].sent if then.commits.tail else 0
-    if last >= beat or (last > beat - hush.round_trip_us and not hush.is_answered(then, beat, "commit")):
+    if not hush.goes_alone(then, now, beat):
         return None
     return Rejoin(client, (0, 0), then, beat, told, poll, 0, 0, (0, 0))

@@ -124,7 +124,9 @@ class Requests:
     def numbered(self, sent: int, connection: Connection, api: Api, body: Request, number: int) -> Exchange:
         """The request of this number."""
         kind, latency = _KINDS.get(api, "other"), self._client.path.latency
-        return self.timed(sent, connection, api, body, number, (latency(kind, 2 * number), latency(kind, 2 * number + 1)))
+        return self.timed(
+            sent, connection, api, body, number, (latency(kind, 2 * number), latency(kind, 2 * number + 1))
+        )
 
     def timed(
         self, sent: int, connection: Connection, api: Api, body: Request, number: int, latency: tuple[int, int]

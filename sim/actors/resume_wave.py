@@ -73,7 +73,8 @@ class ResumeWave(Wave[Resume]):
 
     def _candidate(self, reply: Reply, leave_us: int) -> Resume | None:
         exchange, response = reply.waiter, reply.response
-        assert isinstance(exchange, Exchange) and isinstance(response, SyncResponse)
+        assert isinstance(exchange, Exchange)
+        assert isinstance(response, SyncResponse)
         member_id = exchange.body.member_id
         client = self._group.client_of(member_id)
         if client is None or response.error is not Error.NONE or not response.assignment.size:
@@ -96,7 +97,9 @@ class ResumeWave(Wave[Resume]):
         """
         timing, paths = plans[0].client.world.timing, [plan.client.path for plan in plans]
         numbers = np.array([plan.client.requests.numbers["other"] for plan in plans], np.int64)
-        up, down, up_again, down_again = (latencies(paths, "other", 2 * numbers + offset).tolist() for offset in range(4))
+        up, down, up_again, down_again = (
+            latencies(paths, "other", 2 * numbers + offset).tolist() for offset in range(4)
+        )
         for index, plan in enumerate(plans):
             connection = plan.exchange.connection
             plan.told = max(connection.down_us + 1, leave_us + plan.exchange.down_us)
@@ -115,7 +118,10 @@ class ResumeWave(Wave[Resume]):
         partitions = np.concatenate([plan.response.assignment for plan in plans])
         partitions = partitions[np.lexsort((partitions, which))]
         begins = np.cumsum(lengths) - lengths
-        offsets, is_reset = ledger.committed[partitions], np.logical_or.reduceat(ledger.committed[partitions] < 0, begins)
+        offsets, is_reset = (
+            ledger.committed[partitions],
+            np.logical_or.reduceat(ledger.committed[partitions] < 0, begins),
+        )
         self._time(plans, leave_us, is_reset.tolist())
         if is_reset.any():
             offsets = self._reset(plans, partitions, offsets, lengths)
@@ -172,6 +178,7 @@ class ResumeWave(Wave[Resume]):
         group = self._group
         for plan in plans:
             self._adopt(plan)
+        group.count_quietly(Api.OFFSET_FETCH, Error.NONE, [plan.told for plan in plans], 1)
         lengths = [len(plan.response.assignment) for plan in plans]
         partitions: Positions = np.concatenate([plan.partitions for plan in plans])
         offsets: Offsets = np.concatenate([plan.offsets for plan in plans])
@@ -190,7 +197,8 @@ class ResumeWave(Wave[Resume]):
         machine, requests = client.machine, client.requests
         machine.on_sync_response(plan.told, plan.response, machine.generation)
         adopt, _ = machine.on_poll(plan.told)
-        assert isinstance(adopt, Adopt) and plan.offsets is not None
+        assert isinstance(adopt, Adopt)
+        assert plan.offsets is not None
         client.service.handle = plan.handle
         client.remember(plan.told, adopt)
         machine.on_listener_done(plan.told)
@@ -204,4 +212,3 @@ class ResumeWave(Wave[Resume]):
         client.fetching.count_first()
         client.application.cadence = plan.cadence
         client.metadata.arm(plan.told)
-        self._group.count_quietly(Api.OFFSET_FETCH, Error.NONE, plan.told, 1)

@@ -78,7 +78,12 @@ class Standstill:
         now, hush = self._env.now, self._client.hush
         if until <= now:
             return
-        if hush.quiet is not None and hush.wave is None and until - now < SHORT_PAUSE_US and not hush.quiet.overlaps(now, until):
+        if (
+            hush.quiet is not None
+            and hush.wave is None
+            and until - now < SHORT_PAUSE_US
+            and not hush.quiet.overlaps(now, until)
+        ):
             insort(self._pauses, (now, until))
             if hush.polls_in_time(self._client.application.cadence):
                 return

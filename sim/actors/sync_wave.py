@@ -55,9 +55,10 @@ class SyncWave(Wave[Sync]):
         rest: list[Reply] = []
         now, unarmed = self._env.now, self._group.waves.unarmed
         for reply in replies:
-            client = self._group.client_of(reply.response.member_id)
             exchange, response = reply.waiter, reply.response
-            assert isinstance(exchange, Exchange) and isinstance(response, JoinResponse)
+            assert isinstance(exchange, Exchange)
+            assert isinstance(response, JoinResponse)
+            client = self._group.client_of(response.member_id)
             if (
                 client is not None
                 and response.error is Error.NONE
@@ -71,7 +72,9 @@ class SyncWave(Wave[Sync]):
         if plans:
             self._time(plans, leave_us)
             over = self._over(plans)
-            self.begin([one for one in plans if one.end < over and one.client.standstill.next_start > self._horizon(one)])
+            self.begin(
+                [one for one in plans if one.end < over and one.client.standstill.next_start > self._horizon(one)]
+            )
             rest += [Reply(plan.exchange, plan.response) for plan in plans if plan.client.hush.wave is not self]
         return rest
 
@@ -99,7 +102,8 @@ class SyncWave(Wave[Sync]):
         for plan in plans:
             client, requests = plan.client, plan.client.requests
             (send,) = client.machine.on_join_response(plan.told, plan.response)
-            assert isinstance(send, Send) and isinstance(send.body, SyncGroup)
+            assert isinstance(send, Send)
+            assert isinstance(send.body, SyncGroup)
             plan.exchange.answered = True
             order = (plan.end[0], plan.left, plan.told)
             exchange = requests.parked(plan.told, Api.SYNC_GROUP, send.body, plan.latency, order)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim.kernel.environment import Moment
 from sim.kernel.network import Exchange
 
 if TYPE_CHECKING:
@@ -36,13 +35,10 @@ def is_plain(client: Client) -> bool:
     )
 
 
-def may_rejoin(hush: Hush, moment: Moment) -> bool:
-    """Whether nothing of a quiet member is on its way, so that its next heartbeat is what comes next."""
+def may_rejoin(hush: Hush) -> bool:
+    """Whether a quiet member can go with a wave, if nothing of it is on its way."""
     client, quiet = hush.client, hush.known
     if not client.is_plain or client.machine.pattern is not None or quiet.cadence is None:
-        return False
-    quiet.catch_up(moment)
-    if quiet.frozen is not None or not hush.is_answered(quiet, moment[0]):
         return False
     service, group, machine = client.service, client.group, client.machine
     return (
@@ -50,7 +46,7 @@ def may_rejoin(hush: Hush, moment: Moment) -> bool:
         and len(service.partitions) == len(machine.owned)
         and service not in group.zombies
         and client.fetching.reaches_everything
-        and group.topics_of(machine.member_id) == machine.topics
+        and group.interest.of(machine.member_id) == machine.topics
     )
 
 

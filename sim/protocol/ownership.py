@@ -120,7 +120,7 @@ class Ownership(Membership):
         knows_generation = self.config.behaviour.generation_in_subscription and self.generation >= 0
         return Subscription(
             topics=self.topics,
-            owned=np.sort(self.owned),
+            owned=np.sort(self.owned) if self.owned.size else self.owned,
             generation=self.generation if knows_generation else None,
             user_data=assignor.subscription_user_data(),
             rack=self.config.client_rack or None,

@@ -15,7 +15,7 @@ from tests.support.random_scenarios import Family, random_scenario
 
 pytestmark = pytest.mark.property
 
-FAMILIES: tuple[Family, ...] = ("jitter", "grid", "dense")
+FAMILIES: tuple[Family, ...] = ("jitter", "grid", "dense", "crowd")
 
 
 def _differences(seed: int, family: Family) -> list[str]:

@@ -79,14 +79,16 @@ class _Maker:
             horizon_us=HORIZON_US,
             cluster=self._cluster(),
             topics=(
-                Topic(name="a", partitions=30 if self.is_crowd else 12, rate=_rate(chance.choice([1_000, 10_000, 50_000]))),
+                Topic(
+                    name="a", partitions=30 if self.is_crowd else 12, rate=_rate(chance.choice([1_000, 10_000, 50_000]))
+                ),
                 Topic(name="b", partitions=3, rate=_rate(5_000)),
             ),
             groups=(self._group(),),
             timeline=tuple([self._entry(index) for index in range(chance.randint(0, 6))] + self._pauses()),
             measure_from_us=chance.choice([0, 0, 10 * S]),
             recovery_lag_records=100,
-            sample_every_us=50 * MS if self.is_crowd else 7 * S,
+            sample_every_us=130 * MS if self.is_crowd else 7 * S,
         )
 
     def _cluster(self) -> Cluster:
@@ -115,9 +117,7 @@ class _Maker:
         return Group(
             name="g",
             subscription=subscription,
-            members=Members(
-                count=self.members, static=static, start=start, per_process=chance.choice([1, 1, 2])
-            ),
+            members=Members(count=self.members, static=static, start=start, per_process=chance.choice([1, 1, 2])),
             client=self._client(),
             processing=self._processing(),
         )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.model import Distribution
-from sim.randomness import Draw, Streams, draws, hash64, hash64_array, longest, mean_of, name_hash
+from sim.randomness import Draw, Streams, hash64, hash64_array, longest, mean_of, name_hash
 from sim.units import MS, S
 
 KEYS = st.integers(0, (1 << 64) - 1)

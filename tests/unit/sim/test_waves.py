@@ -1,0 +1,206 @@
+"""What waves are made of: many at once gives what one after the other gives, and a replay what the events give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim import simulate
+from sim.actors import rejoin_wave, resume_wave, sync_wave
+from sim.actors.quiet import Keys, Quiet, Train
+from sim.actors.wave import Wave
+from sim.kernel.environment import Environment, Kind, process_key
+from sim.kernel.network import Path, latencies
+from sim.ledger import Holding
+from sim.model import Distribution, Network, Rate
+from sim.randomness import Draw, Streams, draws
+from sim.units import FOREVER, MS, S
+from tests.support.scenarios import client, group, join, kill, pause, scenario
+from tests.unit.sim.test_ledger import ledger_of
+
+DISTRIBUTIONS = (
+    Distribution("constant", (1_234,)),
+    Distribution("uniform", (100, 900)),
+    Distribution("exponential", (5 * S,)),
+    Distribution("lognormal", (300, 5_000)),
+    Distribution("empirical", (3, 3, 10, 400)),
+)
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda one: one.kind)
+@given(st.lists(st.tuples(st.integers(0, (1 << 64) - 1), st.integers(0, 1 << 40)), min_size=1, max_size=20))
+def test_one_draw_of_each_of_many_streams(distribution: Distribution, which: list[tuple[int, int]]) -> None:
+    numbers = np.array([number for _, number in which])
+    assert draws(distribution, [key for key, _ in which], numbers).tolist() == [
+        Draw(key, distribution)(number) for key, number in which
+    ]
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.3])
+@pytest.mark.parametrize("odd", [DISTRIBUTIONS[0], DISTRIBUTIONS[3]], ids=lambda one: one.kind)
+def test_latencies_of_many_paths(loss: float, odd: Distribution) -> None:
+    network = Network(latency=DISTRIBUTIONS[3], loss=loss)
+    paths = [Path(Streams(7), network, odd if index == 3 else network.latency, f"g/{index}#1") for index in range(9)]
+    numbers = np.arange(9) * 17
+    assert latencies(paths, "other", numbers).tolist() == [
+        path.latency("other", number) for path, number in zip(paths, numbers.tolist(), strict=True)
+    ]
+
+
+# --- replay -----------------------------------------------------------------------------------------------------------
+
+
+def _key(name: int) -> int:
+    return process_key(name, Kind.FAULT)
+
+
+def test_a_replay_carries_out_what_came_before_the_present_and_leaves_the_rest() -> None:
+    env, seen = Environment(1_000), []
+
+    def note(what: str) -> None:
+        seen.append((env.now, what))
+
+    def replayed() -> None:
+        note("first")
+        env.at(20, _key(1), note, "second")
+        env.at(40, _key(1), note, "at the present, before its key")
+        env.at(40, _key(3), note, "at the present, after its key")
+        env.at(70, _key(1), note, "later")
+
+    def disturb(_: Any) -> None:
+        env.replay((10, _key(1)), replayed)
+        note("disturbed")
+
+    env.at(30, _key(2), note, "by somebody else")
+    env.at(40, _key(2), disturb)
+    env.at(50, _key(2), note, "after")
+    env.run_before(100)
+    assert seen == [
+        (30, "by somebody else"), (10, "first"), (20, "second"), (40, "at the present, before its key"),
+        (40, "disturbed"), (40, "at the present, after its key"), (50, "after"), (70, "later"),
+    ]  # fmt: skip
+    assert env.replayed == 2
+
+
+# --- quiet members ----------------------------------------------------------------------------------------------------
+
+
+@given(
+    st.integers(0, 200), st.integers(1, 50), st.lists(st.tuples(st.integers(1, 60), st.integers(1, 30)), max_size=4),
+    st.integers(0, 500), st.integers(0, 9),
+)  # fmt: skip
+def test_the_next_heartbeat_is_what_catching_up_finds(
+    due: int, interval: int, gaps: list[tuple[int, int]], time: int, key: int
+) -> None:
+    pauses: list[tuple[int, int]] = []
+    for gap, length in gaps:
+        start = (pauses[-1][1] if pauses else 0) + gap
+        pauses.append((start, start + length))
+
+    def quiet() -> Quiet:
+        beats, commits = Train(due, 0, (0, 10_000)), Train(FOREVER, 0, (0, 10_000))
+        return Quiet(beats, commits, None, interval, 1, pauses, 0, (0, 0, 0), Keys(5, 6, 1, 2))
+
+    slow = quiet()
+    slow.catch_up((time, key))
+    expected = None if slow.frozen is not None else (slow.heartbeats.due, slow.heartbeats.number)
+    assert quiet().next_beat((time, key)) == expected
+
+
+# --- books ------------------------------------------------------------------------------------------------------------
+
+shares = st.lists(st.integers(0, 3), min_size=12, max_size=12).filter(lambda owners: set(owners) == {0, 1, 2, 3})
+
+
+@given(
+    shares,
+    st.lists(st.integers(0, 5 * S), min_size=4, max_size=4), st.lists(st.integers(0, 9 * S), min_size=4, max_size=4),
+    st.lists(st.sampled_from([0.0, 1e-5, 3e-4, 1.0]), min_size=4, max_size=4),
+)  # fmt: skip
+def test_the_ledger_takes_many_consumers_as_it_takes_one(
+    owners: list[int], begins: list[int], lasts: list[int], capacity: list[float]
+) -> None:
+    rate = Rate(per_partition_mrps=((10_000, 333_333, 70, 0, 5_000),))
+    (one, _, _), (many, _, _) = ledger_of(rate, 12, 4), ledger_of(rate, 12, 4)
+    parts = [np.flatnonzero(np.array(owners) == slot).astype(np.int32) for slot in range(4)]
+    ones, manies = [Holding(slot) for slot in range(4)], [Holding(slot) for slot in range(4)]
+    offsets = [np.arange(len(part)) * 7 for part in parts]
+    for holding, part, begin, offset, fast in zip(ones, parts, begins, offsets, capacity, strict=True):
+        one.take(holding, part)
+        one.anchor(holding, begin, part, offset, fast)
+    lengths = [len(part) for part in parts]
+    many.anchor_all(manies, np.array(begins), np.concatenate(parts), np.concatenate(offsets), lengths, capacity)
+    ends = [begin + last for begin, last in zip(begins, lasts, strict=True)]
+    partitions, at, which = many.positions_of(manies, np.array(ends))
+    assert at.tolist() == [
+        p for holding, end in zip(ones, ends, strict=True) for p in one.positions(holding, end).tolist()
+    ]
+    assert which.tolist() == [slot for slot in range(4) for _ in parts[slot]]
+    now = max(begins)
+    assert many.processed(now).tolist() == one.processed(now).tolist()
+    many.release_all(manies, ends, partitions, at)
+    for holding, end, part in zip(ones, ends, parts, strict=True):
+        one.release(holding, end, part, np.ones(len(part), np.bool_), one.positions(holding, end))
+    assert many.processed(20 * S).tolist() == one.processed(20 * S).tolist()
+    assert not any(holding.running or holding.partitions.size for holding in manies)
+
+
+def test_a_consumer_that_is_known_to_stop_has_stopped_for_whoever_asks() -> None:
+    ledger, _, _ = ledger_of(Rate(per_partition_mrps=((10_000,),)), 3, 1)
+    holding, part = Holding(0), np.arange(3, dtype=np.int32)
+    ledger.anchor(holding, 0, part, np.zeros(3, np.int64), 1.0)
+    ledger.stop_at([0], [5 * S])
+    assert ledger.processed(9 * S).tolist() == ledger.positions(holding, 5 * S).tolist() != [90, 90, 90]
+    ledger.stop_at([0], [FOREVER])
+    assert ledger.processed(9 * S).tolist() == [90, 90, 90]
+
+
+# --- who goes with them -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
+    """How many members began each wave, by kind, and how many of all left one to go by themselves."""
+    found: dict[str, list[int]] = {"rejoin": [], "sync": [], "resume": [], "left": []}
+    begin, replay = Wave.begin, Wave._replay
+    kinds = {rejoin_wave.RejoinWave: "rejoin", sync_wave.SyncWave: "sync", resume_wave.ResumeWave: "resume"}
+
+    def begun(self: Any, plans: Any) -> None:
+        found[kinds[type(self)]].append(len(plans))
+        begin(self, plans)
+
+    def replayed(self: Any, plan: Any) -> None:
+        found["left"].append(self._env.now)
+        replay(self, plan)
+
+    monkeypatch.setattr(Wave, "begin", begun)
+    monkeypatch.setattr(Wave, "_replay", replayed)
+    return found
+
+
+def test_a_group_rebalances_in_waves(taken: dict[str, list[int]]) -> None:
+    run = scenario(group(6, client=client(enable_auto_commit=True)), join(20 * S, 7), horizon_us=40 * S)
+    simulate(run)
+    # The start, then the scale-out: six rejoin; all but the leader sync and resume.
+    assert taken == {"rejoin": [6], "sync": [5, 6], "resume": [5, 6], "left": []}
+
+
+def test_a_member_that_pauses_on_the_way_goes_by_itself(taken: dict[str, list[int]]) -> None:
+    run = scenario(
+        group(6, client=client(enable_auto_commit=True)), join(20 * S, 7), pause(21 * S, 300 * MS, 2), horizon_us=40 * S
+    )
+    simulate(run)
+    assert taken["rejoin"] == [6]
+    assert taken["left"] == [21 * S]
+
+
+def test_a_killed_member_leaves_its_wave(taken: dict[str, list[int]]) -> None:
+    run = scenario(
+        group(6, client=client(enable_auto_commit=True)), join(20 * S, 7), kill(21 * S, 2), horizon_us=90 * S
+    )
+    simulate(run)
+    assert taken["left"][0] == 21 * S
