@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assignors.errors import InvalidAssignment
+from assignors.interface import Assignor, Promise, Protocol
 from assignors.snapshot import Assignment, GroupSnapshot, Positions
 
 
@@ -28,6 +29,37 @@ def check_valid(snapshot: GroupSnapshot, assignment: Assignment) -> None:
         raise InvalidAssignment(f"{member!r} got {snapshot.topics.label(position)} without subscribing to it")
     if len(np.unique(members.astype(np.int64) * snapshot.topics.n_partitions + positions)) < len(positions):
         raise InvalidAssignment("a member got a partition twice")
+
+
+def check_promised(assignor: Assignor, snapshot: GroupSnapshot, assignment: object) -> Assignment:
+    """Hold an answer to what its assignor declares (`Assignor.promises`), beside `check_valid`.
+
+    Under a cooperative protocol partitions may stay without an owner for a round: somebody else has to give them up.
+
+    Returns
+    -------
+    Assignment
+        The answer.
+
+    Raises
+    ------
+    InvalidAssignment
+        Naming the assignor, the rule, and the first member or partition that breaks it.
+    """
+    try:
+        if not isinstance(assignment, Assignment):
+            raise InvalidAssignment(f"the answer is a {type(assignment).__name__}, no Assignment")
+        check_valid(snapshot, assignment)
+        if Promise.EXCLUSIVE in assignor.promises and assignment.shared:
+            positions = np.sort(assignment.flat)
+            twice = int(positions[:-1][positions[1:] == positions[:-1]][0])
+            raise InvalidAssignment(f"{snapshot.topics.label(twice)} has two owners")
+        may_wait = Promise.COMPLETE not in assignor.promises or Protocol.COOPERATIVE in assignor.protocols
+        if not may_wait and len(missing := without_owner(snapshot, assignment)):
+            raise InvalidAssignment(f"{snapshot.topics.label(int(missing[0]))} has subscribers and no owner")
+    except InvalidAssignment as error:
+        raise InvalidAssignment(f"{assignor.name}: {error}") from None
+    return assignment
 
 
 def without_owner(snapshot: GroupSnapshot, assignment: Assignment) -> Positions:

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from assignors import Assignor, GroupSnapshot, MemberSubscription, Topics
+from assignors import ASSIGNORS, Assignment, Assignor, AssignorError, GroupSnapshot, MemberSubscription, Topics
+from assignors.validity import check_promised
 from sim.catalog import Partitions
 from sim.protocol.messages import JoinResponse, Positions
 from sim.units import MS
@@ -99,11 +100,24 @@ def assign(assignor: Assignor, layout: Layout, response: JoinResponse) -> dict[s
         )
         for member_id, instance_id, one in response.members
     )
-    assignment = assignor.assign(GroupSnapshot(layout.topics, members)).within(layout.topics)
+    snapshot = GroupSnapshot(layout.topics, members)
+    is_known = assignor.name in ASSIGNORS
+    assignment = (assignor.assign(snapshot) if is_known else _ask_own(assignor, snapshot)).within(layout.topics)
     to_group = layout.to_group
     return {
         member.member_id: to_group[positions] for member, positions in zip(members, assignment.lists(), strict=True)
     }
+
+
+def _ask_own(assignor: Assignor, snapshot: GroupSnapshot) -> Assignment:
+    """A user's own assignor: what it throws fails the rebalance, as Kafka's leader would, and its answer is checked."""
+    try:
+        answer = assignor.assign(snapshot)
+    except AssignorError:
+        raise
+    except Exception as error:
+        raise AssignorError(f"{assignor.name}: {type(error).__name__}: {error}") from error
+    return check_promised(assignor, snapshot, answer)
 
 
 def cost_us(name: str, members: int, partitions: int, topics: int) -> int:

@@ -97,14 +97,16 @@ class ClassicMember(Joining):
 
     @property
     def needs_application(self) -> bool:
-        """Whether something waits for the application thread to be in poll()."""
+        """Whether something waits for the application thread to be in poll(); a backoff is waited for elsewhere."""
         if self._next is not None or self._after_commit is not None:
             return False
         if self.failed is not None or self.coordinator is None or self._synced is not None:
             return True
         if self._join_in_flight:
             return self._must_forget
-        return self._wants_rejoin() or (self.uninitialised.size > 0 and not self._fetching.size)
+        if self._wants_rejoin():
+            return not self._join_retry_at
+        return self.uninitialised.size > 0 and not self._fetching.size and not self._fetch_retry_at
 
     @property
     def is_settled(self) -> bool:
