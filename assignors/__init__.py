@@ -8,17 +8,26 @@ from __future__ import annotations
 from assignors.broadcast import BroadcastAssignor
 from assignors.cooperative_sticky import CooperativeStickyAssignor, CooperativeStickyUserData
 from assignors.errors import AssignorError, InvalidAssignment, InvalidSnapshot, KafkaAssignorFailure, UnknownAssignor
-from assignors.interface import Assignor, Promise, Protocol
+from assignors.interface import Assignor, Promise, Protocol, Side
+from assignors.leader_rack import LeaderRackAssignor
 from assignors.random_assignor import RandomAssignor
 from assignors.range_assignor import RangeAssignor
-from assignors.registry import ASSIGNORS, create, installed, load_class
+from assignors.registry import ASSIGNORS, SERVER_ASSIGNORS, create, create_server, installed, load_class
 from assignors.round_robin import RoundRobinAssignor
+from assignors.server.group_spec import GroupSpec
+from assignors.server.member_names import MemberNames
+from assignors.server.range_assignor import ServerRangeAssignor
+from assignors.server.server_assignor import ServerAssignor
+from assignors.server.topic_ids import TopicIds
+from assignors.server.uniform import UniformAssignor
 from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, MemberSubscription, Positions, Topics, positions_of
 from assignors.sticky import StickyAssignor, StickyUserData
+from assignors.weighted import WeightedAssignor
 
 __all__ = [
     "ASSIGNORS",
     "NOTHING",
+    "SERVER_ASSIGNORS",
     "Assignment",
     "Assignor",
     "AssignorError",
@@ -26,9 +35,12 @@ __all__ = [
     "CooperativeStickyAssignor",
     "CooperativeStickyUserData",
     "GroupSnapshot",
+    "GroupSpec",
     "InvalidAssignment",
     "InvalidSnapshot",
     "KafkaAssignorFailure",
+    "LeaderRackAssignor",
+    "MemberNames",
     "MemberSubscription",
     "Positions",
     "Promise",
@@ -36,11 +48,18 @@ __all__ = [
     "RandomAssignor",
     "RangeAssignor",
     "RoundRobinAssignor",
+    "ServerAssignor",
+    "ServerRangeAssignor",
+    "Side",
     "StickyAssignor",
     "StickyUserData",
+    "TopicIds",
     "Topics",
+    "UniformAssignor",
     "UnknownAssignor",
+    "WeightedAssignor",
     "create",
+    "create_server",
     "installed",
     "load_class",
     "positions_of",

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assignors.sorting import stable_order
-from assignors.topics import NOTHING, Positions, Topics, positions_of, sealed
+from assignors.topics import Positions, Topics, positions_of, sealed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,10 +78,12 @@ class Assignment:
 
     def pairs(self) -> tuple[Positions, Positions]:
         """Parallel vectors of member and position, member after member."""
-        members = np.repeat(np.arange(self.n_members, dtype=np.int32), self.counts)
-        if len(members) == len(self.flat):
+        counts = self.counts
+        members = np.repeat(np.arange(self.n_members, dtype=np.int32), counts)
+        shift = self.starts - (np.cumsum(counts) - counts)
+        if len(members) == len(self.flat) and not shift[counts > 0].any():
             return members, self.flat
-        return members, np.concatenate([NOTHING, *self.lists()])
+        return members, self.flat[np.arange(len(members)) + np.repeat(shift, counts)]
 
     def within(self, topics: Topics) -> Assignment:
         """The same counted by other topics; what does not exist there is left out."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +19,13 @@ class BroadcastAssignor(Assignor):
     """
 
     name: ClassVar[str] = "broadcast"
-    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.COMPLETE})
+    promises: ClassVar[frozenset[Promise]] = frozenset(
+        {Promise.COMPLETE, Promise.BALANCED, Promise.BALANCED_PER_TOPIC, Promise.STEADY}
+    )
+    exceptions: ClassVar[Mapping[Promise, str]] = {
+        Promise.EXCLUSIVE: "every subscriber gets every partition",
+        Promise.STICKY: "nothing moves: nobody has a partition for itself",
+    }
 
     def assign(self, snapshot: GroupSnapshot) -> Assignment:
         """Give every member everything; see `Assignor.assign`."""

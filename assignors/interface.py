@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from enum import Enum
 from typing import ClassVar
 
@@ -16,6 +17,13 @@ class Protocol(Enum):
     COOPERATIVE = "cooperative"
 
 
+class Side(Enum):
+    """Where an assignor runs: at the leader of a classic group, or in the coordinator (consumer protocol)."""
+
+    CLIENT = "client"
+    SERVER = "server"
+
+
 class Promise(Enum):
     """What an assignor promises beyond a valid answer; `assignors.testing` holds it to it.
 
@@ -24,6 +32,7 @@ class Promise(Enum):
     BALANCED: with equal subscriptions the members' counts differ by one at most.
     BALANCED_PER_TOPIC: a topic's subscribers have counts of it that differ by one at most.
     STICKY: with equal subscriptions no fewer partitions could have moved.
+    STEADY: members that join again as they are keep what they have.
     """
 
     EXCLUSIVE = "exclusive"
@@ -31,6 +40,7 @@ class Promise(Enum):
     BALANCED = "balanced"
     BALANCED_PER_TOPIC = "balanced per topic"
     STICKY = "sticky"
+    STEADY = "steady"
 
 
 class Assignor(ABC):
@@ -42,17 +52,23 @@ class Assignor(ABC):
     ----------
     name : str
         The name under which members agree on it.
+    side : Side
+        Where it runs.
     protocols : tuple of Protocol
-        Supported rebalance protocols, the preferred one first.
+        Supported rebalance protocols, the preferred one first; none for one that runs in the coordinator.
     promises : frozenset of Promise
         What its answers can be held to.
+    exceptions : mapping of Promise to str
+        Why it does not make the other promises, in a few words.
 
     Source: org.apache.kafka.clients.consumer.ConsumerPartitionAssignor, Kafka 4.4.
     """
 
     name: ClassVar[str]
+    side: ClassVar[Side] = Side.CLIENT
     protocols: ClassVar[tuple[Protocol, ...]] = (Protocol.EAGER,)
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.EXCLUSIVE, Promise.COMPLETE})
+    exceptions: ClassVar[Mapping[Promise, str]] = {}
 
     @abstractmethod
     def assign(self, snapshot: GroupSnapshot) -> Assignment:

@@ -57,12 +57,12 @@ def fold(code: int) -> int:
     return code ^ (code >> 16)
 
 
-def hash_order(codes: Sequence[int]) -> npt.NDArray[np.intp]:
+def hash_order(codes: Sequence[int] | npt.NDArray[np.uint32]) -> npt.NDArray[np.intp]:
     """The order in which a `HashMap` yields keys that were put into it one after the other.
 
     Parameters
     ----------
-    codes : sequence of int
+    codes : sequence of int or ndarray of uint32
         Hash codes of the distinct keys in the order they were put.
 
     Returns

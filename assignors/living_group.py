@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from assignors.interface import Assignor, Protocol
-from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, MemberSubscription, Topics
+from assignors.interface import Assignor, Protocol, Side
+from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, MemberSubscription, Positions, Topics
 from assignors.validity import check_valid, without_owner
 
 Make: TypeAlias = Callable[[], Assignor]
@@ -58,11 +58,10 @@ class LivingGroup:
         members = []
         for member, consumer, positions in zip(self.snapshot.members, consumers, assignment.lists(), strict=True):
             consumer.on_assignment(assignment.topics, positions, self._generation)
-            keeps = Protocol.COOPERATIVE in consumer.protocols
             members.append(
                 replace(
                     member,
-                    owned=np.sort(positions) if keeps else NOTHING,
+                    owned=_owned(consumer, positions),
                     layout=assignment.topics,
                     generation=self._generation,
                     user_data=consumer.subscription_user_data(),
@@ -70,6 +69,13 @@ class LivingGroup:
             )
         self.snapshot = GroupSnapshot(self.snapshot.topics, tuple(members))
         return assignment
+
+
+def _owned(consumer: Assignor, positions: Positions) -> Positions:
+    """What a member owns when it joins again or, for the coordinator's assignor, its target."""
+    if consumer.side is Side.SERVER:
+        return positions
+    return np.sort(positions) if Protocol.COOPERATIVE in consumer.protocols else NOTHING
 
 
 def _waits(assignor: Assignor, snapshot: GroupSnapshot, assignment: Assignment) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from assignors.java_order import hash_order, sort_order, string_hash
 from assignors.snapshot import GroupSnapshot, MemberSubscription, Positions
+from assignors.text_order import text_order
 
 
 def member_info_order(snapshot: GroupSnapshot) -> Positions:
@@ -13,12 +16,17 @@ def member_info_order(snapshot: GroupSnapshot) -> Positions:
 
     Source: AbstractPartitionAssignor.MemberInfo.compareTo, Kafka 4.4.
     """
-    static = [at for at, member in enumerate(snapshot.members) if member.instance_id is not None]
+    return info_order(snapshot.member_ids, [member.instance_id for member in snapshot.members])
+
+
+def info_order(member_ids: Sequence[str], instance_ids: Sequence[str | None]) -> Positions:
+    """Indices of static members by instance id, then of the others by member id."""
+    static = [at for at, instance_id in enumerate(instance_ids) if instance_id is not None]
     if not static:
-        return np.array(sort_order(snapshot.member_ids), dtype=np.int32)
-    dynamic = [at for at, member in enumerate(snapshot.members) if member.instance_id is None]
-    by_instance = sort_order([snapshot.members[at].instance_id or "" for at in static])
-    by_id = sort_order([snapshot.member_ids[at] for at in dynamic])
+        return text_order(member_ids).astype(np.int32)
+    dynamic = [at for at, instance_id in enumerate(instance_ids) if instance_id is None]
+    by_instance = sort_order([instance_ids[at] or "" for at in static])
+    by_id = sort_order([member_ids[at] for at in dynamic])
     return np.array([static[at] for at in by_instance] + [dynamic[at] for at in by_id], dtype=np.int32)
 
 

@@ -7,7 +7,9 @@ from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from assignors.snapshot import GroupSnapshot, Topics
+import numpy as np
+
+from assignors.snapshot import GroupSnapshot, Positions, Topics
 
 
 def rack_aware(member_racks: AbstractSet[str], partition_racks: Collection[frozenset[str]]) -> bool:
@@ -83,3 +85,26 @@ def rack_map(snapshot: GroupSnapshot, topics: Topics) -> RackMap | None:
         return None
     by_position = [racks for topic in range(len(topics.names)) for racks in topics.rack_sets(topic)]
     return RackMap(member_racks, tuple(by_position))
+
+
+def rack_numbers(snapshot: GroupSnapshot) -> tuple[Positions, Positions]:
+    """Racks of members and of partitions' leaders as numbers of one list, -1 for a rack that is not known.
+
+    A partition's leader is its first replica.
+
+    Parameters
+    ----------
+    snapshot : GroupSnapshot
+
+    Returns
+    -------
+    of_member : ndarray of int32, shape (n_members,)
+    of_leader : ndarray of int32, shape (n_partitions,)
+    """
+    members = [member.rack or None for member in snapshot.members]
+    leaders = [racks[0] or None if racks else None for racks in snapshot.topics.racks or ()]
+    known = [rack for rack in dict.fromkeys([*members, *leaders]) if rack is not None]
+    numbers: dict[str | None, int] = {None: -1, **{rack: at for at, rack in enumerate(known)}}
+    of_member = np.array(list(map(numbers.__getitem__, members)), dtype=np.int32)
+    of_leader = np.array(list(map(numbers.__getitem__, leaders)), dtype=np.int32)
+    return of_member, of_leader if leaders else np.full(snapshot.topics.n_partitions, -1, dtype=np.int32)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from assignors.interface import Assignor
+from assignors.interface import Assignor, Promise
 from assignors.java_order import sort_order, string_hash
 from assignors.snapshot import NOTHING, Assignment, GroupSnapshot
 
@@ -27,6 +28,12 @@ class RandomAssignor(Assignor):
     """
 
     name: ClassVar[str] = "random"
+    exceptions: ClassVar[Mapping[Promise, str]] = {
+        Promise.BALANCED: "lots are even in the long run only",
+        Promise.BALANCED_PER_TOPIC: "lots are even in the long run only",
+        Promise.STICKY: "every generation draws anew",
+        Promise.STEADY: "every generation draws anew",
+    }
 
     def __init__(self, *, seed: int = 0) -> None:
         self.seed = seed

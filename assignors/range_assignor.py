@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -29,8 +30,12 @@ class RangeAssignor(Assignor):
 
     name: ClassVar[str] = "range"
     promises: ClassVar[frozenset[Promise]] = frozenset(
-        {Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED_PER_TOPIC}
+        {Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED_PER_TOPIC, Promise.STEADY}
     )
+    exceptions: ClassVar[Mapping[Promise, str]] = {
+        Promise.BALANCED: "the first members get the excess of every topic",
+        Promise.STICKY: "who joins or leaves shifts the ranges of those after",
+    }
 
     def __init__(self, *, java_order: bool = True) -> None:
         self.java_order = java_order

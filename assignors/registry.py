@@ -13,10 +13,15 @@ from assignors.broadcast import BroadcastAssignor
 from assignors.cooperative_sticky import CooperativeStickyAssignor
 from assignors.errors import AssignorError, UnknownAssignor
 from assignors.interface import Assignor
+from assignors.leader_rack import LeaderRackAssignor
 from assignors.random_assignor import RandomAssignor
 from assignors.range_assignor import RangeAssignor
 from assignors.round_robin import RoundRobinAssignor
+from assignors.server.range_assignor import ServerRangeAssignor
+from assignors.server.server_assignor import ServerAssignor
+from assignors.server.uniform import UniformAssignor
 from assignors.sticky import StickyAssignor
+from assignors.weighted import WeightedAssignor
 
 Factory: TypeAlias = Callable[[int], Assignor]
 ENTRY_POINTS = "groupsim.assignors"
@@ -28,7 +33,15 @@ ASSIGNORS: dict[str, Factory] = {
     CooperativeStickyAssignor.name: lambda seed: CooperativeStickyAssignor(),
     RandomAssignor.name: lambda seed: RandomAssignor(seed=seed),
     BroadcastAssignor.name: lambda seed: BroadcastAssignor(),
+    LeaderRackAssignor.name: lambda seed: LeaderRackAssignor(),
+    WeightedAssignor.name: lambda seed: WeightedAssignor(),
 }
+
+SERVER_ASSIGNORS: dict[str, Callable[[], ServerAssignor]] = {
+    UniformAssignor.name: UniformAssignor,
+    ServerRangeAssignor.name: ServerRangeAssignor,
+}
+"""Assignors of the group coordinator, Kafka's default first. Kafka has a `range` on either side."""
 
 
 def create(name: str, *, seed: int = 0) -> Assignor:
@@ -51,11 +64,39 @@ def create(name: str, *, seed: int = 0) -> Assignor:
     factory = ASSIGNORS.get(name)
     if factory is not None:
         return factory(seed)
-    own = installed()
+    own = {each: cls for each, cls in installed().items() if not issubclass(cls, ServerAssignor)}
     if name not in own:
-        nearest = get_close_matches(name, [*ASSIGNORS, *own], n=1, cutoff=0.0)
-        raise UnknownAssignor(f"no assignor {name!r}; did you mean {nearest[0]!r}?")
+        raise _unknown("assignor", name, [*ASSIGNORS, *own])
     return own[name]()
+
+
+def create_server(name: str) -> ServerAssignor:
+    """A new assignor for the coordinator of a group of the consumer protocol.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SERVER_ASSIGNORS`, or a name that an installed package has given its server-side assignor.
+
+    Raises
+    ------
+    UnknownAssignor
+        There is none of that name.
+    AssignorError
+        As for `create`.
+    """
+    factory = SERVER_ASSIGNORS.get(name)
+    if factory is not None:
+        return factory()
+    own = {each: cls for each, cls in installed().items() if issubclass(cls, ServerAssignor)}
+    if name not in own:
+        raise _unknown("server-side assignor", name, [*SERVER_ASSIGNORS, *own])
+    return own[name]()
+
+
+def _unknown(what: str, name: str, known: list[str]) -> UnknownAssignor:
+    nearest = get_close_matches(name, known, n=1, cutoff=0.0)
+    return UnknownAssignor(f"no {what} {name!r}; did you mean {nearest[0]!r}?")
 
 
 @cache
@@ -100,6 +141,6 @@ def _checked(found: object, path: str) -> type[Assignor]:
     name = getattr(found, "name", None)
     if not isinstance(name, str):
         raise AssignorError(f"{path!r} has no name")
-    if name in ASSIGNORS:
+    if name in ASSIGNORS or name in SERVER_ASSIGNORS:
         raise AssignorError(f"{path!r} calls itself {name!r}, a name that is taken")
     return found

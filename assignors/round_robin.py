@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -21,7 +22,13 @@ class RoundRobinAssignor(Assignor):
     """
 
     name: ClassVar[str] = "roundrobin"
-    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED})
+    promises: ClassVar[frozenset[Promise]] = frozenset(
+        {Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED, Promise.STEADY}
+    )
+    exceptions: ClassVar[Mapping[Promise, str]] = {
+        Promise.BALANCED_PER_TOPIC: "with unequal subscriptions who is passed over has lost its turn",
+        Promise.STICKY: "who joins or leaves shifts everybody's turn",
+    }
 
     def assign(self, snapshot: GroupSnapshot) -> Assignment:
         """Deal the partitions out; see `Assignor.assign`."""

@@ -49,6 +49,9 @@ class MemberSubscription:
         What the member's assignor added in `subscription_user_data`.
     layout : Topics, optional
         The topics that `owned` was counted by, if they are not the snapshot's.
+    capacity : int, optional
+        How much the member can process, in any one unit for all members. Kafka has no such field: an assignor that
+        needs it would carry it in its user data.
     """
 
     member_id: str
@@ -59,6 +62,7 @@ class MemberSubscription:
     rack: str | None = None
     user_data: object | None = None
     layout: Topics | None = None
+    capacity: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +115,14 @@ class GroupSnapshot:
     ------
     InvalidSnapshot
         Two members of one id.
+
+    Notes
+    -----
+    What Kafka's leader accepts is no error: topics that nobody knows or nobody subscribes to, members without topics,
+    negative generations, two members of one instance id, claims on partitions that are gone (`layout`) or that others
+    claim, user data that cannot be read. Assignors treat it as Kafka's do, or, where they are groupsim's own, as if it
+    were not there. A position outside its layout cannot come from a partition: it is refused by the assignors that look
+    at claims; the others do not notice.
     """
 
     topics: Topics
@@ -121,7 +133,8 @@ class GroupSnapshot:
     def __post_init__(self) -> None:
         ids = tuple([member.member_id for member in self.members])
         if len(set(ids)) != len(ids):
-            raise InvalidSnapshot("two members have the same id")
+            twin = next(each for at, each in enumerate(ids) if each in ids[:at])
+            raise InvalidSnapshot(f"two members have the same id: {twin!r}")
         object.__setattr__(self, "member_ids", ids)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
@@ -92,6 +93,10 @@ class AbstractStickyAssignor(Assignor):
     promises: ClassVar[frozenset[Promise]] = frozenset(
         {Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED, Promise.STICKY}
     )
+    exceptions: ClassVar[Mapping[Promise, str]] = {
+        Promise.BALANCED_PER_TOPIC: "counts are evened out over all topics together",
+        Promise.STEADY: "partitions without a replica in their owner's rack are given out anew every time",
+    }
 
     def __init__(self, *, java_order: bool = True) -> None:
         self.java_order = java_order
@@ -182,8 +187,8 @@ class StickyUserData:
         Source: StickyAssignor.serializeTopicPartitionAssignment, CollectionUtils.groupPartitionsByTopic, Kafka 4.4. The
         sender has received its assignment by topic, in the order in which topics first come up in it.
         """
-        if self.as_sent or not len(self.owned):
-            return self.owned
+        if self.as_sent or not len(self.owned) or self.owned.min() < 0 or self.owned.max() >= self.layout.n_partitions:
+            return self.owned  # what is outside the layout is refused where the member's name is known
         topic_of = self.layout.topic_of[self.owned]
         topics = list(dict.fromkeys(topic_of.tolist()))
         runs = [self.owned[topic_of == topic] for topic in topics]

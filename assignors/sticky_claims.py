@@ -99,7 +99,7 @@ def gather(snapshot: GroupSnapshot, order: Positions, past: Past) -> Claims:
     sizes = list(map(len, owned))
     said_by = np.repeat(order, sizes)
     said = np.concatenate([NOTHING, *owned]) if any(sizes) else NOTHING
-    topics, said = _common_positions(snapshot.topics, past.layouts, said_by, said)
+    topics, said = _common_positions(snapshot, past.layouts, said_by, said)
     known = _on_subscribed_topics(snapshot, topics, said)
     if known is not None:
         said_by, said = said_by[known], said[known]
@@ -117,26 +117,37 @@ def _assignable(snapshot: GroupSnapshot, topics: Topics) -> npt.NDArray[np.bool_
 
 
 def _common_positions(
-    topics: Topics, layouts: list[Topics | None], said_by: Positions, said: Positions
+    snapshot: GroupSnapshot, layouts: list[Topics | None], said_by: Positions, said: Positions
 ) -> tuple[Topics, Positions]:
     """Claims in one layout that holds them all; -1 for those on topics that are gone."""
+    topics = snapshot.topics
     foreign = {id(layout): layout for layout in layouts if layout is not None and layout is not topics}
     if not foreign:
-        return topics, _in_range(said, topics)
+        return topics, in_range(said, topics, snapshot, said_by)
     known = {topics: 0}
     number = {identity: known.setdefault(layout, len(known)) for identity, layout in foreign.items()}
     layout_of = np.array([number.get(id(layout), 0) for layout in layouts], dtype=np.int32)[said_by]
     parts = [(layout, layout_of == at) for layout, at in known.items()]
-    stretched = _stretched(topics, [(layout, _in_range(said[mine], layout)) for layout, mine in parts])
+    claims = [(layout, in_range(said[mine], layout, snapshot, said_by[mine])) for layout, mine in parts]
+    stretched = _stretched(topics, claims)
     common = np.empty_like(said)
     for layout, mine in parts:
         common[mine] = stretched.translation_from(layout)[said[mine]]
     return stretched, common
 
 
-def _in_range(positions: Positions, topics: Topics) -> Positions:
-    if len(positions) and not (positions.min() >= 0 and positions.max() < topics.n_partitions):
-        raise InvalidSnapshot(f"an owned position is outside 0..{topics.n_partitions - 1}")
+def in_range(positions: Positions, layout: Topics, snapshot: GroupSnapshot, said_by: Positions) -> Positions:
+    """The same positions, all of them inside their layout.
+
+    Raises
+    ------
+    InvalidSnapshot
+        Naming the first of the members, by `said_by`, with a position that is not.
+    """
+    if len(positions) and not (positions.min() >= 0 and positions.max() < layout.n_partitions):
+        at = int(np.flatnonzero((positions < 0) | (positions >= layout.n_partitions))[0])
+        owner, last = snapshot.member_ids[said_by[at]], layout.n_partitions - 1
+        raise InvalidSnapshot(f"an owned position is outside 0..{last}: {owner!r} claims {positions[at]}")
     return positions
 
 

@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from assignors.errors import InvalidAssignment
-from assignors.interface import Assignor, Promise
+from assignors.interface import Assignor, Promise, Protocol, Side
 from assignors.living_group import LivingGroup, Make
+from assignors.member_order import visiting_order
 from assignors.quality import by_name, imbalance, minimal_moves, moved
 from assignors.snapshot import Assignment, GroupSnapshot, MemberSubscription, Topics
 from assignors.validity import check_valid, without_owner
@@ -48,7 +49,8 @@ def check_assignor(make: Make, group: GroupSnapshot) -> None:
 def describe(group: GroupSnapshot) -> str:
     """A group as the Python expression that rebuilds its topics and subscriptions."""
     members = ", ".join(
-        f"MemberSubscription({m.member_id!r}, {m.topics!r}, instance_id={m.instance_id!r}, rack={m.rack!r})"
+        f"MemberSubscription({m.member_id!r}, {m.topics!r}, instance_id={m.instance_id!r}, rack={m.rack!r}, "
+        f"capacity={m.capacity!r})"
         for m in group.members
     )
     return f"GroupSnapshot({group.topics!r}, ({members},))"
@@ -103,11 +105,18 @@ def equal_input_equal_answer(make: Make, group: GroupSnapshot) -> None:
 
 
 def order_of_joining_does_not_matter(make: Make, group: GroupSnapshot) -> None:
-    """Members in another order get the same partitions."""
+    """Members in another order get the same partitions; the coordinator has one order if its hash table yields one."""
     turned = GroupSnapshot(group.topics, group.members[::-1])
+    if make().side is Side.SERVER and _walk(group) != _walk(turned):
+        return
     one, other = make().assign(group), make().assign(turned)
     if [sorted(each.tolist()) for each in one.lists()] != [sorted(each.tolist()) for each in other.lists()[::-1]]:
         raise InvalidAssignment("who joined first decides")
+
+
+def _walk(group: GroupSnapshot) -> list[str]:
+    """Member ids as the group coordinator visits them: those in one bucket of its table by when they joined."""
+    return [group.member_ids[at] for at in visiting_order(group, java_order=True).tolist()]
 
 
 def survivors_take_over(make: Make, group: GroupSnapshot) -> None:
@@ -124,8 +133,7 @@ def newcomers_get_a_share(make: Make, group: GroupSnapshot) -> None:
     """When a member joins, it gets its share, and others lose no more than that if the assignor is sticky."""
     living = LivingGroup(make, group)
     before = living.rebalance()
-    newcomer = MemberSubscription("newcomer", group.members[-1].topics if group.members else group.topics.names)
-    living.change(members=[*living.snapshot.members, newcomer])
+    living.change(members=[*living.snapshot.members, _newcomer(group)])
     _promised(make(), group, before, living.snapshot, living.rebalance())
 
 
@@ -142,10 +150,39 @@ def new_partitions_are_assigned(make: Make, group: GroupSnapshot) -> None:
 
 
 def a_rebalance_without_a_reason_moves_nothing(make: Make, group: GroupSnapshot) -> None:
-    """STICKY: members that join again as they are keep what they have."""
+    """STEADY and STICKY: members that join again as they are keep what they have."""
     living = LivingGroup(make, group)
     before = living.rebalance()
-    _promised(make(), group, before, living.snapshot, living.rebalance())
+    after = living.rebalance()
+    _promised(make(), group, before, living.snapshot, after)
+    if Promise.STEADY in make().promises and _as_sets(before) != _as_sets(after):
+        raise InvalidAssignment("partitions moved though nothing had changed")
+
+
+def nothing_is_given_before_it_is_revoked(make: Make, group: GroupSnapshot) -> None:
+    """COOPERATIVE: when a member joins, nobody gets what another still owns."""
+    if Protocol.COOPERATIVE not in make().protocols:
+        return
+    living = LivingGroup(make, group)
+    holder = living.rebalance().owner
+    living.change(members=[*living.snapshot.members, _newcomer(group)])
+    members, positions = make().assign(living.snapshot).pairs()
+    assert holder is not None
+    early = np.flatnonzero((holder[positions] >= 0) & (holder[positions] != members))
+    if len(early):
+        taker, owner = (living.snapshot.member_ids[at] for at in (members[early[0]], holder[positions[early[0]]]))
+        raise InvalidAssignment(f"{taker!r} got {group.topics.label(int(positions[early[0]]))} while {owner!r} owns it")
+
+
+def _as_sets(assignment: Assignment) -> list[set[int]]:
+    return [set(each.tolist()) for each in assignment.lists()]
+
+
+def _newcomer(group: GroupSnapshot) -> MemberSubscription:
+    """One more member like the last, in no rack."""
+    if not group.members:
+        return MemberSubscription("newcomer", group.topics.names)
+    return MemberSubscription("newcomer", group.members[-1].topics, capacity=group.members[-1].capacity)
 
 
 def _promised(
@@ -178,6 +215,7 @@ CHECKS: tuple[Callable[[Make, GroupSnapshot], None], ...] = (
     newcomers_get_a_share,
     new_partitions_are_assigned,
     a_rebalance_without_a_reason_moves_nothing,
+    nothing_is_given_before_it_is_revoked,
 )
 
 

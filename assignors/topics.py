@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -40,6 +41,7 @@ def positions_of(values: Iterable[int]) -> Positions:
 
 
 NOTHING: Positions = positions_of(())
+_MOST = int(np.iinfo(np.int32).max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +55,22 @@ class Topics:
     counts : tuple of int
         Partitions of each topic; a topic of 0 partitions is one without metadata.
     racks : tuple of tuple of (str or None), optional
-        For each position the racks of its replicas; None where racks are not known at all.
+        For each position the racks of its replicas, the leader's first; None where racks are not known at all.
+    rates : tuple of int, optional
+        For each position how much is produced to it, in any one unit, such as bytes a second; None where rates are not
+        known. Positions mean the same under other rates: topics that differ in nothing else are equal.
 
     Raises
     ------
     InvalidSnapshot
-        Names out of order or repeated, lengths that differ, negative counts.
+        Names out of order or repeated, lengths that differ, negative counts or rates, more partitions than positions
+        can count.
     """
 
     names: tuple[str, ...]
     counts: tuple[int, ...]
     racks: Racks | None = None
+    rates: tuple[int, ...] | None = field(default=None, compare=False)
     first: Positions = field(init=False, repr=False, compare=False)
     _index: dict[str, int] = field(init=False, repr=False, compare=False)
     _topic_of: Positions | None = field(init=False, repr=False, compare=False, default=None)
@@ -71,18 +78,31 @@ class Topics:
     _by_number: Positions | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
-        if len(self.names) != len(self.counts):
-            raise InvalidSnapshot(f"{len(self.names)} topic names but {len(self.counts)} partition counts")
-        if len(set(self.names)) != len(self.names) or java_sorted(self.names) != list(self.names):
-            raise InvalidSnapshot("topic names must be unique and in order")
-        if any(count < 0 for count in self.counts):
-            raise InvalidSnapshot("a partition count is negative")
-        if self.racks is not None and len(self.racks) != sum(self.counts):
-            raise InvalidSnapshot(f"racks of {len(self.racks)} partitions given, there are {sum(self.counts)}")
+        self._check_names_and_counts()
         first = np.zeros(len(self.names) + 1, dtype=np.int32)
         np.cumsum(self.counts, out=first[1:])
         object.__setattr__(self, "first", sealed(first))
         object.__setattr__(self, "_index", {name: at for at, name in enumerate(self.names)})
+        self._check_partitions()
+
+    def _check_names_and_counts(self) -> None:
+        if len(self.names) != len(self.counts):
+            raise InvalidSnapshot(f"{len(self.names)} topic names but {len(self.counts)} partition counts")
+        if len(set(self.names)) != len(self.names) or java_sorted(self.names) != list(self.names):
+            raise InvalidSnapshot(f"topic names must be unique and in order, {_misplaced(self.names)!r} is not")
+        if min(self.counts, default=0) < 0:
+            name, count = next(each for each in zip(self.names, self.counts, strict=True) if each[1] < 0)
+            raise InvalidSnapshot(f"the partition count of {name!r} is negative: {count}")
+        if sum(map(int, self.counts)) > _MOST:
+            raise InvalidSnapshot(f"{sum(map(int, self.counts))} partitions, a snapshot can have {_MOST}")
+
+    def _check_partitions(self) -> None:
+        for what, given in (("racks", self.racks), ("rates", self.rates)):
+            if given is not None and len(given) != self.n_partitions:
+                raise InvalidSnapshot(f"{what} of {len(given)} partitions given, there are {self.n_partitions}")
+        if self.rates and min(self.rates) < 0:
+            lowest = self.label(self.rates.index(min(self.rates)))
+            raise InvalidSnapshot(f"the rate of {lowest} is negative: {min(self.rates)}")
 
     @classmethod
     def of(cls, counts: Mapping[str, int]) -> Topics:
@@ -159,3 +179,8 @@ class Topics:
                 offset[at], count[at] = self.first[mine], self.counts[mine]
         number, topic = older.number_of, older.topic_of
         return sealed(np.where(number < count[topic], offset[topic] + number, -1).astype(np.int32))
+
+
+def _misplaced(names: tuple[str, ...]) -> str:
+    """The first name that does not come after the one before it."""
+    return next(name for before, name in pairwise(names) if java_sorted([before, name])[0] == name)

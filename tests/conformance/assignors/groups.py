@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from assignors import GroupSnapshot, MemberSubscription, Topics
@@ -22,8 +24,11 @@ def with_racks(plain: Topics) -> st.SearchStrategy[Topics]:
 
 
 @st.composite
-def groups(draw: st.DrawFn, *, equal: bool, racks: bool = False) -> GroupSnapshot:
+def groups(draw: st.DrawFn, *, equal: bool, racks: bool = False, loads: bool = False) -> GroupSnapshot:
     known = draw(topics(racks=racks))
+    if loads:
+        per_partition = {"min_size": known.n_partitions, "max_size": known.n_partitions}
+        known = replace(known, rates=tuple(draw(st.lists(st.integers(0, 20), **per_partition))))
     ids = draw(st.lists(st.from_regex(r"consumer-[0-9]{1,3}", fullmatch=True), max_size=8, unique=True))
     names = st.sets(st.sampled_from([*known.names, "unknown"]), min_size=1)
     subscription = names.map(lambda chosen: tuple(sorted(chosen)))
@@ -35,6 +40,7 @@ def groups(draw: st.DrawFn, *, equal: bool, racks: bool = False) -> GroupSnapsho
             shared if equal else draw(subscription),
             instance_id=f"static-{member_id}" if draw(st.sampled_from(static)) else None,
             rack=draw(st.sampled_from([None, *RACKS])) if racks else None,
+            capacity=draw(st.integers(1, 5)) if loads else None,
         )
         for member_id in ids
     ]

@@ -43,6 +43,13 @@ def test_promises_hold_with_racks(name: str, group: GroupSnapshot) -> None:
     check_assignor(partial(create, name), group)
 
 
+@every_assignor
+@given(group=groups(equal=False, racks=True, loads=True))
+@settings(max_examples=30)
+def test_promises_hold_with_rates_and_capacities(name: str, group: GroupSnapshot) -> None:
+    check_assignor(partial(create, name), group)
+
+
 @pytest.mark.parametrize("name", ["range", "sticky", "cooperative-sticky"])
 @given(group=groups(equal=False))
 @settings(max_examples=30)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from assignors import Assignment, GroupSnapshot, MemberSubscription, Topics, create, positions_of
 from assignors.living_group import LivingGroup
-from assignors.quality import by_name, imbalance, minimal_moves, moved, moved_mask
+from assignors.quality import by_name, cross_rack_share, imbalance, minimal_moves, moved, moved_mask, ownable
 
 
 def test_a_partition_moves_from_one_owner_to_another() -> None:
@@ -34,6 +36,62 @@ def test_owners_are_compared_by_name() -> None:
 )
 def test_the_fewest_moves_for_the_same_counts(before: list[int], after: list[int], least: int) -> None:
     assert minimal_moves(positions_of(before), positions_of(after)) == least
+
+
+def test_unequal_subscriptions_can_need_more_moves_than_counts_tell() -> None:
+    """c joins and may have t alone: of a's partitions of t none can stay, nor does b's take their place."""
+    topics = Topics.of({"t": 2, "u": 2})
+    members = [MemberSubscription(name, names) for name, names in (("a", ("t", "u")), ("b", ("u",)), ("c", ("t",)))]
+    may_own = ownable(GroupSnapshot(topics, tuple(members)), {"a": 0, "b": 1, "c": 2, "gone": 3})
+    assert may_own.astype(int).tolist() == [[1, 1, 1, 1], [0, 0, 1, 1], [1, 1, 0, 0], [0, 0, 0, 0]]
+    before, after = positions_of([0, 0, 1, 1]), positions_of([2, 2, 0, 1])
+    assert minimal_moves(before, after, may_own) == 3
+    assert minimal_moves(before, after) == 2
+
+
+def test_a_departed_owners_partitions_must_move() -> None:
+    may_own = np.array([[True, True, True], [True, False, True], [False, False, False]])
+    assert minimal_moves(positions_of([2, 2, 0]), positions_of([1, 0, 0]), may_own) == 2
+    may_own[1, 0] = False
+    assert minimal_moves(positions_of([2, 2, 0]), positions_of([0, 0, 1]), may_own) == 3
+
+
+def test_who_already_has_what_it_may_not_have_is_no_contradiction() -> None:
+    may_own = np.array([[False, True], [True, True]])
+    assert minimal_moves(positions_of([1, 1]), positions_of([0, 0]), may_own) == 2
+
+
+def led_and_read(leaders: str, readers: str) -> GroupSnapshot:
+    """One topic with leaders in these racks, followers elsewhere, and a member in each reading rack; `-`: unknown."""
+    racks = tuple((None if rack == "-" else rack, "elsewhere") for rack in leaders)
+    members = [MemberSubscription(f"m{at}", ("t",), rack=rack.strip("-")) for at, rack in enumerate(readers)]
+    return GroupSnapshot(Topics(("t",), (len(leaders),), racks), tuple(members))
+
+
+@pytest.mark.parametrize(
+    ("leaders", "readers", "share"), [("aab", "ab", 1 / 3), ("bbb", "aa", 1.0), ("aaa", "ab", 2 / 3), ("a-b", "a-", 0)]
+)
+def test_the_cross_rack_share_counts_leaders_in_other_racks(leaders: str, readers: str, share: float) -> None:
+    """The first member reads the first partition, the second member the others; unknown racks are left out."""
+    snapshot = led_and_read(leaders, readers)
+    assert cross_rack_share(snapshot, Assignment.of_lists(snapshot.topics, [[0], [1, 2]])) == pytest.approx(share)
+
+
+def test_the_cross_rack_share_is_one_of_rates_where_they_are_known() -> None:
+    plain = led_and_read("aab", "ab")
+    snapshot = GroupSnapshot(replace(plain.topics, rates=(1, 6, 3)), plain.members)
+    assert cross_rack_share(snapshot, Assignment.of_lists(snapshot.topics, [[0], [1, 2]])) == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize(("leaders", "readers"), [("--", "ab"), ("ab", "--")])
+def test_without_known_racks_there_is_no_cross_rack_share(leaders: str, readers: str) -> None:
+    snapshot = led_and_read(leaders, readers)
+    assert np.isnan(cross_rack_share(snapshot, Assignment.of_lists(snapshot.topics, [[0], [1]])))
+
+
+def test_everybodys_reading_counts_for_the_cross_rack_share() -> None:
+    snapshot = led_and_read("aab", "ab")
+    assert cross_rack_share(snapshot, create("broadcast").assign(snapshot)) == 0.5
 
 
 def test_imbalance_is_the_largest_minus_the_smallest() -> None:

@@ -13,6 +13,7 @@ from assignors import (
     Assignor,
     AssignorError,
     GroupSnapshot,
+    Promise,
     RandomAssignor,
     UnknownAssignor,
     create,
@@ -54,9 +55,17 @@ def point(name: str, attribute: str) -> EntryPoint:
     return EntryPoint(name, f"{HERE}:{attribute}", "groupsim.assignors")
 
 
-def test_the_names_are_kafkas_and_two_of_our_own() -> None:
-    assert set(ASSIGNORS) == {"range", "roundrobin", "sticky", "cooperative-sticky", "random", "broadcast"}
+def test_the_names_are_kafkas_and_four_of_our_own() -> None:
+    kafkas = {"range", "roundrobin", "sticky", "cooperative-sticky"}
+    assert set(ASSIGNORS) == kafkas | {"random", "broadcast", "leader-rack", "weighted"}
     assert all(create(name).name == name for name in ASSIGNORS)
+
+
+@pytest.mark.parametrize("name", ASSIGNORS)
+def test_what_is_not_promised_has_a_reason(name: str) -> None:
+    assignor = create(name)
+    assert set(Promise) - assignor.promises == set(assignor.exceptions)
+    assert all(assignor.exceptions.values())
 
 
 def test_every_consumer_gets_its_own() -> None:

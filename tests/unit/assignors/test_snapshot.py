@@ -37,10 +37,11 @@ def test_positions_are_translated_between_topics_of_different_days() -> None:
 @pytest.mark.parametrize(
     ("names", "counts", "racks", "reason"),
     [
-        (("b", "a"), (1, 1), None, "in order"),
-        (("a", "a"), (1, 1), None, "unique"),
+        (("b", "a"), (1, 1), None, "unique and in order, 'a' is not"),
+        (("a", "b", "b"), (1, 1, 1), None, "unique and in order, 'b' is not"),
         (("a",), (1, 2), None, "1 topic names but 2 partition counts"),
-        (("a",), (-1,), None, "negative"),
+        (("a", "b"), (1, -1), None, "the partition count of 'b' is negative: -1"),
+        (("a", "b"), (2**30, 2**30), None, "2147483648 partitions, a snapshot can have 2147483647"),
         (("a",), (2,), ((),), "racks of 1 partitions given, there are 2"),
     ],
 )
@@ -51,10 +52,22 @@ def test_topics_that_cannot_be_are_refused(
         Topics(names, counts, racks)
 
 
+@pytest.mark.parametrize(
+    ("rates", "reason"), [((1, 2), "rates of 2 partitions given"), ((0, 1, -5), "the rate of b-1 is negative: -5")]
+)
+def test_rates_that_cannot_be_are_refused(rates: tuple[int, ...], reason: str) -> None:
+    with pytest.raises(InvalidSnapshot, match=reason):
+        Topics(("a", "b"), (1, 2), rates=rates)
+
+
+def test_positions_mean_the_same_under_other_rates() -> None:
+    assert Topics(("a",), (2,), rates=(1, 2)) == Topics(("a",), (2,))
+
+
 def test_two_members_of_one_id_are_refused() -> None:
-    twin = MemberSubscription("m", ())
-    with pytest.raises(InvalidSnapshot, match="the same id"):
-        GroupSnapshot(ORDERS_USERS, (twin, twin))
+    one, twin = MemberSubscription("one", ()), MemberSubscription("m", ())
+    with pytest.raises(InvalidSnapshot, match="the same id: 'm'"):
+        GroupSnapshot(ORDERS_USERS, (twin, one, twin))
 
 
 def test_equal_subscriptions_are_told_once() -> None:

@@ -14,6 +14,7 @@ from assignors import (
     InvalidAssignment,
     MemberSubscription,
     Promise,
+    Protocol,
     RangeAssignor,
     RoundRobinAssignor,
     StickyAssignor,
@@ -73,6 +74,21 @@ class Moody(StickyAssignor):
         return super().assign(snapshot) if Moody.calls % 2 else RangeAssignor().assign(snapshot)
 
 
+class Restless(RangeAssignor):
+    """Turns its answer round in every generation."""
+
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        odd = max((member.generation or 0 for member in snapshot.members), default=0) % 2
+        lists = super().assign(snapshot).lists()
+        return Assignment.of_lists(snapshot.topics, lists[::-1] if odd else lists)
+
+
+class Hasty(StickyAssignor):
+    """Lets members keep what they own, and gives it to others at once."""
+
+    protocols: ClassVar[tuple[Protocol, ...]] = (Protocol.COOPERATIVE,)
+
+
 @pytest.mark.parametrize(
     ("wrong", "check"),
     [
@@ -82,6 +98,8 @@ class Moody(StickyAssignor):
         (Doubling, "partitions_have_one_owner"),
         (Boastful, "survivors_take_over"),
         (Moody, "equal_input_equal_answer"),
+        (Restless, "a_rebalance_without_a_reason_moves_nothing"),
+        (Hasty, "nothing_is_given_before_it_is_revoked: 'newcomer' got .* while 'consumer-.' owns it"),
     ],
 )
 def test_wrong_assignors_are_caught(wrong: type[Assignor], check: str) -> None:

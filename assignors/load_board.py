@@ -1,0 +1,122 @@
+"""Partitions of unequal weight on members of unequal capacity."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Sequence
+
+from assignors.load_ranking import LoadRanking
+from assignors.snapshot import Positions, SubscriptionTable
+
+
+class LoadBoard:
+    """Who has which partitions, and how much each member has to carry.
+
+    Where loads over capacity are equal, the member with fewer partitions for its capacity counts as the lighter one:
+    one partition weighs a little more than its weight, too little to outweigh any real difference.
+
+    Parameters
+    ----------
+    table : SubscriptionTable
+        Whose members are numbered in the order in which ties go.
+    topic_of : ndarray of int32
+        Topic of each position.
+    weights : sequence of int
+        Weight of each position.
+    capacities : sequence of int
+        Capacity of each member.
+    owner : list of int
+        Member that has each position, -1 for nobody. Changed in place.
+    """
+
+    def __init__(
+        self,
+        table: SubscriptionTable,
+        topic_of: Positions,
+        weights: Sequence[int],
+        capacities: Sequence[int],
+        owner: list[int],
+    ) -> None:
+        self.owner = owner
+        self._weights, self._capacities = weights, capacities
+        self._unit = len(owner) * max(capacities, default=1) + 1
+        self._loads = [0] * len(capacities)
+        for position, member in enumerate(owner):
+            if member >= 0:
+                self._loads[member] += weights[position] * self._unit + 1
+        self._kinds = table.kind_of.tolist()
+        self._lightest = LoadRanking(self._loads, capacities, self._kinds, sign=1)
+        self._takers = [self._lightest.heaps_of(column) for column in table.has.T]
+        self._topic_of: list[int] = topic_of.tolist()
+
+    def fill(self, positions: Sequence[int]) -> None:
+        """Give positions that nobody has, one after the other, each to whom it burdens least."""
+        loads = [self._weights[position] * self._unit + 1 for position in positions]
+        if len(self._lightest.heaps) == 1:
+            takers = self._lightest.burden_alike(loads)
+        else:
+            audiences = [self._takers[self._topic_of[position]] for position in positions]
+            takers = list(map(self._lightest.burden, audiences, loads))
+        for position, taker in zip(positions, takers, strict=True):
+            self.owner[position] = taker
+
+    def relieve(self) -> None:
+        """Take partitions from whoever carries most, the heaviest first, as long as that lowers the largest load.
+
+        Several members can carry the most. What was taken from some of them goes back if one of them cannot be
+        relieved.
+        """
+        heaviest = LoadRanking(self._loads, self._capacities, self._kinds, sign=-1)
+        held = self._held()
+        moves: list[tuple[int, int, int]] = []  # since the largest load was lowered
+        largest = donor = heaviest.first(heaviest.heaps)
+        load = self._loads[largest] // self._unit
+        while (relief := self._relief(donor, held[donor])) is not None:
+            position, taker = relief
+            self._move(position, donor, taker, held)
+            heaviest.refresh(donor)
+            heaviest.refresh(taker)
+            moves.append((position, donor, taker))
+            donor = heaviest.first(heaviest.heaps)
+            if self._below(donor, 0, largest, load):
+                largest, load = donor, self._loads[donor] // self._unit
+                moves.clear()
+        for position, giver, taker in reversed(moves):
+            self._move(position, taker, giver, held)
+
+    def _held(self) -> list[list[tuple[int, int]]]:
+        """Each member's partitions as negated weight and position, the heaviest first."""
+        held: list[list[tuple[int, int]]] = [[] for _ in self._loads]
+        for position, member in enumerate(self.owner):
+            if member >= 0:
+                held[member].append((-self._weights[position], position))
+        for each in held:
+            each.sort()
+        return held
+
+    def _relief(self, donor: int, held: list[tuple[int, int]]) -> tuple[int, int] | None:
+        """The heaviest partition that leaves somebody else with less than the donor has, and who that is."""
+        load, tried = self._loads[donor] // self._unit, set()
+        for negated, position in held:
+            takers = self._takers[self._topic_of[position]]
+            if negated < 0 and (negated, takers) not in tried:
+                tried.add((negated, takers))
+                taker = self._lightest.first(takers, -negated * self._unit + 1)
+                if self._below(taker, -negated, donor, load):
+                    return position, taker
+        return None
+
+    def _below(self, member: int, extra: int, other: int, load: int) -> bool:
+        """Whether a member with so much more has less than another with this load, for their capacities."""
+        mine = self._loads[member] // self._unit + extra
+        return mine * self._capacities[other] < load * self._capacities[member]
+
+    def _move(self, position: int, giver: int, taker: int, held: list[list[tuple[int, int]]]) -> None:
+        load = self._weights[position] * self._unit + 1
+        self.owner[position] = taker
+        self._loads[giver] -= load
+        self._loads[taker] += load
+        self._lightest.refresh(giver)
+        self._lightest.refresh(taker)
+        held[giver].remove((-self._weights[position], position))
+        insort(held[taker], (-self._weights[position], position))

@@ -1,0 +1,136 @@
+"""Who owned what before, for assignors that move little and owe nothing to Kafka's hash tables."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assignors.interface import Assignor
+from assignors.java_order import sort_order
+from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, MemberSubscription, Positions, Topics
+from assignors.sticky import StickyUserData
+from assignors.sticky_claims import NO_GENERATION, in_range
+from assignors.topics import sealed
+
+
+class RememberingAssignor(Assignor):
+    """An eager assignor that starts from what members had: they remind the leader of it in the user data of `sticky`.
+
+    Whom it prefers where everything else is equal goes by name: members by id, partitions by topic and number.
+    """
+
+    def __init__(self) -> None:
+        self._memory: StickyUserData | None = None
+
+    @abstractmethod
+    def owners(self, group: GroupSnapshot, before: Positions) -> Positions:
+        """Owner of each position, -1 for nobody.
+
+        Parameters
+        ----------
+        group : GroupSnapshot
+            With members in the order of their ids, and something to assign.
+        before : ndarray of int32, shape (n_partitions,)
+            Who owned each partition, as in `past_owners`.
+        """
+
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        """Assign to members in the order of their ids; see `Assignor.assign`.
+
+        Raises
+        ------
+        InvalidSnapshot
+            A position that a member says it owned is outside its layout.
+        """
+        before = past_owners(snapshot)
+        if not snapshot.subscriptions.has.any():
+            return Assignment.of_lists(snapshot.topics, [()] * snapshot.n_members)
+        order = np.array(sort_order(snapshot.member_ids), dtype=np.int32)
+        place = np.append(np.argsort(order), -1).astype(np.int32)
+        group = GroupSnapshot(snapshot.topics, tuple(snapshot.members[at] for at in order.tolist()))
+        owner = self.owners(group, place[before])
+        assigned = np.flatnonzero(owner >= 0).astype(np.int32)
+        return Assignment.of_pairs(snapshot.topics, snapshot.n_members, order[owner[assigned]], assigned)
+
+    def subscription_user_data(self) -> StickyUserData | None:
+        """Return this consumer's last assignment, None before the first."""
+        return self._memory
+
+    def on_assignment(self, topics: Topics, positions: Positions, generation: int) -> None:
+        """Remember the assignment; see `Assignor.on_assignment`."""
+        self._memory = StickyUserData(topics, positions, generation)
+
+
+def past_owners(snapshot: GroupSnapshot) -> Positions:
+    """The member that owned each partition and may own it still.
+
+    What a member remembers counts, or what it says it owns if it sends no memory. Of several claims the youngest
+    generation's counts; within one generation none does. Claims on partitions that are gone, or of topics that the
+    member does not subscribe to any more, are dropped.
+
+    Parameters
+    ----------
+    snapshot : GroupSnapshot
+
+    Returns
+    -------
+    ndarray of int32, shape (n_partitions,)
+        Index of the member, -1 for nobody.
+
+    Raises
+    ------
+    InvalidSnapshot
+        A claimed position is outside its layout.
+    """
+    memories = [_memory(member, snapshot.topics) for member in snapshot.members]
+    said_by, said = _claims(snapshot, memories)
+    exists = said >= 0
+    said_by, said = said_by[exists], said[exists]
+    table = snapshot.subscriptions
+    wanted = table.has[table.kind_of[said_by], snapshot.topics.topic_of[said]]
+    generations = [NO_GENERATION if one.generation is None else one.generation for one in memories]
+    generation = np.array(generations, dtype=np.int64)[said_by]
+    return sealed(_settled(snapshot.topics.n_partitions, said_by[wanted], said[wanted], generation[wanted]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Memory:
+    layout: Topics
+    owned: Positions
+    generation: int | None
+
+
+def _memory(member: MemberSubscription, topics: Topics) -> _Memory:
+    data = member.user_data
+    if isinstance(data, StickyUserData):
+        return _Memory(data.layout, data.owned, data.generation)
+    return _Memory(member.layout or topics, member.owned, member.generation)
+
+
+def _claims(snapshot: GroupSnapshot, memories: list[_Memory]) -> tuple[Positions, Positions]:
+    """Member and position of every claim, the position -1 where the partition is gone."""
+    parts: dict[int, tuple[Topics, list[int]]] = {}
+    for member, memory in enumerate(memories):
+        if len(memory.owned):
+            parts.setdefault(id(memory.layout), (memory.layout, []))[1].append(member)
+    said_by, said = [NOTHING], [NOTHING]
+    for layout, members in parts.values():
+        owned = [memories[member].owned for member in members]
+        claimants = np.repeat(np.array(members, dtype=np.int32), list(map(len, owned)))
+        positions = in_range(np.concatenate(owned), layout, snapshot, claimants)
+        said_by.append(claimants)
+        said.append(positions if layout is snapshot.topics else snapshot.topics.translation_from(layout)[positions])
+    return np.concatenate(said_by), np.concatenate(said)
+
+
+def _settled(n_partitions: int, said_by: Positions, said: Positions, generation: npt.NDArray[np.int64]) -> Positions:
+    """Owner of each position after claims whose generations are given."""
+    order = np.argsort(generation, kind="stable")
+    owner, latest = np.full(n_partitions, -1, dtype=np.int32), np.zeros(n_partitions, dtype=np.int64)
+    owner[said[order]], latest[said[order]] = said_by[order], generation[order]  # the last of several stays
+    contested = (generation == latest[said]) & (said_by != owner[said])
+    owner[said[contested]] = -1
+    return owner

@@ -1,0 +1,74 @@
+"""What members hold by their targets, in the order in which the group coordinator comes upon it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assignors.packed_order import spans
+from assignors.server.group_spec import GroupSpec
+from assignors.server.table_sizes import Sizes, copied_size, default_size
+from assignors.server.target_groups import Flags, TargetGroups
+from assignors.server.target_map import TargetMap
+from assignors.topics import NOTHING, Positions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldTargets:
+    """What some members hold: vectors over their partitions, member after member in the order of iteration.
+
+    Parameters
+    ----------
+    members : ndarray of int32, shape (n,)
+        Which members.
+    rank : ndarray of int32
+        For each partition, place of its member in `members`.
+    positions : ndarray of int32
+    beside : ndarray of int64
+        How many partitions of that topic the member holds.
+    n_topics : ndarray of int64, shape (n,)
+        Topics in each target, those that are gone included.
+    odd : ndarray of bool, shape (n,)
+        Whether a table of the member's does more than grow with its content.
+    """
+
+    members: Positions
+    rank: Positions
+    positions: Positions
+    beside: Sizes
+    n_topics: Sizes
+    odd: Flags
+
+
+def held_targets(spec: GroupSpec, members: Positions, *, java_order: bool) -> HeldTargets:
+    """What these members hold, as the maps yield it that their records are read into, or by position.
+
+    Source: Assignment.fromRecord, Kafka 4.4.
+    """
+    counts = spec.target.counts[members]
+    if not counts.any():
+        return _nothing(members, spec.gone[members])
+    positions = spec.target.flat[spans(spec.target.starts[members], counts)]
+    rank = np.repeat(np.arange(len(members), dtype=np.int32), counts)
+    groups = TargetGroups.of(spec, rank, positions)
+    n_topics = np.bincount(groups.rank, minlength=len(members)) + spec.gone[members]
+    sizes, odd = copied_size(groups.count), np.zeros(len(members), dtype=bool)
+    if java_order:
+        walked, order = groups.walk(positions, spec.topic_ids.codes, default_size(n_topics), sizes, groups.arrival)
+        odd = groups.crowded_members(sizes, sizes, len(members))
+    else:
+        walked, order = groups.walk_by_position(positions)
+    for at in np.flatnonzero(odd).tolist():
+        walked[rank == at] = target_map(spec, int(members[at])).positions()
+    beside = groups.count[order]
+    return HeldTargets(members, rank, walked, np.repeat(beside, beside), n_topics, odd)
+
+
+def _nothing(members: Positions, n_topics: Sizes) -> HeldTargets:
+    return HeldTargets(members, NOTHING, NOTHING, n_topics[:0], n_topics, np.zeros(len(members), dtype=bool))
+
+
+def target_map(spec: GroupSpec, member: int) -> TargetMap:
+    """The map that one member's record is read into."""
+    return TargetMap.of_record(spec.topics, spec.topic_ids, spec.target.list_of(member), int(spec.gone[member]))
