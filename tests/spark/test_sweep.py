@@ -53,7 +53,7 @@ def test_gives_the_numbers_of_one_process_in_the_same_words_and_leaves_nothing_e
 
     assert (running.returncode, here.code) == (3, 3), err
     assert out == here.out
-    assert err.replace("local[2]", "this process") == here.err.replace("here", "there")
+    assert err.replace("on local[2]", "in this process") == here.err.replace("here", "there")
     assert pq.read_table("there/summary.parquet").equals(pq.read_table("here/summary.parquet"))
     failures = pq.read_table("there/failures.parquet")
     assert failures.equals(pq.read_table("here/failures.parquet"))

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from assignors import load_class
+from assignors.testing import check_assignor, example_groups
 from scenarios.loading import parse
 from tests.support.command_line import CommandLine
 
@@ -21,14 +23,28 @@ def _blocks(language: str) -> list[str]:
 
 def test_the_python_block_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (block,) = _blocks("python")
+    block = _blocks("python")[0]
     exec(compile(block, "README.md", "exec"), {})
     assert (tmp_path / "timeline.png").stat().st_size > 10_000
 
 
+@pytest.fixture
+def _mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The README's own assignor, where its command looks for it."""
+    (tmp_path / "mine.py").write_text(_blocks("python")[1], encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("_mine")
+def test_the_own_assignor_passes_the_list_of_checks() -> None:
+    for group in example_groups():
+        check_assignor(load_class("mine:Dealer"), group)
+
+
+@pytest.mark.usefixtures("_mine")
 def test_the_commands_run(groupsim: CommandLine) -> None:
     commands = [line[2:] for block in _blocks("console") for line in block.splitlines() if line.startswith("$ ")]
-    assert len(commands) == 3
+    assert len(commands) == 4
     for command in commands:
         words = shlex.split(command)
         assert words[0] == "groupsim"

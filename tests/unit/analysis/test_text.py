@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 
 from analysis.compare import compare_variants
+from analysis.comparison_text import comparison_table, findings
 from analysis.metrics import HEADLINE, METRICS, Scale, duration, number, plus_minus, scale
-from analysis.text import TextTable, comparison_table, summary_table
+from analysis.summary_text import summary_table
+from analysis.text import TextTable
 from sim.tables import SUMMARY
 
 Maker = Callable[..., pd.DataFrame]
@@ -18,8 +20,9 @@ KEYS = {"scenario", "variant", "group", "seed", "replication", "horizon_s"}
 
 
 def width(table: TextTable) -> int:
-    """Characters of a terminal's line: cells, a space on either side, rules between."""
-    return max(sum(len(cell) + 3 for cell in line) + 1 for line in (table.headers, *table.rows))
+    """Characters of a terminal's line: cells, three blanks between."""
+    columns = zip(table.headers, *table.rows, strict=True)
+    return sum(max(map(len, column)) + 3 for column in columns) - 3
 
 
 def test_every_number_of_a_summary_is_a_metric() -> None:
@@ -144,6 +147,7 @@ def test_a_comparison_fits_80_characters_and_says_the_verdict(sweep: Maker) -> N
     assert table.rows[0][0] == "longest gap"
     assert table.rows[0][-1] == "A better"
     assert table.notes == ("A = static, B = cooperative-sticky", "4 pairs")
+    assert "static is lower than cooperative-sticky by" in str(table.records()[0]["sentence"])
     assert width(table) <= 80
 
 
@@ -167,9 +171,63 @@ def test_several_variants_are_named_in_their_rows(sweep: Maker) -> None:
     table = comparison_table(comparisons, width=None)
     assert table.headers[:3] == ("metric", "A", "B")
     assert [row[1:3] for row in table.rows] == [("y", "x"), ("z", "x")]
+    assert table.notes == ("B = x", "2 pairs")
+
+
+def test_findings_say_of_each_pair_what_can_be_concluded(sweep: Maker) -> None:
+    summary = sweep({"x": [1.0, 2.0, 4.0], "y": [5.0, 6.1, 8.0], "z": [1.0, 2.0, 4.0]})
+    told = findings(compare_variants(summary, "x", ["unavailable_gap_s_max", "losses"]))
+    assert list(told) == ["y against x", "z against x"]
+    assert told["y against x"][0] == ("longest gap", "higher by 4.03 ± 0.14 s (95 %), in 3 of 3 pairs")
+    assert told["z against x"][0] == (
+        "longest gap",
+        "no difference in all 3 pairs; without spread there is no interval",
+    )
+    assert told["y against x"][1][0] == "losses"
+
+
+def test_findings_of_several_groups_name_the_group(sweep: Maker) -> None:
+    summary = sweep({"x": [1.0, 2.0], "y": [2.0, 2.5]})
+    both = pd.concat([summary, summary.assign(group="audit")], ignore_index=True)
+    told = findings(compare_variants(both, "x", ["rebalances"]))
+    assert sorted(told) == ["y against x, group audit", "y against x, group billing"]
+
+
+def test_what_no_pair_has_a_value_of_is_null_in_data(sweep: Maker) -> None:
+    summary = sweep({"x": [1.0, 2.0], "y": [2.0, 2.5]}).assign(recovery_s=float("nan"))
+    (row,) = comparison_table(compare_variants(summary, "x", ["recovery_s"])).records()
+    assert (row["a_better"], row["difference"], row["difference n"]) == (None, None, 0)
+    assert str(row["sentence"]).startswith("recovery: nothing to compare")
 
 
 def test_empty_tables_are_tables(empty: SimpleNamespace) -> None:
     table = summary_table(empty.tables["summary"])
     assert table.notes == ("no runs",)
     assert comparison_table([]).rows == []
+
+
+def test_long_names_are_cut_before_the_best_metrics_are_lost(sweep: Maker) -> None:
+    names = [f"{'a-rather-long-name-of-a-variant-that-leaves-no-room' * 2}-{i}" for i in range(12)]
+    table = summary_table(sweep({name: [float(i), i + 1.0] for i, name in enumerate(names)}))
+    assert table.headers[:4] == ("variant", "max gap [s]", "unread [partition·min]", "stopped [s]")
+    assert width(table) <= 80
+    shown = [row[0] for row in table.rows]
+    assert len(set(shown)) == 12
+    assert all("…" in name and name[-3:] == whole[-3:] for name, whole in zip(shown, names, strict=True))
+    assert [row["variant"] for row in table.records()] == names
+
+
+def test_comparisons_of_long_names_keep_what_they_say(sweep: Maker) -> None:
+    summary = sweep({f"{'another-long-name-' * 4}{i}": [i + 1.0, i + 2.5, i + 1.7] for i in range(3)})
+    table = comparison_table(compare_variants(summary))
+    assert width(table) <= 80
+    assert [row[0] for row in table.rows[:2]] == ["longest gap", "unread in total"]
+    assert all("…" in row[1] for row in table.rows)
+
+
+def test_one_group_of_many_without_variants_has_no_column_for_them(sweep: Maker) -> None:
+    one = sweep({"": [1.0, 2.0]})
+    groups = pd.concat([one.assign(group=f"group-{i}") for i in range(20)], ignore_index=True)
+    table = summary_table(groups)
+    assert table.headers[:2] == ("group", "max gap [s]")
+    assert width(table) <= 80

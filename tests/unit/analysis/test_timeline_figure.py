@@ -119,11 +119,47 @@ def test_what_two_members_read_at_once_is_shown_as_zombie(make_table: Maker) -> 
     assert [text.get_position()[0] > 30 for text in row_panels(figure)[0].texts if text.get_text() == "1"] == [True]
 
 
-def test_broadcast_is_not_taken_for_zombies(make_table: Maker) -> None:
-    tables = result(make_table, ownership=[stretch(0, f"g/{i}", i, 60) for i in range(3)])
-    figure = timeline(tables)
+def broadcast(tables: Tables) -> Tables:
+    """The tables as a broadcast group has them: moved partitions are undefined."""
+    moved = pd.array([None] * len(tables["summary"]), dtype="Int64")
+    return tables | {"summary": tables["summary"].assign(partitions_moved=moved, partitions_moved_min=moved)}
+
+
+def test_broadcast_has_a_row_for_each_member_with_what_it_read(make_table: Maker) -> None:
+    """Two members over two partitions; member 1 is away from 20 s to 40 s, and both are from 50 s to 54 s."""
+    served = [("g/0", 2, 50), ("g/1", 3, 20), ("g/1", 40, 50), ("g/0", 54, 60), ("g/1", 54, 60)]
+    tables = result(
+        make_table,
+        ownership=[stretch(p, name, start + p, end - p) for p in (0, 1) for name, start, end in served],
+        unavailability=[gap(p, "barrier", 50, 54) for p in (0, 1)],
+    )
+    figure = timeline(broadcast(tables))
+    count, panel = row_panels(figure)
+    assert row_labels(panel) == ["g/0", "g/1"]
+    assert bars(panel) == [
+        (palette.MEMBERS[0], 0, 2.0, 50.0),
+        (palette.MEMBERS[0], 0, 54.0, 60.0),
+        (palette.MEMBERS[1], 1, 3.0, 20.0),
+        (palette.MEMBERS[1], 1, 40.0, 50.0),
+        (palette.MEMBERS[1], 1, 54.0, 60.0),
+    ]
+    assert (count.get_ylabel(), count.get_ylim()) == ("unread", (0.0, 2.0))
     assert not any("no longer owns" in text for text in texts(figure))
-    assert any("several members read a partition at a time" in text for text in texts(figure))
+    assert any("every member reads every partition" in text for text in texts(figure))
+
+
+def test_broadcast_to_many_members_is_an_image_of_members(make_table: Maker) -> None:
+    """Member 7 is away from 20 s to 40 s; nobody reads from 50 s to 55 s."""
+    away = [stretch(0, "g/7", start, end) for start, end in ((0, 20), (40, 50), (55, 60))]
+    others = [stretch(0, f"g/{i}", *span) for i in range(100) if i != 7 for span in ((0, 50), (55, 60))]
+    tables = broadcast(result(make_table, ownership=away + others, unavailability=[gap(0, "barrier", 50, 55)]))
+    past, names = history(tables, None), [f"g/{i}" for i in range(100)]
+    colours = palette.member_colours(names)
+    picture = image(past, colours, (0.0, 60.0), (100, 60))
+    assert to_hex(picture[7, 10]) == to_hex(picture[7, 45]) == colours["g/7"]
+    assert to_hex(picture[7, 30]) == to_hex(picture[0, 52]) == "#ffffff"
+    assert to_hex(picture[8, 30]) == colours["g/8"]
+    assert "members" in [axes.get_ylabel() for axes in timeline(tables).axes]
 
 
 def test_legends_name_what_is_there_and_nothing_else(make_table: Maker) -> None:
@@ -313,6 +349,6 @@ def test_figures_leave_no_trace_in_matplotlib(small: SimpleNamespace) -> None:
 
 
 def test_importing_the_analysis_imports_neither_scipy_nor_pyplot_nor_spark() -> None:
-    code = "import sys, analysis.figures, analysis.compare, analysis.text; print(*sys.modules)"
+    code = "import sys, analysis.figures, analysis.compare, analysis.summary_text; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"scipy", "matplotlib.pyplot", "pyspark"} & set(done.stdout.split())

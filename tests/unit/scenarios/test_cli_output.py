@@ -7,11 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from analysis.text import Column, TextTable
-from scenarios.cli.output import Progress, print_table, records
+from scenarios.cli.output import Progress, print_table, warn
 
 ROOT = Path(__file__).parents[3]
 
@@ -64,26 +63,19 @@ def test_table_prints_texts_as_they_are(capsys: pytest.CaptureFixture[str]) -> N
     ]  # fmt: skip
 
 
-def test_records_are_plain_and_know_null() -> None:
-    frame = pd.DataFrame(
-        {
-            "t": pd.array(["a", None], dtype="string"),
-            "i": pd.array([1, None], dtype="Int64"),
-            "f": [0.5, float("nan")],
-            "n": [1, 2],
-        }
-    )
-    told = records(frame)
-    assert told == [{"t": "a", "i": 1, "f": 0.5, "n": 1}, {"t": None, "i": None, "f": None, "n": 2}]
-    assert {type(value) for row in told for value in row.values()} <= {str, int, float, type(None)}
-
-
 @pytest.mark.parametrize(
     ("arguments", "unwanted"),
     [
         (["--help"], {"numpy", "pandas", "pyarrow", "pydantic", "yaml", "sim", "pyspark", "matplotlib", "scipy"}),
-        (["run", "start-up-with-delay"], {"pyspark", "matplotlib", "scipy", "pyarrow.parquet", "rich.progress"}),
-        (["scenarios", "list"], {"pyspark", "matplotlib", "scipy", "analysis"}),
+        (
+            ["run", "--help"],
+            {"numpy", "pandas", "pyarrow", "yaml", "sim", "analysis", "pyspark", "matplotlib", "scipy"},
+        ),
+        (
+            ["run", "start-up-with-delay"],
+            {"pyspark", "matplotlib", "scipy", "pyarrow.parquet", "pyarrow.dataset", "rich.progress"},
+        ),
+        (["scenarios", "list"], {"pandas", "pyarrow", "pyspark", "matplotlib", "scipy", "analysis", "sim.simulation"}),
     ],
 )
 def test_a_command_imports_only_what_it_needs(arguments: list[str], unwanted: set[str]) -> None:
@@ -98,3 +90,28 @@ def test_a_command_imports_only_what_it_needs(arguments: list[str], unwanted: se
         [sys.executable, "-c", program, *arguments], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert set(told.stderr.splitlines()) & unwanted == set()
+
+
+def test_a_warning_is_wrapped_and_its_names_stay_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "/a-path/" * 15
+    warn(f"{name} " + "has something to be said about it " * 4)
+    first, *others = capsys.readouterr().err.splitlines()
+    assert first == "warning:"
+    assert others[0] == f"  {name}"
+    assert all(line.startswith("  ") and len(line) <= 80 for line in others[1:])
+
+
+@pytest.mark.parametrize(
+    ("module", "unwanted"),
+    [
+        ("sim", {"numpy", "pandas", "pyarrow", "simpy", "assignors"}),
+        ("scenarios", {"numpy", "pandas", "pyarrow", "pydantic", "yaml", "sim"}),
+        ("scenarios.sweep", {"pandas", "pyarrow", "analysis", "sim.simulation"}),
+        ("analysis.summary_text", {"pandas", "pyarrow", "matplotlib", "scipy"}),
+        ("analysis.load", {"pyarrow.dataset", "pyarrow.parquet", "matplotlib", "scipy"}),
+    ],
+)
+def test_importing_a_module_brings_only_what_it_needs(module: str, unwanted: set[str]) -> None:
+    program = f"import {module}, sys; print('\\n'.join(sys.modules))"
+    told = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(told.stdout.splitlines()) & (unwanted | {"pyspark"}) == set()

@@ -168,12 +168,14 @@ class TestCompare:
         assert told.code == 0
         assert "A = many, B = few" in told.out
         assert "95 %" in told.out
-        assert max(map(len, told.out.splitlines())) <= 80
+        assert "many against few:\n  longest gap" in told.out
+        assert all(line == line.rstrip() and len(line) <= 80 for line in told.out.splitlines())
 
     def test_in_json_has_one_record_a_metric(self, groupsim: CommandLine, out: Path) -> None:
         told = groupsim("compare", out, "--json").json
         assert told[0]["metric"] == "unavailable_gap_s_max"
         assert {"a", "b", "group", "difference", "difference ±", "p_holm"} < set(told[0])
+        assert told[0]["sentence"].startswith("longest gap: ")
 
     def test_results_of_single_runs(self, groupsim: CommandLine, folder: Path) -> None:
         for name, count in (("two", 2), ("three", 3)):

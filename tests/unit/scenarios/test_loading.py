@@ -125,7 +125,7 @@ def test_what_is_wrong_in_a_properties_file_is_told(text: str | None, path: str,
     if text is not None:
         (file.parent / "c.properties").write_text(text, encoding="utf-8")
     with pytest.raises(ScenarioFileError) as caught:
-        load(file, set_={"groups.billing.config": {"file": "c.properties"}})
+        load(file, set_={"groups.billing.config": {"file": str(file.parent / "c.properties")}})
     (problem,) = caught.value.problems
     assert problem.path == path
     assert message in problem.message

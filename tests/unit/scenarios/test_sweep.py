@@ -115,16 +115,16 @@ class TestRefusal:
         [
             ("replicatons: 3", "replicatons", "replications"),
             ("replications: 0", "replications", "greater than or equal to 1"),
-            ("replications: 1.5", "replications", "valid integer"),
+            ("replications: 1.5", "replications", "whole number"),
             ("seed: -1", "seed", "greater than or equal to 0"),
             ("design: sobol", "design", "'grid' or 'list'"),
             ("vary: {horizon: []}", "vary.horizon", "at least 1"),
-            ("vary: {horizon: 5min}", "vary.horizon", "valid list"),
+            ("vary: {horizon: 5min}", "vary.horizon", "must be a list"),
             ("vary: {horizon: [5min, 5min]}", "vary.horizon", "twice"),
             ("variants: {a: {horizon: 6min}}\nvary: {horizon: [5min]}", "vary.horizon", "set by variant 'a' too"),
             ("design: list\nvary: {horizon: [5min], sample_every: [1s, 2s]}", "design", "equally many values"),
-            ("variants: {a: 3}", "variants.a", "valid dictionary"),
-            ("variants: [a]", "variants", "valid dictionary"),
+            ("variants: {a: 3}", "variants.a", "must be a mapping"),
+            ("variants: [a]", "variants", "must be a mapping"),
         ],
     )
     def test_names_the_place_and_what_is_allowed(self, folder: Path, text: str, place: str, says: str) -> None:

@@ -1,0 +1,100 @@
+"""The speed table: the grid of Kafka's benchmarks, what is asked at each point, and whose times stand beside ours."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from assignors import Assignment, GroupSnapshot, StickyAssignor, create
+from scenarios import assignor_bench
+from scenarios.assignor_bench import Shape, bench, group_of_shape, shapes
+from scenarios.assignor_trials import Contender
+from scenarios.kafka_python import first_assignment
+from tests.support.command_line import CommandLine
+
+SMALL = Shape(10, 5, 5)
+
+
+@pytest.fixture(autouse=True)
+def _in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assignor_bench, "_ENOUGH_S", 0.0)
+
+
+def test_the_grid_is_that_of_kafkas_benchmarks() -> None:
+    grid = shapes()
+    assert [sum(one.members == members for one in grid) for members in (100, 1_000, 10_000)] == [8, 9, 9]
+    assert grid[0] == Shape(100, 5, 10)
+    assert grid[-1].partitions == 500_000
+    assert Shape(100, 5, 1_000) not in grid, "its topics would have no partitions"
+
+
+def test_unequal_members_are_in_five_blocks_with_topics_of_their_own() -> None:
+    group = group_of_shape(Shape(100, 5, 10), equal=False)
+    assert {len(one.topics) for one in group.members} == {2}
+    assert len({one.topics for one in group.members}) == 5
+    assert group.members[19].topics == group.members[0].topics != group.members[20].topics
+    assert group_of_shape(Shape(100, 5, 10), equal=True).subscriptions.equal
+
+
+def test_asked_are_a_first_assignment_then_one_joining_and_one_leaving() -> None:
+    asked: list[GroupSnapshot] = []
+
+    class Watched(StickyAssignor):
+        def assign(self, snapshot: GroupSnapshot) -> Assignment:
+            asked.append(snapshot)
+            return super().assign(snapshot)
+
+    (record,) = bench(Contender("mine", Watched), equal=True, grid=[SMALL])
+    full, join, leave = asked[2:]  # those before settled the group that one joins, and the one that one leaves
+    assert [sum(one.user_data is not None for one in each.members) for each in (full, join, leave)] == [0, 9, 9]
+    assert [each.n_members for each in (full, join, leave)] == [10, 10, 9]
+    assert "member5" not in leave.member_ids
+    assert set(record["ms"]) == {"full", "join", "leave"}
+    assert (record["java_ms"], record["kafka_python_ms"]) == ({}, None)
+
+
+def test_kafkas_times_stand_beside_ours_where_they_were_recorded() -> None:
+    (record,) = bench(Contender("range", partial(create, "range")), equal=True, grid=[Shape(100, 5, 10)])
+    assert set(record["java_ms"]) == {"full"}
+    assert 0 < record["java_ms"]["full"] < 1
+
+
+def test_after_a_long_run_larger_groups_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assignor_bench, "_TOO_LONG_S", 0.0)
+    found = list(bench(Contender("range", partial(create, "range")), equal=True, grid=[SMALL, Shape(20, 5, 5)]))
+    assert [one["members"] for one in found] == [10]
+
+
+@pytest.mark.parametrize("name", ["range", "roundrobin", "sticky", "cooperative-sticky"])
+def test_kafka_python_assigns_the_same_group(name: str) -> None:
+    group = group_of_shape(SMALL, equal=True)
+    theirs = first_assignment(name, group)
+    assert theirs is not None
+    counts = sorted(sum(len(numbers) for _, numbers in one.assigned_partitions) for one in theirs().values())
+    assert counts == np.sort(create(name).assign(group).counts).tolist()
+
+
+def test_kafka_python_need_not_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scenarios.kafka_python.find_spec", lambda name: None)
+    assert first_assignment("range", group_of_shape(SMALL, equal=True)) is None
+
+
+class TestCommand:
+    @pytest.fixture(autouse=True)
+    def _small(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(assignor_bench, "shapes", lambda *_: [SMALL, Shape(100, 5, 10)])
+
+    def test_prints_a_table_per_assignor(self, groupsim: CommandLine) -> None:
+        told = groupsim("assignors", "bench")
+        assert told.code == 0
+        assert "cooperative-sticky, equal subscriptions" in told.out
+        assert "server:uniform, unequal subscriptions" in told.out
+        assert max(map(len, told.out.splitlines())) <= 80
+
+    def test_in_json_has_a_record_per_assignor_and_point(self, groupsim: CommandLine) -> None:
+        told = groupsim("assignors", "bench", "--json").json
+        sticky = [one for one in told if (one["assignor"], one["subscriptions"]) == ("sticky", "equal")]
+        assert [(one["members"], one["partitions"]) for one in sticky] == [(10, 50), (100, 500)]
+        assert all(one["kafka_python_ms"] > 0 for one in sticky)
