@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,11 @@ from sim.actors.wave import Wave
 from sim.kernel.environment import Environment, Kind, process_key
 from sim.kernel.network import Path, latencies
 from sim.ledger import Holding
-from sim.model import Distribution, Network, Rate
+from sim.model import Distribution, Entry, Network, Rate, Scenario
 from sim.randomness import Draw, Streams, draws
+from sim.result import Result
 from sim.units import FOREVER, MS, S
+from tests.support.random_scenarios import random_scenario
 from tests.support.scenarios import client, group, join, kill, pause, scenario
 from tests.unit.sim.test_ledger import ledger_of
 
@@ -204,3 +207,58 @@ def test_a_killed_member_leaves_its_wave(taken: dict[str, list[int]]) -> None:
     )
     simulate(run)
     assert taken["left"][0] == 21 * S
+
+
+# --- what could tell a wave from its events ---------------------------------------------------------------------------
+
+
+def _agree(run: Scenario) -> Result:
+    """The run, which gives the same tables when everything is an event."""
+    elided, message = simulate(run), simulate(run, fidelity="message")
+    assert elided.manifest["digests"] == message.manifest["digests"]
+    return elided
+
+
+def _crowd(*timeline: Entry, horizon_us: int, **config: Any) -> Scenario:
+    jitter = Distribution("lognormal", (500, 5_000))
+    one = group(6, client=client(enable_auto_commit=True, **config))
+    return scenario(one, *timeline, horizon_us=horizon_us, rate_mrps=50_000, latency=jitter)
+
+
+def test_a_join_phase_that_ends_before_everybody_has_heard_of_it(taken: dict[str, list[int]]) -> None:
+    run = _crowd(join(18_300 * MS, 7), horizon_us=60 * S, max_poll_interval_us=2 * S)
+    assert _agree(run).summary["evictions"].item() > 0
+    assert taken["rejoin"][0] == 6
+    assert taken["left"]
+
+
+def test_samples_of_the_lag_in_the_middle_of_every_wave(taken: dict[str, list[int]]) -> None:
+    run = replace(_crowd(join(8 * S, 7), horizon_us=14 * S, heartbeat_interval_us=1 * S), sample_every_us=500)
+    _agree(run)
+    assert taken["rejoin"] == [6]
+    assert taken["left"], "the first fetches of one wave are milliseconds apart"
+
+
+def test_rates_that_change_in_the_middle_of_every_wave(taken: dict[str, list[int]]) -> None:
+    run = _crowd(join(8 * S, 7), horizon_us=14 * S, heartbeat_interval_us=1 * S)
+    times = tuple(range(0, 14 * S, 3 * MS))
+    rate = Rate(times_us=times, per_partition_mrps=tuple((50_000 + 7 * index % 1_000,) for index in range(len(times))))
+    _agree(replace(run, topics=(replace(run.topics[0], rate=rate),)))
+    assert taken["left"]
+
+
+def test_partitions_that_a_zombie_still_reads(taken: dict[str, list[int]]) -> None:
+    """It is removed while its application hangs, and goes on with its batch when the others have begun."""
+    run = _crowd(pause(20 * S, 15 * S, 0), horizon_us=60 * S, session_timeout_us=10 * S)
+    fast = replace(run.topics[0], rate=Rate(per_partition_mrps=((300_000,),)))
+    result = _agree(replace(run, topics=(fast,)))
+    assert result.summary["zombie_s"].item() > 0
+    assert result.tables["delivery"].query("cause == 'zombie'")["records"].sum() > 0
+    assert max(taken["resume"]) >= 4
+
+
+@pytest.mark.parametrize("seed", [151, 225, 228, 253, 1123])
+def test_scenarios_that_once_told_the_difference(seed: int) -> None:
+    run = random_scenario(seed, "crowd")
+    elided, message = simulate(run, seed=seed), simulate(run, seed=seed, fidelity="message")
+    assert elided.manifest["digests"] == message.manifest["digests"]
