@@ -147,12 +147,14 @@ class HostedGroup:
             self.waves.rejoin.settle()
         self._settle(self.machine.on_deadline(now))
 
-    def receive_joins(self, exchanges: Sequence[Exchange], times: Sequence[int]) -> None:
-        """JoinGroups that have arrived by now, of members that are known here."""
+    def receive(self, exchanges: Sequence[Exchange], times: Sequence[int]) -> None:
+        """JoinGroups or SyncGroups that have arrived by now, of members that are known here."""
         replies: Replies = []
         for exchange, time in zip(exchanges, times, strict=True):
-            replies += self.machine.on_join(time, exchange.body, exchange)
-        self._settle(replies)
+            work = self.machine.on_join if exchange.api is Api.JOIN_GROUP else self.machine.on_sync
+            replies += work(time, exchange.body, exchange)
+        if replies:
+            self._settle(replies)
 
     def _settle(self, replies: Replies) -> None:
         """Write down what happened, wake who must be woken, answer, and watch the next deadline."""

@@ -131,7 +131,7 @@ class RejoinWave(Wave[Rejoin]):
         partitions, offsets = end_services(group, [client.service for client in clients], polls, REVOKED)
         group.ledger.commit(partitions, offsets, self.since, contested=False)
         group.waves.unarmed |= dict.fromkeys(clients)
-        group.receive_joins(exchanges, [plan.end[0] for plan in plans])
+        group.receive(exchanges, [plan.end[0] for plan in plans])
 
     def _join(self, plan: Rejoin) -> Exchange:
         """Take one member to where its JoinGroup is parked."""

@@ -99,6 +99,7 @@ class SyncWave(Wave[Sync]):
         plan.exchange.connection.reply(plan.exchange, plan.response, plan.left)
 
     def _carry_out(self, plans: Sequence[Sync]) -> None:
+        exchanges: list[Exchange] = []
         for plan in plans:
             client, requests = plan.client, plan.client.requests
             (send,) = client.machine.on_join_response(plan.told, plan.response)
@@ -106,6 +107,7 @@ class SyncWave(Wave[Sync]):
             assert isinstance(send.body, SyncGroup)
             plan.exchange.answered = True
             order = (plan.end[0], plan.left, plan.told)
-            exchange = requests.parked(plan.told, Api.SYNC_GROUP, send.body, plan.latency, order)
-            self._group.machine.on_sync(plan.end[0], send.body, exchange)
+            exchanges.append(requests.parked(plan.told, Api.SYNC_GROUP, send.body, plan.latency, order))
         self._group.waves.unarmed |= dict.fromkeys(plan.client for plan in plans)
+        # The last may arrive at the very instant at which the leader's assignment is in the log.
+        self._group.receive(exchanges, [plan.end[0] for plan in plans])
