@@ -78,8 +78,8 @@ class Hush:
         """
         longest = self.round_trip_us
         clear = beat - quiet.heartbeat_interval < now - longest
-        for one in quiet.commits.tail:
-            clear = clear and (one.sent < now - longest or now < one.sent < beat - longest)
+        for sent, _ in quiet.commits.tail:
+            clear = clear and (sent < now - longest or now < sent < beat - longest)
         if clear:
             return True
         return all(

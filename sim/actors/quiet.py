@@ -23,8 +23,6 @@ from sim.units import FOREVER, S
 
 SHORT_PAUSE_US = S
 """Pauses shorter than this are elided; longer ones wake the member (and are unavailability, not ``paused_s``)."""
-_TAIL = 2
-"""Of each kind, this many of the last requests are looked at: with the bounds kept, influence reaches no further."""
 
 
 @dataclass(slots=True)
@@ -52,21 +50,21 @@ class Train:
     measure: tuple[int, int]
     count: int = 0
     measured: int = 0
-    tail: list[Beat] = field(default_factory=list)
+    tail: tuple[tuple[int, int], ...] = ()
+    """The last two, when sent and which number: with the bounds kept, influence reaches no further."""
 
-    def add(self, kind: str, first: int, stride: int, count: int) -> None:
+    def add(self, first: int, stride: int, count: int) -> None:
         """``count`` requests from ``first`` on, ``stride`` apart."""
         self.measured += terms_within(first, stride, count, *self.measure)
-        skipped = max(0, count - _TAIL)
-        for index in range(skipped, count):
-            self.tail.append(Beat(first + index * stride, kind, self.number + index))
-        del self.tail[:-_TAIL]
+        last = (first + (count - 1) * stride, self.number + count - 1)
+        before = (last[0] - stride, last[1] - 1)
+        self.tail = (before, last) if count > 1 else (*self.tail[-1:], last)
         self.number += count
         self.count += count
 
     def fork(self) -> Train:
         """The same, to go on by itself."""
-        return Train(self.due, self.number, self.measure, self.count, self.measured, list(self.tail))
+        return Train(self.due, self.number, self.measure, self.count, self.measured, self.tail)
 
 
 def terms_within(first: int, stride: int, count: int, low: int, high: int) -> int:
@@ -137,7 +135,7 @@ class Quiet:
         beats = self.heartbeats
         if beats.due < before:
             count = (before - 1 - beats.due) // self.heartbeat_interval + 1
-            beats.add("heartbeat", beats.due, self.heartbeat_interval, count)
+            beats.add(beats.due, self.heartbeat_interval, count)
             beats.due += count * self.heartbeat_interval
         if self.cadence is not None and self.commits.due < FOREVER:
             self._commit(self.cadence, moment[0] + (self.keys.poll < moment[1]))
@@ -149,7 +147,7 @@ class Quiet:
             if poll >= before:
                 return
             more, stride = cadence.train(poll, self.commit_interval, before)
-            commits.add("commit", poll, stride, more + 1)
+            commits.add(poll, stride, more + 1)
             commits.due = poll + more * stride + self.commit_interval
 
     def next_beat(self, moment: Moment) -> tuple[int, int] | None:
@@ -176,7 +174,9 @@ class Quiet:
 
     def beats(self, path: Path, timing: Timing) -> list[Beat]:
         """The last requests in order of sending, with everything that the connection made of them."""
-        merged = sorted(self.heartbeats.tail + self.commits.tail, key=lambda beat: (beat.sent, beat.kind == "commit"))
+        merged = [Beat(sent, "heartbeat", number) for sent, number in self.heartbeats.tail]
+        merged += [Beat(sent, "commit", number) for sent, number in self.commits.tail]
+        merged.sort(key=lambda beat: (beat.sent, beat.kind == "commit"))
         fresh = self.heartbeats.count + self.commits.count == len(merged)
         up, free, down = self.order if fresh else (0, 0, 0)
         for beat in merged:
