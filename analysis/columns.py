@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows as plain data by column; missing values are None."""
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")  # type: ignore[return-value]
 
 
 def rows(frame: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, ...]]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.columns import floats, names, rows
 from analysis.errors import NotPairable, ResultError
 from analysis.metrics import HEADLINE, Metric, metric, plus_minus, scale
 from analysis.statistics import CONFIDENCE, PairedDifference, holm, paired_difference
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RUN = ["seed", "replication"]
 
@@ -46,7 +49,13 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """What can and what cannot be concluded."""
-        return f"{self.metric.label}: {_conclusion(self)}."
+        conclusion = _conclusion(self, f"{self.a} is ", f" than {self.b}", f" between {self.a} and {self.b}")
+        return f"{self.metric.label}: {conclusion}."
+
+    @property
+    def conclusion(self) -> str:
+        """The sentence without the names of metric and variants, for where these stand beside it."""
+        return _conclusion(self)
 
 
 def compare(
@@ -163,13 +172,13 @@ def _only(summary: pd.DataFrame, fallback: str) -> str:
     return variants[0] if variants and variants[0] else fallback
 
 
-def _conclusion(one: Comparison) -> str:
+def _conclusion(one: Comparison, a_is: str = "", than_b: str = "", between: str = "") -> str:
     paired, estimate = one.paired, one.paired.difference
     lost = f", {estimate.missing} left out for want of a value" if estimate.missing else ""
     pairs = f"{estimate.n} pair{'s' if estimate.n != 1 else ''}{lost}"
     if estimate.n == 0:
         return f"nothing to compare: no pair has a value in both {one.a} and {one.b}"
-    side = f"{one.a} is {'lower' if estimate.mean < 0 else 'higher'} than {one.b} by"
+    side = f"{a_is}{'lower' if estimate.mean < 0 else 'higher'}{than_b} by"
     size = _amount(abs(estimate.mean), one.metric)
     if estimate.half_width is None:
         return f"{_equal_or(side, size, estimate.mean)} in the only pair; one pair cannot tell chance from effect{lost}"
@@ -181,7 +190,7 @@ def _conclusion(one: Comparison) -> str:
         amount = _amount(abs(estimate.mean), one.metric, estimate.half_width)
         return f"{side} {amount} (95 %), in {agreeing} of {pairs}"
     bound = _amount(abs(estimate.mean) + estimate.half_width, one.metric)
-    return f"no difference larger than {bound} between {one.a} and {one.b} at 95 %{_but(one)} ({pairs})"
+    return f"no difference larger than {bound}{between} at 95 %{_but(one)} ({pairs})"
 
 
 def _equal_or(side: str, size: str, difference: float) -> str:

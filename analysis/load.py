@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.dataset as ds
 from pandas.api import types as dtypes
 
 from analysis.errors import MissingTable, ResultError, SchemaMismatch
@@ -193,6 +191,9 @@ def _existing(folder: str | Path) -> Path:
 
 def _read(path: Path) -> pd.DataFrame:
     """A Parquet file, or a folder of them whose ``variant=`` parts are text whatever they look like."""
+    import pyarrow as pa  # only files need it, tables in memory do not
+    import pyarrow.dataset as ds
+
     by_variant = ds.partitioning(pa.schema([("variant", pa.string())]), flavor="hive") if path.is_dir() else None
     try:
         frame: pd.DataFrame = ds.dataset(path, format="parquet", partitioning=by_variant).to_table().to_pandas()

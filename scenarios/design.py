@@ -15,7 +15,9 @@ Changes = Mapping[str, Any]
 BASE = "base"
 """The variant of a sweep that names none."""
 
-_SEED_BITS = 53  # the widest integer that every reader of JSON keeps exact
+SEED_MAX = (1 << 53) - 1
+"""The largest integer that every reader of JSON keeps exact."""
+REPLICATIONS_MAX = 1_000_000
 
 
 def variants(bundles: Mapping[str, Changes], vary: Mapping[str, Sequence[Any]], design: str) -> dict[str, Changes]:
@@ -75,4 +77,4 @@ def seed_of(seed: int, variant: str, *, common_faults: bool) -> int:
     if common_faults:
         return seed
     mixed = hashlib.sha256(f"{seed}/{variant}".encode()).digest()
-    return int.from_bytes(mixed[:8]) >> (64 - _SEED_BITS)
+    return int.from_bytes(mixed[:8]) >> (64 - SEED_MAX.bit_length())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +19,7 @@ from pydantic import (
 
 from scenarios.durations import LONGEST_US, UNITS, format_duration, parse_duration
 from scenarios.schema_base import FileModel, checked, folder_of, one_form, refusal
+from scenarios.text_files import read_csv
 from sim.model import Distribution
 
 DURATION_SCHEMA: Final[dict[str, Any]] = {"type": "string", "pattern": r"^\d+(\.\d+)? ?(us|ms|s|min|h|d)$"}
@@ -147,12 +147,8 @@ DistributionField = Annotated[
 
 def _observed(path: Path) -> tuple[int, ...]:
     """Microseconds in the first column of a CSV file whose header ends in a unit, such as ``pause_ms``."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise refusal(f"{path}: cannot be read: {error}") from None
-    unit = rows[0][0].strip().rpartition("_")[2] if rows else ""
+    rows = checked(read_csv)(path)
+    unit = rows[0][0].rpartition("_")[2] if rows else ""
     if unit not in UNITS:
         raise refusal(f"{path}: the first column's header must end in a unit, as pause_ms ({', '.join(UNITS)})")
     values = [_microseconds(row[0], unit, f"{path}: row {line}") for line, row in enumerate(rows[1:], start=2)]

@@ -40,11 +40,14 @@ class Problem:
         if self.line:
             place += f" (line {self.line})"
         value = f" = {self.value}" if self.value else ""
-        head = textwrap.wrap(f"{place}{value}", WIDTH, initial_indent="  ", subsequent_indent="      ")
-        body = textwrap.wrap(
-            self.message, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
-        )
-        return "\n".join([*head, *body])
+        return "\n".join([*_wrapped(f"{place}{value}", "  ", "      "), *_wrapped(self.message, "    ", "    ")])
+
+
+def _wrapped(text: str, first: str, further: str) -> list[str]:
+    """Lines of a text; a word that is longer than a line stays whole, so that a path can be copied."""
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=first, subsequent_indent=further, break_long_words=False, break_on_hyphens=False
+    )
 
 
 class ScenarioFileError(ConfigError):

@@ -13,6 +13,7 @@ from scenarios.assignor_names import why_not_loaded
 from scenarios.building import build_scenario
 from scenarios.checks import check_names
 from scenarios.errors import Problem, ScenarioFileError, nearest, shown
+from scenarios.file_names import located
 from scenarios.kafka_checks import check_kafka_rules
 from scenarios.paths import set_path
 from scenarios.problems import findings_of, problems_of
@@ -39,7 +40,8 @@ def load(source: str | Path, *, set_: Mapping[str, Any] = _NOTHING, allow_code: 
     source : str or Path
         The name of a built-in scenario, or the path of a file.
     set_ : mapping of str to plain data
-        Values by path, set before the file is checked (`scenarios.paths.set_path`).
+        Values by path, set before the file is checked (`scenarios.paths.set_path`). Files that they name are looked
+        up from the working directory; those that the scenario names, beside it.
     allow_code : sequence of str
         Assignors of the user's own as ``module:Class``, which are imported, and so run.
 
@@ -51,7 +53,7 @@ def load(source: str | Path, *, set_: Mapping[str, Any] = _NOTHING, allow_code: 
     path = path_of(source)
     read = read_yaml(path)
     document = YamlDocument(_mapping(read, str(source)), dict(read.lines))
-    for where, value in set_.items():
+    for where, value in located(set_, Path.cwd()).items():
         place = set_path(document.data, where, value, file=str(source))
         kept = {one: line for one, line in document.lines.items() if one[: len(place)] != place}
         document = YamlDocument(document.data, {**kept, place: 0})
@@ -71,15 +73,24 @@ def path_of(source: str | Path) -> Path:
     ScenarioFileError
         There is neither a built-in scenario nor a file of that name.
     """
-    text = str(source)
-    if text in list_names():
-        return LIBRARY / f"{text}.yaml"
-    path = Path(source)
-    if path.suffix or path.exists() or len(path.parts) > 1:
+    text, path = str(source), Path(source)
+    if text not in list_names() and (path.suffix or path.exists() or len(path.parts) > 1):
         return path
-    known = list_names()
-    message = f"is neither a file nor a built-in scenario; {nearest(text, known)}built-in: {', '.join(known)}"
-    raise ScenarioFileError(text, [Problem("", message)])
+    return built_in(text, LIBRARY, "is neither a file nor a built-in scenario")
+
+
+def built_in(name: str, library: Path, refusal: str = "is not built in") -> Path:
+    """The file of a name in a library.
+
+    Raises
+    ------
+    ScenarioFileError
+        There is none; it says so in the words of ``refusal`` and lists the names.
+    """
+    known = sorted(path.stem for path in library.glob("*.yaml"))
+    if name in known:
+        return library / f"{name}.yaml"
+    raise ScenarioFileError(name, [Problem("", f"{refusal}; {nearest(name, known)}built-in: {', '.join(known)}")])
 
 
 def parse(
@@ -110,8 +121,11 @@ def parse(
 def _parse(document: YamlDocument, *, file: str, name: str, folder: Path, allow_code: Sequence[str]) -> Scenario:
     _check_code(allow_code)
     context = {"folder": folder, "allow_code": tuple(allow_code)}
+    data = _mapping(document, file)
+    if "scenario" in data:
+        raise ScenarioFileError(file, [Problem("", "names a scenario: it is a sweep, for groupsim sweep")])
     try:
-        scenario = ScenarioFile.model_validate(_mapping(document, file), context=context)
+        scenario = ScenarioFile.model_validate(data, context=context)
     except ValidationError as error:
         raise ScenarioFileError(file, problems_of(findings_of(error), document)) from None
     found = [*check_names(scenario)] or [*check_kafka_rules(scenario, allow_code)]

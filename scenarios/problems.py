@@ -65,6 +65,7 @@ def _line(lines: Mapping[Place, int], place: Place) -> int:
 
 def _sentence(error: Any) -> str:
     text = re.sub(r"^(Input|String|List|Dictionary|Value) should ", "must ", str(error["msg"]))
+    text = re.sub(r" after validation, not \d+$", "", text)
     return _SENTENCES.get(error["type"], text)
 
 

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Final
 
+from scenarios.text_files import read_text
+
 _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _BLANK: Final = " \t\f"
 
@@ -18,12 +20,9 @@ def read_properties(path: Path) -> dict[str, str]:
     ValueError
         The file cannot be read, is no UTF-8, or has a malformed ``\u`` escape.
     """
+    text = read_text(path)
     try:
-        return parse_properties(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: is not UTF-8") from None
+        return parse_properties(text)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 

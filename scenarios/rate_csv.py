@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from itertools import groupby
 from operator import itemgetter
@@ -10,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from scenarios.durations import LONGEST_US, format_duration
-from scenarios.schema_base import refusal
+from scenarios.schema_base import checked, refusal
+from scenarios.text_files import read_csv
 from sim.units import S
 
 PARTITION_MAX: Final = 1_000_000
@@ -27,11 +27,7 @@ def read_rate_csv(path: Path) -> list[list[object]]:
     PydanticCustomError
         The file cannot be read, or a row is wrong: with file and row.
     """
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise refusal(f"{path}: cannot be read: {error}") from None
+    rows = checked(read_csv)(path)
     header = rows[0] if rows else []
     if header not in (["time_s", "rate"], ["time_s", "partition", "rate"]) or len(rows) < 2:
         raise refusal(f"{path}: needs the columns time_s,rate or time_s,partition,rate and at least one row")

@@ -9,12 +9,11 @@ from __future__ import annotations
 import io
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -23,6 +22,8 @@ from sim.result import digest, manifest_text
 from sim.tables import FLOAT, INT, TABLES, TEXT
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from sim import Result
 
 MANIFEST = "manifest.json"
@@ -91,6 +92,11 @@ def to_arrow(name: str, frame: pd.DataFrame) -> pa.Table:
     return pa.Table.from_pandas(frame, schema=schema(name), preserve_index=False).replace_schema_metadata(None)
 
 
+def table_of(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Table ``name`` of rows as plain data, None for null."""
+    return pa.Table.from_pylist(rows, schema=schema(name))
+
+
 def parquet(table: pa.Table) -> bytes:
     """The table as the bytes of a Parquet file."""
     sink = io.BytesIO()
@@ -115,6 +121,8 @@ def summary_files(summary: pa.Table, content: Mapping[str, Any]) -> dict[str, by
 
 def to_frame(table: pa.Table) -> pd.DataFrame:
     """The reverse of ``to_arrow``: text as ``string``, integers as ``int64``, or ``Int64`` where one is missing."""
+    import pandas as pd  # 0.3 s to import; Arrow's own tables do without
+
     frame: pd.DataFrame = table.to_pandas(types_mapper={pa.string(): pd.StringDtype(), pa.int64(): pd.Int64Dtype()}.get)
     return frame.astype({name: INT for name in frame if frame[name].dtype == "Int64" and frame[name].notna().all()})
 

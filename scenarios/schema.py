@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from scenarios.distributions import Duration
+from scenarios.durations import format_duration
 from scenarios.goals import GoalsField
-from scenarios.schema_base import FileModel, refusal
+from scenarios.schema_base import FileModel, error, refusal
 from scenarios.schema_cluster import ClusterFile
 from scenarios.schema_groups import GroupFile
 from scenarios.schema_timeline import EntryField
 from scenarios.schema_topics import TopicFile
 from scenarios.subscriptions import Name
 from sim.units import S
+
+SAMPLES_MAX: Final = 1_000_000
 
 
 class MeasureFile(FileModel):
@@ -45,6 +48,14 @@ class ScenarioFile(FileModel):
         end = self.horizon if self.measure.to is None else self.measure.to
         if not self.measure.from_ < end <= self.horizon:
             raise refusal("must have measure.from < measure.to <= horizon")
+        return self
+
+    @model_validator(mode="after")
+    def _check_samples(self) -> ScenarioFile:
+        if self.horizon > SAMPLES_MAX * self.sample_every:
+            reason = f"must give at most {SAMPLES_MAX} samples within the horizon"
+            wrong = error("sample_every", reason, format_duration(self.sample_every))
+            raise ValidationError.from_exception_data("scenario", [wrong])
         return self
 
     @model_validator(mode="after")

@@ -12,20 +12,24 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import yaml
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
-from scenarios.design import Changes, seed_of, variants
+from scenarios.design import REPLICATIONS_MAX, SEED_MAX, Changes, seed_of, variants
 from scenarios.errors import Problem, ScenarioFileError, nearest, shown
-from scenarios.loading import list_names, load_document, parse, path_of
+from scenarios.file_names import located
+from scenarios.loading import built_in, list_names, load_document, parse, path_of
 from scenarios.notes import warnings_of
 from scenarios.paths import set_path
-from scenarios.runner import Run
+from scenarios.problems import findings_of, problems_of
 from scenarios.schema_base import FileModel, error, refusal
-from scenarios.yaml_text import YamlDocument, path_text, read_yaml
+from scenarios.yaml_text import YamlDocument, read_yaml
 from sim.model import Scenario
+
+if TYPE_CHECKING:
+    from scenarios.runner import Run
 
 LIBRARY: Final = Path(__file__).with_name("library") / "sweeps"
 
@@ -39,8 +43,8 @@ class SweepFile(FileModel):
     variants: dict[Annotated[str, Field(min_length=1)], dict[str, Any]] = {}
     vary: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
     design: Literal["grid", "list"] = "grid"
-    replications: Annotated[int, Field(ge=1)] = 1
-    seed: Annotated[int, Field(ge=0)] = 1
+    replications: Annotated[int, Field(ge=1, le=REPLICATIONS_MAX)] = 1
+    seed: Annotated[int, Field(ge=0, le=SEED_MAX)] = 1
     common_faults: bool = True
 
     @field_validator("vary")
@@ -99,6 +103,8 @@ class Sweep:
 
     def runs(self) -> list[Run]:
         """All runs, variant by variant; the tables of each variant's first are kept."""
+        from scenarios.runner import Run  # brings pandas and pyarrow, which reading a sweep does without
+
         return [
             Run(variant=one.name, scenario=one.scenario, seed=one.seed, replication=r, keep=r == 0)
             for one in self.variants
@@ -147,7 +153,7 @@ def load_sweep(source: str | Path) -> Sweep:
     Parameters
     ----------
     source : str or Path
-        The name of a built-in sweep, or the path of a file. A scenario that the file names by path is looked for
+        The name of a built-in sweep, or the path of a file. A scenario and other files that it names are looked for
         beside it.
 
     Raises
@@ -156,12 +162,14 @@ def load_sweep(source: str | Path) -> Sweep:
         With everything that is wrong: the file, the path inside it, the value, and what is allowed.
     """
     path = path_of_sweep(source)
-    file = _sweep_file(read_yaml(path), str(source))
-    scenario = file.scenario if file.scenario in list_names() else str(path.parent / file.scenario)
+    read = read_yaml(path)
+    file = _sweep_file(read, str(source))
+    scenario = _scenario(file.scenario, path.parent, read, str(source))
     base = load_document(scenario)
     built: list[Variant] = []
     found: dict[Problem, list[str]] = {}
-    for name, changes in variants(file.variants, file.vary, file.design).items():
+    for name, own in variants(file.variants, file.vary, file.design).items():
+        changes = located(own, path.parent)
         try:
             parsed = _parsed(base, changes, scenario)
             seed = seed_of(file.seed, name, common_faults=file.common_faults)
@@ -191,35 +199,36 @@ def path_of_sweep(source: str | Path) -> Path:
         There is neither a built-in sweep nor a file of that name.
     """
     text, path = str(source), Path(source)
-    if text in list_sweeps():
-        return LIBRARY / f"{text}.yaml"
-    if path.suffix or path.exists() or len(path.parts) > 1:
+    if text not in list_sweeps() and (path.suffix or path.exists() or len(path.parts) > 1):
         return path
-    known = list_sweeps()
-    message = f"is neither a file nor a built-in sweep; {nearest(text, known)}built-in: {', '.join(known)}"
-    raise ScenarioFileError(text, [Problem("", message)])
+    return built_in(text, LIBRARY, "is neither a file nor a built-in sweep")
 
 
 def _sweep_file(read: YamlDocument, file: str) -> SweepFile:
     if not isinstance(read.data, Mapping):
         raise ScenarioFileError(file, [Problem("", "must be a mapping that names a scenario and what varies")])
+    if "groups" in read.data and "scenario" not in read.data:
+        raise ScenarioFileError(file, [Problem("", "has groups: it is a scenario, for groupsim run")])
     try:
         return SweepFile.model_validate(read.data)
     except ValidationError as refused:
-        raise ScenarioFileError(file, [_problem(one, read) for one in refused.errors(include_url=False)]) from None
+        raise ScenarioFileError(file, problems_of(findings_of(refused), read)) from None
 
 
-def _problem(found: Any, read: YamlDocument) -> Problem:
-    value = "" if found["input"] is None or isinstance(found["input"], Mapping) else shown(found["input"])
-    message = found["msg"].replace("Input should", "must").replace("Field required", "is required")
-    return Problem(path_text(found["loc"]), message, value, read.lines.get(found["loc"], 0))
+def _scenario(name: str, folder: Path, read: YamlDocument, file: str) -> str:
+    """What a sweep varies, as ``groupsim run`` takes it: a built-in scenario, or a file beside the sweep."""
+    path = folder / name
+    if name in list_names() or path.exists():
+        return name if name in list_names() else str(path)
+    message = f"is neither built in nor a file: there is no {path}; {nearest(name, list_names())}".rstrip("; ")
+    raise ScenarioFileError(file, [Problem("scenario", message, shown(name), read.lines.get(("scenario",), 0))])
 
 
 def _parsed(base: Mapping[str, Any], changes: Changes, scenario: str) -> Scenario:
     """The scenario with ``changes``; all paths that lead nowhere are told together."""
     path, document = path_of(scenario), copy.deepcopy(dict(base))
     problems: list[Problem] = []
-    for place, value in changes.items():
+    for place, value in located(changes, Path.cwd()).items():
         try:
             set_path(document, place, value)
         except ScenarioFileError as refused:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 import yaml
 
 from scenarios.errors import Problem, ScenarioFileError, shown
+from scenarios.text_files import read_bytes
 
 Place: TypeAlias = tuple[str | int, ...]
 """Keys and list positions from the top of a document to a value."""
@@ -62,9 +63,9 @@ def read_yaml(path: Path) -> YamlDocument:
         The file cannot be read, is no UTF-8, no YAML, or falls into a trap (`parse_yaml`).
     """
     try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise ScenarioFileError(str(path), [Problem("", f"cannot be read: {error.strerror or error}")]) from None
+        raw = read_bytes(path)
+    except ValueError as reason:
+        raise ScenarioFileError(str(path), [Problem("", str(reason))]) from None
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Partitions one by one: a bar per stretch, gaps with their durations, members by name where they fit."""
+"""Rows one by one: a bar per stretch, gaps with their durations, members by name where they fit."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from analysis.figures import palette
 from analysis.figures.history import History
 from analysis.figures.sheet import bare, text_width
 from analysis.metrics import duration
+from analysis.text import shortened
 from sim.tables import CAUSES
 
 SIZE: Final = 7.0
@@ -36,25 +37,31 @@ def row_height(n_rows: int) -> float:
 def draw(axes: Axes, past: History, colours: Mapping[str, str], window: tuple[float, float], width_in: float) -> None:
     """The rows of ``past`` within a window of seconds, on an axes ``width_in`` inches wide."""
     inch_s = width_in / (window[1] - window[0])
-    stretches, zombies, pieces, gaps = (
-        clipped(frame, window) for frame in (past.stretches, past.zombies, past.pieces, past.gaps)
-    )
-    served = np.array([colours[name] for name in past.members], dtype=str)
-    causes = np.array([palette.CAUSES[cause] for cause in CAUSES])
+    stretches, served = clipped(past.stretches, window), np.array([colours[name] for name in past.members], dtype=str)
     axes.add_collection(_rectangles(stretches, served[integers(stretches, "member")], 0.1, 0.8))
-    gaps = with_main_cause(gaps, pieces)
-    narrow = gaps[(gaps["to_s"] - gaps["from_s"]) * inch_s < NARROW_IN]
-    narrow = narrow.assign(to_s=np.maximum(narrow["to_s"], narrow["from_s"] + LEAST_IN / inch_s))
-    for some in (pieces, narrow):
-        axes.add_collection(_rectangles(some, causes[integers(some, "cause")], 0.1, 0.8))
+    _scaffold(axes, past.rows)
+    if past.shared:
+        return  # rows are members: they bear their names already, and what is unread is no row's
+    gaps, zombies = _draw_gaps(axes, past, window, inch_s), clipped(past.zombies, window)
     ghosts = _rectangles(zombies, served[integers(zombies, "member")], 0.72, 0.2)
     ghosts.set(hatch="//////", edgecolor=palette.INK, linewidth=0.4)
     axes.add_collection(ghosts)
-    _scaffold(axes, past.partitions)
     used = {(row, start): end for row, start, end in rows(zombies, "row", "from_s", "to_s")}
     room = stretches[np.array([place not in used for place in rows(stretches, "row", "from_s")], dtype=bool)]
     used |= _label_gaps(axes, gaps, room, list(served), inch_s)
     _label_members(axes, past, colours, stretches, used, inch_s)
+
+
+def _draw_gaps(axes: Axes, past: History, window: tuple[float, float], inch_s: float) -> pd.DataFrame:
+    """What was unread, by cause; hands back the gaps with their main causes."""
+    pieces = clipped(past.pieces, window)
+    gaps = with_main_cause(clipped(past.gaps, window), pieces)
+    narrow = gaps[(gaps["to_s"] - gaps["from_s"]) * inch_s < NARROW_IN]
+    narrow = narrow.assign(to_s=np.maximum(narrow["to_s"], narrow["from_s"] + LEAST_IN / inch_s))
+    causes = np.array([palette.CAUSES[cause] for cause in CAUSES])
+    for some in (pieces, narrow):
+        axes.add_collection(_rectangles(some, causes[integers(some, "cause")], 0.1, 0.8))
+    return gaps
 
 
 def clipped(frame: pd.DataFrame, window: tuple[float, float]) -> pd.DataFrame:
@@ -76,11 +83,6 @@ def _scaffold(axes: Axes, labels: Sequence[str]) -> None:
     axes.set_ylim(max(len(labels), 1), 0)
     size = 8.0 if len(labels) <= 30 else 6.5
     axes.set_yticks(np.arange(len(labels)) + 0.5, [shortened(label) for label in labels], fontsize=size)
-
-
-def shortened(label: str, length: int = 32) -> str:
-    """A label without its middle where it is too long."""
-    return label if len(label) <= length else f"{label[: length // 2 - 1]}…{label[-length // 2 :]}"
 
 
 def _rectangles(frame: pd.DataFrame, colours: NDArray[np.str_], top: float, height: float) -> PolyCollection:

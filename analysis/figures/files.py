@@ -12,21 +12,32 @@ from analysis.errors import ResultError
 SOFTWARE = "groupsim"
 
 
-def save(figure: Figure, path: str | Path) -> Path:
-    """Write a figure as PNG, all of it or nothing; a figure that groupsim wrote before is replaced.
+def refuse_unfit(path: Path) -> None:
+    """Check that a figure may be written to ``path``.
 
     Raises
     ------
     ResultError
         The name does not end in ``.png``, the folder does not exist, or the file exists and is not groupsim's.
     """
-    path = Path(path)
     if path.suffix != ".png":
         raise ResultError(f"{path}: figures are PNG files, the name must end in .png")
     if not path.parent.is_dir():
         raise ResultError(f"{path.parent} is not a folder")
     if path.exists() and not _is_ours(path):
         raise ResultError(f"{path} exists and was not written by groupsim: left alone")
+
+
+def save(figure: Figure, path: str | Path) -> Path:
+    """Write a figure as PNG, all of it or nothing; a figure that groupsim wrote before is replaced.
+
+    Raises
+    ------
+    ResultError
+        It may not be written there (``refuse_unfit``), or cannot.
+    """
+    path = Path(path)
+    refuse_unfit(path)
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         figure.savefig(scratch, format="png", metadata={"Software": SOFTWARE})

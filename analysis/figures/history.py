@@ -1,4 +1,4 @@
-"""What happened to one group, ready to be drawn: rows of partitions, stretches, gaps, states and events in seconds."""
+"""What happened to one group, ready to be drawn: rows, stretches, gaps, states and events in seconds."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from analysis.load import Source, table
 from sim.tables import CAUSES
 
 PLACE = ["topic", "partition"]
-SHARED = 0.5
-"""Zombies never read as much: where more of the time served overlaps, it is meant to."""
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """One group over time. ``row`` is the position of a partition in ``partitions``, from the top.
+    """One group over time.
+
+    A row stands for a partition; in a broadcast group, where every member reads every partition, for a member.
 
     Parameters
     ----------
@@ -27,17 +27,17 @@ class History:
         ``topic-partition``, sorted by the first member that served each, then by topic and number.
     members : tuple of str
         In the order of their numbers.
-    stretches : DataFrame with row, from_s, to_s, member (position in ``members``)
-        Who served; where two overlap, the one that began last.
+    shared : bool
+        The group is a broadcast group. Nobody is a zombie then.
+    stretches : DataFrame with row (position in ``rows``), from_s, to_s, member (position in ``members``)
+        Who served; where two overlap, the one that began last. Of a broadcast group: when a member read anything.
     zombies : DataFrame of the same columns
         What a member still read after the next one had begun.
-    pieces : DataFrame with row, from_s, to_s, cause (position in ``CAUSES``)
-    gaps : DataFrame with row, from_s, to_s, startup (bool: the group had served nothing before)
+    pieces : DataFrame with row (position in ``partitions``), from_s, to_s, cause (position in ``CAUSES``)
+    gaps : DataFrame with row (as pieces), from_s, to_s, startup (bool: the group had served nothing before)
     states : DataFrame with from_s, to_s, state, generation
     rebalances : DataFrame with from_s, to_s
     events : DataFrame with time_s, entry, verb, target
-    shared : bool
-        Several members read a partition at a time by design (broadcast): nobody is a zombie then.
     """
 
     scenario: str
@@ -46,6 +46,7 @@ class History:
     horizon_s: float
     partitions: tuple[str, ...]
     members: tuple[str, ...]
+    shared: bool
     stretches: pd.DataFrame
     zombies: pd.DataFrame
     pieces: pd.DataFrame
@@ -53,7 +54,11 @@ class History:
     states: pd.DataFrame
     rebalances: pd.DataFrame
     events: pd.DataFrame
-    shared: bool
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """What each row is called, from the top."""
+        return self.members if self.shared else self.partitions
 
     def short(self, name: str) -> str:
         """A member's or target's name without the group's."""
@@ -95,8 +100,8 @@ def _built(group: str, groups: int, tables: dict[str, pd.DataFrame], events: pd.
     rows = _rows(ownership, unavailability, members)
     served = _seconds(_placed(ownership, rows)).assign(member=_codes(ownership["member"], members))
     pieces = _seconds(_placed(unavailability, rows)).assign(cause=_codes(unavailability["cause"], list(CAUSES)))
-    stretches, zombies = _untangled(served)
-    shared = _total(zombies) > SHARED * _total(served)
+    shared = bool(summary["partitions_moved"].isna().any())  # undefined for broadcast, and for nothing else
+    stretches, zombies = _by_member(served) if shared else _untangled(served)
     states = _seconds(tables["states"])[["from_s", "to_s", "state", "generation"]]
     rebalances = _seconds(tables["rebalances"].rename(columns={"start_us": "from_us", "end_us": "to_us"}))
     return History(
@@ -106,19 +111,15 @@ def _built(group: str, groups: int, tables: dict[str, pd.DataFrame], events: pd.
         horizon_s=_horizon(summary, [served, pieces, states]),
         partitions=tuple(f"{topic}-{partition}" for topic, partition in rows.index),
         members=tuple(members),
+        shared=shared,
         stretches=stretches,
-        zombies=zombies.head(0) if shared else zombies,
+        zombies=zombies,
         pieces=pieces,
         gaps=_gaps(unavailability, rows, served),
         states=states,
         rebalances=rebalances[["from_s", "to_s"]],
         events=events.assign(time_s=events["time_us"] / S)[["time_s", "entry", "verb", "target"]],
-        shared=shared,
     )
-
-
-def _total(stretches: pd.DataFrame) -> float:
-    return float((stretches["to_s"] - stretches["from_s"]).sum())
 
 
 def _rows(ownership: pd.DataFrame, unavailability: pd.DataFrame, members: list[str]) -> pd.Series[int]:
@@ -152,6 +153,16 @@ def _untangled(served: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     over = ordered["to_s"] > following
     zombies = ordered[over].assign(from_s=following[over])
     return ordered.assign(to_s=ordered["to_s"].where(~over, following)), zombies
+
+
+def _by_member(served: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """When each member read at least one partition, in the member's row; no zombies."""
+    ordered = served.sort_values(["member", "from_s"], kind="stable", ignore_index=True)
+    ends = ordered.groupby("member")["to_s"].cummax()
+    fresh = (ordered["member"] != ordered["member"].shift()) | (ordered["from_s"] > ends.shift())
+    merged = ordered.assign(to_s=ends, row=ordered["member"]).groupby(fresh.cumsum())
+    stretches = pd.DataFrame({one: merged[one].first() for one in ("row", "from_s", "member")})
+    return stretches.assign(to_s=merged["to_s"].last()).reset_index(drop=True), served.head(0)
 
 
 def _gaps(unavailability: pd.DataFrame, rows: pd.Series[int], served: pd.DataFrame) -> pd.DataFrame:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from analysis.columns import floats, names
 from analysis.errors import ResultError
 from analysis.figures import palette
-from analysis.figures.bars import shortened
 from analysis.figures.sheet import Sheet, text_width
 from analysis.load import conform
 from analysis.metrics import HEADLINE, Metric, Scale, metric, plus_minus, scale
 from analysis.statistics import Estimate, estimate
+from analysis.text import shortened
 
 SIZE: Final = 8.0
 ROW_IN: Final = 0.24

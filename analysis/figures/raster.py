@@ -1,4 +1,4 @@
-"""Partitions by the hundred or thousand: an image of who served, and how many were unread for which cause."""
+"""Rows by the hundred or thousand: an image of who served, and how many partitions were unread for which cause."""
 
 from __future__ import annotations
 
@@ -19,29 +19,43 @@ from analysis.figures.history import History
 from analysis.figures.sheet import bare
 from sim.tables import CAUSES
 
+ONE_BY_ONE: Final = 60
+"""More rows than this become an image."""
+BARS: Final = 20_000
+"""So do more stretches than this, however few the rows."""
 DOTS_PER_IN: Final = 110
 FAINTEST: Final = 0.45
 """Opacity of a gap of which only one partition of many in a line of the image has a share."""
 
 
-def lines_of(partitions: int, height_in: float) -> int:
+def as_image(past: History, most: int) -> bool:
+    """Whether a history has more rows than ``most``, or too many stretches, to be drawn bar by bar."""
+    return len(past.rows) > most or len(past.stretches) + len(past.pieces) * (not past.shared) > BARS
+
+
+def height_of(rows: int) -> float:
+    """Inches that an image of so many rows deserves."""
+    return min(5.0, max(2.4, rows * 0.03))
+
+
+def lines_of(rows: int, height_in: float) -> int:
     """How many lines of an image ``height_in`` inches high can be told apart."""
-    return min(partitions, int(height_in * DOTS_PER_IN))
+    return min(rows, int(height_in * DOTS_PER_IN))
 
 
 def draw(
     axes: Axes, past: History, colours: Mapping[str, str], window: tuple[float, float], size_in: tuple[float, float]
 ) -> None:
     """The rows of ``past`` within a window of seconds, as an image of ``size_in`` (width, height) inches."""
-    columns, lines = max(int(size_in[0] * DOTS_PER_IN), 1), lines_of(len(past.partitions), size_in[1])
+    rows = len(past.rows)
+    columns, lines = max(int(size_in[0] * DOTS_PER_IN), 1), lines_of(rows, size_in[1])
     picture = image(past, colours, window, (lines, columns))
-    rows = len(past.partitions)
     axes.imshow(picture, extent=(*window, rows, 0), aspect="auto", interpolation="nearest", resample=False)
     bare(axes)
     step = next(one for one in (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 10**9) if rows / one <= 8)
     ticks = range(0, rows + 1, step)
     axes.set_yticks(list(ticks), [f"{tick:,}" for tick in ticks], fontsize=8)
-    axes.set_ylabel("partitions", fontsize=8.5)
+    axes.set_ylabel("members" if past.shared else "partitions", fontsize=8.5)
 
 
 def image(
@@ -49,21 +63,23 @@ def image(
 ) -> NDArray[np.float64]:
     """RGB of each cell: the member that served, and over it the cause of unread time.
 
-    A line stands for one or more partitions: the member is the one of its middle partition; the cause is the commonest
-    in the line, the more opaque the more partitions share it. A gap is at least one column wide.
+    A line stands for one or more rows: the member is the one of its middle row; the cause is the commonest in the line,
+    the more opaque the more rows share it. A gap is at least one column wide. Rows of members have no causes.
 
     Returns
     -------
     ndarray of float, shape (lines, columns, 3)
     """
     lines, columns = shape
-    rows = len(past.partitions)
+    rows = len(past.rows)
     middle = (np.arange(lines) * rows + rows // 2) // max(lines, 1)
     served = clipped(past.stretches[past.stretches["row"].isin(middle)], window)
     line = np.searchsorted(middle, integers(served, "row"))
     codes = _summed(line, *_columns(served, window, columns, 0), floats(served, "member") + 1, shape)
     member = np.rint(codes).astype(np.int64)
     paints = np.array([(1.0, 1.0, 1.0), *(to_rgb(colours[name]) for name in past.members)])
+    if past.shared:
+        return np.asarray(paints[member])
     share, cause = _unread(past, window, shape)
     opacity = np.where(share > 0, FAINTEST + (1 - FAINTEST) * share, 0.0)[..., None]
     causes = np.array([to_rgb(palette.CAUSES[cause]) for cause in CAUSES])

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import typer
 
-from scenarios.cli import compare, run, scenarios, sweep
-from scenarios.cli.exits import INTERRUPTED, explain
+from scenarios.cli import assignors, compare, run, scenarios, sweep
+from scenarios.cli.exits import INTERRUPTED, READER_GONE, explain
 from scenarios.cli.output import say
 
 app = typer.Typer(
     name="groupsim",
     help="Simulate Apache Kafka consumer groups in virtual time.",
+    epilog="Exit codes: 0 fine; 1 a goal is missed; 2 the input is wrong; 3 a run failed; 130 interrupted; "
+    "141 who read the output left before its end.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -21,18 +24,43 @@ app.command("run")(run.run)
 app.command("sweep")(sweep.sweep)
 app.command("compare")(compare.compare)
 app.add_typer(scenarios.app, name="scenarios")
+app.add_typer(assignors.app, name="assignors")
 
 
 def main() -> None:
     """Run the command that the arguments name, and leave with its exit code."""
     try:
+        code = _exit_code()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = READER_GONE
+    if code == READER_GONE:
+        _drop_what_is_left()
+    sys.exit(code)
+
+
+def _exit_code() -> int:
+    """Carry out the command; say what went wrong."""
+    try:
         app()
     except SystemExit as leaving:
+        if isinstance(leaving.__context__, BrokenPipeError):  # typer and rich make exit code 1 of it
+            return READER_GONE
         if leaving.code == INTERRUPTED:
             say("interrupted: no result was written")
-        raise
+        return int(leaving.code or 0)
     except BrokenPipeError:
-        sys.stderr.close()  # who read the output has left; there is nobody to tell
-        sys.exit(0)
+        return READER_GONE
     except Exception as error:
-        sys.exit(explain(error))
+        return explain(error)
+    return 0
+
+
+def _drop_what_is_left() -> None:
+    """Let the interpreter find no broken pipe when it flushes its streams at the end.
+
+    Source: "Note on SIGPIPE" in the documentation of Python's ``signal``.
+    """
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, sys.stderr.fileno())

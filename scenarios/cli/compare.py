@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scenarios.cli.output import print_json, print_table, say, width
+from scenarios.cli.output import print_json, print_pairs, print_table, say, width
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from analysis.compare import Comparison
 
 
 def compare(
@@ -22,20 +24,29 @@ def compare(
     """Compare variants with the first one, run by run: differences with 95 % intervals, and what they show."""
     from analysis.compare import compare_variants
     from analysis.load import load_summaries
-    from analysis.text import comparison_table
     from scenarios.results import complete_or_absent
 
     summary = load_summaries(folders)
-    table = comparison_table(compare_variants(summary), width=width())
+    comparisons = compare_variants(summary)
     if figures is not None:
         with complete_or_absent(figures) as folder:
             _draw(summary, folders, folder)
-    if as_json:
-        print_json(table.records())
-    else:
-        print_table(table)
+    _tell(comparisons, as_json=as_json)
     if figures is not None:
         say(f"figures in {figures}")
+
+
+def _tell(comparisons: Sequence[Comparison], *, as_json: bool) -> None:
+    from analysis.comparison_text import comparison_table, findings
+
+    table = comparison_table(comparisons, width=width())
+    if as_json:
+        print_json(table.records())
+        return
+    print_table(table)
+    for title, conclusions in findings(comparisons).items():
+        print(f"\n{title}:")
+        print_pairs(conclusions)
 
 
 def _draw(summary: pd.DataFrame, folders: Sequence[Path], into: Path) -> None:

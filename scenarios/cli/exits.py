@@ -11,6 +11,8 @@ CHECK_FAILED: Final = 1
 WRONG_INPUT: Final = 2
 RUN_FAILED: Final = 3
 INTERRUPTED: Final = 130
+READER_GONE: Final = 141
+"""Who read the output left before its end (``groupsim ... | head -1``): what shells say of tools that SIGPIPE ends."""
 
 
 class RunFailed(Exception):
@@ -24,6 +26,7 @@ def explain(error: Exception) -> int:
     groupsim's own.
     """
     from analysis.errors import ResultError
+    from assignors.errors import AssignorError
     from scenarios.spark_runner import NoJava, SparkFailed
     from sim.errors import ConfigError, SimError
 
@@ -31,7 +34,7 @@ def explain(error: Exception) -> int:
         say(f"error: {error}")
         return WRONG_INPUT
     cause = error.__cause__ if isinstance(error, RunFailed) and error.__cause__ else error
-    if isinstance(cause, SimError | SparkFailed | OSError):
+    if isinstance(cause, SimError | SparkFailed | AssignorError | OSError):
         say(f"error: {type(cause).__name__}: {cause}")
     else:
         say("".join(traceback.format_exception(cause)).rstrip())

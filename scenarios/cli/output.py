@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 import time
+from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
-    import pandas as pd
     from rich.progress import Progress as Bar
 
     from analysis.text import TextTable
@@ -21,6 +22,14 @@ _LINE_EVERY_S: Final = 60.0
 def say(message: str) -> None:
     """A message to standard error."""
     print(message, file=sys.stderr)
+
+
+def warn(sentence: str) -> None:
+    """A warning to standard error, wrapped; names that are longer than a line stay whole."""
+    lines = textwrap.wrap(
+        f"warning: {sentence}", WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+    say("\n".join(lines))
 
 
 def width() -> int:
@@ -35,7 +44,6 @@ def width() -> int:
 def print_table(table: TextTable) -> None:
     """A table with its notes."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1))
@@ -43,20 +51,36 @@ def print_table(table: TextTable) -> None:
         shown.add_column(column.header, justify="right" if column.right else "left")
     for row in table.rows:
         shown.add_row(*row)
-    console = Console(width=width(), highlight=False, markup=False, emoji=False)
-    console.print(shown)
-    for note in table.notes:
-        console.print(note)
+    _print(shown, *table.notes)
+
+
+def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
+    """Names, and beside each what there is to say of it, wrapped."""
+    from rich.table import Table
+
+    shown = Table.grid(padding=(0, 2))
+    shown.add_column(no_wrap=True)
+    shown.add_column()
+    for name, text in pairs:
+        shown.add_row(f"  {name}", text)
+    _print(shown)
+
+
+def _print(*parts: Any) -> None:
+    """Print texts and tables as they are, without meaning read into them and without blanks at the ends of lines."""
+    from rich.console import Console
+
+    console = Console(width=width(), highlight=False, markup=False, emoji=False, no_color=True)
+    with console.capture() as told:
+        for part in parts:
+            console.print(part)
+    for line in told.get().splitlines():
+        print(line.rstrip())
 
 
 def print_json(value: Any) -> None:
     """A value as JSON."""
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows as plain data; missing values are None."""
-    return frame.astype(object).where(frame.notna(), None).to_dict("records")  # type: ignore[return-value]
 
 
 class Progress:

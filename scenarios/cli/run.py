@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scenarios.cli.exits import CHECK_FAILED, RunFailed
-from scenarios.cli.output import Progress, print_json, print_table, say, width
+from scenarios.cli.output import Progress, print_json, print_table, say, warn, width
 from scenarios.cli.settings import import_allowed, parse_settings
+from scenarios.design import REPLICATIONS_MAX, SEED_MAX
 
 if TYPE_CHECKING:
     from scenarios.cli.replications import Replications
@@ -25,11 +26,16 @@ AllowCode = Annotated[
 def run(
     scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="Name of a built-in scenario, or a file.")],
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change the scenario; the value is YAML.")
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Change the scenario: YAML. Files are looked up from here."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random number.")] = 1,
-    replications: Annotated[int, typer.Option(min=1, help="Run so often; tell means and 95 % intervals.")] = 1,
-    replication: Annotated[int | None, typer.Option(min=0, help="Run this replication alone.")] = None,
+    seed: Annotated[int, typer.Option(min=0, max=SEED_MAX, help="Seed of every random number.")] = 1,
+    replications: Annotated[
+        int, typer.Option(min=1, max=REPLICATIONS_MAX, help="Run so often; tell means and 95 % intervals.")
+    ] = 1,
+    replication: Annotated[
+        int | None, typer.Option(min=0, max=REPLICATIONS_MAX, help="Run this replication alone.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables and manifest to a new folder.")] = None,
     allow_code: AllowCode = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -98,14 +104,14 @@ def _simulate(scenario: Scenario, seed: int, replication: int, replay: Callable[
 
 
 def _tell(done: Replications, out: Path | None, *, as_json: bool) -> None:
-    from analysis.text import summary_table
+    from analysis.summary_text import runs_table
 
     for warning in done.warnings:
-        say(f"warning: {warning}")
+        warn(warning)
     if as_json:
         print_json({**done.as_json(), "out": str(out) if out else None})
     else:
-        print_table(summary_table(done.summary, width=width()))
+        print_table(runs_table(done.summary, width=width()))
     missed = done.missed_goals()
     for goal in missed:
         say(f"goal missed: {goal}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from scenarios.cli.exits import WRONG_INPUT
-from scenarios.cli.output import print_json, say
+from scenarios.cli.output import print_json, print_pairs, say
 
 app = typer.Typer(help="List, show and check scenario files.", no_args_is_help=True)
 
@@ -28,9 +27,9 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON inste
     if as_json:
         print_json(found)
         return
-    wide = max(len(one["name"]) for one in found)
-    for one in found:
-        print(f"{one['kind']:8}  {one['name']:{wide}}  {one['question']}")
+    for kind, use in (("scenario", "run NAME"), ("sweep", "sweep NAME --out DIR")):
+        print(f"{kind}s, for groupsim {use}:")
+        print_pairs((one["name"], one["question"]) for one in found if one["kind"] == kind)
 
 
 @app.command()
@@ -39,28 +38,27 @@ def show(
     sweep: Annotated[bool, typer.Option("--sweep", help="The sweep of that name instead.")] = False,
 ) -> None:
     """Print a built-in file, as YAML that loads again."""
-    from scenarios.loading import path_of
-    from scenarios.sweep import path_of_sweep
+    from scenarios import loading
+    from scenarios import sweep as sweeps
 
-    print((path_of_sweep(name) if sweep else path_of(name)).read_text(encoding="utf-8"), end="")
+    path = loading.built_in(name, sweeps.LIBRARY if sweep else loading.LIBRARY)
+    print(path.read_text(encoding="utf-8"), end="")
 
 
 @app.command()
 def validate(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE ...", help="Scenario and sweep files.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE ...", help="Scenario and sweep files.")],
 ) -> None:
     """Check files; tell everything that is wrong with them, and what is allowed but unwise."""
     from scenarios.errors import ScenarioFileError
-    from scenarios.loading import load
+    from scenarios.loading import load, load_document
     from scenarios.notes import warnings_of
     from scenarios.sweep import load_sweep
-    from scenarios.yaml_text import read_yaml
 
     refused = False
     for file in files:
         try:
-            data = read_yaml(file).data
-            is_sweep = isinstance(data, dict) and "scenario" in data
+            is_sweep = "scenario" in load_document(file)
             warnings = load_sweep(file).warnings() if is_sweep else warnings_of(load(file))
             print(f"{file}: valid")
             for warning in warnings:

@@ -8,20 +8,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from scenarios.cli.exits import RUN_FAILED
-from scenarios.cli.output import Progress, print_json, print_table, say, width
+from scenarios.cli.output import Progress, print_json, print_table, say, warn, width
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from scenarios.runner import Executor
     from scenarios.sweep import Sweep
 
 _FAILURES_SHOWN = 5
+
+Rows: TypeAlias = Sequence[dict[str, Any]]
 
 
 def sweep(
@@ -47,7 +47,7 @@ def sweep(
     if not inline:
         require_java()
     for warning in loaded.warnings():
-        say(f"warning: {warning}")
+        warn(warning)
     if dry_run or out is None:
         _tell_plan(loaded, as_json=as_json)
         return
@@ -71,15 +71,16 @@ def _executor(master: str) -> Iterator[Executor]:
         yield partial(on_spark, spark, spark.sparkContext.defaultParallelism)
 
 
-def _carry_out(sweep: Sweep, folder: Path, master: str) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
+def _carry_out(sweep: Sweep, folder: Path, master: str) -> tuple[Rows, Rows]:
     """Run all and fill ``folder``; the summary, and the failures."""
-    from scenarios.results import parquet, summary_files, to_frame, write_files
+    from scenarios.results import parquet, summary_files, write_files
     from scenarios.runner import carry_out, kept_folder
     from sim import simulate
 
     runs = sweep.runs()
     begin_s = time.monotonic()
-    say(f"{_count(len(runs), 'run')} of {_count(len(sweep.variants), 'variant')}, on {master or 'this process'}")
+    where = f"on {master}" if master else "in this process"
+    say(f"{_count(len(runs), 'run')} of {_count(len(sweep.variants), 'variant')}, {where}")
     with Progress("runs", len(runs)) as progress, _executor(master) as execute:
         summary, failures = carry_out(runs, simulate, execute, folder, sweep.replay, progress)
     variants = {
@@ -91,7 +92,7 @@ def _carry_out(sweep: Sweep, folder: Path, master: str) -> tuple[pd.DataFrame, l
         "wall_s": round(time.monotonic() - begin_s, 3), "versions": _versions(folder),
     }  # fmt: skip
     write_files(folder, {**summary_files(summary, content), "failures.parquet": parquet(failures)})
-    return to_frame(summary), failures.to_pylist()
+    return summary.to_pylist(), failures.to_pylist()
 
 
 def _versions(folder: Path) -> dict[str, str]:
@@ -118,16 +119,16 @@ def _tell_plan(sweep: Sweep, *, as_json: bool) -> None:
     )
 
 
-def _tell(sweep: Sweep, summary: pd.DataFrame, failures: Sequence[dict[str, Any]], out: Path, *, as_json: bool) -> None:
-    from analysis.text import summary_table
-    from scenarios.cli.replications import estimates
+def _tell(sweep: Sweep, summary: Rows, failures: Rows, out: Path, *, as_json: bool) -> None:
+    from analysis.summary_text import runs_table
+    from scenarios.cli.replications import means
 
     runs = len(sweep.runs())
     if as_json:
         told = {"sweep": sweep.name, "scenario": sweep.source, "runs": runs, "failed": len(failures)}
-        print_json({**told, "summary": estimates(summary), "out": str(out)})
-    elif len(summary):
-        print_table(summary_table(summary, width=width()))
+        print_json({**told, "summary": means(summary), "out": str(out)})
+    elif summary:
+        print_table(runs_table(summary, width=width()))
     for row in failures[:_FAILURES_SHOWN]:
         say(f"failed: {row['variant']}, replication {row['replication']}: {row['error']}\n  replay: {row['replay']}")
     if failures:

@@ -7,10 +7,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from assignors import Assignment, GroupSnapshot, StickyAssignor, create
+from assignors import Assignment, GroupSnapshot, StickyAssignor, UniformAssignor, create
 from scenarios import assignor_bench
 from scenarios.assignor_bench import Shape, bench, group_of_shape, shapes
-from scenarios.assignor_trials import Contender
+from scenarios.assignor_trials import Contender, answering
 from scenarios.kafka_python import first_assignment
 from tests.support.command_line import CommandLine
 
@@ -53,6 +53,17 @@ def test_asked_are_a_first_assignment_then_one_joining_and_one_leaving() -> None
     assert "member5" not in leave.member_ids
     assert set(record["ms"]) == {"full", "join", "leave"}
     assert (record["java_ms"], record["kafka_python_ms"]) == ({}, None)
+
+
+def test_the_coordinators_assignors_find_the_group_as_they_keep_it() -> None:
+    class Kept(UniformAssignor):
+        def assign(self, snapshot: GroupSnapshot) -> Assignment:
+            raise AssertionError("turns names into numbers anew")
+
+    group = group_of_shape(SMALL, equal=True)
+    answer = answering(Kept, group)()
+    assert isinstance(answer, Assignment)
+    assert answer.n_members == group.n_members
 
 
 def test_kafkas_times_stand_beside_ours_where_they_were_recorded() -> None:
@@ -98,3 +109,4 @@ class TestCommand:
         sticky = [one for one in told if (one["assignor"], one["subscriptions"]) == ("sticky", "equal")]
         assert [(one["members"], one["partitions"]) for one in sticky] == [(10, 50), (100, 500)]
         assert all(one["kafka_python_ms"] > 0 for one in sticky)
+        assert "broadcast" not in {one["assignor"] for one in told}, "ten thousand times half a million"

@@ -1,0 +1,139 @@
+"""Assignors against each other: what each does with a group under the usual events, and how long it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+from assignors import (
+    ASSIGNORS,
+    SERVER_ASSIGNORS,
+    Assignor,
+    AssignorError,
+    GroupSpec,
+    Promise,
+    ServerAssignor,
+    create,
+    create_server,
+    installed,
+    load_class,
+)
+from assignors.events import Event, leavers, usual_events
+from assignors.trials import FULL, Outcome, Settled, attempt, mean_of, settle
+
+if TYPE_CHECKING:
+    from assignors import GroupSnapshot
+
+SERVER: Final = "server:"
+"""Begins the label of an assignor of the coordinator: Kafka has a range on either side."""
+MEAN: Final = "leave one, mean"
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """An assignor under a label of its own.
+
+    Parameters
+    ----------
+    label : str
+    make : callable
+        Makes a new one, for one consumer.
+    """
+
+    label: str
+    make: Callable[[], Assignor]
+
+
+def contenders(allow_code: Sequence[str] = ()) -> list[Contender]:
+    """Every assignor: Kafka's and groupsim's, those of installed packages, and the user's own ``module:Class``."""
+    found = [Contender(name, partial(create, name)) for name in ASSIGNORS]
+    found += [Contender(f"{SERVER}{name}", partial(create_server, name)) for name in SERVER_ASSIGNORS]
+    classes = [*installed().values(), *map(load_class, allow_code)]
+    return found + [Contender(one.name, one) for one in classes]
+
+
+def is_exclusive(contender: Contender) -> bool:
+    """Whether partitions have one owner each: where they have many, nothing moves, and large groups have no end."""
+    return Promise.EXCLUSIVE in contender.make().promises
+
+
+def described(contender: Contender) -> dict[str, Any]:
+    """Label, name, side, rebalance protocols, promises, and why there are no others."""
+    assignor = contender.make()
+    return {
+        "assignor": contender.label,
+        "name": assignor.name,
+        "side": assignor.side.value,
+        "protocol": [one.value for one in assignor.protocols] or ["consumer"],
+        "promises": [one.value for one in Promise if one in assignor.promises],
+        "exceptions": {one.value: reason for one, reason in assignor.exceptions.items()},
+    }
+
+
+def trials(contender: Contender, group: GroupSnapshot, many: int) -> Iterator[dict[str, Any]]:
+    """A record per event, first assignment first: the outcome, the time of one answer, and the failure if there is one.
+
+    Parameters
+    ----------
+    contender : Contender
+    group : GroupSnapshot
+        Nobody owns anything.
+    many : int
+        How many join or leave where many do.
+    """
+    events, alone = usual_events(group, many), leavers(group)
+    try:
+        settled = settle(contender.make, group)
+    except AssignorError as failure:
+        yield _failed(contender, FULL, failure)
+        return
+    yield _record(contender, settled.first)
+    for event in events:
+        yield _guarded(contender, event.name, partial(attempt, settled, event))
+        if event.name == "leave one, last":
+            yield _guarded(contender, MEAN, partial(_mean, settled, alone))
+
+
+def _mean(settled: Settled, events: Sequence[Event]) -> Outcome:
+    return mean_of(MEAN, [attempt(settled, event) for event in events])
+
+
+def _guarded(contender: Contender, event: str, carry_out: Callable[[], Outcome]) -> dict[str, Any]:
+    try:
+        return _record(contender, carry_out())
+    except AssignorError as failure:
+        return _failed(contender, event, failure)
+
+
+def _record(contender: Contender, outcome: Outcome) -> dict[str, Any]:
+    told = {name: getattr(outcome, name) for name in Outcome.__slots__ if name != "asked"}
+    seconds = None if outcome.asked is None else _seconds(answering(contender.make, outcome.asked))
+    return {"assignor": contender.label, **told, "seconds": seconds, "failure": None}
+
+
+def _failed(contender: Contender, event: str, failure: AssignorError) -> dict[str, Any]:
+    nothing = dict.fromkeys(name for name in Outcome.__slots__ if name != "asked")
+    told = f"{type(failure).__name__}: {failure}"
+    return {"assignor": contender.label, **nothing, "event": event, "seconds": None, "failure": told}
+
+
+def answering(make: Callable[[], Assignor], asked: GroupSnapshot) -> Callable[[], object]:
+    """What has an assignor answer, to be timed; the coordinator's find the group in the form in which it keeps it."""
+    assignor = make()
+    if isinstance(assignor, ServerAssignor):
+        return partial(assignor.assign_group, GroupSpec.of(asked))
+    return lambda: make().assign(asked)
+
+
+def _seconds(answer: Callable[[], object]) -> float:
+    """How long one answer takes, the best of three."""
+    times = []
+    for _ in range(_TRIES):
+        begin = perf_counter()
+        answer()
+        times.append(perf_counter() - begin)
+    return min(times)

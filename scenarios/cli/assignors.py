@@ -1,0 +1,217 @@
+"""``groupsim assignors``: what assignors promise, and what they do to a group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from scenarios.cli.output import Progress, print_json, print_pairs, print_table, say, width
+from scenarios.cli.run import AllowCode
+from scenarios.cli.settings import import_allowed
+
+if TYPE_CHECKING:
+    from assignors import GroupSnapshot
+
+app = typer.Typer(help="List assignors, and compare what they do to a group.", no_args_is_help=True)
+
+Snapshot = Annotated[
+    Path | None,
+    typer.Argument(metavar="SNAPSHOT", help="File of topics and members; without it, equal members as below."),
+]
+Members = Annotated[int | None, typer.Option(min=1, max=100_000, help="Members, 40 by default.")]
+Topics = Annotated[int | None, typer.Option(min=1, max=100_000, help="Topics that all of them read, 1 by default.")]
+Partitions = Annotated[int | None, typer.Option(min=1, max=1_000_000, help="Partitions in all, 200 by default.")]
+Many = Annotated[int | None, typer.Option(min=1, max=100_000, help="How many are many; a quarter by default.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+@app.command("list")
+def list_(allow_code: AllowCode = None, as_json: Json = False) -> None:
+    """List assignors with protocol, side and what they promise."""
+    from analysis.assignor_text import promises_table
+    from scenarios.assignor_trials import contenders, described
+
+    import_allowed(allow_code or [])
+    found = [described(one) for one in contenders(allow_code or [])]
+    if as_json:
+        print_json(found)
+    else:
+        print_table(promises_table(found, width()))
+
+
+@app.command()
+def compare(
+    snapshot: Snapshot = None,
+    members: Members = None,
+    topics: Topics = None,
+    partitions: Partitions = None,
+    many: Many = None,
+    figure: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw a figure, too.")] = None,
+    allow_code: AllowCode = None,
+    as_json: Json = False,
+) -> None:
+    """Compare assignors: members join and leave, partitions are added.
+
+    SNAPSHOT is a YAML file of topics (each a number of partitions, or a mapping of partitions, rate and replicas, the
+    racks of each partition's replicas) and members (each a mapping of count, topics, rack and capacity).
+
+    Newcomers are last in the order of ids. Of many that leave each comes from another part of that order. When
+    partitions are added, every topic gets a quarter more.
+    """
+    import_allowed(allow_code or [])
+    group = _group(snapshot, members, topics, partitions)
+    several = _many(many, group)
+    if figure is not None:
+        _refuse_unfit(figure)
+    records, left_out = _records(group, several, allow_code or [])
+    if figure is not None:
+        _draw(records, group, figure)
+    if as_json:
+        shape = {"members": group.n_members, "partitions": group.topics.n_partitions, "many": several}
+        print_json({**shape, "outcomes": records})
+    else:
+        _tell(records, group, several)
+    for sentence in [*left_out, *_caveats(group)]:
+        say(sentence)
+
+
+def _tell(records: Sequence[dict[str, Any]], group: GroupSnapshot, many: int) -> None:
+    from analysis.assignor_text import costs_table, failures, moves_tables
+
+    print(f"{_title(group)}: what moves (in brackets: what had to)\n")
+    for table in moves_tables(records, many, width()):
+        print_table(table)
+        print()
+    print_table(costs_table(records, width()))
+    for sentence in failures(records):
+        say(sentence)
+
+
+@app.command()
+def explain(
+    assignor: Annotated[str, typer.Argument(metavar="ASSIGNOR", help="Such as sticky or server:uniform.")],
+    partition: Annotated[str, typer.Argument(metavar="PARTITION", help="Such as topic-1-7.")],
+    snapshot: Snapshot = None,
+    event: Annotated[
+        str, typer.Option(metavar="EVENT", help="Such as full, join-one or leave-one-first.")
+    ] = "join-one",
+    members: Members = None,
+    topics: Topics = None,
+    partitions: Partitions = None,
+    many: Many = None,
+    as_json: Json = False,
+) -> None:
+    """Tell rule by rule why one partition moves or stays, where all members read the same topics."""
+    from scenarios.assignor_reasons import explained
+
+    group = _group(snapshot, members, topics, partitions)
+    told = explained(assignor, group, _many(many, group), event, partition)
+    if as_json:
+        print_json(told)
+        return
+    before, after = told["before"], told["after"]
+    stays = f"stays with {after}" if before else f"goes to {after}, from nobody"
+    where = f"moves from {before} to {after}" if told["moved"] else stays
+    print(f"{_title(group)}; {assignor}, {event}:\n{partition} {where}\n")
+    print_pairs((f"{number}.", rule) for number, rule in enumerate(told["rules"], start=1))
+
+
+@app.command()
+def bench(
+    members: Annotated[
+        list[int] | None, typer.Option(min=100, max=10_000, help="Only groups of so many; 100, 1000 and 10000.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure assignors over the grid of Kafka's own benchmarks: minutes.
+
+    Beside ours stand the times of Kafka's classes, recorded on a machine with two cores, and those of kafka-python's
+    first assignment, measured now where it is installed.
+    """
+    from analysis.assignor_text import times_table
+    from scenarios.assignor_bench import UNEQUAL, bench, shapes
+    from scenarios.assignor_trials import contenders, is_exclusive
+
+    grid = shapes(tuple(members)) if members else shapes()
+    found = [one for one in contenders() if is_exclusive(one)]
+    wanted = [(one, True) for one in found] + [(one, False) for one in found if one.label in UNEQUAL]
+    records: list[dict[str, Any]] = []
+    with Progress("assignors", len(wanted)) as progress:
+        for done, (one, equal) in enumerate(wanted, start=1):
+            mine = list(bench(one, equal=equal, grid=grid))
+            records += mine
+            if not as_json:
+                print(f"{one.label}, {mine[0]['subscriptions']} subscriptions, ms of CPU (in brackets Kafka's):\n")
+                print_table(times_table(mine, width()))
+                print()
+            progress(done)
+    if as_json:
+        print_json(records)
+
+
+def _many(many: int | None, group: GroupSnapshot) -> int:
+    return many or max(group.n_members // 4, 2)
+
+
+def _group(snapshot: Path | None, members: int | None, topics: int | None, partitions: int | None) -> GroupSnapshot:
+    from assignors.events import group_of
+    from scenarios.snapshot_file import load_snapshot
+    from sim.errors import ConfigError
+
+    if snapshot is None:
+        return group_of(members or 40, topics or 1, partitions or 200)
+    if (members, topics, partitions) != (None, None, None):
+        raise ConfigError(f"{snapshot} says who the members are and what they read: leave the numbers out")
+    return load_snapshot(snapshot)
+
+
+def _records(group: GroupSnapshot, many: int, allow_code: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """All outcomes, and why some assignors have none."""
+    from scenarios.assignor_trials import contenders, is_exclusive, trials
+
+    found = contenders(allow_code)
+    taking_part = [one for one in found if is_exclusive(one)]
+    shared = [one.label for one in found if one not in taking_part]
+    records: list[dict[str, Any]] = []
+    with Progress("assignors", len(taking_part)) as progress:
+        for done, one in enumerate(taking_part, start=1):
+            records += trials(one, group, many)
+            progress(done)
+    return records, [f"{label} is left out: nothing moves where everybody has everything" for label in shared]
+
+
+def _caveats(group: GroupSnapshot) -> list[str]:
+    """What is not exact about a group as large as this one."""
+    from assignors.events import LEAVERS_MAX
+    from assignors.trials import EXACT_MAX
+
+    told = []
+    if group.n_members > LEAVERS_MAX:
+        told.append(f"the mean is over {LEAVERS_MAX} members leaving alone, at equal distances in the order of ids")
+    if not group.subscriptions.equal and group.topics.n_partitions > EXACT_MAX:
+        told.append("what had to move is a lower bound: subscriptions differ, and there are many partitions")
+    return told
+
+
+def _title(group: GroupSnapshot) -> str:
+    def counted(number: int, noun: str) -> str:
+        return f"{number:,} {noun}{'s' if number != 1 else ''}"
+
+    topics = counted(len(group.topics.names), "topic")
+    return f"{counted(group.n_members, 'member')}, {topics}, {counted(group.topics.n_partitions, 'partition')}"
+
+
+def _refuse_unfit(path: Path) -> None:
+    from analysis.figures import refuse_unfit
+
+    refuse_unfit(path)
+
+
+def _draw(records: Sequence[dict[str, Any]], group: GroupSnapshot, path: Path) -> None:
+    from analysis.figures import save, trials
+
+    save(trials(records, _title(group)), path)
+    say(f"figure in {path}")
