@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from sim.tables import FLOAT, SORTED_BY, TABLES, TEXT
 
-
-@dataclass(slots=True)
-class Result:
-    """What one run gives.
-
-    Attributes
-    ----------
-    tables : dict of str to DataFrame
-        Every table of `sim.tables.TABLES`.
-    manifest : dict
-        Resolved scenario, seed, versions, event count, wall-clock time, a digest of every table.
-    warnings : list of str
-        What the user should know: skipped targets, failed assignors.
-    """
-
-    tables: dict[str, pd.DataFrame]
-    manifest: dict[str, Any]
-    warnings: list[str] = field(default_factory=list)
-
-    @property
-    def summary(self) -> pd.DataFrame:
-        """One row per group."""
-        return self.tables["summary"]
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +33,9 @@ class Text:
     def __len__(self) -> int:
         return len(self.codes)
 
+    def __getitem__(self, rows: NDArray[np.intp]) -> Text:
+        return Text(self.values, self.codes[rows])
+
     @classmethod
     def joined(cls, parts: Sequence[Text]) -> Text:
         """The rows of several below one another."""
@@ -68,61 +49,146 @@ class Text:
         return ranks
 
 
+Column: TypeAlias = Text | NDArray[Any]
+"""Of declared dtype; integers among which some are None are objects."""
+
+
+class Tables(Mapping[str, "pd.DataFrame"]):
+    """Tables by name, typed and sorted as declared, each a DataFrame from when it is first asked for.
+
+    Who asks for rows or digests alone spares itself the import of pandas, which takes longer than a small run.
+
+    Parameters
+    ----------
+    columns : mapping of str to mapping
+        For each table its columns.
+    """
+
+    def __init__(self, columns: Mapping[str, Mapping[str, Any]]) -> None:
+        self._columns = {name: _settled(name, each) for name, each in columns.items()}
+        self._frames: dict[str, pd.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        if name not in self._frames:
+            import pandas as pd  # see the class
+
+            data = {column: _series(values) for column, values in self._columns[name].items()}
+            self._frames[name] = pd.DataFrame(data, columns=list(TABLES[name]))
+        return self._frames[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """A table's rows as plain data; missing values are None."""
+        lists = [_plain(values) for values in self._columns[name].values()]
+        return [dict(zip(self._columns[name], row, strict=True)) for row in zip(*lists, strict=True)]
+
+    def digests(self) -> dict[str, str]:
+        """Digest of every table."""
+        return {name: _digest(columns) for name, columns in self._columns.items()}
+
+
+@dataclass(slots=True)
+class Result:
+    """What one run gives.
+
+    Attributes
+    ----------
+    tables : mapping of str to DataFrame
+        Every table of `sim.tables.TABLES`.
+    manifest : dict
+        Resolved scenario, seed, versions, event count, wall-clock time, a digest of every table.
+    warnings : list of str
+        What the user should know: skipped targets, failed assignors.
+    """
+
+    tables: Tables
+    manifest: dict[str, Any]
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """One row per group."""
+        return self.tables["summary"]
+
+
 def frame(name: str, columns: Mapping[str, Any]) -> pd.DataFrame:
     """A table with its declared columns, dtypes and order of rows."""
+    return Tables({name: columns})[name]
+
+
+def _settled(name: str, columns: Mapping[str, Any]) -> dict[str, Column]:
+    """Declared columns in their order, of declared dtypes, rows in order."""
     declared = TABLES[name]
-    keys = [_sortable(columns[column], declared[column]) for column in reversed(SORTED_BY[name])]
-    order = np.lexsort(keys) if len(keys[0]) > 1 else None
-    data = {column: _ordered(columns[column], dtype, order) for column, dtype in declared.items()}
-    return pd.DataFrame(data, columns=list(declared))
+    typed = {column: _typed(columns[column], dtype) for column, dtype in declared.items()}
+    keys = [_sortable(typed[column]) for column in reversed(SORTED_BY[name])]
+    if len(keys[0]) < 2:
+        return typed
+    order = np.lexsort(keys)
+    return {column: values[order] for column, values in typed.items()}
 
 
-def _sortable(values: Any, dtype: str) -> NDArray[np.int64]:
+def _typed(values: Any, dtype: str) -> Column:
     if isinstance(values, Text):
-        return values.ranks()
+        return values
     if dtype == TEXT:
-        return Text(values, np.arange(len(values))).ranks()
-    return np.asarray(values, np.int64)
-
-
-def _ordered(values: Any, dtype: str, order: NDArray[np.intp] | None) -> Any:
-    if isinstance(values, Text):
-        codes = values.codes if order is None else values.codes[order]
-        return pd.array(list(values.values), dtype="string").take(codes)
-    column = _column(values, dtype)
-    return column if order is None else column[order]
-
-
-def _column(values: Any, dtype: str) -> Any:
-    if dtype == TEXT:
-        return pd.array(list(values), dtype="string")
+        return Text(list(values), np.arange(len(values)))
     nullable = isinstance(values, np.ndarray) and values.dtype.kind == "O"
     if dtype == FLOAT:
         return np.array([np.nan if v is None else v for v in values] if nullable else values, dtype=np.float64)
     if nullable and any(value is None for value in values):
-        return pd.array(values, dtype="Int64")
+        return np.asarray(values, dtype=object)
     return np.asarray(values, dtype=np.int64)
+
+
+def _sortable(values: Column) -> NDArray[Any]:
+    return values.ranks() if isinstance(values, Text) else values
+
+
+def _series(values: Column) -> Any:
+    """The column as pandas has it."""
+    import pandas as pd
+
+    if isinstance(values, Text):
+        return pd.array(list(values.values), dtype="string").take(values.codes)
+    return pd.array(values, dtype="Int64") if values.dtype.kind == "O" else values
+
+
+def _plain(values: Column) -> list[Any]:
+    if isinstance(values, Text):
+        return [values.values[code] for code in values.codes.tolist()]
+    if values.dtype.kind == "f":
+        return [None if value != value else value for value in values.tolist()]
+    return [None if value is None else int(value) for value in values.tolist()]
 
 
 def digest(table: pd.DataFrame) -> str:
     """SHA-256 over column names and canonical values: text as UTF-8, integers and doubles as little-endian bytes."""
+    return _digest({str(column): _column(table[column]) for column in table.columns})
+
+
+def _column(series: pd.Series[Any]) -> Column:
+    """The reverse of what makes a column pandas'."""
+    if series.dtype == "string":
+        return Text(series.fillna("\x00").tolist(), np.arange(len(series)))
+    if str(series.dtype) == "Int64":
+        return series.astype(object).where(series.notna(), None).to_numpy()
+    return series.to_numpy()
+
+
+def _digest(columns: Mapping[str, Column]) -> str:
     state = sha256()
-    for column in table.columns:
-        state.update(f"{column}\x1e".encode())
-        values = table[column]
-        if values.dtype == "string":
-            state.update("\x1f".join(values.fillna("\x00").tolist()).encode())
-        elif str(values.dtype) == "Int64":
-            state.update("\x1f".join("" if value is pd.NA else str(value) for value in values).encode())
+    for name, values in columns.items():
+        state.update(f"{name}\x1e".encode())
+        if isinstance(values, Text) or values.dtype.kind == "O":
+            state.update("\x1f".join("" if value is None else str(value) for value in _plain(values)).encode())
         else:
-            numbers = values.to_numpy()
-            state.update(numbers.astype(numbers.dtype.newbyteorder("<")).tobytes())
+            state.update(values.astype(values.dtype.newbyteorder("<")).tobytes())
     return state.hexdigest()
-
-
-def digests(tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
-    """Digest of every table."""
-    return {name: digest(tables[name]) for name in TABLES}
 
 
 def manifest_text(manifest: Mapping[str, Any]) -> str:

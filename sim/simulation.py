@@ -23,7 +23,7 @@ from sim.kernel.environment import Kind, deadline_key
 from sim.model import CreateTopic, RollingRestart, Scenario
 from sim.randomness import Streams, name_hash
 from sim.recorder import HORIZON
-from sim.result import Result, digests
+from sim.result import Result
 from sim.tabulate import Tabulator
 
 Fidelity = Literal["elided", "message"]
@@ -80,7 +80,7 @@ def simulate(
     manifest |= {
         "events": world.env.events + world.env.replayed,
         "wall_s": round(time.perf_counter() - started, 6),
-        "digests": digests(tables),
+        "digests": tables.digests(),
         "warnings": world.warnings,
     }
     return Result(tables, manifest, world.warnings)

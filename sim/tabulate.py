@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from sim.actors.hosted_group import HostedGroup
 from sim.actors.world import World
@@ -22,7 +21,7 @@ from sim.measures import (
 )
 from sim.randomness import mean_of
 from sim.recorder import ENDED_BY
-from sim.result import Text, frame
+from sim.result import Tables, Text
 from sim.tables import CAUSES, TABLES
 from sim.units import seconds
 
@@ -46,7 +45,7 @@ class Tabulator:
         to = scenario.measure_to_us if scenario.measure_to_us is not None else scenario.horizon_us
         self.measure = (scenario.measure_from_us, to)
 
-    def tables(self) -> dict[str, pd.DataFrame]:
+    def tables(self) -> Tables:
         """All tables, sorted and typed."""
         parts: dict[str, list[Columns]] = {name: [] for name in TABLES}
         for name in sorted(self.world.groups):
@@ -56,7 +55,7 @@ class Tabulator:
             parts["summary"].append(self._summary(group, rows))
             for table in ("rebalances", "ownership", "members", "lag", "requests", "states", "delivery", "events"):
                 parts[table].append(getattr(self, f"_{table}")(group))
-        return {name: frame(name, _join(columns, TABLES[name])) for name, columns in parts.items()}
+        return Tables({name: _join(columns, TABLES[name]) for name, columns in parts.items()})
 
     # --- one method per table -----------------------------------------------------------------------------------------
 

@@ -31,12 +31,10 @@ class Replications:
 
     def add(self, result: Result) -> None:
         """Take what matters of a run."""
-        from analysis.columns import records
-
-        summary = records(result.summary)
+        summary = result.tables.rows("summary")
         own = {"replication": summary[0]["replication"]}
         self.summary += summary
-        self.rebalances += [row | own for row in records(result.tables["rebalances"])]
+        self.rebalances += [row | own for row in result.tables.rows("rebalances")]
         self.warnings |= dict.fromkeys(result.warnings)
         self.versions = result.manifest["versions"]
         self.runs += 1

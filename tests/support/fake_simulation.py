@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from sim.errors import SimError
 from sim.model import Cluster, Group, Members, Scenario, Subscription, Topic
-from sim.result import Result, digests, frame
+from sim.result import Result, Tables
 from sim.tables import FLOAT, INT, TABLES
 from sim.units import MINUTE
 
@@ -33,13 +32,16 @@ def scenario(name: str = "small", groups: tuple[str, ...] = ("billing", "audit")
 def simulate(scenario: Scenario, *, seed: int, replication: int, variant: str = "") -> Result:
     """Numbers that depend on all that a real run depends on, and on nothing else."""
     numbers = np.random.default_rng([seed, replication, *variant.encode(), scenario.groups[0].members.count])
-    tables = {name: _table(name, scenario, numbers) for name in TABLES}
+    columns = {name: _columns(name, scenario, numbers) for name in TABLES}
+    groups, rscores = columns["summary"]["group"], columns["summary"]["rscore"]
     own = {"scenario": scenario.name, "variant": variant, "seed": seed, "replication": replication, "horizon_s": 60.0}
-    tables["summary"] = tables["summary"].assign(**own).astype(dict(TABLES["summary"]))
-    tables["summary"]["rscore"] = [None, *tables["summary"]["rscore"][1:]]
+    columns["summary"] |= {name: [value] * len(groups) for name, value in own.items()}
+    null = [None if group == min(groups) else rscore for group, rscore in zip(groups, rscores, strict=True)]
+    columns["summary"]["rscore"] = np.array(null, dtype=object)
+    tables = Tables(columns)
     manifest = {
         "scenario": scenario.name, "document": scenario.document, "seed": seed, "replication": replication,
-        "events": 42, "versions": {"python": "3"}, "digests": digests(tables),
+        "events": 42, "versions": {"python": "3"}, "digests": tables.digests(),
     }  # fmt: skip
     return Result(tables, manifest, warnings=["one thing to know"])
 
@@ -56,14 +58,14 @@ def tell_where(scenario: Scenario, *, seed: int, replication: int, variant: str 
     raise SimError(f"{sys.executable} {Path(__file__).parents[2]} ")
 
 
-def _table(name: str, scenario: Scenario, numbers: np.random.Generator) -> pd.DataFrame:
+def _columns(name: str, scenario: Scenario, numbers: np.random.Generator) -> dict[str, Any]:
     groups = [group.name for group in reversed(scenario.groups)]
     columns: dict[str, Any] = {"group": groups}
     for column, dtype in TABLES[name].items():
         values = numbers.integers(0, 1_000_000, len(groups))
         drawn = values if dtype == INT else values / 1_000 if dtype == FLOAT else [f"{value}é" for value in values]
         columns.setdefault(column, drawn)
-    return frame(name, columns)
+    return columns
 
 
 def die_on_second(scenario: Scenario, *, seed: int, replication: int, variant: str = "") -> Result:

@@ -73,7 +73,7 @@ def test_table_prints_texts_as_they_are(capsys: pytest.CaptureFixture[str]) -> N
         ),
         (
             ["run", "start-up-with-delay"],
-            {"pyspark", "matplotlib", "scipy", "pyarrow.parquet", "pyarrow.dataset", "rich.progress"},
+            {"pandas", "pyarrow", "pyspark", "matplotlib", "scipy", "rich.progress"},
         ),
         (["scenarios", "list"], {"pandas", "pyarrow", "pyspark", "matplotlib", "scipy", "analysis", "sim.simulation"}),
     ],

@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pytest
 
+from analysis.columns import records
 from sim.recorder import Rows
-from sim.result import digest, digests, frame, manifest_text
+from sim.result import Tables, digest, frame, manifest_text
 from sim.tables import DELIVERY, TABLES
 
 DELIVERED = {"group": ["b", "a"], "kind": ["loss", "duplicate"], "cause": ["kill", "zombie"], "records": [1, 2]}
@@ -59,8 +60,25 @@ def test_a_null_is_not_a_nought() -> None:
 
 
 def test_every_table_has_a_digest() -> None:
-    tables = {name: frame(name, {column: [] for column in declared}) for name, declared in TABLES.items()}
-    assert list(digests(tables)) == list(TABLES)
+    tables = Tables({name: {column: [] for column in declared} for name, declared in TABLES.items()})
+    assert list(tables.digests()) == list(tables) == list(TABLES)
+
+
+def test_a_digest_is_the_same_before_and_after_there_is_a_frame() -> None:
+    columns = {column: ["x", "a"] if dtype == "string" else [3, 4] for column, dtype in TABLES["summary"].items()}
+    nulls = {name: np.array([None, 5], dtype=object) for name in ("partitions_moved", "recovery_s")}
+    tables = Tables({"summary": columns | nulls, "delivery": DELIVERED})
+    assert tables.digests() == {name: digest(frame) for name, frame in tables.items()}
+
+
+def test_rows_are_plain_and_say_what_the_frame_says() -> None:
+    columns = {column: ["x", "a"] if dtype == "string" else [3, 4] for column, dtype in TABLES["summary"].items()}
+    nulls = {name: np.array([None, 5], dtype=object) for name in ("partitions_moved", "recovery_s")}
+    tables = Tables({"summary": columns | nulls})
+    rows = tables.rows("summary")
+    assert rows == records(tables["summary"])
+    assert [row["partitions_moved"] for row in rows] == [5, None]
+    assert {type(value) for row in rows for value in row.values()} <= {str, int, float, type(None)}
 
 
 def test_a_manifest_is_sorted_json() -> None:
