@@ -136,7 +136,7 @@ def _typed(values: Any, dtype: str) -> Column:
     if isinstance(values, Text):
         return values
     if dtype == TEXT:
-        return Text(list(values), np.arange(len(values)))
+        return Text(np.asarray(values, object).tolist(), np.arange(len(values)))
     nullable = isinstance(values, np.ndarray) and values.dtype.kind == "O"
     if dtype == FLOAT:
         return np.array([np.nan if v is None else v for v in values] if nullable else values, dtype=np.float64)
