@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sim.actors.quiet import Beat, Keys, Quiet, Train, densest, longest_round_trip, may_be_quiet
+from sim.actors.quiet import (
+    SHORT_PAUSE_US,
+    Beat,
+    Keys,
+    Quiet,
+    Train,
+    densest,
+    longest_round_trip,
+    may_be_quiet,
+)
 from sim.kernel.environment import Kind, Moment, deadline_key, process_key
 from sim.kernel.network import Connection, Exchange
 from sim.protocol.effects import Request
@@ -127,6 +136,10 @@ class Hush:
             return False
         roster, member_id = group.roster, machine.member_id
         if roster.get(member_id) is None:
+            return False
+        # The first heartbeat of the silence must come in time too (a cut may have eaten most of the session).
+        first = machine.heartbeat_due + SHORT_PAUSE_US + self.round_trip_us
+        if group.session_due(member_id) <= first:
             return False
         return not machine.instance_id or roster.static[machine.instance_id] == member_id
 

@@ -93,6 +93,8 @@ class Quiet:
         ``commits.due`` is when a commit may be sent; it goes with the first poll from then on.
     pauses : sequence of (start, end)
         Every pause that is known of, ascending and disjoint; ``next_pause`` is the first that has not begun.
+    sudden : frozenset of int
+        Starts of those that a story has brought: they had begun when the next event of that instant came.
     order : tuple of int
         Arrival of the last request, departure and arrival of the last answer of the connection.
     """
@@ -108,6 +110,7 @@ class Quiet:
     keys: Keys
     paused: list[tuple[int, int]] = field(default_factory=list)
     frozen: tuple[int, int] | None = None
+    sudden: frozenset[int] = frozenset()
 
     def catch_up(self, moment: Moment) -> None:
         """Let everything happen that stands before ``moment``; no more once a pause was met that goes beyond it."""
@@ -115,7 +118,7 @@ class Quiet:
             return
         while self.next_pause < len(self.pauses):
             start, end = self.pauses[self.next_pause]
-            if (start, self.keys.pause) >= moment:
+            if (start, 0 if start in self.sudden else self.keys.pause) >= moment:
                 break
             self._advance((start, self.keys.pause))
             self.next_pause += 1
@@ -164,7 +167,7 @@ class Quiet:
         """The same, to be caught up by itself as long as no pause begins."""
         return Quiet(
             self.heartbeats.fork(), self.commits.fork(), self.cadence, self.heartbeat_interval, self.commit_interval,
-            self.pauses, self.next_pause, self.order, self.keys, list(self.paused), self.frozen,
+            self.pauses, self.next_pause, self.order, self.keys, list(self.paused), self.frozen, self.sudden,
         )  # fmt: skip
 
     @property

@@ -86,6 +86,7 @@ class Standstill:
         ):
             insort(self._pauses, (now, until))
             if hush.polls_in_time(self._client.application.cadence):
+                hush.quiet.sudden |= {now}
                 return
             self._pauses.remove((now, until))
         hush.wake()

@@ -140,8 +140,13 @@ class Environment(simpy.Environment):
         return Occurrence(self, time, key, action, value)
 
     def until(self, time: int, key: int) -> Occurrence:
-        """Something for a process to yield: resumes it at ``time``."""
-        return Occurrence(self, max(time, self.now), key, None)
+        """Something for a process to yield: resumes it at ``time``.
+
+        At this very instant it comes after what is being carried out, whatever its key: nobody can come too late.
+        """
+        if time > self.now:
+            return Occurrence(self, time, key, None)
+        return Occurrence(self, self.now, max(key, self.key), None)
 
     def run_before(self, horizon: int) -> None:
         """Carry out everything that happens before ``horizon``.
