@@ -259,7 +259,7 @@ def test_partitions_that_a_zombie_still_reads(taken: dict[str, list[int]]) -> No
 
 @pytest.mark.parametrize("seed", [151, 225, 228, 253, 1123, 2164, 2195, 2243])
 def test_scenarios_that_once_told_the_difference(seed: int) -> None:
-    """Also of quiet members: a cut that had eaten most of a session, a sudden pause and another story at one instant."""
+    """Also of quiet members: a cut that had eaten a session, a sudden pause and another story at one instant."""
     run = random_scenario(seed, "crowd")
     elided, message = simulate(run, seed=seed), simulate(run, seed=seed, fidelity="message")
     assert elided.manifest["digests"] == message.manifest["digests"]
