@@ -106,7 +106,7 @@ class Hush:
             return False
         cadence, interval = client.application.cadence, self._machine.commit_interval_us
         within = may_be_quiet(self._machine.config, client.world.timing, client.path, cadence, interval)
-        return within and self.polls_in_time(cadence)
+        return within and self.polls_in_time(cadence) and self._ends_its_pass_in_time(cadence)
 
     def _nothing_is_under_way(self) -> bool:
         client = self.client
@@ -150,6 +150,15 @@ class Hush:
         longest = cadence.longest_us
         stretch = densest(self._pauses, self.client.standstill.next_pause, longest)
         return 2 * longest + stretch < self._machine.config.max_poll_interval_us
+
+    def _ends_its_pass_in_time(self, cadence: Cadence | None) -> bool:
+        """Whether the pass in hand, which a long pause may have stretched, ends within max.poll.interval.ms."""
+        now = self._env.now
+        last = cadence.last_poll(now) if cadence is not None else None
+        if cadence is None or last is None:
+            return True
+        stretch = densest(self._pauses, self.client.standstill.next_pause, cadence.longest_us)
+        return cadence.next_poll(now) + stretch - last < self._machine.config.max_poll_interval_us
 
     def begin(self, now: int) -> None:
         """Go quiet."""
