@@ -55,6 +55,8 @@ class Pace:
         Records a pass.
     capacity : float, records per microsecond
         With passes as full as they can be, however little there is to do now.
+    slowdown : float
+        Factor on everything the application does that all this was worked out with.
     """
 
     full_us: int
@@ -64,6 +66,7 @@ class Pace:
     steady_wait_us: int
     steady_records: float
     capacity: float
+    slowdown: float
 
 
 def pace(processing: Processing, most_records: int, poll_us: int, load: Load, slowdown: float) -> Pace:
@@ -90,13 +93,13 @@ def pace(processing: Processing, most_records: int, poll_us: int, load: Load, sl
     capacity = most_records / most
     timeout = processing.poll_timeout_us
     if rate * timeout < 1:
-        return Pace(full, poll_us, records, timeout, timeout, rate * timeout, capacity)
+        return Pace(full, poll_us, records, timeout, timeout, rate * timeout, capacity, slowdown)
     spare = 1 - rate * cost
     steady = most if spare <= 0 else min(most, max(fixed / spare, fixed + cost, 1 / rate))
     length = max(1, round(steady))
     batch = round(processing.per_poll_us * slowdown + rate * length * cost)
     wait = max(length - batch, 0) if length < most else poll_us
-    return Pace(full, poll_us, records, length, min(wait, length), rate * length, capacity)
+    return Pace(full, poll_us, records, length, min(wait, length), rate * length, capacity, slowdown)
 
 
 class Cadence:
@@ -120,6 +123,7 @@ class Cadence:
         "full_us",
         "full_wait_us",
         "held_until",
+        "slowdown",
         "start",
         "steady_us",
         "steady_wait_us",
@@ -131,6 +135,7 @@ class Cadence:
         self.start = start
         self.before = before
         self.held_until = held_until
+        self.slowdown = pace.slowdown
         self.full_us, self.full_wait_us = pace.full_us, pace.full_wait_us
         self.steady_us, self.steady_wait_us = pace.steady_us, pace.steady_wait_us
         self.full_passes = _full_passes(pace, load)
@@ -173,6 +178,12 @@ class Cadence:
             return self.start
         begin, _, length = self._pass_at(time)
         return begin if begin == time else begin + length
+
+    def next_poll_with(self, slowdown: float, time: int) -> int:
+        """The first poll at or after ``time`` if the rest of the batch in hand costs as ``slowdown`` says."""
+        upcoming = self.next_poll(time)
+        since = max(time, self.inside_until(time))
+        return upcoming if slowdown == self.slowdown else since + round((upcoming - since) * slowdown / self.slowdown)
 
     def inside_until(self, time: int) -> int:
         """Until when the pass that began before ``time`` stays inside poll(); `NOT_INSIDE` if it no longer is."""
@@ -221,10 +232,9 @@ class DrawnCadence(Cadence):
     first : int
         Number of the first batch.
     fixed_us : int
-    slowdown : float
     """
 
-    __slots__ = ("_begins", "_cost", "_first", "_fixed_us", "_records", "_slowdown")
+    __slots__ = ("_begins", "_cost", "_first", "_fixed_us", "_records")
 
     def __init__(
         self,
@@ -237,10 +247,9 @@ class DrawnCadence(Cadence):
         cost: Draw,
         first: int,
         fixed_us: int,
-        slowdown: float,
     ) -> None:
         super().__init__(start, pace, load, before, held_until)
-        self._cost, self._first, self._fixed_us, self._slowdown = cost, first, fixed_us, slowdown
+        self._cost, self._first, self._fixed_us = cost, first, fixed_us
         self._records = (pace.full_records, pace.steady_records)
         self._begins: list[int] = [0]
 
@@ -252,7 +261,7 @@ class DrawnCadence(Cadence):
             full = np.arange(number, number + _BLOCK) < self.full_passes
             records = np.where(full, self._records[0], self._records[1])
             wait = np.where(full, self.full_wait_us, self.steady_wait_us)
-            busy = np.maximum(np.rint(costs * records * self._slowdown).astype(np.int64) + self._fixed_us, 1)
+            busy = np.maximum(np.rint(costs * records * self.slowdown).astype(np.int64) + self._fixed_us, 1)
             begins.extend((begins[-1] + np.cumsum(busy + wait)).tolist())
 
     def _pass_at(self, time: int) -> tuple[int, int, int]:
@@ -291,7 +300,7 @@ class DrawnCadence(Cadence):
     @property
     def longest_us(self) -> int:
         """Longest pass that can be drawn, microseconds."""
-        cost = longest(self._cost.distribution) * self._slowdown
+        cost = longest(self._cost.distribution) * self.slowdown
         full = self.full_wait_us + self._fixed_us + self._records[0] * cost if self.full_passes else 0
         return round(max(full, self.steady_wait_us + self._fixed_us + self._records[1] * cost))
 

@@ -62,6 +62,11 @@ class Application:
         at = now if now > self.stuck_until else self.stuck_until
         return at if self.cadence is None else self.cadence.reaction(at)
 
+    def goes_on_at(self, now: int) -> int:
+        """When the thread goes on with its batch, on its own clock: that stops in a freeze, and a hang comes first."""
+        frozen = self._standstill.frozen
+        return max(frozen[0] if frozen is not None else now, self.stuck_until)
+
     def next_poll(self, now: int) -> int:
         """When the application must be looked at again."""
         if self._job is not None:

@@ -2,7 +2,7 @@
 
 After an assignment the client asks for the committed offsets of what is new; the reset policy fills the gaps; with the
 first fetch consumption begins. Whenever what is consumed changes, or what it costs, cadence and capacity are worked out
-anew from the next poll on.
+anew from the next poll on; the rest of the batch in hand costs what it costs from now on.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Fetching:
     # --- pace ---------------------------------------------------------------------------------------------------------
 
     def repace(self, now: int) -> None:
-        """Work out cadence and capacity anew, from the next poll on."""
+        """Work out capacity anew from now on, and cadence from the end of the batch in hand."""
         client, service, application = self._client, self._service, self._client.application
         held = service.partitions
         if not held.size:
@@ -141,11 +141,14 @@ class Fetching:
         paced = self.pace(len(held), load)
         service.repace(now, paced.capacity)
         old, is_stuck = application.cadence, application.stuck_until > now
-        before = old.last_poll(now) if old is not None else now
-        start = old.next_poll(now) if old is not None else now
-        held_until = old.inside_until(now) if old is not None else NOT_INSIDE
-        if isinstance(old, DrawnCadence):
-            self._batches = old.number_at(start)
+        before: int | None = now
+        start, held_until = now, NOT_INSIDE
+        if old is not None:
+            at = application.goes_on_at(now)
+            before, held_until = old.last_poll(now), old.inside_until(now)
+            start = old.next_poll_with(paced.slowdown, at)
+            if isinstance(old, DrawnCadence):
+                self._batches = old.number_at(old.next_poll(at))
         if is_stuck:
             start = max(start, application.stuck_until)
         elif not service.holding.running and client.standstill.frozen is None:
@@ -172,11 +175,8 @@ class Fetching:
         if processing.per_record.kind == "constant":
             return Cadence(start, paced, load, before, held_until)
         cost = Draw(client.world.streams.key("per-record", client.label), processing.per_record)
-        slowdown = client.consumer.slowdown()
-        fixed = round(processing.per_poll_us * slowdown)
-        return DrawnCadence(
-            start, paced, load, before, held_until, cost=cost, first=self._batches, fixed_us=fixed, slowdown=slowdown
-        )
+        fixed = round(processing.per_poll_us * paced.slowdown)
+        return DrawnCadence(start, paced, load, before, held_until, cost=cost, first=self._batches, fixed_us=fixed)
 
     # --- cuts ---------------------------------------------------------------------------------------------------------
 

@@ -79,6 +79,12 @@ def test_the_slow_consumer_goes_round_in_a_loop_and_its_work_is_done_twice() -> 
     assert (found["evictions"] == 0).all(), "it leaves by itself"
 
 
+def test_a_database_that_recovers_in_the_middle_of_a_batch_ends_it_at_once() -> None:
+    for result in runs("slow-consumer"):
+        recovered = result.tables["events"]["time_us"].iloc[0] / 1e6 + 1800.0
+        assert (rebalances(result, 300.0)["start_s"] < recovered + 5.0).all(), "no max.poll.interval.ms runs out later"
+
+
 def test_smaller_batches_end_the_loop_and_not_the_lag() -> None:
     found = summaries(runs("slow-consumer", {"groups.billing.config[max.poll.records]": 300}))
     assert (found["rebalances"] == 0).all(), "240 s a batch"

@@ -66,7 +66,7 @@ def loops(draw: st.DrawFn) -> tuple[Cadence, Written]:
     (full, full_wait), (steady, steady_wait) = draw(lengths), draw(lengths)
     start, passes = draw(st.integers(0, 100)), draw(st.integers(0, 20))
     before = draw(st.none() | st.integers(0, start))
-    cadence = Cadence(start, Pace(full, full_wait, 1, steady, steady_wait, 1, 1.0), Load(0, 0), before)
+    cadence = Cadence(start, Pace(full, full_wait, 1, steady, steady_wait, 1, 1.0, 1.0), Load(0, 0), before)
     cadence.full_passes = passes
     written = [(start + index * full, full_wait) for index in range(passes)]
     switch = start + passes * full
@@ -119,8 +119,8 @@ def test_drawn_passes_answer_as_their_list_does(
     start: int, passes: int, wait: int, fixed: int, pauses: list[tuple[int, int]], times: list[int]
 ) -> None:
     cost = Draw(7, Distribution("uniform", (1, 9)))
-    paced = Pace(1, wait, 4, 1, 2 * wait, 2, 1.0)
-    cadence = DrawnCadence(start, paced, Load(0, 0), None, cost=cost, first=3, fixed_us=fixed, slowdown=1.0)
+    paced = Pace(1, wait, 4, 1, 2 * wait, 2, 1.0, 1.0)
+    cadence = DrawnCadence(start, paced, Load(0, 0), None, cost=cost, first=3, fixed_us=fixed)
     cadence.full_passes = passes
     listed, at = [], start
     for number in range(5_000):
@@ -193,6 +193,17 @@ def test_a_slow_host_stretches_everything_but_poll(factor: float) -> None:
     processing = Processing(per_record=Distribution.constant(2 * MS), per_poll_us=100 * MS)
     one = pace(processing, 500, POLL_US, Load(0.0, 10_000), factor)
     assert one.full_us == POLL_US + factor * 1_100 * MS
+
+
+def test_the_rest_of_a_batch_costs_what_records_cost_from_then_on() -> None:
+    cadence = Cadence(1_000, Pace(500, 100, 1, 500, 100, 1, 1.0, 8.0), Load(0, 0), 900, held_until=950)
+    assert cadence.next_poll_with(8.0, 1_300) == 1_500
+    assert cadence.next_poll_with(4.0, 1_300) == 1_400
+    assert cadence.next_poll_with(16.0, 1_300) == 1_700
+    assert cadence.next_poll_with(4.0, 1_050) == 1_300, "the wait inside poll() is no work"
+    assert cadence.next_poll_with(4.0, 1_500) == 1_500
+    assert cadence.next_poll_with(4.0, 940) == 975, "in the pass before: inside poll() until 950"
+    assert cadence.next_poll_with(4.0, 980) == 990
 
 
 def test_a_processing_that_costs_nothing_still_takes_a_poll() -> None:
