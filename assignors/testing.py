@@ -21,7 +21,7 @@ from assignors.living_group import LivingGroup, Make
 from assignors.member_order import visiting_order
 from assignors.quality import by_name, imbalance, minimal_moves, moved
 from assignors.snapshot import Assignment, GroupSnapshot, MemberSubscription, Topics
-from assignors.validity import check_valid, without_owner
+from assignors.validity import check_complete, check_exclusive, check_valid
 
 
 def check_assignor(make: Make, group: GroupSnapshot) -> None:
@@ -64,18 +64,15 @@ def answers_are_valid(make: Make, group: GroupSnapshot) -> None:
 def partitions_have_one_owner(make: Make, group: GroupSnapshot) -> None:
     """EXCLUSIVE: no partition has two owners."""
     assignor = make()
-    if Promise.EXCLUSIVE in assignor.promises and assignor.assign(group).shared:
-        raise InvalidAssignment("a partition has two owners")
+    if Promise.EXCLUSIVE in assignor.promises:
+        check_exclusive(assignor.assign(group))
 
 
 def nothing_is_left_out(make: Make, group: GroupSnapshot) -> None:
     """COMPLETE: every partition with subscribers has an owner."""
     assignor = make()
-    if Promise.COMPLETE not in assignor.promises:
-        return
-    missing = without_owner(group, assignor.assign(group))
-    if len(missing):
-        raise InvalidAssignment(f"{group.topics.label(int(missing[0]))} has subscribers and no owner")
+    if Promise.COMPLETE in assignor.promises:
+        check_complete(group, assignor.assign(group))
 
 
 def shares_are_even(make: Make, group: GroupSnapshot) -> None:
@@ -189,10 +186,10 @@ def _promised(
     assignor: Assignor, old: GroupSnapshot, before: Assignment, new: GroupSnapshot, after: Assignment
 ) -> None:
     """Hold a rebalance of a living group to the assignor's promises."""
-    if Promise.EXCLUSIVE in assignor.promises and after.shared:
-        raise InvalidAssignment("a partition has two owners after a rebalance")
-    if Promise.COMPLETE in assignor.promises and len(without_owner(new, after)):
-        raise InvalidAssignment("a partition with subscribers has no owner after a rebalance")
+    if Promise.EXCLUSIVE in assignor.promises:
+        check_exclusive(after)
+    if Promise.COMPLETE in assignor.promises:
+        check_complete(new, after)
     _even(assignor, new, after)
     if Promise.STICKY not in assignor.promises or not new.subscriptions.equal or new.topics.racks is not None:
         return

@@ -50,16 +50,40 @@ def check_promised(assignor: Assignor, snapshot: GroupSnapshot, assignment: obje
         if not isinstance(assignment, Assignment):
             raise InvalidAssignment(f"the answer is a {type(assignment).__name__}, no Assignment")
         check_valid(snapshot, assignment)
-        if Promise.EXCLUSIVE in assignor.promises and assignment.shared:
-            positions = np.sort(assignment.flat)
-            twice = int(positions[:-1][positions[1:] == positions[:-1]][0])
-            raise InvalidAssignment(f"{snapshot.topics.label(twice)} has two owners")
-        may_wait = Promise.COMPLETE not in assignor.promises or Protocol.COOPERATIVE in assignor.protocols
-        if not may_wait and len(missing := without_owner(snapshot, assignment)):
-            raise InvalidAssignment(f"{snapshot.topics.label(int(missing[0]))} has subscribers and no owner")
+        if Promise.EXCLUSIVE in assignor.promises:
+            check_exclusive(assignment)
+        if Promise.COMPLETE in assignor.promises and Protocol.COOPERATIVE not in assignor.protocols:
+            check_complete(snapshot, assignment)
     except InvalidAssignment as error:
         raise InvalidAssignment(f"{assignor.name}: {error}") from None
     return assignment
+
+
+def check_exclusive(assignment: Assignment) -> None:
+    """See that no partition has two owners.
+
+    Raises
+    ------
+    InvalidAssignment
+        Naming the first that has.
+    """
+    if assignment.shared:
+        positions = np.sort(assignment.pairs()[1])
+        twice = int(positions[:-1][positions[1:] == positions[:-1]][0])
+        raise InvalidAssignment(f"{assignment.topics.label(twice)} has two owners")
+
+
+def check_complete(snapshot: GroupSnapshot, assignment: Assignment) -> None:
+    """See that every partition with subscribers has an owner.
+
+    Raises
+    ------
+    InvalidAssignment
+        Naming the first that has none.
+    """
+    missing = without_owner(snapshot, assignment)
+    if len(missing):
+        raise InvalidAssignment(f"{snapshot.topics.label(int(missing[0]))} has subscribers and no owner")
 
 
 def without_owner(snapshot: GroupSnapshot, assignment: Assignment) -> Positions:

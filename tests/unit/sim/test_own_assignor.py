@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from assignors import Assignment, Assignor, GroupSnapshot, Promise
+from assignors import Assignment, Assignor, BroadcastAssignor, GroupSnapshot, Promise
 from sim import simulate
 from sim.errors import ScenarioError
 from sim.model import Scenario
@@ -42,6 +42,15 @@ class OwnTwice(OwnDealer):
 class OwnSharer(OwnTwice):
     name = "own-sharer"
     promises = frozenset({Promise.COMPLETE})
+
+
+class OwnBroadcaster(OwnDealer):
+    """Says nothing of sharing, and keeps one list for all."""
+
+    name = "own-broadcaster"
+
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        return BroadcastAssignor().assign(snapshot)
 
 
 class OwnForgetter(OwnDealer):
@@ -87,6 +96,7 @@ def test_an_answer_that_keeps_its_promises_is_taken(assignor: type[Assignor]) ->
     [
         (OwnThrower, "own-thrower: ZeroDivisionError: no members"),
         (OwnTwice, "own-twice: t-0 has two owners"),
+        (OwnBroadcaster, "own-broadcaster: t-0 has two owners"),
         (OwnForgetter, "own-forgetter: t-1 has subscribers and no owner"),
         (OwnStranger, "own-stranger: a position outside 0..11"),
         (OwnNothing, "own-nothing: the answer is a NoneType, no Assignment"),
