@@ -33,6 +33,7 @@ from sim.units import FOREVER, S
 
 NOT_STARTED, SERVED, UNOWNED, DETECTION, BARRIER, ASSIGNMENT, RESUME = -1, 0, 1, 2, 3, 4, 5
 SHORT_PAUSE_US = S
+"""Shorter pauses are ``paused_s`` and no gaps, and can be elided; longer ones wake a quiet member."""
 Times: TypeAlias = int | NDArray[np.int64]
 Handles: TypeAlias = int | NDArray[np.int32]
 

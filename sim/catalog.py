@@ -122,3 +122,9 @@ class Partitions:
     def of(self, topic: str) -> Positions:
         """Positions of a topic's partitions, by partition number."""
         return self._positions.get(topic, NO_PARTITIONS)
+
+    def mask(self, positions: Positions) -> NDArray[np.bool_]:
+        """Which of all positions are among these. Shape (n,)."""
+        mask = np.zeros(len(self), np.bool_)
+        mask[positions] = True
+        return mask

@@ -110,6 +110,11 @@ class GroupRecord:
     imbalance_max: int = 0
     events: list[tuple[int, str, str, str]] = field(default_factory=list)
 
+    def add_delivery(self, kind: str, cause: str, records: int) -> None:
+        """So many records more were read twice (``duplicate``) or never (``loss``)."""
+        if records:
+            self.delivery[kind, cause] += records
+
 
 ENDED_BY = ("revoked", "lost", "killed", "closed", "horizon", "failed", "cut off")
 """Why a stretch of service ended, by code."""

@@ -374,9 +374,9 @@ class HostedGroup:
                 service.meet(now, positions)
 
     def count(self, kind: str, cause: str, records: int) -> None:
-        """Records read twice or never."""
-        if records and self.is_measured(self._env.now):
-            self.record.delivery[kind, cause] += records
+        """Records read twice or never, as of now: they count within ``measure``."""
+        if self.is_measured(self._env.now):
+            self.record.add_delivery(kind, cause, records)
 
     def cause_of(self, code: int) -> str:
         """Why records are read again or skipped, by how the last stretch of service ended."""

@@ -9,16 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sim.actors.quiet import (
-    SHORT_PAUSE_US,
-    Beat,
-    Keys,
-    Quiet,
-    Train,
-    densest,
-    longest_round_trip,
-    may_be_quiet,
-)
+from sim.actors.quiet import Beat, Keys, Quiet, Train, densest, longest_round_trip, may_be_quiet
+from sim.availability import SHORT_PAUSE_US
 from sim.kernel.environment import Kind, Moment, deadline_key, process_key
 from sim.kernel.network import Connection, Exchange
 from sim.protocol.effects import Request
@@ -148,8 +140,10 @@ class Hush:
         if cadence is None:
             return True
         longest = cadence.longest_us
-        stretch = densest(self._pauses, self.client.standstill.next_pause, longest)
-        return 2 * longest + stretch < self._machine.config.max_poll_interval_us
+        return 2 * longest + self._stretch(longest) < self._machine.config.max_poll_interval_us
+
+    def _stretch(self, longest: int) -> int:
+        return densest(self._pauses, self.client.standstill.next_pause, longest)
 
     def _ends_its_pass_in_time(self, cadence: Cadence | None) -> bool:
         """Whether the pass in hand, which a long pause may have stretched, ends within max.poll.interval.ms."""
@@ -157,8 +151,9 @@ class Hush:
         last = cadence.last_poll(now) if cadence is not None else None
         if cadence is None or last is None:
             return True
-        stretch = densest(self._pauses, self.client.standstill.next_pause, cadence.longest_us)
-        return cadence.next_poll(now) + stretch - last < self._machine.config.max_poll_interval_us
+        longest, in_hand = cadence.longest_us, cadence.next_poll(now) - last
+        # One that no long pause has stretched is covered by `polls_in_time`.
+        return in_hand <= longest or in_hand + self._stretch(longest) < self._machine.config.max_poll_interval_us
 
     def begin(self, now: int) -> None:
         """Go quiet."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import simpy
 
 from sim.kernel.environment import Kind, process_key
@@ -54,9 +53,9 @@ class Producer:
             # What they have committed so far was read at the old rate.
             for client in readers:
                 client.hush.wake()
-            changed = group.ledger.set_rate(now, self.topic)
+            changed = group.partitions.mask(group.ledger.set_rate(now, self.topic))
             for client in readers:
-                if np.isin(changed, client.service.partitions).any():
+                if changed[client.service.partitions].any():
                     client.fetching.repace(now)
                 client.drive(now)
 
@@ -64,6 +63,6 @@ class Producer:
 def _readers(group: HostedGroup, topic: str) -> list[Client]:
     """Consumers that consume some of a topic, or are about to."""
     group.waves.settle()
-    positions = group.partitions.of(topic)
+    mine = group.partitions.mask(group.partitions.of(topic))
     clients = [consumer.client for consumer in group.consumers if consumer.client is not None]
-    return [client for client in clients if np.isin(positions, client.service.partitions).any()]
+    return [client for client in clients if mine[client.service.partitions].any()]

@@ -15,14 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from sim.availability import SHORT_PAUSE_US
 from sim.cadence import Cadence
 from sim.config import ClientConfig, Timing
 from sim.kernel.environment import Moment
 from sim.kernel.network import Path
-from sim.units import FOREVER, S
-
-SHORT_PAUSE_US = S
-"""Pauses shorter than this are elided; longer ones wake the member (and are unavailability, not ``paused_s``)."""
+from sim.units import FOREVER
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from sim.actors.quiet import Quiet
 from sim.actors.service_books import end_services
 from sim.actors.wave import Plan, Wave
 from sim.actors.wave_terms import may_rejoin
-from sim.kernel.network import Exchange, latencies
+from sim.kernel.network import Exchange, round_trips
 from sim.protocol.effects import Send
 from sim.protocol.messages import Api, Error, GroupState, JoinGroup
 from sim.recorder import REVOKED
@@ -77,7 +77,8 @@ class RejoinWave(Wave[Rejoin]):
         timing, hushes = awake[0][0].client.world.timing, [hush for hush, _, _ in awake]
         beats = np.array([beat for _, beat, _ in awake], np.int64)
         numbers = np.array([number for _, _, number in awake], np.int64)
-        told = beats + timing.service_us + self._round_trips(hushes, "heartbeat", numbers).sum(axis=0)
+        paths = [hush.client.path for hush in hushes]
+        told = beats + timing.service_us + round_trips(paths, "heartbeat", numbers).sum(axis=0)
         rows = zip(hushes, beats.tolist(), told.tolist(), strict=True)
         plans = [plan for hush, beat, at in rows if (plan := _until_poll(hush, moment[0], beat, at)) is not None]
         return self._until_join(plans, timing.service_us, timing.append_us, timing.join_prepare_us)
@@ -86,13 +87,13 @@ class RejoinWave(Wave[Rejoin]):
         """Times of the commit and of the JoinGroup that follow the poll; only of those that no pause can touch."""
         if not plans:
             return []
-        hushes = [plan.client.hush for plan in plans]
+        paths = [plan.client.path for plan in plans]
         polls = np.array([plan.poll for plan in plans], np.int64)
-        up, down = self._round_trips(hushes, "commit", np.array([one.quiet.commits.number for one in plans], np.int64))
+        up, down = round_trips(paths, "commit", np.array([one.quiet.commits.number for one in plans], np.int64))
         committed = polls + up + service_us + append_us
         joins = committed + down
         others = np.array([plan.client.requests.numbers["other"] for plan in plans], np.int64)
-        up, down = self._round_trips(hushes, "other", others)
+        up, down = round_trips(paths, "other", others)
         ends = joins + up + prepare_us
         rows = zip(plans, committed.tolist(), joins.tolist(), up.tolist(), down.tolist(), ends.tolist(), strict=True)
         for plan, answered, join, there, back, end in rows:
@@ -103,11 +104,6 @@ class RejoinWave(Wave[Rejoin]):
         # Nobody may pause before the last one is through: nothing would ring for it.
         last = max(plan.end[0] for plan in plans)
         return [plan for plan in plans if plan.quiet.next_start > last]
-
-    def _round_trips(self, hushes: Sequence[Hush], kind: str, numbers: Times) -> Times:
-        """Latencies there and back of the ``numbers[i]``-th request of a kind. Shape (2, n)."""
-        paths = [hush.client.path for hush in hushes]
-        return np.array([latencies(paths, kind, 2 * numbers), latencies(paths, kind, 2 * numbers + 1)])
 
     def _ledger_stops(self, plans: Sequence[Rejoin]) -> None:
         """Whoever samples the lag meanwhile must know that these stop."""

@@ -8,109 +8,82 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.actors.answer_wave import Answered, AnswerWave
 from sim.actors.quiet import may_be_quiet
 from sim.actors.service_books import begin_services
-from sim.actors.wave import Plan, Wave
-from sim.actors.wave_terms import is_parked
 from sim.cadence import Cadence, Load
-from sim.kernel.network import Exchange, latencies
+from sim.kernel.network import Exchange, round_trips
 from sim.ledger import Offsets
 from sim.protocol.effects import Adopt
 from sim.protocol.membership import COMPLETING
-from sim.protocol.messages import Api, Error, OffsetFetchResponse, Positions, SyncResponse
-from sim.protocol.rebalance import Reply
+from sim.protocol.messages import NO_PARTITIONS, Api, Error, OffsetFetchResponse, Positions
 
 
 @dataclass(slots=True, eq=False)
-class Resume(Plan):
+class Resume(Answered):
     """One member's way from the assignment to the first fetch. All times in microseconds.
 
-    ``told``: the assignment is read and the offsets are asked for; ``asked``: the coordinator works on that;
+    ``told``: the assignment is read, and the offsets are asked for; ``asked``: the coordinator works on that;
     ``answered``: its answer is read; ``listed``: where to begin is found out, if nothing is committed (-1: it is); the
     end: the first fetch. ``partitions`` (ascending) are read from ``offsets`` on.
     """
 
-    exchange: Exchange
-    response: SyncResponse
-    left: int
-    handle: int
-    told: int = 0
-    listed: int = -1
+    handle: int = -1
     asked: int = 0
     answered: int = 0
+    listed: int = -1
     partitions: Positions | None = None
     offsets: Offsets | None = None
     cadence: Cadence | None = None
     capacity: float = 0.0
 
 
-class ResumeWave(Wave[Resume]):
+class ResumeWave(AnswerWave[Resume]):
     """Members between their SyncGroup response and their first fetch."""
-
-    def gather(self, replies: Sequence[Reply], leave_us: int) -> list[Reply]:
-        """Take on whom nothing stands in the way; the answers to the others."""
-        plans: list[Resume] = []
-        rest: list[Reply] = []
-        for reply in replies:
-            plan = self._candidate(reply, leave_us)
-            if plan is None:
-                rest.append(reply)
-            else:
-                plans.append(plan)
-        if plans:
-            clear = self._with_positions(plans, leave_us)
-            # Nobody may pause before the last one is through: nothing would ring for it.
-            last = max((plan.end[0] for plan in clear), default=0)
-            self.begin([plan for plan in clear if plan.client.standstill.next_start > last])
-            rest += [Reply(plan.exchange, plan.response) for plan in plans if plan.client.hush.wave is not self]
-        return rest
 
     # --- planning -----------------------------------------------------------------------------------------------------
 
-    def _candidate(self, reply: Reply, leave_us: int) -> Resume | None:
-        exchange, response = reply.waiter, reply.response
-        assert isinstance(exchange, Exchange)
-        assert isinstance(response, SyncResponse)
-        member_id = exchange.body.member_id
-        client = self._group.client_of(member_id)
+    def _candidate(self, exchange: Exchange, response: Any, leave_us: int) -> Resume | None:
+        client = self._group.client_of(exchange.body.member_id)
         if client is None or response.error is not Error.NONE or not response.assignment.size:
             return None
         machine = client.machine
-        if machine.is_leader or machine.state is not COMPLETING:
+        follows = machine.state is COMPLETING and not machine.is_leader and not machine.has_news
+        if not follows or machine.generation != self._group.machine.generation:
             return None
-        if client not in self._group.waves.unarmed and not is_parked(client, exchange, self._env.now):
+        if client.config.auto_offset_reset == "none" or not self._waits(client, exchange):
             return None
-        if machine.generation != self._group.machine.generation or machine.has_news:
-            return None
-        if client.config.auto_offset_reset == "none":
-            return None
-        return Resume(client, (0, 0), exchange, response, leave_us, self._group.handle_of(member_id))
+        return Resume(client, (0, 0), exchange, response, leave_us, handle=self._group.handle_of(machine.member_id))
 
-    def _time(self, plans: Sequence[Resume], leave_us: int, is_reset: Sequence[bool]) -> None:
-        """When offsets are asked for and known, and when the first fetch is answered.
+    def _clear(self, plans: Sequence[Resume]) -> list[Resume]:
+        clear = self._with_positions(plans)
+        # Nobody may pause before the last one is through: nothing would ring for it.
+        last = max((plan.end[0] for plan in clear), default=0)
+        return [plan for plan in clear if plan.client.standstill.next_start > last]
+
+    def _time(self, plans: Sequence[Resume], is_reset: Sequence[bool]) -> None:
+        """When offsets are known, and when the first fetch is answered.
 
         ``is_reset``: nothing is committed yet, and where to begin is asked for once more (ListOffsets).
         """
         timing, paths = plans[0].client.world.timing, [plan.client.path for plan in plans]
         numbers = np.array([plan.client.requests.numbers["other"] for plan in plans], np.int64)
-        up, down, up_again, down_again = (
-            latencies(paths, "other", 2 * numbers + offset).tolist() for offset in range(4)
-        )
-        for index, plan in enumerate(plans):
-            connection = plan.exchange.connection
-            plan.told = max(connection.down_us + 1, leave_us + plan.exchange.down_us)
-            plan.asked = max(connection.up_us + 1, plan.told + up[index])
-            plan.answered = known = max(plan.told + 1, plan.asked + timing.service_us + down[index])
-            if is_reset[index]:
-                plan.listed = known + up_again[index]
-                known = plan.listed + timing.service_us + down_again[index]
+        asking = round_trips(paths, "other", numbers).tolist()
+        listing = round_trips(paths, "other", numbers + 1).tolist()
+        for plan, up, down, up_again, down_again, again in zip(plans, *asking, *listing, is_reset, strict=True):
+            plan.asked = max(plan.exchange.connection.up_us + 1, plan.told + up)
+            plan.answered = known = max(plan.told + 1, plan.asked + timing.service_us + down)
+            if again:
+                plan.listed = known + up_again
+                known = plan.listed + timing.service_us + down_again
             plan.end = (known + timing.fetch_us, plan.client.fetching.fetched_key)
 
-    def _with_positions(self, plans: Sequence[Resume], leave_us: int) -> list[Resume]:
+    def _with_positions(self, plans: Sequence[Resume]) -> list[Resume]:
         """What they will consume, from where, and how fast; only of those in the plain case."""
         ledger = self._group.ledger
         lengths = np.array([len(plan.response.assignment) for plan in plans])
@@ -118,11 +91,9 @@ class ResumeWave(Wave[Resume]):
         partitions = np.concatenate([plan.response.assignment for plan in plans])
         partitions = partitions[np.lexsort((partitions, which))]
         begins = np.cumsum(lengths) - lengths
-        offsets, is_reset = (
-            ledger.committed[partitions],
-            np.logical_or.reduceat(ledger.committed[partitions] < 0, begins),
-        )
-        self._time(plans, leave_us, is_reset.tolist())
+        offsets = ledger.committed[partitions]
+        is_reset = np.logical_or.reduceat(offsets < 0, begins)
+        self._time(plans, is_reset.tolist())
         if is_reset.any():
             offsets = self._reset(plans, partitions, offsets, lengths)
         plain = np.logical_and.reduceat(self._is_plain(partitions), begins)
@@ -149,10 +120,8 @@ class ResumeWave(Wave[Resume]):
     def _is_plain(self, partitions: Positions) -> NDArray[np.bool_]:
         """Read by nobody else."""
         group = self._group
-        haunted = np.zeros(len(group.partitions), np.bool_)
-        for service in group.zombies:
-            haunted[service.partitions] = True
-        plain: NDArray[np.bool_] = ~haunted[partitions]
+        haunted = [NO_PARTITIONS, *(service.partitions for service in group.zombies)]
+        plain: NDArray[np.bool_] = ~group.partitions.mask(np.concatenate(haunted))[partitions]
         return plain
 
     def _pace(self, plan: Resume, load: Load) -> bool:
@@ -170,9 +139,6 @@ class ResumeWave(Wave[Resume]):
         )
 
     # --- carrying out -------------------------------------------------------------------------------------------------
-
-    def _start(self, plan: Resume) -> None:
-        plan.exchange.connection.reply(plan.exchange, plan.response, plan.left)
 
     def _carry_out(self, plans: Sequence[Resume]) -> None:
         group = self._group

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.actors.delivery import account_starts
 from sim.ledger import Holding, Offsets
 from sim.protocol.messages import Positions
 from sim.recorder import LOST
@@ -50,7 +51,8 @@ class Service:
     def begin(self, now: int, positions: Positions, offset: Offsets, capacity: float) -> None:
         """The first fetch of ``positions`` has been answered; they are consumed from ``offset`` on."""
         group = self._group
-        self._account(now, positions, offset)
+        group.meet_zombies(now, positions, self)
+        account_starts(group, group.frontier_of(self.slot), now, positions, offset)
         if not self.holding.partitions.size:
             self._begin_anew(now, positions, offset, capacity)
             return
@@ -77,27 +79,6 @@ class Service:
         group.availability.serve(now, self.handle, positions)
         if not mine.all():
             self.become_zombie(now, positions[~mine])
-
-    def _account(self, now: int, positions: Positions, offset: Offsets) -> None:
-        """Count what this start repeats or skips, by why the last one to read the partition stopped."""
-        group = self._group
-        group.meet_zombies(now, positions, self)
-        frontier = group.frontier_of(self.slot)
-        before = frontier[positions]
-        fresh = before < 0
-        if fresh.any():
-            late = fresh & (group.partitions.created_us[positions] > group.availability.first_join_us)
-            group.count("loss", "reset", int(offset[late].sum()))
-        frontier[positions] = np.maximum(before, offset)
-        repeated = np.where(fresh, 0, np.maximum(before - offset, 0))
-        skipped = np.where(fresh, 0, np.maximum(offset - before, 0))
-        if not (repeated.any() or skipped.any()):
-            return
-        for code in np.unique(group.ended_by[positions]):
-            of_code = group.ended_by[positions] == code
-            cause = group.cause_of(int(code))
-            group.count("duplicate", cause, int(repeated[of_code].sum()))
-            group.count("loss", cause, int(skipped[of_code].sum()))
 
     def repace(self, now: int, capacity: float) -> None:
         """Rates or costs have changed: go on from here with another capacity."""

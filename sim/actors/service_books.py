@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.actors.delivery import account_starts
 from sim.ledger import Offsets
 from sim.protocol.messages import Positions
 
@@ -65,30 +66,9 @@ def begin_services(
         Of one consumer after the other, ``lengths`` of them, ascending.
     """
     at = np.repeat(times, lengths)
-    _account(group, at, partitions, offsets)
+    account_starts(group, group.ledger.frontier, at, partitions, offsets)
     group.ledger.anchor_all([service.holding for service in services], times, partitions, offsets, lengths, capacity)
     handles = np.repeat(np.array([service.handle for service in services], np.int32), lengths)
     group.availability.serve(at, handles, partitions)
     for service, time, length in zip(services, times.tolist(), lengths, strict=True):
         service.begin_stretches(time, length)
-
-
-def _account(group: HostedGroup, at: NDArray[np.int64], partitions: Positions, offsets: Offsets) -> None:
-    """What these starts repeat or skip (`Service.begin`), within ``measure``."""
-    frontier = group.ledger.frontier
-    before = frontier[partitions]
-    frontier[partitions] = np.maximum(before, offsets)
-    low, high = group.measure
-    measured = (low <= at) & (at <= high)
-    late = measured & (before < 0) & (group.partitions.created_us[partitions] > group.availability.first_join_us)
-    if skipped := int(offsets[late].sum()):
-        group.record.delivery["loss", "reset"] += skipped
-    counts = measured & (before >= 0) & (before != offsets)
-    if not counts.any():
-        return
-    ahead, codes = (before - offsets)[counts], group.ended_by[partitions[counts]]
-    for code in np.unique(codes):
-        records, cause = ahead[codes == code], group.cause_of(int(code))
-        for kind, number in (("duplicate", np.maximum(records, 0).sum()), ("loss", np.maximum(-records, 0).sum())):
-            if number:
-                group.record.delivery[kind, cause] += int(number)

@@ -10,7 +10,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sim.actors.quiet import SHORT_PAUSE_US
+from sim.availability import SHORT_PAUSE_US
 from sim.kernel.environment import Kind, process_key
 from sim.units import FOREVER
 

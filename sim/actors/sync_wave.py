@@ -7,96 +7,50 @@ heartbeat, nothing of it is seen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from sim.actors.wave import Plan, Wave
-from sim.actors.wave_terms import is_parked
+from sim.actors.answer_wave import Answered, AnswerWave
 from sim.kernel.environment import Moment
-from sim.kernel.network import Exchange, latencies
+from sim.kernel.network import Exchange, round_trips
 from sim.protocol.effects import Send
 from sim.protocol.membership import PREPARING
-from sim.protocol.messages import Api, Error, JoinResponse, SyncGroup
-from sim.protocol.rebalance import Reply
+from sim.protocol.messages import Api, Error, SyncGroup
 
 
 @dataclass(slots=True, eq=False)
-class Sync(Plan):
-    """One member's SyncGroup.
+class Sync(Answered):
+    """One member's SyncGroup; ``latency``: of that, there and back, microseconds."""
 
-    Parameters
-    ----------
-    exchange : Exchange
-        Its JoinGroup.
-    response : JoinResponse
-    left : int, microseconds
-        The answer leaves the coordinator.
-    told : int, microseconds
-        It is read, and SyncGroup is sent.
-    latency : (int, int), microseconds
-        Of that, there and back.
-    """
-
-    exchange: Exchange
-    response: JoinResponse
-    left: int
-    told: int
-    latency: tuple[int, int]
+    latency: tuple[int, int] = (0, 0)
 
 
-class SyncWave(Wave[Sync]):
+class SyncWave(AnswerWave[Sync]):
     """Members between their JoinGroup response and their SyncGroup."""
 
-    def gather(self, replies: Sequence[Reply], leave_us: int) -> list[Reply]:
-        """Take on whom nothing stands in the way; the answers to the others."""
-        plans: list[Sync] = []
-        rest: list[Reply] = []
-        now, unarmed = self._env.now, self._group.waves.unarmed
-        for reply in replies:
-            exchange, response = reply.waiter, reply.response
-            assert isinstance(exchange, Exchange)
-            assert isinstance(response, JoinResponse)
-            client = self._group.client_of(response.member_id)
-            if (
-                client is not None
-                and response.error is Error.NONE
-                and response.leader != response.member_id
-                and client.machine.state is PREPARING
-                and (client in unarmed or is_parked(client, exchange, now))
-            ):
-                plans.append(Sync(client, (0, 0), exchange, response, leave_us, 0, (0, 0)))
-            else:
-                rest.append(reply)
-        if plans:
-            self._time(plans, leave_us)
-            over = self._over(plans)
-            self.begin(
-                [one for one in plans if one.end < over and one.client.standstill.next_start > self._horizon(one)]
-            )
-            rest += [Reply(plan.exchange, plan.response) for plan in plans if plan.client.hush.wave is not self]
-        return rest
+    def _candidate(self, exchange: Exchange, response: Any, leave_us: int) -> Sync | None:
+        client = self._group.client_of(response.member_id)
+        follows = response.error is Error.NONE and response.leader != response.member_id
+        if client is None or not follows or client.machine.state is not PREPARING:
+            return None
+        return Sync(client, (0, 0), exchange, response, leave_us) if self._waits(client, exchange) else None
 
-    def _horizon(self, plan: Sync) -> int:
-        return plan.told + plan.client.machine.config.heartbeat_interval_us
-
-    def _time(self, plans: Sequence[Sync], leave_us: int) -> None:
-        paths = [plan.client.path for plan in plans]
+    def _clear(self, plans: Sequence[Sync]) -> list[Sync]:
         numbers = np.array([plan.client.requests.numbers["other"] for plan in plans], np.int64)
-        up, down = latencies(paths, "other", 2 * numbers), latencies(paths, "other", 2 * numbers + 1)
+        up, down = round_trips([plan.client.path for plan in plans], "other", numbers)
         for plan, there, back in zip(plans, up.tolist(), down.tolist(), strict=True):
             connection = plan.exchange.connection
-            plan.told = max(connection.down_us + 1, leave_us + plan.exchange.down_us)
             plan.latency = (there, back)
             plan.end = (max(connection.up_us + 1, plan.told + there), connection.request_key)
+        over = self._over(plans)
+        return [plan for plan in plans if plan.end < over and plan.client.standstill.next_start > _first_beat(plan)]
 
-    def _over(self, plans: Sequence[Sync]) -> Moment:
+    def _over(self, plans: Iterable[Sync]) -> Moment:
         """Just before the first heartbeat."""
-        return (min(self._horizon(plan) for plan in plans) - 1, 0)
-
-    def _start(self, plan: Sync) -> None:
-        plan.exchange.connection.reply(plan.exchange, plan.response, plan.left)
+        return (min(map(_first_beat, plans)) - 1, 0)
 
     def _carry_out(self, plans: Sequence[Sync]) -> None:
         exchanges: list[Exchange] = []
@@ -111,3 +65,7 @@ class SyncWave(Wave[Sync]):
         self._group.waves.unarmed |= dict.fromkeys(plan.client for plan in plans)
         # The last may arrive at the very instant at which the leader's assignment is in the log.
         self._group.receive(exchanges, [plan.end[0] for plan in plans])
+
+
+def _first_beat(plan: Sync) -> int:
+    return plan.told + plan.client.machine.config.heartbeat_interval_us

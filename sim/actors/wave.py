@@ -54,15 +54,13 @@ class Wave(ABC, Generic[P]):
         self._group = group
         self._plans: dict[Client, P] = {}
         """In order of their ends."""
-        self._by_end: list[P] = []
         self._occurrence: Occurrence | None = None
         self.since: Moment = (0, 0)
 
     def begin(self, plans: Sequence[P]) -> None:
         """Let members go through the steps as planned, from this moment on."""
         self.since = self._env.moment
-        self._by_end = sorted(plans, key=lambda plan: plan.end)
-        self._plans = {plan.client: plan for plan in self._by_end}
+        self._plans = {plan.client: plan for plan in sorted(plans, key=lambda plan: plan.end)}
         for plan in plans:
             plan.client.hush.wave = self
         self._await_end()
@@ -77,19 +75,17 @@ class Wave(ABC, Generic[P]):
         if self._occurrence is not None:
             self._occurrence.drop()
             self._occurrence = None
-        while self._by_end and self._by_end[-1].client not in self._plans:
-            self._by_end.pop()
-        if not self._by_end:
+        if not self._plans:
             return
-        moment = self._over(self._by_end)
+        moment = self._over(self._plans.values())
         if moment < self._env.moment:
             self._finish(None)
         else:
             self._occurrence = self._env.at(*moment, self._finish)
 
-    def _over(self, plans: Sequence[P]) -> Moment:
-        """When a wave of these plans, the last one still in it, is over: with its last member's end."""
-        return plans[-1].end
+    def _over(self, plans: Iterable[P]) -> Moment:
+        """When a wave of these plans is over: with its last member's end."""
+        return max(plan.end for plan in plans)
 
     def _finish(self, _: object) -> None:
         self._occurrence = None

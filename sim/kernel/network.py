@@ -103,6 +103,11 @@ def latencies(paths: Sequence[Path], kind: str, numbers: NDArray[np.int64]) -> N
     return np.maximum(draws(common, [path.key(kind) for path in paths], numbers), 1)
 
 
+def round_trips(paths: Sequence[Path], kind: str, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Latencies there and back of the ``numbers[i]``-th request of a kind on ``paths[i]``. Shape (2, n)."""
+    return np.array([latencies(paths, kind, 2 * numbers), latencies(paths, kind, 2 * numbers + 1)])
+
+
 class Connection:
     """One client's connection to one broker.
 

@@ -1,0 +1,42 @@
+"""What is read twice or never: counted when somebody begins to read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim.availability import Times
+from sim.ledger import Offsets
+from sim.protocol.messages import Positions
+
+if TYPE_CHECKING:
+    from sim.actors.hosted_group import HostedGroup
+
+
+def account_starts(group: HostedGroup, frontier: Offsets, at: Times, partitions: Positions, offsets: Offsets) -> None:
+    """Count what starts repeat or skip, by why the last one to read a partition stopped; they count within ``measure``.
+
+    Parameters
+    ----------
+    frontier : int64 array, shape (n_partitions,)
+        Read so far, -1: never; from now on at least ``offsets``.
+    at : int, or int64 array of shape (n,), microseconds
+        When each partition is read again.
+    partitions, offsets : arrays, shape (n,)
+        Each is read from ``offsets`` on.
+    """
+    before = frontier[partitions]
+    frontier[partitions] = np.maximum(before, offsets)
+    low, high = group.measure
+    measured = (low <= at) & (at <= high)
+    late = measured & (before < 0) & (group.partitions.created_us[partitions] > group.availability.first_join_us)
+    group.record.add_delivery("loss", "reset", int(offsets[late].sum()))
+    counts = measured & (before >= 0) & (before != offsets)
+    if not counts.any():
+        return
+    ahead, codes = (before - offsets)[counts], group.ended_by[partitions[counts]]
+    for code in np.unique(codes):
+        records, cause = ahead[codes == code], group.cause_of(int(code))
+        group.record.add_delivery("duplicate", cause, int(np.maximum(records, 0).sum()))
+        group.record.add_delivery("loss", cause, int(np.maximum(-records, 0).sum()))
