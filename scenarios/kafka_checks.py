@@ -46,8 +46,28 @@ def configurations(file: ScenarioFile) -> Iterator[Configured]:
             yield Configured(("timeline", position, "set_config"), client, config, static)
 
 
+def _check_broadcast(file: ScenarioFile) -> Iterator[Finding]:
+    """Moves and owners are undefined where everybody gets everything: a group does so always or never."""
+    found = [(one.place, one.config[STRATEGY]) for one in configurations(file)]
+    for key in file.groups:
+        own = [(place, names) for place, names in found if _group_of(file, place) == key]
+        if any("broadcast" in names for _, names in own) and any(names != ["broadcast"] for _, names in own):
+            place, names = next((place, names) for place, names in own if names != ["broadcast"])
+            message = (
+                "broadcast is for a whole group, alone, from beginning to end: every member must have just [broadcast]"
+            )
+            yield (*place, "config", STRATEGY), message, names
+
+
+def _group_of(file: ScenarioFile, place: Place) -> str | None:
+    if place[0] == "groups":
+        return str(place[1])
+    return file.group_key(file.timeline[int(place[1])].body.target.name)
+
+
 def check_kafka_rules(file: ScenarioFile, allow_code: Sequence[str]) -> Iterator[Finding]:
-    """What Kafka refuses, with its reason."""
+    """What Kafka refuses, with its reason, and what has no meaning."""
+    yield from _check_broadcast(file)
     for one in configurations(file):
         place = (*one.place, "config")
         for message in refusals(one.client, one.config, file.cluster.config, static=one.static):

@@ -262,6 +262,8 @@ class Client:
 
     def _rest(self, now: int) -> None:
         """Go quiet if nothing can happen, else arm the alarms."""
+        if self.hush.quiet is not None:
+            return  # What was just read or done has driven the client already.
         if self.hush.is_possible():
             self.hush.begin(now)
         else:

@@ -191,10 +191,10 @@ class Hush:
         self._restore(quiet)
         renewed = self._replay(quiet, moment)
         self._group.rouse(self._machine.member_id, renewed)
+        client.standstill.arm_pause()
         if quiet.frozen is not None:
             client.standstill.resume_freeze(*quiet.frozen)
         else:
-            client.standstill.arm_pause()
             client.arm(self._env.now)
 
     def leave(self, quiet: Quiet) -> None:

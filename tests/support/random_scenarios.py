@@ -7,6 +7,7 @@ groups of plain clients go with waves.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Literal
 
 from sim.config import ClientBehaviour, ClientConfig, CoordinatorConfig
@@ -114,11 +115,13 @@ class _Maker:
         )
         subscription = Subscription(pattern="[ac]") if self.pattern else Subscription(topics=("a",))
         static = not self.is_crowd and chance.random() < 0.3
+        members = Members(count=self.members, static=static, start=start, per_process=chance.choice([1, 1, 2]))
+        self.client = self._client()
         return Group(
             name="g",
             subscription=subscription,
-            members=Members(count=self.members, static=static, start=start, per_process=chance.choice([1, 1, 2])),
-            client=self._client(),
+            members=members,
+            client=self.client,
             processing=self._processing(),
         )
 
@@ -148,6 +151,13 @@ class _Maker:
             auto_commit_interval_us=chance.choice([1, 5]) * S,
             behaviour=chance.choice([ClientBehaviour()] * 9 + [_OLD]),
         )
+
+    def _another_client(self) -> ClientConfig:
+        """A group does broadcast always or never."""
+        client, own = self._client(), self.client.partition_assignment_strategy
+        if (client.partition_assignment_strategy == ("broadcast",)) != (own == ("broadcast",)):
+            return replace(client, partition_assignment_strategy=own)
+        return client
 
     def _processing(self) -> Processing:
         chance = self.chance
@@ -220,7 +230,7 @@ class _Maker:
                 lambda: SetRate(topic="a", rate=_rate(chance.choice([0, 500, 20_000, 100_000]))),
                 lambda: Subscribe(target=target, subscription=Subscription(topics=("a", "b"))),
                 lambda: Unsubscribe(target=target),
-                lambda: SetConfig(target=group, client=self._client()),
+                lambda: SetConfig(target=group, client=self._another_client()),
             ]
         )()  # fmt: skip
 

@@ -511,6 +511,20 @@ def test_assignors_without_a_common_rebalance_protocol_are_refused(file: Path) -
     load(file, set_={STRATEGY: ["my-cooperative", "cooperative-sticky"]}, allow_code=["own_assignors:Cooperative"])
 
 
+def test_broadcast_is_for_a_whole_group_from_beginning_to_end(file: Path) -> None:
+    load(file, set_={STRATEGY: ["broadcast"]})
+    entry = {
+        "at": "10s",
+        "set_config": {"target": "billing", "config": {"partition.assignment.strategy": ["broadcast"]}},
+    }
+    for change, path in (({STRATEGY: ["broadcast", "range"]}, STRATEGY), ({"timeline": [entry]}, STRATEGY)):
+        with pytest.raises(ScenarioFileError) as caught:
+            load(file, set_=change)
+        (problem,) = caught.value.problems
+        assert problem.path == path
+        assert "broadcast is for a whole group" in problem.message
+
+
 def test_kafkas_class_names_are_understood(file: Path) -> None:
     classes = (
         "org.apache.kafka.clients.consumer.CooperativeStickyAssignor, org.apache.kafka.clients.consumer.RangeAssignor"
