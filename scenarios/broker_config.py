@@ -26,6 +26,8 @@ _LOG_RETENTION: Final = MappingProxyType(
 )
 """The first that is set holds (``KafkaConfig.logRetentionTimeMillis``)."""
 
+_CHECK: Final = "log.retention.check.interval.ms"
+
 _4_4: Final[Mapping[str, Value]] = MappingProxyType(
     {
         "group.initial.rebalance.delay.ms": 3_000,
@@ -36,6 +38,7 @@ _4_4: Final[Mapping[str, Value]] = MappingProxyType(
         "offsets.retention.minutes": 10_080,
         "offsets.retention.check.interval.ms": 600_000,
         "log.retention.hours": 168,
+        _CHECK: 300_000,
     }
 )
 _NOT_IN_0_9: Final = ("group.initial.rebalance.delay.ms", "group.max.size")
@@ -50,7 +53,7 @@ COORDINATORS: Final[Mapping[str, Mapping[str, Value]]] = MappingProxyType(
 )
 """Defaults of the modelled keys by coordinator; those of 0.9 are 0.9.0.1's (``kafka.server.Defaults``)."""
 
-MODELLED_BROKER: Final = frozenset({*_FIELDS, *_LOG_RETENTION})
+MODELLED_BROKER: Final = frozenset({*_FIELDS, *_LOG_RETENTION, _CHECK})
 MODELLED_TOPIC: Final = frozenset({"retention.ms"})
 
 
@@ -79,6 +82,11 @@ def coordinator_config(coordinator: str, given: Mapping[str, Value]) -> Coordina
 def unknown_to_coordinator(coordinator: str, config: Mapping[str, Value]) -> list[str]:
     """The modelled keys in ``config`` that came after this coordinator; it ignores them."""
     return sorted(key for key in config if key in _FIELDS and key not in COORDINATORS[coordinator])
+
+
+def log_retention_check_us(config: Mapping[str, Any]) -> int:
+    """How often brokers look for records that are too old, microseconds."""
+    return int(config[_CHECK]) * MS
 
 
 def retention_us(topic: Mapping[str, Any], broker: Mapping[str, Any], horizon_us: int) -> int:

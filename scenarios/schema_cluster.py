@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from scenarios.broker_config import coordinator_config, resolved_broker
+from scenarios.broker_config import coordinator_config, log_retention_check_us, resolved_broker
 from scenarios.distributions import DistributionField, Duration
 from scenarios.kafka_config import BrokerConfigField
 from scenarios.schema_base import FileModel, made, refusal, version_text
@@ -96,6 +96,7 @@ class ClusterFile(FileModel):
         return Cluster(
             brokers=tuple(made(Broker, broker) for broker in self.brokers),
             config=coordinator_config(self.coordinator, self.config),
+            log_retention_check_us=log_retention_check_us(self.config),
             network=made(Network, self.network, links=links),
             timing=made(Timing, self.timing),
         )

@@ -35,6 +35,8 @@ class Catalog:
         self.former_rates: dict[str, list[tuple[int, Rate]]] = {}
         for topic in topics:
             self.set_rate(0, topic.name, topic.rate)
+        self.deleted_before_us: dict[str, int] = {}
+        """Topic that keeps records for a limited time -> what was produced before this is deleted."""
         self.created_us: dict[str, list[int]] = {topic.name: [0] * topic.partitions for topic in topics}
         self._times: list[int] = [0]
         self._counts: list[Mapping[str, int]] = [self._view()]

@@ -44,7 +44,7 @@ class OneOwner:
 
 
 class GenerationsGrow:
-    """The generation never goes back (the 0.9 coordinator forgets empty groups)."""
+    """The generation never goes back, unless the group was forgotten."""
 
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
@@ -53,7 +53,8 @@ class GenerationsGrow:
         """A generation lower than the last one seen, if it is."""
         last, now = self._last.get(group.name, 0), group.machine.generation
         self._last[group.name] = now
-        return f"generation {last} became {now}" if now < last and not group.machine.is_old else None
+        forgotten = now == 0 and (group.machine.is_old or group.machine.state is GroupState.EMPTY)
+        return f"generation {last} became {now}" if now < last and not forgotten else None
 
 
 class CommitsWithinPositions:

@@ -1,4 +1,4 @@
-"""Produced, processed and committed records of a group, as vectors over its partitions.
+"""Processed and committed records of a group, as vectors over its partitions.
 
 Nothing here advances by events. A position is a closed form from the last change: a member that serves its partitions
 since ``t0`` has processed ``min(offered, capacity * elapsed)`` records, shared over its partitions in proportion to
@@ -15,13 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.catalog import Catalog, Partitions
+from sim.production import NOWHERE, Offsets, Production
 from sim.protocol.messages import NO_PARTITIONS, Positions
-from sim.units import FOREVER, S
-
-Offsets = NDArray[np.int64]
-_NOWHERE: Offsets = np.empty(0, np.int64)
-Step = tuple[int, tuple[int, ...]]
-"""From when on a topic is produced to with which row of rates (`sim.model.Rate`)."""
+from sim.units import FOREVER
 
 
 @dataclass(slots=True, eq=False)
@@ -40,7 +36,7 @@ class Holding:
     slot: int
     capacity: float = 0.0
     partitions: Positions = field(default_factory=lambda: NO_PARTITIONS)
-    offset: Offsets = field(default_factory=lambda: _NOWHERE)
+    offset: Offsets = field(default_factory=lambda: NOWHERE)
     offered: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     rate: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     since: int = 0
@@ -49,7 +45,7 @@ class Holding:
     running: bool = False
 
 
-class Ledger:
+class Ledger(Production):
     """All offsets of one group.
 
     Parameters
@@ -61,18 +57,14 @@ class Ledger:
     """
 
     def __init__(self, catalog: Catalog, partitions: Partitions, slots: int) -> None:
-        self._catalog = catalog
-        self._partitions = partitions
-        self.rate_mrps: Offsets = _NOWHERE
-        self._segment_us: Offsets = _NOWHERE
-        self._segment_base: Offsets = _NOWHERE
-        self.committed: Offsets = _NOWHERE
+        super().__init__(catalog, partitions)
+        self.committed: Offsets = NOWHERE
         self._committed_at: Offsets = np.empty((0, 2), np.int64)
         """Time and key of the commit that holds, where several members commit the same partitions."""
-        self.frontier: Offsets = _NOWHERE
-        """Processed by anybody; -1 where nobody ever started."""
+        self.frontier: Offsets = NOWHERE
+        """Processed by anybody, or deleted; -1 where nobody ever started."""
         self._holder: NDArray[np.int32] = np.empty(0, np.int32)
-        self._offset: Offsets = _NOWHERE
+        self._offset: Offsets = NOWHERE
         self._offered: NDArray[np.float64] = np.empty(0)
         self._rate: NDArray[np.float64] = np.empty(0)
         self._since = np.zeros(slots, np.int64)
@@ -81,70 +73,20 @@ class Ledger:
         self._capacity = np.zeros(slots)
         self._until = np.full(slots, FOREVER, np.int64)
         """When a consumer that still has a holding has stopped, or will (`stop_at`)."""
-        self._steps: dict[str, list[Step]] = {}
-        """Every rate that a topic has had, in order: what makes the production of the past computable."""
-
-    # --- production ---------------------------------------------------------------------------------------------------
 
     def cover(self, now: int) -> None:
         """Make room for partitions that have got positions since the last call."""
+        super().cover(now)
         new = len(self._partitions) - len(self.committed)
         if new <= 0:
             return
-        begin = len(self.committed)
         self.committed = np.concatenate([self.committed, np.full(new, -1, np.int64)])
         self._committed_at = np.concatenate([self._committed_at, np.full((new, 2), -1, np.int64)])
         self.frontier = np.concatenate([self.frontier, np.full(new, -1, np.int64)])
-        self.rate_mrps = np.concatenate([self.rate_mrps, np.zeros(new, np.int64)])
-        self._segment_us = np.concatenate([self._segment_us, np.full(new, now, np.int64)])
-        self._segment_base = np.concatenate([self._segment_base, np.zeros(new, np.int64)])
         self._holder = np.concatenate([self._holder, np.full(new, -1, np.int32)])
         self._offset = np.concatenate([self._offset, np.zeros(new, np.int64)])
         self._offered = np.concatenate([self._offered, np.zeros(new)])
         self._rate = np.concatenate([self._rate, np.zeros(new)])
-        for topic in sorted(set(self._partitions.topic[begin:])):
-            positions = self._partitions.of(topic)
-            self._begin(now, topic, positions[positions >= begin])
-
-    def _begin(self, now: int, topic: str, positions: Positions) -> None:
-        """Production of new positions, from their creation until ``now``, whoever was there to see it."""
-        steps = self._steps.setdefault(topic, [])
-        if not steps:
-            rates = [*self._catalog.former_rates.get(topic, ()), self._catalog.rates[topic]]
-            ends = [*(since for since, _ in rates[1:]), now + 1]
-            for (since, rate), until in zip(rates, ends, strict=True):
-                for offset, row in zip(rate.times_us, rate.per_partition_mrps, strict=True):
-                    if since + offset < until and (not steps or row != steps[-1][1]):
-                        steps.append((since + offset, row))
-        self._segment_us[positions] = self._partitions.created_us[positions]
-        for time, row in steps:
-            self._step(np.maximum(self._segment_us[positions], time), row, positions)
-
-    def _step(self, time: int | Offsets, row: tuple[int, ...], positions: Positions) -> None:
-        """Produce with another rate from ``time`` on."""
-        self._segment_base[positions] = self._produced_milli(time, positions)
-        self._segment_us[positions] = time
-        self.rate_mrps[positions] = _rates(row, self._partitions.number[positions])
-
-    def set_rate(self, now: int, topic: str) -> Positions:
-        """Take over the rate that the catalog has for ``topic`` from now on; the partitions whose rate changes."""
-        positions = self._partitions.of(topic)
-        since, rate = self._catalog.rates[topic]
-        step = int(np.searchsorted(np.array(rate.times_us), now - since, side="right")) - 1
-        row = rate.per_partition_mrps[max(step, 0)]
-        changed: Positions = positions[self.rate_mrps[positions] != _rates(row, self._partitions.number[positions])]
-        if row != self._steps[topic][-1][1]:
-            self._steps[topic].append((now, row))
-            self._step(now, row, positions)
-        return changed
-
-    def _produced_milli(self, now: int | Offsets, positions: Positions) -> Offsets:
-        elapsed = now - self._segment_us[positions]
-        return self._segment_base[positions] + self.rate_mrps[positions] * elapsed // S
-
-    def produced(self, now: int | Offsets, positions: Positions) -> Offsets:
-        """Log end offsets at ``now`` (one instant, or one for each), whole records. Shape (n,)."""
-        return self._produced_milli(now, positions) // 1000
 
     def commit(self, positions: Positions, offset: Offsets, moment: tuple[int, int], *, contested: bool) -> None:
         """Committed offsets; where several members commit the same, the latest moment holds, whoever tells it first.
@@ -166,10 +108,6 @@ class Ledger:
         self.committed[positions] = offset
 
     # --- consumption --------------------------------------------------------------------------------------------------
-
-    def rate_of(self, positions: Positions) -> float:
-        """Production of some partitions, records per microsecond."""
-        return float(int(self.rate_mrps[positions].sum())) / 1e9
 
     def take(self, holding: Holding, positions: Positions) -> None:
         """The group's position in these is from now on this consumer's, whoever else still reads them."""
@@ -193,13 +131,15 @@ class Ledger:
         self._total[slot], self._capacity[slot] = holding.total_rate, capacity
 
     def halt(self, holding: Holding, now: int) -> None:
-        """Stop processing (dead, frozen for long, stuck): positions stay where they are."""
+        """Stop processing (frozen for long, stuck): positions stay where they are, and so does whose they are."""
         if holding.running:
             holding.offset = self.positions(holding, now)
             self._settle(holding.partitions, holding.offset)
             holding.since, holding.running = now, False
-            held = holding.partitions[self._holder[holding.partitions] == holding.slot]
-            self._holder[held] = -1
+            mine = self._holder[holding.partitions] == holding.slot
+            self._offset[holding.partitions[mine]] = holding.offset[mine]
+            self._since[holding.slot], self._capacity[holding.slot] = now, 0.0
+            self._backlog[holding.slot] = np.inf
 
     def release(
         self, holding: Holding, now: int, partitions: Positions, gone: NDArray[np.bool_], offset: Offsets
@@ -220,7 +160,7 @@ class Ledger:
         self._holder[partitions[self._holder[partitions] == holding.slot]] = -1
         keep = ~gone
         if not keep.any():
-            holding.partitions, holding.offset = NO_PARTITIONS, _NOWHERE
+            holding.partitions, holding.offset = NO_PARTITIONS, NOWHERE
             holding.since, holding.running = now, False
             return
         positions = self.positions(holding, now)
@@ -292,7 +232,7 @@ class Ledger:
         slots = np.repeat([one.slot for one in holdings], [len(one.partitions) for one in holdings])
         self._holder[partitions[self._holder[partitions] == slots]] = -1
         for holding, time in zip(holdings, times, strict=True):
-            holding.partitions, holding.offset, holding.since, holding.running = NO_PARTITIONS, _NOWHERE, time, False
+            holding.partitions, holding.offset, holding.since, holding.running = NO_PARTITIONS, NOWHERE, time, False
 
     def anchor_all(
         self, holdings: Sequence[Holding], times: Offsets, partitions: Positions, offset: Offsets,
@@ -350,46 +290,4 @@ class Ledger:
         late = np.flatnonzero(lag > 0)
         if not late.size:
             return 0, 0
-        return int(lag.sum()), int(self._age(now, late, produced[late] - lag[late]).max())
-
-    def _age(self, now: int, positions: NDArray[np.intp], offset: Offsets) -> Offsets:
-        """How long ago the record at ``offset`` was produced, exactly. Shape (n,), microseconds."""
-        target = (offset + 1) * 1000
-        older = target <= self._segment_base[positions]
-        born = np.zeros(len(positions), np.int64)
-        fresh = positions[~older]
-        missing = target[~older] - self._segment_base[fresh]
-        born[~older] = self._segment_us[fresh] + _needed_us(missing, self.rate_mrps[fresh])
-        if older.any():
-            born[older] = self._born_earlier(positions[older], target[older])
-        return now - born
-
-    def _born_earlier(self, positions: NDArray[np.intp], target: Offsets) -> Offsets:
-        """When production reached ``target`` milli-records, before the current segments: back step by step."""
-        born = np.zeros(len(positions), np.int64)
-        topics = np.array([self._partitions.topic[position] for position in positions])
-        for topic in np.unique(topics):
-            which = np.flatnonzero(topics == topic)
-            created = self._partitions.created_us[positions[which]]
-            number = self._partitions.number[positions[which]]
-            base, end = self._segment_base[positions[which]], self._segment_us[positions[which]]
-            for time, row in reversed(self._steps[str(topic)][:-1]):
-                begin, rate = np.maximum(time, created), _rates(row, number)
-                begin = np.minimum(begin, end)
-                before = base - rate * (end - begin) // S
-                here = (before < target[which]) & (target[which] <= base)
-                born[which[here]] = begin[here] + _needed_us(target[which[here]] - before[here], rate[here])
-                base, end = before, begin
-        return born
-
-
-def _rates(row: tuple[int, ...], numbers: NDArray[np.int32]) -> Offsets:
-    """A step's rates of partitions, milli-records per second: partitions beyond the row get its mean (`Rate`)."""
-    known = np.array([*row, sum(row) // len(row)], np.int64)
-    rates: Offsets = known[np.minimum(numbers, len(row))]
-    return rates
-
-
-def _needed_us(milli: Offsets, rate_mrps: Offsets) -> Offsets:
-    """How long it takes to produce so many milli-records, microseconds, rounded up."""
-    return -(-milli * S // np.maximum(rate_mrps, 1))
+        return int(lag.sum()), int(self.age(now, late, produced[late] - lag[late]).max())

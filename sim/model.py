@@ -75,6 +75,7 @@ class Cluster:
 
     brokers: tuple[Broker, ...] = (Broker(id=0), Broker(id=1), Broker(id=2))
     config: CoordinatorConfig = CoordinatorConfig()
+    log_retention_check_us: int = 300 * S
     network: Network = Network()
     timing: Timing = Timing()
 

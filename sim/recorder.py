@@ -119,3 +119,5 @@ class GroupRecord:
 ENDED_BY = ("revoked", "lost", "killed", "closed", "horizon", "failed", "cut off")
 """Why a stretch of service ended, by code."""
 REVOKED, LOST, KILLED, CLOSED, HORIZON, FAILED, CUT = range(7)
+EXPIRED, OUT_OF_RANGE = -2, -3
+"""Instead of such a code: the committed offset has expired since, or what follows it was deleted."""

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from sim.actors.comings import first_start
 from sim.actors.producer import Producer
+from sim.actors.retention import Retention
 from sim.actors.rollout import Rollout
 from sim.actors.stories import tell
 from sim.actors.teller import Teller
@@ -25,6 +26,7 @@ from sim.randomness import Streams, name_hash
 from sim.recorder import HORIZON
 from sim.result import Result
 from sim.tabulate import Tabulator
+from sim.units import FOREVER
 
 Fidelity = Literal["elided", "message"]
 
@@ -97,6 +99,8 @@ def _build(scenario: Scenario, streams: Streams, *, is_loud: bool) -> World:
     world.producers = {name: Producer(world, name) for name in [*world.catalog.rates, *created]}
     for topic in scenario.topics:
         world.env.process(world.producers[topic.name].run())
+        if topic.retention_us < FOREVER:
+            world.env.process(Retention(world, topic).run())
     for spec in sorted(scenario.groups, key=lambda group: group.name):
         for index in range(spec.members.count):
             world.env.process(first_start(world, spec, index))

@@ -50,6 +50,7 @@ class Application:
         self._machine = client.machine
         self._is_loud = client.world.is_loud
         self._work_key = deadline_key(client.consumer.entity, Kind.FETCH)
+        self._poll_key = deadline_key(client.consumer.entity, Kind.POLL)
         self.cadence: Cadence | None = None
         self.stuck_until = 0
         self._stuck_since = 0
@@ -77,10 +78,12 @@ class Application:
         if waiting or (machine.needs_application and machine.coordinator is not None):
             due = self.reaction(now + 1)
         if cadence is not None:
+            # What comes at the very instant of a poll can come before it.
+            upcoming = now + (client.env.key >= self._poll_key)
             if machine.commit_due < FOREVER and machine.owned.size and not machine.is_joining:
-                due = min(due, cadence.next_poll(max(machine.commit_due, now + 1)))
+                due = min(due, cadence.next_poll(max(machine.commit_due, upcoming)))
             if self._is_loud:
-                due = min(due, cadence.next_poll(now + 1))
+                due = min(due, cadence.next_poll(upcoming))
         return due
 
     def max_poll_due(self, now: int) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from sim.actors.retention import Retention
 from sim.actors.teller import Teller
 from sim.model import AddPartitions, CreateTopic, SetConfig, SetRate, Subscribe, Unsubscribe
+from sim.units import FOREVER
 
 
 def add_partitions(teller: Teller) -> None:
@@ -20,6 +22,8 @@ def create_topic(teller: Teller) -> None:
     world.catalog.set_rate(world.env.now, verb.topic.name, verb.topic.rate)
     _grow(teller, verb.topic.name, verb.topic.partitions)
     world.env.process(world.producers[verb.topic.name].run())
+    if verb.topic.retention_us < FOREVER:
+        world.env.process(Retention(world, verb.topic).run())
 
 
 def _grow(teller: Teller, topic: str, to: int) -> None:

@@ -42,6 +42,7 @@ def terminate(world: World, consumer: Consumer, grace_us: int) -> None:
 
 
 def _start_after(world: World, consumer: Consumer, down_us: int) -> Story:
+    world.fault_until(world.env.now + down_us)
     yield world.env.until(world.env.now + down_us, process_key(consumer.entity, Kind.START))
     consumer.start()
 
@@ -73,6 +74,7 @@ def stop_and_start(world: World, consumer: Consumer, stop: str, grace_us: int, d
         else:
             terminate(world, consumer, grace_us)
         yield gone
+    world.fault_until(world.env.now + down_us)
     yield world.env.until(world.env.now + down_us, process_key(consumer.entity, Kind.START))
     consumer.start()
 
@@ -93,6 +95,7 @@ def scale(teller: Teller) -> None:
 
 
 def _stop_after(world: World, consumer: Consumer, delay_us: int, grace_us: int) -> Story:
+    world.fault_until(world.env.now + delay_us)
     yield world.env.until(world.env.now + delay_us, process_key(consumer.entity, Kind.FAULT))
     terminate(world, consumer, grace_us)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim.ledger import Offsets
+from sim.production import Offsets
 from sim.protocol.effects import Commit
 from sim.protocol.messages import Api, Error, OffsetCommit
 

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sim.availability import Times
-from sim.ledger import Offsets
+from sim.production import Offsets
 from sim.protocol.messages import Positions
+from sim.recorder import EXPIRED, KILLED, LOST, OUT_OF_RANGE
 
 if TYPE_CHECKING:
     from sim.actors.hosted_group import HostedGroup
+
+
+_CAUSES = {KILLED: "kill", LOST: "zombie", EXPIRED: "expired offset", OUT_OF_RANGE: "reset"}
 
 
 def account_starts(group: HostedGroup, frontier: Offsets, at: Times, partitions: Positions, offsets: Offsets) -> None:
@@ -31,12 +35,18 @@ def account_starts(group: HostedGroup, frontier: Offsets, at: Times, partitions:
     low, high = group.measure
     measured = (low <= at) & (at <= high)
     late = measured & (before < 0) & (group.partitions.created_us[partitions] > group.availability.first_join_us)
-    group.record.add_delivery("loss", "reset", int(offsets[late].sum()))
+    deleted = np.minimum(offsets, group.ledger.log_start[partitions])
+    group.record.add_delivery("loss", "retention", int(deleted[late].sum()))
+    group.record.add_delivery("loss", "reset", int((offsets - deleted)[late].sum()))
     counts = measured & (before >= 0) & (before != offsets)
     if not counts.any():
         return
     ahead, codes = (before - offsets)[counts], group.ended_by[partitions[counts]]
     for code in np.unique(codes):
-        records, cause = ahead[codes == code], group.cause_of(int(code))
+        records, cause = ahead[codes == code], _cause(group, int(code))
         group.record.add_delivery("duplicate", cause, int(np.maximum(records, 0).sum()))
         group.record.add_delivery("loss", cause, int(np.maximum(-records, 0).sum()))
+
+
+def _cause(group: HostedGroup, code: int) -> str:
+    return "broadcast overwrite" if group.is_broadcast else _CAUSES.get(code, "re-read")

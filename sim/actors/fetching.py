@@ -14,11 +14,11 @@ import numpy as np
 
 from sim.cadence import NOT_INSIDE, Cadence, DrawnCadence, Load, Pace, pace
 from sim.kernel.environment import Kind, deadline_key
-from sim.ledger import Offsets
+from sim.production import Offsets
 from sim.protocol.effects import Raise
 from sim.protocol.messages import Error, OffsetFetch, OffsetFetchResponse, Positions
 from sim.randomness import Draw
-from sim.recorder import CUT
+from sim.recorder import CUT, OUT_OF_RANGE
 
 if TYPE_CHECKING:
     from sim.actors.client import Client
@@ -78,12 +78,16 @@ class Fetching:
         client.do(now, machine.on_offsets(now, response))
         if response.error is not Error.NONE or client.is_over or not still.any():
             return
-        offsets, delay = response.offsets.copy(), client.world.timing.fetch_us
+        fetch_us = client.world.timing.fetch_us
+        deleted = response.offsets < self._group.ledger.log_start[positions]
+        offsets, delay = np.where(deleted, -1, response.offsets), fetch_us
         if (offsets < 0).any():
             if client.config.auto_offset_reset == "none":
-                machine.failed = Error.UNKNOWN_SERVER_ERROR
-                client.fail(now, Raise(Error.UNKNOWN_SERVER_ERROR))
+                self._fail_to_reset(now)
                 return
+            delay += fetch_us * int((deleted & (response.offsets >= 0)).any())
+            if client.config.auto_offset_reset == "latest":
+                self._group.ended_by[positions[deleted & (response.offsets >= 0)]] = OUT_OF_RANGE
             offsets, answered = self._reset(now, positions, offsets)
             delay += answered - now
         self._number += 1
@@ -97,7 +101,7 @@ class Fetching:
         number, latency = client.requests.take_number("other"), client.path.latency
         asked = now + latency("other", 2 * number)
         latest = self._group.ledger.produced(asked, positions)
-        start = latest if client.config.auto_offset_reset == "latest" else 0
+        start = latest if client.config.auto_offset_reset == "latest" else self._group.ledger.log_start[positions]
         answered = asked + client.world.timing.service_us + latency("other", 2 * number + 1)
         return np.where(offsets < 0, start, offsets), answered
 
@@ -154,6 +158,31 @@ class Fetching:
         elif not service.holding.running and client.standstill.frozen is None:
             service.go_on(now, paced.capacity)
         application.cadence = self.new_cadence(start, paced, load, before, held_until)
+        if self.is_out_of_range(now):
+            self._return_into_range(now)
+
+    def is_out_of_range(self, now: int) -> bool:
+        """Whether the next fetch asks for something that is deleted."""
+        ledger, holding = self._group.ledger, self._service.holding
+        if ledger.keeps_everything or not holding.running:
+            return False
+        return bool((ledger.positions(holding, now) < ledger.log_start[holding.partitions]).any())
+
+    def _return_into_range(self, now: int) -> None:
+        """Go on where the reset policy says; that takes no time here."""
+        client, ledger, holding = self._client, self._group.ledger, self._service.holding
+        if client.config.auto_offset_reset == "none":
+            self._fail_to_reset(now)
+            return
+        at, start = ledger.positions(holding, now), ledger.log_start[holding.partitions]
+        latest = client.config.auto_offset_reset == "latest"
+        self._service.skip(now, np.where(at < start, ledger.produced(now, holding.partitions) if latest else start, at))
+        self.repace(now)
+
+    def _fail_to_reset(self, now: int) -> None:
+        """Nobody says where to go on (``NoOffsetForPartitionException``, ``OffsetOutOfRangeException``)."""
+        self._machine.failed = Error.UNKNOWN_SERVER_ERROR
+        self._client.fail(now, Raise(Error.UNKNOWN_SERVER_ERROR))
 
     def pace(self, partitions: int, load: Load) -> Pace:
         """How the member paces its polls with so many partitions."""

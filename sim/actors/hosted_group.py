@@ -20,8 +20,9 @@ from sim.catalog import Catalog, Partitions
 from sim.kernel.alarm import Alarm
 from sim.kernel.environment import Environment, Kind, deadline_key
 from sim.kernel.network import Exchange
-from sim.ledger import Ledger, Offsets
+from sim.ledger import Ledger
 from sim.model import Cluster, Scenario
+from sim.production import Offsets
 from sim.protocol.classic_group import ClassicGroup, Fact, Replies
 from sim.protocol.messages import (
     Acknowledgement,
@@ -32,7 +33,7 @@ from sim.protocol.messages import (
     Positions,
 )
 from sim.randomness import name_hash
-from sim.recorder import KILLED, LOST, GroupRecord
+from sim.recorder import EXPIRED, GroupRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from sim.actors.service import Service
 
 STABLE, EMPTY = GroupState.STABLE, GroupState.EMPTY
-_CAUSES = {KILLED: "kill", LOST: "zombie"}
 
 
 class HostedGroup:
@@ -272,6 +272,9 @@ class HostedGroup:
                 self._admit(fact)
             case "left" | "expired" | "kicked" | "unsynced" | "fenced":
                 self._dismiss(fact)
+            case "forgotten":
+                self.ledger.committed[:] = -1
+                self.ended_by[:] = EXPIRED
             case _:
                 pass
 
@@ -377,10 +380,6 @@ class HostedGroup:
         """Records read twice or never, as of now: they count within ``measure``."""
         if self.is_measured(self._env.now):
             self.record.add_delivery(kind, cause, records)
-
-    def cause_of(self, code: int) -> str:
-        """Why records are read again or skipped, by how the last stretch of service ended."""
-        return "broadcast overwrite" if self.is_broadcast else _CAUSES.get(code, "re-read")
 
     def add_zombie(self, since: NDArray[np.int64], until: int) -> None:
         """Partition-time in which somebody processed what was no longer its own, within ``measure``."""

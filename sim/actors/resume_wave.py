@@ -18,7 +18,7 @@ from sim.actors.quiet import may_be_quiet
 from sim.actors.service_books import begin_services
 from sim.cadence import Cadence, Load
 from sim.kernel.network import Exchange, round_trips
-from sim.ledger import Offsets
+from sim.production import Offsets
 from sim.protocol.effects import Adopt
 from sim.protocol.membership import COMPLETING
 from sim.protocol.messages import NO_PARTITIONS, Api, Error, OffsetFetchResponse, Positions

@@ -41,7 +41,7 @@ class Rollout:
         batches = [members[i : i + self.verb.batch] for i in range(0, len(members), self.verb.batch)]
         replace = self._with_surge(members) if self.verb.surge else self._in_place(batches)
         yield from replace
-        self.teller.over_at(self.world.env.now)
+        self.world.fault_until(self.world.env.now)
 
     def _in_place(self, batches: Sequence[Sequence[Consumer]]) -> Story:
         for batch in batches:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.actors.delivery import account_starts
-from sim.ledger import Holding, Offsets
+from sim.ledger import Holding
+from sim.production import Offsets
 from sim.protocol.messages import Positions
 from sim.recorder import LOST
 
@@ -85,6 +86,22 @@ class Service:
         if self.holding.running:
             at = self._group.ledger.positions(self.holding, now)
             self._group.ledger.anchor(self.holding, now, self.holding.partitions, at, capacity)
+
+    def processed(self, now: int) -> Offsets:
+        """Processed by this consumer, every partition of the group. Shape (n_partitions,), -1: never."""
+        processed = self._group.frontier_of(self.slot).copy()
+        held = self.holding.partitions
+        processed[held] = np.maximum(processed[held], self._group.ledger.positions(self.holding, now))
+        return processed
+
+    def skip(self, now: int, to: Offsets) -> None:
+        """Go on from other offsets: those of now are out of range. Shape of ``to``: (n_held,)."""
+        group, held, mine = self._group, self.holding.partitions, self._zombie_since < 0
+        at, frontier = group.ledger.positions(self.holding, now), group.frontier_of(self.slot)
+        group.count("loss", "reset", int(np.maximum(to - np.maximum(frontier[held], at), 0)[mine].sum()))
+        frontier[held[mine]] = np.maximum(frontier[held], to)[mine]
+        self._read_by_others = np.where(self._read_by_others >= 0, self._read_by_others + to - at, -1)
+        group.ledger.anchor(self.holding, now, held, to, self.holding.capacity)
 
     def end(self, now: int, positions: Positions, code: int) -> None:
         """Stop consuming some partitions."""

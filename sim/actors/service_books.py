@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.actors.delivery import account_starts
-from sim.ledger import Offsets
+from sim.production import Offsets
 from sim.protocol.messages import Positions
 
 if TYPE_CHECKING:

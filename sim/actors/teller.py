@@ -84,13 +84,9 @@ class Teller:
             self._fire(act)
 
     def _fire(self, act: Callable[[Teller], None]) -> None:
-        self.over_at(self.world.env.now)
+        self.world.fault_until(self.world.env.now)
         act(self)
         self.number += 1
-
-    def over_at(self, time: int) -> None:
-        """Let the fault last until ``time``: recovery counts from the last one's end."""
-        self.world.last_fault_us = max(time, self.world.last_fault_us or 0)
 
     def draw(self, purpose: str, *names: object) -> Draw:
         """A stream of durations of this entry's verb, by purpose: its ``duration`` or its ``down``."""
@@ -100,7 +96,7 @@ class Teller:
     def duration(self) -> int:
         """How long this firing lasts, microseconds."""
         length = self.draw("duration")(self.number)
-        self.over_at(self.world.env.now + length)
+        self.world.fault_until(self.world.env.now + length)
         return length
 
     # --- targets ------------------------------------------------------------------------------------------------------

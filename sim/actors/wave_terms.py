@@ -16,7 +16,9 @@ def has_waves(group: HostedGroup) -> bool:
     """Whether nothing about a group makes the order of its members' steps matter."""
     machine = group.machine
     room = len(machine.roster) + len(machine.roster.pending) < machine.config.max_size
-    return room and not (group.is_broadcast or group.assigns_by_hand or machine.is_old)
+    return room and not (
+        group.is_broadcast or group.assigns_by_hand or machine.is_old or not group.ledger.keeps_everything
+    )
 
 
 def is_plain(client: Client) -> bool:

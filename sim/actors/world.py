@@ -103,6 +103,10 @@ class World:
         self.consumers[name] = consumer
         self.env.process(consumer.run())
 
+    def fault_until(self, time: int) -> None:
+        """A fault lasts until ``time``, microseconds: recovery counts from the end of the last one."""
+        self.last_fault_us = max(time, self.last_fault_us or 0)
+
     # --- draws --------------------------------------------------------------------------------------------------------
 
     def boot_us(self, consumer: Consumer) -> int:

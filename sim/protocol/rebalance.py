@@ -56,7 +56,7 @@ class Fact:
     """Something that happened in the group, for whoever keeps the records.
 
     ``what`` is one of: transition, window (the initial delay was extended), generation, pending, joined, left, expired,
-    kicked, unsynced, fenced.
+    kicked, unsynced, fenced, forgotten (the group is gone, and its offsets).
     """
 
     what: str
@@ -98,6 +98,7 @@ class Rebalance:
         self._join_due = FOREVER
         self._join_window: tuple[int, int] | None = None
         self._sync_due = FOREVER
+        self._expiry_due = FOREVER
         self._appends: list[tuple[int, Callable[[int], Replies]]] = []
 
     # --- join phase ---------------------------------------------------------------------------------------------------
@@ -118,6 +119,7 @@ class Rebalance:
                 replies += self._answer_sync(now, member, Error.REBALANCE_IN_PROGRESS)
         self._pending_sync.clear()
         self._sync_due = FOREVER
+        self._expiry_due = FOREVER
         initial = self.state is EMPTY and not self.is_old
         self._enter(PREPARING, reason)
         if initial:
@@ -162,10 +164,25 @@ class Rebalance:
         if not len(self.roster):
             self.protocol = None
             self._enter(EMPTY, "")
+            self._expiry_due = self._first_check_at(now + self.config.offsets_retention_us)
             return []
         self.protocol = self.roster.select_protocol()
         self._enter(COMPLETING, "")
         return self._answer_joins(now)
+
+    def _first_check_at(self, time: int) -> int:
+        """Offsets are looked at in rounds (``GroupCoordinatorShard.scheduleGroupMetadataExpiration``)."""
+        every = self.config.offsets_retention_check_interval_us
+        return -(-time // every) * every
+
+    def _forget(self) -> None:
+        """The offsets of a group that has been Empty for too long expire, and so does it (KIP-211).
+
+        ``OffsetMetadataManager.cleanupExpiredOffsets``, then ``GroupMetadataManager.maybeDeleteGroup``.
+        """
+        self._expiry_due = FOREVER
+        self.generation = 0
+        self.facts.append(Fact("forgotten"))
 
     def _answer_joins(self, now: int) -> Replies:
         replies: Replies = []
@@ -294,7 +311,7 @@ class Rebalance:
     def deadline(self) -> int:
         """The only thing the shell must watch, microseconds."""
         append_due = self._appends[0][0] if self._appends else FOREVER
-        return min(self._join_due, self._sync_due, append_due, self._sessions.earliest)
+        return min(self._join_due, self._sync_due, append_due, self._sessions.earliest, self._expiry_due)
 
     def on_deadline(self, now: int) -> Replies:
         """Everything that is due: the log first, then the barriers, then sessions (by member id)."""
@@ -305,6 +322,8 @@ class Rebalance:
             replies += self._expire_sync(now)
         while (member_id := self._sessions.pop(now)) is not None:
             replies += self._expire_session(now, member_id)
+        if self._expiry_due <= now:
+            self._forget()
         return replies
 
     def _expire_sync(self, now: int) -> Replies:

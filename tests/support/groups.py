@@ -34,8 +34,14 @@ class GroupHarness:
     Ids are kept by name (`ids`), requests carry the group's current generation unless told otherwise.
     """
 
-    def __init__(self, *, delay: int = DELAY, append: int = 0, version: str = "4.4", max_size: int = 2**31 - 1) -> None:
-        config = CoordinatorConfig(initial_rebalance_delay_us=delay * MS, version=version, max_size=max_size)
+    def __init__(
+        self, *, delay: int = DELAY, append: int = 0, version: str = "4.4", max_size: int = 2**31 - 1,
+        retention: int = 7 * 86_400_000, check: int = 600_000,
+    ) -> None:  # fmt: skip
+        config = CoordinatorConfig(
+            initial_rebalance_delay_us=delay * MS, version=version, max_size=max_size,
+            offsets_retention_us=retention * MS, offsets_retention_check_interval_us=check * MS,
+        )  # fmt: skip
         self.group = ClassicGroup("g", config, append * MS)
         self.now = 0
         self.ids: dict[str, str] = {}
@@ -119,6 +125,11 @@ class GroupHarness:
             self._take(self.group.on_deadline(max(due, self.now * MS)))
         self.now += ms
         return [(name, response.error) for name, response in self.answers[before:]]
+
+    @property
+    def forgotten(self) -> int:
+        """How often the group's offsets have expired, and the group with them."""
+        return sum(fact.what == "forgotten" for fact in self.group.facts)
 
     def answer(self, name: str) -> JoinResponse | SyncResponse:
         """The last answer to a parked request of ``name``."""

@@ -1,7 +1,7 @@
-"""Random scenarios with all stories mixed, in four families: jitter, a grid of round times, dense pauses, crowds.
+"""Random scenarios with all stories mixed: jitter, a grid of round times, dense pauses, crowds, records that age.
 
 Jitter alone misses real bugs: ties only happen on a grid, pauses only pile up when they are dense, and only larger
-groups of plain clients go with waves.
+groups of plain clients go with waves. Records and offsets that expire within seconds are a family of their own.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from sim.model import (
     Unsubscribe,
     Verb,
 )
-from sim.units import MS, S
+from sim.units import FOREVER, MS, S
 
-Family = Literal["jitter", "grid", "dense", "crowd"]
+Family = Literal["jitter", "grid", "dense", "crowd", "aged"]
 HORIZON_US = 80 * S
 _GRID_US = 250 * MS
 _OLD = ClientBehaviour(
@@ -60,7 +60,23 @@ _OLD = ClientBehaviour(
 
 def random_scenario(seed: int, family: Family) -> Scenario:
     """One scenario of a family, the same for the same seed."""
-    return _Maker(random.Random(f"{family}-{seed}"), family).scenario(f"{family}-{seed}")
+    scenario = _Maker(random.Random(f"{family}-{seed}"), family).scenario(f"{family}-{seed}")
+    return _aged(scenario, random.Random(seed)) if family == "aged" else scenario
+
+
+def _aged(scenario: Scenario, chance: random.Random) -> Scenario:
+    """Records, and the offsets of empty groups, expire within seconds."""
+    first, second = scenario.topics
+    topics = (
+        replace(first, retention_us=chance.choice([1, 5, 20]) * S),
+        replace(second, retention_us=chance.choice([3 * S, FOREVER])),
+    )
+    config = replace(
+        scenario.cluster.config,
+        offsets_retention_us=chance.choice([2, 10]) * S, offsets_retention_check_interval_us=3 * S,
+    )  # fmt: skip
+    cluster = replace(scenario.cluster, config=config, log_retention_check_us=chance.choice([2, 7]) * S)
+    return replace(scenario, topics=topics, cluster=cluster)
 
 
 class _Maker:

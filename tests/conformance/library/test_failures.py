@@ -178,3 +178,28 @@ def test_a_static_broadcast_member_comes_back_without_a_rebalance_and_loses_as_m
 def test_the_unread_partitions_of_a_kill_are_the_victims_four() -> None:
     for result in runs("kill-detection"):
         assert unread(result, "detection")["partition"].nunique() == 4
+
+
+# --- outage -----------------------------------------------------------------------------------------------------------
+
+RATE, COST_S, OUTAGE_S, SAMPLE_S = 100, 0.002, 600.0, 10.0
+
+
+def recovery_of(most_partitions: int) -> float:
+    """The backlog of the consumer with the most partitions over what it has to spare, 500 records a poll of 1 ms."""
+    waiting = RATE * most_partitions * (OUTAGE_S + 10.0)
+    return waiting / (500 / (500 * COST_S + 0.001) - RATE * most_partitions)
+
+
+def test_after_an_outage_the_consumer_with_the_most_partitions_is_the_last_to_catch_up() -> None:
+    for members, most in ((10, 4), (12, 4), (14, 3), (20, 2)):
+        found = summaries(runs("outage", {"groups.billing.members.count": members}))
+        assert (abs(found["recovery_s"] - recovery_of(most)) <= 0.02 * recovery_of(most) + 2 * SAMPLE_S).all()
+        assert (found["losses"] == 0).all()
+        assert (found["rebalances"] == 2).all(), "the first start was before what is measured"
+
+
+def test_short_retention_deletes_half_of_an_outage() -> None:
+    found = summaries(runs("outage", {"topics.orders.config": {"retention.ms": 300_000}}))
+    assert found["losses"].between(0.45 * 2_400_000, 0.55 * 2_400_000).all()
+    assert (found["recovery_s"] < recovery_of(3)).all()

@@ -100,11 +100,31 @@ def test_the_age_of_a_record_is_the_time_since_it_was_there(first: tuple[int, ..
     for share in (0.0, 0.3, 0.999):
         offset = (end * share).astype(np.int64)
         some = np.flatnonzero(end > offset)
-        for position, age in zip(some.tolist(), ledger._age(until, some, offset[some]).tolist(), strict=True):
+        for position, age in zip(some.tolist(), ledger.age(until, some, offset[some]).tolist(), strict=True):
             born = until - age
             there = written_out(rate, position, 0, born) // 1000
             before = written_out(rate, position, 0, born - 1) // 1000
             assert before <= offset[position] < there
+
+
+@given(rows, steps, st.integers(0, 20 * S), st.integers(0, 20 * S), st.integers(0, 20 * S))
+def test_the_log_starts_where_production_was_when_the_oldest_record_came(
+    first: tuple[int, ...], gaps: Rows, grown: int, late: int, ago: int
+) -> None:
+    """Partitions of two ages."""
+    rate, now = stepped(first, gaps), grown + late
+    catalog = Catalog((Topic(name="t", partitions=2, rate=rate),), (0,))
+    catalog.grow(grown, "t", 6)
+    places = Partitions(catalog)
+    places.cover(("t",))
+    ledger = Ledger(catalog, places, 1)
+    ledger.cover(now)
+    assert ledger.keeps_everything
+    catalog.deleted_before_us["t"] = oldest = max(now - ago, 0)
+    ledger.delete("t")
+    assert not ledger.keeps_everything
+    created = [0, 0, grown, grown, grown, grown]
+    assert ledger.log_start.tolist() == [written_out(rate, index, created[index], oldest) // 1000 for index in range(6)]
 
 
 def test_a_rate_that_does_not_change_is_no_step() -> None:
@@ -185,6 +205,20 @@ def test_capacity_is_shared_in_proportion_to_what_is_offered() -> None:
     assert ledger.positions(holding, 10 * S).tolist() == [100, 300]
     ledger.anchor(holding, 10 * S, everything(ledger), np.array([100, 300]), 1.0)
     assert ledger.positions(holding, 11 * S).tolist() == [1_100, 3_300]
+
+
+def test_who_stands_still_keeps_its_partitions_though_a_zombie_reads_on() -> None:
+    ledger, _, _ = ledger_of(Rate(per_partition_mrps=((10_000,),)), partitions=1)
+    owner, zombie, all_of_it = Holding(0), Holding(1), everything(ledger)
+    ledger.anchor(zombie, 0, all_of_it, np.array([0]), 1.0)
+    ledger.take(owner, all_of_it)
+    ledger.anchor(owner, 5 * S, all_of_it, np.array([40]), 1.0)
+    ledger.halt(owner, 6 * S)
+    ledger.anchor(zombie, 7 * S, all_of_it, np.array([45]), 0.0)
+    assert ledger.processed(8 * S).tolist() == [60]
+    ledger.anchor(owner, 8 * S, all_of_it, np.array([60]), 1.0)
+    ledger.release(zombie, 9 * S, all_of_it, np.array([True]), np.array([45]))
+    assert ledger.processed(10 * S).tolist() == [100]
 
 
 def test_lag_counts_what_was_ever_begun() -> None:

@@ -212,3 +212,29 @@ def test_second_member_partially_join_and_timeout() -> None:
         h.sleep(5_000)
         assert h.heartbeat("a") is Error.NONE
     assert (h.members, h.state, h.group.generation) == ({"a"}, STABLE, 1)
+
+
+def test_a_group_that_is_empty_for_offsets_retention_is_forgotten_at_the_next_check() -> None:
+    """KIP-211: ``OffsetMetadataManager.cleanupExpiredOffsets``, ``OffsetExpirationConditionImpl`` (4.4)."""
+    h = GroupHarness(retention=20_000, check=7_000).stable("a")
+    h.leave("a")
+    assert h.state is EMPTY
+    left, generation = h.now, h.group.generation
+    due = -(-(left + 20_000) // 7_000) * 7_000
+    h.sleep(due - left - 1)
+    assert (h.group.generation, h.forgotten) == (generation, 0)
+    h.sleep(1)
+    assert (h.group.generation, h.forgotten) == (0, 1)
+
+
+def test_a_group_that_is_joined_in_time_is_not_forgotten() -> None:
+    h = GroupHarness(retention=20_000, check=7_000).stable("a")
+    h.leave("a")
+    h.sleep(10_000)
+    h.stable("b")
+    h.sleep(5_000)
+    h.heartbeat("b")
+    h.sleep(9_000)
+    h.heartbeat("b")
+    h.sleep(9_000)
+    assert (h.group.generation > 1, h.forgotten) == (True, 0)

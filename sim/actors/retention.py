@@ -1,0 +1,89 @@
+"""Records that are deleted because they are too old.
+
+Brokers look every ``log.retention.check.interval.ms``, the first time 30 s after their start (``LogManager.startup``,
+``LogManager.cleanupLogs``, Kafka 4.4), and raise log start offsets. A log deletes whole segments; here every segment
+holds one record, so that nothing stays longer than it must.
+
+A fetch below the log start is out of range: the consumer goes on where auto.offset.reset says
+(``FetchCollector.handleInitializeErrors``). What nobody had processed by then is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import simpy
+
+from sim.kernel.environment import Kind, process_key
+from sim.randomness import name_hash
+from sim.units import S
+
+if TYPE_CHECKING:
+    from sim.actors.consumer import Consumer
+    from sim.actors.hosted_group import HostedGroup
+    from sim.actors.world import World
+    from sim.model import Topic
+    from sim.production import Offsets
+
+_FIRST_CHECK_US = 30 * S
+"""``log.initial.task.delay.ms``."""
+
+
+class Retention:
+    """What brokers do about the age of one topic's records.
+
+    Parameters
+    ----------
+    world : World
+    topic : Topic
+        With a limited ``retention_us``.
+    """
+
+    def __init__(self, world: World, topic: Topic) -> None:
+        self._world = world
+        self._topic = topic
+        self._created_us = world.env.now
+        self._key = process_key(name_hash("retention", topic.name), Kind.FAULT)
+        world.catalog.deleted_before_us[topic.name] = 0
+
+    def run(self) -> Generator[simpy.Event, Any, None]:
+        """Look again and again; not before anything can be too old."""
+        world, every = self._world, self._world.scenario.cluster.log_retention_check_us
+        oldest = self._created_us + self._topic.retention_us
+        check = _FIRST_CHECK_US + max(0, -(-(oldest - _FIRST_CHECK_US) // every)) * every
+        while check < world.scenario.horizon_us:
+            yield world.env.until(check, self._key)
+            world.catalog.deleted_before_us[self._topic.name] = check - self._topic.retention_us
+            for name in sorted(world.groups):
+                if self._topic.name in world.groups[name].partitions.topics:
+                    self._delete(world.groups[name])
+            check += every
+
+    def _delete(self, group: HostedGroup) -> None:
+        group.ledger.delete(self._topic.name)
+        _count_losses(group)
+        for consumer in group.consumers:
+            client = consumer.client
+            if client is not None and client.fetching.is_out_of_range(self._world.env.now):
+                client.hush.wake()
+                client.fetching.repace(self._world.env.now)
+                client.drive(self._world.env.now)
+
+
+def _count_losses(group: HostedGroup) -> None:
+    """What nobody has processed and nobody will: frontiers are never below the log start."""
+    ledger, now = group.ledger, group.now
+    frontiers = [(ledger.frontier, ledger.processed(now))]
+    if group.is_broadcast:
+        frontiers = [_own_frontier(group, one, now) for one in group.consumers]
+    for frontier, processed in frontiers:
+        lost = np.where(frontier >= 0, np.maximum(ledger.log_start - processed, 0), 0)
+        group.count("loss", "retention", int(lost.sum()))
+        frontier[lost > 0] = ledger.log_start[lost > 0]
+
+
+def _own_frontier(group: HostedGroup, consumer: Consumer, now: int) -> tuple[Offsets, Offsets]:
+    frontier, service = group.frontier_of(consumer.slot), consumer.service
+    return frontier, service.processed(now) if service is not None else frontier
