@@ -50,6 +50,7 @@ def build_groups(key: str, file: GroupFile) -> list[model.Group]:
         processing=made(model.Processing, file.processing),
         overrides=tuple(_overrides(file)),
         assignor_failure=file.assignor_failure,
+        client_family=file.client_family,
     )
     return [replace(first, name=name) for name in file.names(key)]
 

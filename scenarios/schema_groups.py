@@ -14,6 +14,7 @@ from scenarios.kafka_config import ConsumerConfigField
 from scenarios.schema_base import FileModel, refusal, version_text
 from scenarios.subscriptions import Name, SubscriptionField
 from scenarios.targets import IndicesField
+from sim.config import ClientFamily
 from sim.model import Members, Processing, Start
 
 _PROCESSING = Processing()
@@ -119,6 +120,7 @@ class GroupFile(FileModel):
     members: MembersFile
     overrides: list[OverrideFile] = []
     assignor_failure: Literal["rebalance", "refuse"] = "rebalance"
+    client_family: ClientFamily = "java"
 
     _given: dict[str, Any] = PrivateAttr(default_factory=dict)
 

@@ -93,6 +93,8 @@ class Sweep:
         The scenario, as ``groupsim run`` takes it.
     document : mapping
         The file's content, defaults filled in.
+    allow_code : tuple of str
+        Assignors of the user's that the scenarios may name, as ``module:Class``.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Sweep:
     variants: tuple[Variant, ...]
     replications: int
     document: Mapping[str, Any]
+    allow_code: tuple[str, ...] = ()
 
     def runs(self) -> list[Run]:
         """All runs, variant by variant; the tables of each variant's first are kept."""
@@ -118,7 +121,7 @@ class Sweep:
     def replay(self, run: Run) -> str:
         """The command that repeats one run of the sweep."""
         changes = next(one.changes for one in self.variants if one.name == run.variant)
-        return replay_line(self.source, changes, run.seed, run.replication)
+        return replay_line(self.source, changes, run.seed, run.replication, self.allow_code)
 
 
 def replay_line(source: str, changes: Changes, seed: int, replication: int, allow_code: Sequence[str] = ()) -> str:
@@ -147,7 +150,7 @@ def _yaml(value: Any) -> str:
     return text.removesuffix("...\n").strip()
 
 
-def load_sweep(source: str | Path) -> Sweep:
+def load_sweep(source: str | Path, *, allow_code: Sequence[str] = ()) -> Sweep:
     """The sweep in a file, or a built-in one, with every variant checked.
 
     Parameters
@@ -155,6 +158,8 @@ def load_sweep(source: str | Path) -> Sweep:
     source : str or Path
         The name of a built-in sweep, or the path of a file. A scenario and other files that it names are looked for
         beside it.
+    allow_code : sequence of str
+        Assignors that may be imported, as ``module:Class``: this runs their code.
 
     Raises
     ------
@@ -171,7 +176,7 @@ def load_sweep(source: str | Path) -> Sweep:
     for name, own in variants(file.variants, file.vary, file.design).items():
         changes = located(own, path.parent)
         try:
-            parsed = _parsed(base, changes, scenario)
+            parsed = _parsed(base, changes, scenario, allow_code)
             seed = seed_of(file.seed, name, common_faults=file.common_faults)
             built.append(Variant(name=name, changes=changes, scenario=parsed, seed=seed))
         except ScenarioFileError as refused:
@@ -181,7 +186,7 @@ def load_sweep(source: str | Path) -> Sweep:
         raise ScenarioFileError(str(source), [_in_variants(problem, names) for problem, names in found.items()])
     return Sweep(
         name=path.stem, source=scenario, variants=tuple(built), replications=file.replications,
-        document=file.model_dump(mode="json"),
+        document=file.model_dump(mode="json"), allow_code=tuple(allow_code),
     )  # fmt: skip
 
 
@@ -224,7 +229,7 @@ def _scenario(name: str, folder: Path, read: YamlDocument, file: str) -> str:
     raise ScenarioFileError(file, [Problem("scenario", message, shown(name), read.lines.get(("scenario",), 0))])
 
 
-def _parsed(base: Mapping[str, Any], changes: Changes, scenario: str) -> Scenario:
+def _parsed(base: Mapping[str, Any], changes: Changes, scenario: str, allow_code: Sequence[str]) -> Scenario:
     """The scenario with ``changes``; all paths that lead nowhere are told together."""
     path, document = path_of(scenario), copy.deepcopy(dict(base))
     problems: list[Problem] = []
@@ -235,7 +240,7 @@ def _parsed(base: Mapping[str, Any], changes: Changes, scenario: str) -> Scenari
             problems += refused.problems
     if problems:
         raise ScenarioFileError(scenario, problems)
-    return parse(document, file=scenario, name=path.stem, folder=path.parent)
+    return parse(document, file=scenario, name=path.stem, folder=path.parent, allow_code=allow_code)
 
 
 def _in_variants(problem: Problem, names: Sequence[str]) -> Problem:

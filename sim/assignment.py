@@ -1,10 +1,7 @@
-"""Between a group's partition vector and an assignor's, and what an assignor costs.
+"""Between a group's partition vector and an assignor's.
 
 Assignors see the topics of one metadata snapshot, densely numbered. The group's positions are permanent and may have
 grown in any order. A `Layout` translates, and is shared by everybody who has seen the same metadata.
-
-The time an assignor takes is charged to the simulated clock by a model (`cost_us`), never by measuring this machine:
-results must not depend on it. Large groups fail exactly there.
 """
 
 from __future__ import annotations
@@ -17,22 +14,6 @@ from assignors import ASSIGNORS, Assignment, Assignor, AssignorError, GroupSnaps
 from assignors.validity import check_promised
 from sim.catalog import Partitions
 from sim.protocol.messages import JoinResponse, Positions
-from sim.units import MS
-
-_COST_NS = {
-    "range": (480, 73, 137),
-    "roundrobin": (480, 73, 137),
-    "sticky": (0, 350, 20),
-    "cooperative-sticky": (0, 350, 20),
-}
-"""Nanoseconds per member, per partition, and per member and topic.
-
-Fitted to the minima of Kafka 4.4.0's own classes on OpenJDK 17, one warm core, equal subscriptions, on the grid of
-Kafka's assignor benchmarks (100 to 10,000 members, 500 to 500,000 partitions). Round robin was not timed there: it is
-charged as range; sticky as cooperative-sticky; a user's own assignor as range.
-"""
-_FIXED_US = MS // 4
-"""Metadata, decoding and encoding for a handful of partitions."""
 
 
 class Layout:
@@ -118,9 +99,3 @@ def _ask_own(assignor: Assignor, snapshot: GroupSnapshot) -> Assignment:
     except Exception as error:
         raise AssignorError(f"{assignor.name}: {type(error).__name__}: {error}") from error
     return check_promised(assignor, snapshot, answer)
-
-
-def cost_us(name: str, members: int, partitions: int, topics: int) -> int:
-    """How long an assignor takes, microseconds."""
-    per_member, per_partition, per_subscription = _COST_NS.get(name, _COST_NS["range"])
-    return _FIXED_US + (members * per_member + partitions * per_partition + members * topics * per_subscription) // 1000

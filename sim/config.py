@@ -7,8 +7,11 @@ profiles: other defaults and other behaviour, never other code paths in a scenar
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from sim.units import MS, S
+
+ClientFamily = Literal["java", "librdkafka", "kafka-python"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sim.config import ClientConfig, CoordinatorConfig, Timing
+from sim.config import ClientConfig, ClientFamily, CoordinatorConfig, Timing
 from sim.units import FOREVER, MS, S
 
 # --- distributions ------------------------------------------------------------------------------------------------
@@ -185,6 +185,8 @@ class Group:
     processing: Processing = Processing()
     overrides: tuple[Override, ...] = ()
     assignor_failure: Literal["rebalance", "refuse"] = "rebalance"
+    client_family: ClientFamily = "java"
+    """Whose assignor the leader runs: it decides how long that takes (`sim.assignor_costs`)."""
 
     def override_of(self, index: int) -> Override:
         """The override that holds for member ``index`` (an empty one if none does); later ones win field by field."""

@@ -14,6 +14,8 @@ import typer
 
 from scenarios.cli.exits import RUN_FAILED
 from scenarios.cli.output import Progress, print_json, print_table, say, warn, width
+from scenarios.cli.run import AllowCode
+from scenarios.cli.settings import import_allowed
 
 if TYPE_CHECKING:
     from scenarios.runner import Executor
@@ -30,6 +32,7 @@ def sweep(
     master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs.")] = "local[*]",
     inline: Annotated[bool, typer.Option("--inline", help="Run in this process, without Spark.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, tell what would run.")] = False,
+    allow_code: AllowCode = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Run every variant of a sweep as often as it says.
@@ -43,7 +46,8 @@ def sweep(
 
     if out is None and not dry_run:
         raise ConfigError("--out DIR is needed: a new folder for the results (or --dry-run)")
-    loaded = load_sweep(sweep)
+    import_allowed(allow_code or [])
+    loaded = load_sweep(sweep, allow_code=allow_code or [])
     if not inline:
         require_java()
     for warning in loaded.warnings():

@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from assignors import Assignor, AssignorError
-from sim.assignment import Layout, assign, cost_us
+from sim.assignment import Layout, assign
+from sim.assignor_costs import Task, cost_us
 from sim.protocol.effects import RunAssignor
 from sim.protocol.messages import JoinResponse
 
@@ -34,7 +35,8 @@ class Leader:
         counts = {topic: machine.metadata[topic] for topic in machine.group_topics if topic in machine.metadata}
         group.cover(tuple(counts))
         layout = group.layouts.of(counts)
-        cost = cost_us(response.protocol or "", len(response.members), layout.topics.n_partitions, len(counts))
+        task = Task.of(response, layout.topics.n_partitions, len(counts))
+        cost = cost_us(response.protocol or "", client.world.specs[group.name].client_family, task)
         assignor = next(one for one in client.assignors if one.name == response.protocol)
         duration = round((delay + cost) * client.consumer.slowdown(host_only=True))
         done = partial(self._finish, assignor=assignor, layout=layout, response=response, counts=counts)

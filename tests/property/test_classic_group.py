@@ -53,7 +53,10 @@ class GroupOfAnybody(RuleBasedStateMachine):
         max_size=st.sampled_from([2, 3, 1_000]),
     )
     def found(self, version: str, delay: int, append: int, max_size: int) -> None:
-        config = CoordinatorConfig(initial_rebalance_delay_us=delay * MS, max_size=max_size, version=version)
+        config = CoordinatorConfig(
+            initial_rebalance_delay_us=delay * MS, max_size=max_size, version=version,
+            offsets_retention_us=20_000 * MS, offsets_retention_check_interval_us=7_000 * MS,
+        )  # fmt: skip
         self.group = ClassicGroup("g", config, append * MS)
         self.now = 0
         self.ids: dict[str, str] = {}
@@ -82,6 +85,9 @@ class GroupOfAnybody(RuleBasedStateMachine):
                 self.before = fact.state
                 assert fact.generation >= self.generation or self.group.is_old
                 self.generation = fact.generation
+            if fact.what == "forgotten":
+                assert self.before is EMPTY
+                self.generation = 0
         self.group.facts.clear()
         for waiter in self._parked():
             self._drop_superseded(waiter)
@@ -218,7 +224,7 @@ class GroupOfAnybody(RuleBasedStateMachine):
     @invariant()
     def the_deadline_is_the_earliest_timer(self) -> None:
         group = self.group
-        timers = [group._join_due, group._sync_due, *(due for due, _ in group._appends)]
+        timers = [group._join_due, group._sync_due, group._expiry_due, *(due for due, _ in group._appends)]
         for one in [*(member.member_id for member in group.roster), *group.roster.pending]:
             timers.append(group.session_due(one))
         assert group.deadline == min(timers, default=FOREVER)
@@ -236,6 +242,7 @@ class GroupOfAnybody(RuleBasedStateMachine):
         group = self.group
         assert (group._join_due < FOREVER) == (group.state is PREPARING)
         assert group._sync_due == FOREVER or group.state in (COMPLETING, STABLE)
+        assert group._expiry_due == FOREVER or group.state is EMPTY
         if group.state is COMPLETING and not group.is_old:
             assert group._sync_due < FOREVER or all(member.sync_waiter is not None for member in group.roster)
 

@@ -20,8 +20,24 @@ pytestmark = pytest.mark.spark
 ROOT = Path(__file__).parents[2]
 SWEEP = """
 scenario: small.yaml
-variants: {few: {}, many: {groups.billing.members.count: 3}, starved: {event_budget: 20}}
+variants:
+  few: {}
+  many: {groups.billing.members.count: 3}
+  own: {"groups.billing.config[partition.assignment.strategy]": [reversed-range]}
+  starved: {event_budget: 20}
 replications: 4
+"""
+OWN = """
+from assignors import Assignment, Assignor
+
+
+class ReversedRange(Assignor):
+    name = "reversed-range"
+
+    def assign(self, snapshot):
+        everything = list(range(snapshot.topics.n_partitions))
+        count = len(snapshot.members)
+        return Assignment.of_lists(snapshot.topics, [everything[index::count] for index in reversed(range(count))])
 """
 
 
@@ -29,16 +45,18 @@ replications: 4
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "small.yaml").write_text(SCENARIO)
     (tmp_path / "sweep.yaml").write_text(SWEEP)
+    (tmp_path / "reversing.py").write_text(OWN)
     return tmp_path
 
 
 def start(folder: Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", "from scenarios.cli import main; main()", "sweep", "sweep.yaml", "--out", "there"]
-    command += ["--master", "local[2]"]
+    command += ["--master", "local[2]", "--allow-code", "reversing:ReversedRange"]
     temporary = folder / "tmp"
     temporary.mkdir()
     java = f"-Djava.io.tmpdir={temporary}"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary), "JDK_JAVA_OPTIONS": java}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True)
 
@@ -47,8 +65,10 @@ def test_gives_the_numbers_of_one_process_in_the_same_words_and_leaves_nothing_e
     groupsim: CommandLine, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    monkeypatch.setattr("sys.path", [*sys.path])
     running = start(folder)
-    here = groupsim("sweep", "sweep.yaml", "--out", "here", "--inline")
+    here = groupsim("sweep", "sweep.yaml", "--out", "here", "--inline", "--allow-code", "reversing:ReversedRange")
     out, err = running.communicate(timeout=120)
 
     assert (running.returncode, here.code) == (3, 3), err
@@ -60,8 +80,12 @@ def test_gives_the_numbers_of_one_process_in_the_same_words_and_leaves_nothing_e
     assert failures["variant"].to_pylist() == ["starved"] * 4
     assert digests(folder / "there") == digests(folder / "here")
     assert list((folder / "tmp").iterdir()) == []
-    assert sorted(path.name for path in folder.iterdir()) == ["here", "small.yaml", "sweep.yaml", "there", "tmp"]
-    assert set(digests(folder / "there")) == {"manifest.json", "runs/0-few/manifest.json", "runs/1-many/manifest.json"}
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "here", "reversing.py", "small.yaml", "sweep.yaml", "there", "tmp",
+    ]  # fmt: skip
+    assert set(digests(folder / "there")) == {
+        "manifest.json", "runs/0-few/manifest.json", "runs/1-many/manifest.json", "runs/2-own/manifest.json",
+    }  # fmt: skip
 
 
 def digests(out: Path) -> dict[str, object]:
@@ -81,7 +105,7 @@ def test_ends_at_ctrl_c_and_leaves_nothing(folder: Path) -> None:
     assert running.returncode == 130, err
     assert out == ""
     assert err.splitlines()[-1] == "interrupted: no result was written"
-    assert sorted(path.name for path in folder.iterdir()) == ["small.yaml", "sweep.yaml", "tmp"]
+    assert sorted(path.name for path in folder.iterdir()) == ["reversing.py", "small.yaml", "sweep.yaml", "tmp"]
     assert list((folder / "tmp").iterdir()) == []
 
 

@@ -122,3 +122,21 @@ def test_blue_green_reads_everything_twice_while_both_run() -> None:
 def test_the_clock_of_a_start_begins_with_the_first_join() -> None:
     for result in runs("start-up-with-delay"):
         assert unread(result)["from_s"].min() == pytest.approx(first_round_s(result)[0], abs=0.02)
+
+
+# --- slow-assignor ----------------------------------------------------------------------------------------------------
+
+
+def test_a_leader_that_assigns_for_longer_than_its_session_is_replaced_for_ever() -> None:
+    for result in runs("slow-assignor"):
+        assert "Stable" not in set(result.tables["states"]["state"])
+        assert result.summary["evictions"].iloc[0] >= 15
+        assert result.tables["ownership"].empty
+
+
+def test_with_a_longer_session_or_a_faster_assignor_it_is_stable_at_once() -> None:
+    patient = {"groups.billing.config[session.timeout.ms]": 45_000}
+    for changes in (patient, {"groups.billing.client_family": "java"}):
+        found = summaries(runs("slow-assignor", changes))
+        assert (found["generations"] == 1).all()
+        assert (found["evictions"] == 0).all()

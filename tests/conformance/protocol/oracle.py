@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim.assignment import cost_us
+from sim.assignor_costs import Task, cost_us
 from sim.config import Timing
 from sim.units import S
 from tests.support.scenarios import LATENCY_US
@@ -28,12 +28,12 @@ def first_full_join(opened: int, *, static: bool = False) -> int:
 
 def assignor(members: int, partitions: int = 12) -> int:
     """a: the leader's assignor (range), by the model of its cost."""
-    return cost_us("range", members, partitions, topics=1)
+    return cost_us("range", "java", Task(members, partitions, 1))
 
 
 def sticky(members: int, partitions: int = 12) -> int:
-    """a of cooperative-sticky."""
-    return cost_us("cooperative-sticky", members, partitions, topics=1)
+    """a of cooperative-sticky where somebody owns something."""
+    return cost_us("cooperative-sticky", "java", Task(members, partitions, 1, owned=True))
 
 
 def stable(joined: int, cost: int) -> int:
