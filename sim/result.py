@@ -126,7 +126,7 @@ def _settled(name: str, columns: Mapping[str, Any]) -> dict[str, Column]:
     declared = TABLES[name]
     typed = {column: _typed(columns[column], dtype) for column, dtype in declared.items()}
     keys = [_sortable(typed[column]) for column in reversed(SORTED_BY[name])]
-    if len(keys[0]) < 2:
+    if _is_sorted(keys):
         return typed
     order = np.lexsort(keys)
     return {column: values[order] for column, values in typed.items()}
@@ -143,6 +143,16 @@ def _typed(values: Any, dtype: str) -> Column:
     if nullable and any(value is None for value in values):
         return np.asarray(values, dtype=object)
     return np.asarray(values, dtype=np.int64)
+
+
+def _is_sorted(keys: Sequence[NDArray[Any]]) -> bool:
+    """Whether rows are in the order of ``keys`` already, the last of them first."""
+    equal = np.ones(max(len(keys[0]) - 1, 0), np.bool_)
+    for key in reversed(keys):
+        if (equal & (key[1:] < key[:-1])).any():
+            return False
+        equal &= key[1:] == key[:-1]
+    return True
 
 
 def _sortable(values: Column) -> NDArray[Any]:
@@ -184,7 +194,9 @@ def _digest(columns: Mapping[str, Column]) -> str:
     state = sha256()
     for name, values in columns.items():
         state.update(f"{name}\x1e".encode())
-        if isinstance(values, Text) or values.dtype.kind == "O":
+        if isinstance(values, Text):
+            state.update("\x1f".join(_plain(values)).encode())
+        elif values.dtype.kind == "O":
             state.update("\x1f".join("" if value is None else str(value) for value in _plain(values)).encode())
         else:
             state.update(values.astype(values.dtype.newbyteorder("<")).tobytes())
