@@ -60,6 +60,9 @@ class Assignor(ABC):
         What its answers can be held to.
     exceptions : mapping of Promise to str
         Why it does not make the other promises, in a few words.
+    needs_loads : bool
+        Whether a simulation is to tell it the rates of partitions and the capacities of members as they are. Kafka has
+        neither; how a leader would come by them is left open.
 
     Source: org.apache.kafka.clients.consumer.ConsumerPartitionAssignor, Kafka 4.4.
     """
@@ -69,6 +72,7 @@ class Assignor(ABC):
     protocols: ClassVar[tuple[Protocol, ...]] = (Protocol.EAGER,)
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.EXCLUSIVE, Promise.COMPLETE})
     exceptions: ClassVar[Mapping[Promise, str]] = {}
+    needs_loads: ClassVar[bool] = False
 
     @abstractmethod
     def assign(self, snapshot: GroupSnapshot) -> Assignment:

@@ -31,6 +31,7 @@ class WeightedAssignor(RememberingAssignor):
     """
 
     name: ClassVar[str] = "weighted"
+    needs_loads: ClassVar[bool] = True
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.EXCLUSIVE, Promise.COMPLETE, Promise.STEADY})
     exceptions: ClassVar[Mapping[Promise, str]] = {
         Promise.BALANCED: "loads are evened out, not counts, and only the largest is lowered",

@@ -53,7 +53,7 @@ COORDINATORS: Final[Mapping[str, Mapping[str, Value]]] = MappingProxyType(
 )
 """Defaults of the modelled keys by coordinator; those of 0.9 are 0.9.0.1's (``kafka.server.Defaults``)."""
 
-MODELLED_BROKER: Final = frozenset({*_FIELDS, *_LOG_RETENTION, _CHECK})
+MODELLED_BROKER: Final = frozenset({*_FIELDS, *_LOG_RETENTION, _CHECK, "default.replication.factor"})
 MODELLED_TOPIC: Final = frozenset({"retention.ms"})
 
 

@@ -42,6 +42,7 @@ _BEFORE_3_2: Final = {
     "keep_id_on_illegal_generation": False,
     "skip_assignment": False,
     "generation_in_subscription": False,
+    "rack_in_subscription": False,
     "exponential_backoff": False,
 }
 _BEFORE_2_2: Final = {

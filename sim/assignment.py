@@ -7,8 +7,10 @@ grown in any order. A `Layout` translates, and is shared by everybody who has se
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assignors import ASSIGNORS, Assignment, Assignor, AssignorError, GroupSnapshot, MemberSubscription, Topics
 from assignors.validity import check_promised
@@ -27,7 +29,7 @@ class Layout:
     """
 
     def __init__(self, counts: Mapping[str, int], partitions: Partitions) -> None:
-        self.topics = Topics.of(counts)
+        self.topics = _topics(counts, partitions)
         parts = [partitions.of(name)[: counts[name]] for name in self.topics.names]
         self.to_group: Positions = np.concatenate(parts) if parts else np.empty(0, np.int32)
         self._to_local = np.full(len(partitions), -1, np.int32)
@@ -38,6 +40,13 @@ class Layout:
         inside = positions[positions < len(self._to_local)]
         there = self._to_local[inside]
         return there[there >= 0]
+
+
+def _topics(counts: Mapping[str, int], partitions: Partitions) -> Topics:
+    topics = Topics.of(counts)
+    racks = [partitions.racks_of(name, counts[name]) for name in topics.names]
+    known = [one for of_topic in racks if of_topic is not None for one in of_topic]
+    return replace(topics, racks=tuple(known)) if known else topics
 
 
 class Layouts:
@@ -56,7 +65,25 @@ class Layouts:
         return layout
 
 
-def assign(assignor: Assignor, layout: Layout, response: JoinResponse) -> dict[str, Positions]:
+@dataclass(frozen=True, slots=True)
+class Loads:
+    """What an assignor that asks for it (`Assignor.needs_loads`) is told about loads.
+
+    Parameters
+    ----------
+    rates_mrps : int64 array, shape (n_partitions,)
+        Production of the group's partitions, milli-records per second.
+    capacities : mapping of str to int
+        Milli-records per second that each member can process; none for processing that costs nothing.
+    """
+
+    rates_mrps: NDArray[np.int64]
+    capacities: Mapping[str, int]
+
+
+def assign(
+    assignor: Assignor, layout: Layout, response: JoinResponse, loads: Loads | None = None
+) -> dict[str, Positions]:
     """Run an assignor on what the leader has learnt from its JoinGroup response.
 
     Returns
@@ -78,10 +105,14 @@ def assign(assignor: Assignor, layout: Layout, response: JoinResponse) -> dict[s
             instance_id=instance_id,
             rack=one.rack,
             user_data=one.user_data,
+            capacity=loads.capacities.get(member_id) if loads is not None else None,
         )
         for member_id, instance_id, one in response.members
     )
-    snapshot = GroupSnapshot(layout.topics, members)
+    topics = layout.topics
+    if loads is not None:
+        topics = replace(topics, rates=tuple(loads.rates_mrps[layout.to_group].tolist()))
+    snapshot = GroupSnapshot(topics, members)
     is_known = assignor.name in ASSIGNORS
     assignment = (assignor.assign(snapshot) if is_known else _ask_own(assignor, snapshot)).within(layout.topics)
     to_group = layout.to_group

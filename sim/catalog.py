@@ -25,16 +25,22 @@ class Catalog:
     ----------
     topics : sequence of Topic
     broker_ids : sequence of int
-        Leaders of data partitions are dealt out over them.
+        Replicas of data partitions are dealt out over them.
+    racks : mapping of int to str, optional
+        Of those brokers that have one.
     """
 
-    def __init__(self, topics: Sequence[Topic], broker_ids: Sequence[int]) -> None:
-        self._brokers = tuple(sorted(broker_ids))
+    def __init__(
+        self, topics: Sequence[Topic], broker_ids: Sequence[int], racks: Mapping[int, str] = MappingProxyType({})
+    ) -> None:
+        self.racks = racks
+        self._brokers = _rack_alternated(sorted(broker_ids), racks)
+        self._replicas: dict[str, int] = {}
         self.rates: dict[str, tuple[int, Rate]] = {}
         """Topic -> since when which rate holds."""
         self.former_rates: dict[str, list[tuple[int, Rate]]] = {}
         for topic in topics:
-            self.set_rate(0, topic.name, topic.rate)
+            self.introduce(0, topic)
         self.deleted_before_us: dict[str, int] = {}
         """Topic that keeps records for a limited time -> what was produced before this is deleted."""
         self.created_us: dict[str, list[int]] = {topic.name: [0] * topic.partitions for topic in topics}
@@ -65,15 +71,25 @@ class Catalog:
         self._times.append(now)
         self._counts.append(self._view())
 
+    def introduce(self, now: int, topic: Topic) -> None:
+        """A topic is about to exist: its rate, and how often it is replicated."""
+        self._replicas[topic.name] = min(topic.replication_factor, len(self._brokers))
+        self.set_rate(now, topic.name, topic.rate)
+
     def set_rate(self, now: int, topic: str, rate: Rate) -> None:
         """A topic is produced to with another rate from now on."""
         if topic in self.rates:
             self.former_rates.setdefault(topic, []).append(self.rates[topic])
         self.rates[topic] = (now, rate)
 
-    def leader(self, topic: str, number: int) -> int:
-        """Broker id that leads a data partition."""
-        return self._brokers[(name_hash(topic) + number) % len(self._brokers)]
+    def leaders(self, topic: str, numbers: Sequence[int]) -> list[int]:
+        """Broker ids that lead some data partitions of a topic."""
+        first, count = name_hash(topic), len(self._brokers)
+        return [self._brokers[(first + number) % count] for number in numbers]
+
+    def replicas(self, topic: str, number: int) -> list[int]:
+        """Broker ids that hold a data partition: its leader and the next ones, in an order in which racks alternate."""
+        return self.leaders(topic, range(number, number + self._replicas[topic]))
 
 
 class Partitions:
@@ -112,9 +128,17 @@ class Partitions:
             self._positions[topic] = np.concatenate([known, np.arange(start, start + len(new), dtype=np.int32)])
             self.number = np.concatenate([self.number, np.array(new, dtype=np.int32)])
             self.created_us = np.concatenate([self.created_us, np.array(created[new.start :], dtype=np.int64)])
-            leaders = [self._catalog.leader(topic, number) for number in new]
-            self.leader = np.concatenate([self.leader, np.array(leaders, dtype=np.int32)])
+            leaders = np.array(self._catalog.leaders(topic, new), dtype=np.int32)
+            self.leader = np.concatenate([self.leader, leaders])
         return len(self) - before
+
+    def racks_of(self, topic: str, partitions: int) -> list[tuple[str | None, ...]] | None:
+        """Racks of the replicas of a topic's first partitions, the leader's first; None if no broker has a rack."""
+        catalog = self._catalog
+        if not catalog.racks:
+            return None
+        replicas = [catalog.replicas(topic, number) for number in range(partitions)]
+        return [tuple(catalog.racks.get(broker) for broker in brokers) for brokers in replicas]
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -130,3 +154,14 @@ class Partitions:
         mask = np.zeros(len(self), np.bool_)
         mask[positions] = True
         return mask
+
+
+def _rack_alternated(brokers: Sequence[int], racks: Mapping[int, str]) -> tuple[int, ...]:
+    """One broker of each rack, then the next of each, as Kafka places replicas (``StripedReplicaPlacer``)."""
+    turn: dict[int, tuple[int, str]] = {}
+    seen: dict[str, int] = {}
+    for broker in brokers:
+        rack = racks.get(broker, "")
+        turn[broker] = (seen.get(rack, 0), rack)
+        seen[rack] = seen.get(rack, 0) + 1
+    return tuple(sorted(brokers, key=lambda broker: (*turn[broker], broker)))

@@ -36,6 +36,8 @@ class ClientBehaviour:
     """KIP-814 (3.2): a static leader that comes back is told not to assign again."""
     generation_in_subscription: bool = True
     """Subscription v2 (3.4): the generation travels in the subscription, so its bytes change with each generation."""
+    rack_in_subscription: bool = True
+    """KIP-881 (subscription v3, 3.5): client.rack travels in the subscription, for the leader's assignor."""
     exponential_backoff: bool = True
     """KIP-580 (3.7): exponential retry backoff. False: constant retry.backoff.ms."""
 

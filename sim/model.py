@@ -108,6 +108,8 @@ class Topic:
     partitions: int
     rate: Rate = Rate()
     retention_us: int = FOREVER
+    replication_factor: int = 3
+    """At most the number of brokers. Where replicas are matters to assignors that look at racks."""
 
 
 # --- groups -------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ def create_topic(teller: Teller) -> None:
     """A topic comes into being, with its rate."""
     verb, world = teller.entry.verb, teller.world
     assert isinstance(verb, CreateTopic)
-    world.catalog.set_rate(world.env.now, verb.topic.name, verb.topic.rate)
+    world.catalog.introduce(world.env.now, verb.topic)
     _grow(teller, verb.topic.name, verb.topic.partitions)
     world.env.process(world.producers[verb.topic.name].run())
     if verb.topic.retention_us < FOREVER:

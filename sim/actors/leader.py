@@ -7,10 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from assignors import Assignor, AssignorError
-from sim.assignment import Layout, assign
+from sim.assignment import Layout, Loads, assign
 from sim.assignor_costs import Task, cost_us
 from sim.protocol.effects import RunAssignor
 from sim.protocol.messages import JoinResponse
+from sim.randomness import mean_of
 
 if TYPE_CHECKING:
     from sim.actors.client import Client
@@ -56,9 +57,19 @@ class Leader:
     ) -> None:
         client = self._client
         try:
-            assignments = assign(assignor, layout, response)
+            assignments = assign(assignor, layout, response, self._loads(response) if assignor.needs_loads else None)
         except AssignorError as error:
             client.world.assignor_failed(client.consumer, error)
             client.do(now, client.machine.on_assignor_failed(now))
         else:
             client.do(now, client.machine.on_assignments(now, assignments, counts))
+
+    def _loads(self, response: JoinResponse) -> Loads:
+        """Rates and capacities as they are now."""
+        group, found = self._client.group, {}
+        for member_id, _, _ in response.members:
+            member = group.client_of(member_id)
+            cost = mean_of(member.processing.per_record) * member.consumer.slowdown() if member is not None else 0
+            if cost:
+                found[member_id] = max(1, round(1e9 / cost))
+        return Loads(group.ledger.rate_mrps, found if len(found) == len(response.members) else {})

@@ -42,7 +42,8 @@ class World:
         self.env = Environment(scenario.event_budget)
         self.broker_ids = tuple(sorted(broker.id for broker in scenario.cluster.brokers))
         self._broker_racks = {broker.id: broker.rack for broker in scenario.cluster.brokers}
-        self.catalog = Catalog(scenario.topics, self.broker_ids)
+        racks = {broker: rack for broker, rack in self._broker_racks.items() if rack}
+        self.catalog = Catalog(scenario.topics, self.broker_ids, racks)
         self._classes: dict[str, type[Assignor]] = {cls.name: cls for cls in map(load_class, scenario.allow_assignors)}
         self.warnings: list[str] = []
         self.last_fault_us: int | None = None

@@ -117,13 +117,14 @@ class Ownership(Membership):
 
     def _subscription(self, assignor: AssignorMemory) -> Subscription:
         """``ConsumerCoordinator.metadata``: topics, owned partitions, generation, rack."""
-        knows_generation = self.config.behaviour.generation_in_subscription and self.generation >= 0
+        behaviour = self.config.behaviour
+        knows_generation = behaviour.generation_in_subscription and self.generation >= 0
         return Subscription(
             topics=self.topics,
             owned=np.sort(self.owned) if self.owned.size else self.owned,
             generation=self.generation if knows_generation else None,
             user_data=assignor.subscription_user_data(),
-            rack=self.config.client_rack or None,
+            rack=(self.config.client_rack or None) if behaviour.rack_in_subscription else None,
         )
 
     def _outside_subscription(self) -> Positions:

@@ -264,7 +264,7 @@ def _differences(client: str) -> set[str]:
 
 def test_behaviour_comes_generation_by_generation() -> None:
     since_3_2 = {"bounded_join_prepare", "keep_id_on_illegal_generation", "skip_assignment",
-                 "generation_in_subscription", "exponential_backoff"}  # fmt: skip
+                 "generation_in_subscription", "rack_in_subscription", "exponential_backoff"}  # fmt: skip
     since_2_2 = {"member_id_required", "poll_returns_in_rebalance", "heartbeat_in_completing"}
     since_0_10_1 = {"background_heartbeat", "rebalance_timeout_is_session"}
     assert _differences("3.x") == set()

@@ -131,6 +131,19 @@ def test_topics_arrive_with_the_retention_that_can_matter() -> None:
     assert scenario.topics[1].rate.per_partition_mrps == ((5000, 5000),)
 
 
+@pytest.mark.parametrize(("config", "expected"), [("{}", [3, 1]), ("{default.replication.factor: 2}", [2, 1])])
+def test_topics_have_three_replicas_or_what_brokers_and_topics_say(config: str, expected: list[int]) -> None:
+    scenario = _scenario(
+        f"""
+        cluster: {{config: {config}}}
+        topics:
+          orders: {{partitions: 2}}
+          single: {{partitions: 2, replication_factor: 1}}
+        """
+    )
+    assert [one.replication_factor for one in scenario.topics] == expected
+
+
 # --- groups -----------------------------------------------------------------------------------------------------------
 
 

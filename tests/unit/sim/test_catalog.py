@@ -33,9 +33,27 @@ def test_a_topic_never_shrinks() -> None:
 
 def test_leaders_are_dealt_out_over_the_brokers() -> None:
     catalog = two_topics()
-    leaders = [catalog.leader("a", number) for number in range(6)]
+    leaders = catalog.leaders("a", range(6))
     assert sorted(leaders[:3]) == [1, 3, 5]
     assert leaders[:3] == leaders[3:]
+
+
+def test_replicas_are_neighbours_and_racks_alternate() -> None:
+    racks = {0: "a", 1: "a", 2: "a", 3: "b", 4: "b", 5: "c"}
+    topics = (Topic(name="t", partitions=6, replication_factor=3), Topic(name="u", partitions=1, replication_factor=9))
+    catalog = Catalog(topics, range(6), racks)
+    places = Partitions(catalog)
+    places.cover(("t",))
+    order = catalog.replicas("u", 0)
+    assert sorted(order) == [0, 1, 2, 3, 4, 5], "no more than there are brokers"
+    at = order.index(0)
+    assert [*order[at:], *order[:at]] == [0, 3, 5, 1, 4, 2]
+    for number in range(6):
+        assert catalog.replicas("t", number)[0] == catalog.leaders("t", [number])[0]
+    found = places.racks_of("t", 6)
+    assert found is not None
+    assert found == [tuple(racks[broker] for broker in catalog.replicas("t", number)) for number in range(6)]
+    assert Partitions(two_topics()).racks_of("a", 3) is None
 
 
 def test_positions_never_move() -> None:
@@ -50,7 +68,7 @@ def test_positions_never_move() -> None:
     assert [places.topic[position] for position in places.of("b")] == ["b"] * 4
     assert places.number[places.of("b")].tolist() == [0, 1, 2, 3]
     assert places.created_us[places.of("b")].tolist() == [0, 0, 100, 100]
-    assert places.leader[places.of("b")].tolist() == [catalog.leader("b", number) for number in range(4)]
+    assert places.leader[places.of("b")].tolist() == catalog.leaders("b", range(4))
     assert len(places) == 7
 
 
