@@ -68,13 +68,13 @@ def simulate(
         raise ConfigError(f"fidelity is {fidelity!r}; allowed: elided, message")
     started = time.perf_counter()
     try:
-        world = _build(scenario, Streams(seed, replication), is_loud=fidelity == "message")
-        if check:
-            Watch(world).attach()
         with _collector_at_rest():
+            world = _build(scenario, Streams(seed, replication), is_loud=fidelity == "message")
+            if check:
+                Watch(world).attach()
             world.env.run_before(scenario.horizon_us)
-        _finish(world)
-        tables = Tabulator(world, seed, replication, variant).tables()
+            _finish(world)
+            tables = Tabulator(world, seed, replication, variant).tables()
     except SimError as error:
         error.add_note(f"replay: {replay_line(scenario, seed, replication)}")
         raise

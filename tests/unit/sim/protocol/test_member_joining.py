@@ -67,6 +67,21 @@ def test_rebalance_in_progress_joins_again_at_once_and_prepares_only_once() -> N
     assert h.flying() == [Api.JOIN_GROUP]
 
 
+def test_what_left_the_subscription_between_two_attempts_is_revoked_after_the_round_and_not_before() -> None:
+    """needsJoinPrepare once more (E.30): the second JoinGroup still claims it, the assignment takes it away."""
+    h = MemberHarness(commits="none", cooperative=True)
+    h.member.subscribe(("t", "u"), None)
+    h.stable(0, 12)
+    h.member.on_heartbeat_response(0, Error.REBALANCE_IN_PROGRESS, 1)
+    h.drive()
+    h.member.subscribe(("t",), None)
+    h.joined(Error.REBALANCE_IN_PROGRESS)
+    assert h.heard == []
+    assert h.last(Api.JOIN_GROUP).protocols[0][1].owned.tolist() == [0, 12]
+    h.joined(generation=2).synced(0)
+    assert h.heard == ["revoked [12]", "assigned []"]
+
+
 @pytest.mark.parametrize("error", [Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE, Error.DISCONNECTED])
 def test_a_lost_coordinator_is_looked_up_before_the_next_join(error: Error) -> None:
     """JoinGroupResponseHandler: markCoordinatorUnknown, retriable."""
