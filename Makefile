@@ -59,6 +59,7 @@ lint: .venv/dev.stamp
 
 bench: setup
 	$(PYTEST) tests/benchmark -m "slow or not slow" --benchmark-enable --benchmark-sort=name -q
+	$(BIN)/groupsim assignors bench
 
 clean:
 	rm -rf out build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

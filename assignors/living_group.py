@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from assignors.asking import ask, blaming
 from assignors.interface import Assignor, Protocol, Side
 from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, MemberSubscription, Positions, Topics
 from assignors.validity import check_valid, without_owner
@@ -52,20 +53,17 @@ class LivingGroup:
     def _round(self) -> Assignment:
         consumers = [self._assignors.setdefault(each, self.make()) for each in self.snapshot.member_ids]
         leader = consumers[0] if consumers else self.make()
-        assignment = leader.assign(self.snapshot)
+        assignment = ask(leader, self.snapshot)
         check_valid(self.snapshot, assignment)
         self._generation += 1
         members = []
         for member, consumer, positions in zip(self.snapshot.members, consumers, assignment.lists(), strict=True):
-            consumer.on_assignment(assignment.topics, positions, self._generation)
+            with blaming(consumer.name):
+                consumer.on_assignment(assignment.topics, positions, self._generation)
+                data = consumer.subscription_user_data()
+            owned = _owned(consumer, positions)
             members.append(
-                replace(
-                    member,
-                    owned=_owned(consumer, positions),
-                    layout=assignment.topics,
-                    generation=self._generation,
-                    user_data=consumer.subscription_user_data(),
-                )
+                replace(member, owned=owned, layout=assignment.topics, generation=self._generation, user_data=data)
             )
         self.snapshot = GroupSnapshot(self.snapshot.topics, tuple(members))
         return assignment

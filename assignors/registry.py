@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import cache
@@ -12,7 +13,7 @@ from typing import TypeAlias
 from assignors.broadcast import BroadcastAssignor
 from assignors.cooperative_sticky import CooperativeStickyAssignor
 from assignors.errors import AssignorError, UnknownAssignor
-from assignors.interface import Assignor
+from assignors.interface import Assignor, Protocol
 from assignors.leader_rack import LeaderRackAssignor
 from assignors.random_assignor import RandomAssignor
 from assignors.range_assignor import RangeAssignor
@@ -25,6 +26,9 @@ from assignors.weighted import WeightedAssignor
 
 Factory: TypeAlias = Callable[[int], Assignor]
 ENTRY_POINTS = "groupsim.assignors"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_KAFKAS_OWN = frozenset({"simple"})
+"""Of share groups, which groupsim does not have."""
 
 ASSIGNORS: dict[str, Factory] = {
     RangeAssignor.name: lambda seed: RangeAssignor(),
@@ -110,7 +114,11 @@ def installed() -> dict[str, type[Assignor]]:
     """
     found: dict[str, type[Assignor]] = {}
     for point in entry_points(group=ENTRY_POINTS):
-        own = _checked(point.load(), point.value)
+        try:
+            offered = point.load()
+        except Exception as error:
+            raise AssignorError(f"the entry point {point.name!r} cannot be loaded: {error}") from error
+        own = _checked(offered, point.value)
         if own.name != point.name:
             raise AssignorError(f"{point.value!r} calls itself {own.name!r}, its entry point {point.name!r}")
         if own.name in found:
@@ -132,15 +140,24 @@ def load_class(path: str) -> type[Assignor]:
         found: object = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise AssignorError(f"cannot load assignor {path!r}: {error}") from error
-    return _checked(found, path)
+    own = _checked(found, path)
+    if own.name in installed():
+        raise AssignorError(f"{path!r} calls itself {own.name!r}, as an installed assignor does")
+    return own
 
 
 def _checked(found: object, path: str) -> type[Assignor]:
     if not (isinstance(found, type) and issubclass(found, Assignor)):
         raise AssignorError(f"{path!r} is no subclass of assignors.Assignor")
     name = getattr(found, "name", None)
-    if not isinstance(name, str):
-        raise AssignorError(f"{path!r} has no name")
-    if name in ASSIGNORS or name in SERVER_ASSIGNORS:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise AssignorError(f"{path!r} has no name, or one that is no word: {name!r}")
+    if name in ASSIGNORS or name in SERVER_ASSIGNORS or name in _KAFKAS_OWN:
         raise AssignorError(f"{path!r} calls itself {name!r}, a name that is taken")
+    if not (isinstance(found.protocols, tuple) and all(isinstance(one, Protocol) for one in found.protocols)):
+        raise AssignorError(f"{path!r} must name its protocols as a tuple of assignors.Protocol: {found.protocols!r}")
+    try:
+        found().subscription_user_data()
+    except Exception as error:
+        raise AssignorError(f"{path!r} cannot be made: {type(error).__name__}: {error}") from error
     return found

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from assignors.errors import InvalidSnapshot
+from assignors.errors import AssignorError, InvalidSnapshot
 from assignors.java_order import java_sorted
 
 Positions: TypeAlias = npt.NDArray[np.int32]
@@ -36,8 +36,17 @@ def positions_of(values: Iterable[int]) -> Positions:
     Returns
     -------
     ndarray of int32
+
+    Raises
+    ------
+    AssignorError
+        Some are no whole numbers, or beyond what a position can be.
     """
-    return sealed(np.array(list(values), dtype=np.int32))
+    listed = list(values)
+    array = np.array(listed) if listed else np.empty(0, np.int32)
+    if array.dtype.kind not in "iu" or (listed and max(abs(int(array.min())), abs(int(array.max()))) > _MOST):
+        raise AssignorError(f"positions must be whole numbers up to {_MOST}: {listed[:3]}")
+    return sealed(array.astype(np.int32))
 
 
 NOTHING: Positions = positions_of(())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from assignors.errors import InvalidAssignment
 from assignors.interface import Assignor, Promise, Protocol
@@ -18,23 +19,28 @@ def check_valid(snapshot: GroupSnapshot, assignment: Assignment) -> None:
         A list is missing, or holds a partition that does not exist, that its member does not subscribe to, or twice.
     """
     if assignment.n_members != snapshot.n_members:
-        raise InvalidAssignment(f"lists for {assignment.n_members} members, there are {snapshot.n_members}")
+        raise InvalidAssignment(f"lists for {assignment.n_members} members, the group has {snapshot.n_members}")
     members, positions = assignment.pairs()
-    if len(positions) and not (positions.min() >= 0 and positions.max() < snapshot.topics.n_partitions):
-        raise InvalidAssignment(f"a position outside 0..{snapshot.topics.n_partitions - 1}")
+    outside = np.flatnonzero((positions < 0) | (positions >= snapshot.topics.n_partitions))
+    if len(outside):
+        member, position = snapshot.member_ids[members[outside[0]]], int(positions[outside[0]])
+        raise InvalidAssignment(f"{member!r} got position {position}, outside 0..{snapshot.topics.n_partitions - 1}")
     table = snapshot.subscriptions
     foreign = np.flatnonzero(~table.has[table.kind_of[members], snapshot.topics.topic_of[positions]])
     if len(foreign):
         member, position = snapshot.member_ids[members[foreign[0]]], int(positions[foreign[0]])
         raise InvalidAssignment(f"{member!r} got {snapshot.topics.label(position)} without subscribing to it")
-    if len(np.unique(members.astype(np.int64) * snapshot.topics.n_partitions + positions)) < len(positions):
-        raise InvalidAssignment("a member got a partition twice")
+    given = np.sort(members.astype(np.int64) * snapshot.topics.n_partitions + positions)
+    twice = np.flatnonzero(given[1:] == given[:-1])
+    if len(twice):
+        member, position = divmod(int(given[twice[0]]), snapshot.topics.n_partitions)
+        raise InvalidAssignment(f"{snapshot.member_ids[member]!r} got {snapshot.topics.label(position)} twice")
 
 
 def check_promised(assignor: Assignor, snapshot: GroupSnapshot, assignment: object) -> Assignment:
     """Hold an answer to what its assignor declares (`Assignor.promises`), beside `check_valid`.
 
-    Under a cooperative protocol partitions may stay without an owner for a round: somebody else has to give them up.
+    Under a cooperative protocol what another member owns must be given up first: it is nobody's for a round.
 
     Returns
     -------
@@ -52,8 +58,11 @@ def check_promised(assignor: Assignor, snapshot: GroupSnapshot, assignment: obje
         check_valid(snapshot, assignment)
         if Promise.EXCLUSIVE in assignor.promises:
             check_exclusive(assignment)
-        if Promise.COMPLETE in assignor.promises and Protocol.COOPERATIVE not in assignor.protocols:
-            check_complete(snapshot, assignment)
+        cooperative = Protocol.COOPERATIVE in assignor.protocols
+        if cooperative:
+            check_handover(snapshot, assignment)
+        if Promise.COMPLETE in assignor.promises:
+            check_complete(snapshot, assignment, given_up=cooperative)
     except InvalidAssignment as error:
         raise InvalidAssignment(f"{assignor.name}: {error}") from None
     return assignment
@@ -73,8 +82,47 @@ def check_exclusive(assignment: Assignment) -> None:
         raise InvalidAssignment(f"{assignment.topics.label(twice)} has two owners")
 
 
-def check_complete(snapshot: GroupSnapshot, assignment: Assignment) -> None:
+def check_handover(snapshot: GroupSnapshot, assignment: Assignment) -> None:
+    """See that nobody is given what another member owns (``ConsumerCoordinator.validateCooperativeAssignment``).
+
+    Raises
+    ------
+    InvalidAssignment
+        Naming the first such partition.
+    """
+    n, owned = snapshot.topics.n_partitions, _claims(snapshot)
+    members, positions = assignment.pairs()
+    given = members.astype(np.int64) * n + positions
+    added, revoked = np.setdiff1d(given, owned), np.setdiff1d(owned, given)
+    both = np.flatnonzero(np.isin(added % n, revoked % n)) if n else added
+    if len(both):
+        member, position = divmod(int(added[both[0]]), n)
+        owner = int(revoked[np.flatnonzero(revoked % n == position)[0]]) // n
+        label, ids = snapshot.topics.label(position), snapshot.member_ids
+        raise InvalidAssignment(f"{label} is given to {ids[member]!r} while {ids[owner]!r} owns it")
+
+
+def _claims(snapshot: GroupSnapshot) -> npt.NDArray[np.int64]:
+    """What members say they own: index of the member times the number of partitions, plus the position."""
+    topics, claims = snapshot.topics, [np.empty(0, np.int64)]
+    for index, member in enumerate(snapshot.members):
+        owned = member.owned
+        if member.layout is not None and member.layout is not topics:
+            owned = topics.translation_from(member.layout)[owned]
+        known = owned[(owned >= 0) & (owned < topics.n_partitions)]
+        claims.append(index * topics.n_partitions + known.astype(np.int64))
+    return np.concatenate(claims)
+
+
+def check_complete(snapshot: GroupSnapshot, assignment: Assignment, *, given_up: bool = False) -> None:
     """See that every partition with subscribers has an owner.
+
+    Parameters
+    ----------
+    snapshot : GroupSnapshot
+    assignment : Assignment
+    given_up : bool
+        What somebody owns already may stay without an owner, until it is given up.
 
     Raises
     ------
@@ -82,6 +130,8 @@ def check_complete(snapshot: GroupSnapshot, assignment: Assignment) -> None:
         Naming the first that has none.
     """
     missing = without_owner(snapshot, assignment)
+    if given_up:
+        missing = np.setdiff1d(missing, _claims(snapshot) % max(snapshot.topics.n_partitions, 1))
     if len(missing):
         raise InvalidAssignment(f"{snapshot.topics.label(int(missing[0]))} has subscribers and no owner")
 

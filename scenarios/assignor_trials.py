@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -21,6 +22,7 @@ from assignors import (
     installed,
     load_class,
 )
+from assignors.asking import blaming
 from assignors.events import Event, leavers, usual_events
 from assignors.trials import FULL, Outcome, Settled, attempt, mean_of, settle
 
@@ -87,7 +89,8 @@ def trials(contender: Contender, group: GroupSnapshot, many: int) -> Iterator[di
     """
     events, alone = usual_events(group, many), leavers(group)
     try:
-        settled = settle(contender.make, group)
+        with _blaming(contender):
+            settled = settle(contender.make, group)
     except AssignorError as failure:
         yield _failed(contender, FULL, failure)
         return
@@ -104,9 +107,16 @@ def _mean(settled: Settled, events: Sequence[Event]) -> Outcome:
 
 def _guarded(contender: Contender, event: str, carry_out: Callable[[], Outcome]) -> dict[str, Any]:
     try:
-        return _record(contender, carry_out())
+        with _blaming(contender):
+            return _record(contender, carry_out())
     except AssignorError as failure:
         return _failed(contender, event, failure)
+
+
+def _blaming(contender: Contender) -> AbstractContextManager[None]:
+    """Whatever somebody's own assignor throws is its failure; of ours it is a bug."""
+    is_ours = contender.label in ASSIGNORS or contender.label.startswith(SERVER)
+    return nullcontext() if is_ours else blaming(contender.label)
 
 
 def _record(contender: Contender, outcome: Outcome) -> dict[str, Any]:

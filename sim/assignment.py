@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from assignors import ASSIGNORS, Assignment, Assignor, AssignorError, GroupSnapshot, MemberSubscription, Topics
-from assignors.validity import check_promised
+from assignors import Assignor, GroupSnapshot, MemberSubscription, Topics
+from assignors.asking import ask
 from sim.catalog import Partitions
 from sim.protocol.messages import JoinResponse, Positions
 
@@ -113,20 +113,8 @@ def assign(
     if loads is not None:
         topics = replace(topics, rates=tuple(loads.rates_mrps[layout.to_group].tolist()))
     snapshot = GroupSnapshot(topics, members)
-    is_known = assignor.name in ASSIGNORS
-    assignment = (assignor.assign(snapshot) if is_known else _ask_own(assignor, snapshot)).within(layout.topics)
+    assignment = ask(assignor, snapshot).within(layout.topics)
     to_group = layout.to_group
     return {
         member.member_id: to_group[positions] for member, positions in zip(members, assignment.lists(), strict=True)
     }
-
-
-def _ask_own(assignor: Assignor, snapshot: GroupSnapshot) -> Assignment:
-    """A user's own assignor: what it throws fails the rebalance, as Kafka's leader would, and its answer is checked."""
-    try:
-        answer = assignor.assign(snapshot)
-    except AssignorError:
-        raise
-    except Exception as error:
-        raise AssignorError(f"{assignor.name}: {type(error).__name__}: {error}") from error
-    return check_promised(assignor, snapshot, answer)

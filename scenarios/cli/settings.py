@@ -50,8 +50,11 @@ def import_allowed(paths: Sequence[str]) -> None:
 
     if paths:
         sys.path.insert(0, str(Path.cwd()))
+    named: dict[str, str] = {}
     for path in paths:
         try:
-            load_class(path)
+            name = load_class(path).name
+            if named.setdefault(name, path) != path:
+                raise ValueError(f"calls itself {name!r}, as {named[name]} does")
         except Exception as error:  # it is the user's code: whatever it raises, the user is told
             raise ConfigError(f"--allow-code {path}: {type(error).__name__}: {error}") from error

@@ -18,6 +18,7 @@ import numpy as np
 
 from assignors import Assignor
 from assignors import Protocol as RebalanceProtocol
+from assignors.asking import blaming
 from sim.actors.application import Application
 from sim.actors.commits import Commits
 from sim.actors.fetching import Fetching
@@ -358,7 +359,8 @@ class Client:
             if assignor.name == machine.protocol and type(assignor).on_assignment is not Assignor.on_assignment:
                 counts = {topic: machine.metadata[topic] for topic in machine.topics if topic in machine.metadata}
                 layout = self.group.layouts.of(counts)
-                assignor.on_assignment(layout.topics, layout.local(effect.positions), machine.generation)
+                with blaming(assignor.name):
+                    assignor.on_assignment(layout.topics, layout.local(effect.positions), machine.generation)
         if self.life.stable_us < 0:
             self.life.stable_us = now
             self.life.member_id = machine.member_id

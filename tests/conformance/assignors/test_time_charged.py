@@ -76,6 +76,11 @@ def test_java_unequal_subscriptions_goes_through_the_published_points() -> None:
         assert charged_ms("sticky", "java", task) == pytest.approx(seconds * 1000, rel=0.001)
 
 
+def test_java_round_robin_goes_through_its_two_points() -> None:
+    assert charged_ms("roundrobin", "java", Task(100, 1_000, 1)) == pytest.approx(0.4, rel=0.02)
+    assert charged_ms("roundrobin", "java", Task(2_000, 2_000, 2_000)) == pytest.approx(192, rel=0.01)
+
+
 def librdkafka_s(members: int, partitions: int) -> float:
     return charged_ms("cooperative-sticky", "librdkafka", Task(members, partitions, 1)) / 1000
 
@@ -89,7 +94,7 @@ def test_librdkafka_goes_through_the_published_points() -> None:
 
 
 def test_librdkafka_fails_where_users_saw_it_fail() -> None:
-    """Issue 4629, with two consumers: sessions of 3 s and 10 s; and 450 members with a session of 15 s."""
+    """Issue 4629: sessions of 3 s and 10 s (the number of consumers is not told: two), and 450 members with 15 s."""
     assert librdkafka_s(2, 3_000) < 3 < librdkafka_s(2, 6_000) < 10 < librdkafka_s(2, 15_000)
     assert librdkafka_s(450, 3_000) > 15
 

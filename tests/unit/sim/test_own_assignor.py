@@ -6,10 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from assignors import Assignment, Assignor, BroadcastAssignor, GroupSnapshot, Promise
+from assignors import (
+    Assignment,
+    Assignor,
+    AssignorError,
+    BroadcastAssignor,
+    GroupSnapshot,
+    MemberSubscription,
+    Promise,
+    Protocol,
+    Topics,
+)
+from assignors.snapshot import Positions
+from scenarios.assignor_trials import Contender, trials
 from sim import simulate
 from sim.errors import ScenarioError
-from sim.model import Scenario
+from sim.model import Entry, Scale, Scenario, Target
 from sim.result import Result
 from sim.units import S
 from tests.support.scenarios import client, group, scenario
@@ -74,6 +86,44 @@ class OwnNothing(OwnDealer):
         return None  # type: ignore[return-value]
 
 
+class OwnLeaver(OwnDealer):
+    name = "own-leaver"
+
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        raise SystemExit(7)
+
+
+class OwnFraction(OwnDealer):
+    name = "own-fraction"
+
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        return Assignment.of_lists(snapshot.topics, [[0.5], [], []])  # type: ignore[list-item]
+
+
+class OwnIdler(OwnDealer):
+    """A cooperative assignor need not give out what somebody owns, but this nobody does."""
+
+    name = "own-idler"
+    protocols = (Protocol.COOPERATIVE,)
+
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        return Assignment.of_lists(snapshot.topics, [[] for _ in snapshot.members])
+
+
+class OwnGrabber(OwnDealer):
+    """Hands over at once what another member still owns."""
+
+    name = "own-grabber"
+    protocols = (Protocol.COOPERATIVE,)
+
+
+class OwnForgetful(OwnDealer):
+    name = "own-forgetful"
+
+    def on_assignment(self, topics: Topics, positions: Positions, generation: int) -> None:
+        raise KeyError("where was I")
+
+
 def _with(assignor: type[Assignor]) -> Scenario:
     one = group(3, client=client(partition_assignment_strategy=(assignor.name,)))
     path = f"{assignor.__module__}:{assignor.__name__}"
@@ -98,13 +148,16 @@ def test_an_answer_that_keeps_its_promises_is_taken(assignor: type[Assignor]) ->
         (OwnTwice, "own-twice: t-0 has two owners"),
         (OwnBroadcaster, "own-broadcaster: t-0 has two owners"),
         (OwnForgetter, "own-forgetter: t-1 has subscribers and no owner"),
-        (OwnStranger, "own-stranger: a position outside 0..11"),
+        (OwnStranger, "got position 99, outside 0..11"),
         (OwnNothing, "own-nothing: the answer is a NoneType, no Assignment"),
+        (OwnLeaver, "own-leaver: SystemExit: 7"),
+        (OwnFraction, "positions must be whole numbers up to 2147483647: [0.5]"),
+        (OwnIdler, "own-idler: t-0 has subscribers and no owner"),
     ],
 )
 def test_a_wrong_one_is_a_failed_rebalance_at_the_leader(assignor: type[Assignor], wrong: str) -> None:
     result = _run(assignor)
-    assert any(warning.endswith(f"assignor failed: {wrong}") for warning in result.warnings), result.warnings
+    assert any("assignor failed: " in one and one.endswith(wrong) for one in result.warnings), result.warnings
     assert not len(result.tables["ownership"])
 
 
@@ -113,3 +166,26 @@ def test_or_a_refused_run_if_the_scenario_says_so() -> None:
     run = replace(run, groups=(replace(run.groups[0], assignor_failure="refuse"),))
     with pytest.raises(ScenarioError, match="own-twice: t-0 has two owners"):
         simulate(run)
+
+
+def test_what_another_member_owns_cannot_be_handed_over_at_once() -> None:
+    """``ConsumerCoordinator.validateCooperativeAssignment``: an IllegalStateException at the leader."""
+    joining = Scale(target=Target("group", "g"), to=4)
+    run = replace(_with(OwnGrabber), timeline=(Entry(id="growth", at_us=10 * S, verb=joining),))
+    result = simulate(run)
+    assert any("assignor failed: own-grabber: t-" in one and " owns it" in one for one in result.warnings)
+    assert "zombie" not in set(result.tables["delivery"]["cause"])
+
+
+def test_a_hook_that_throws_ends_the_run_in_its_assignor_s_name() -> None:
+    with pytest.raises(AssignorError, match=r"own-forgetful: KeyError: 'where was I'"):
+        _run(OwnForgetful)
+
+
+def test_what_a_trial_is_told_is_a_failure_too() -> None:
+    topics = Topics.of({"t": 12})
+    members = tuple(MemberSubscription(member_id=f"m{index}", topics=("t",)) for index in range(3))
+    for assignor, wrong in ((OwnTwice, "t-0 has two owners"), (OwnThrower, "ZeroDivisionError: no members")):
+        told = list(trials(Contender(assignor.name, assignor), GroupSnapshot(topics, members), 2))
+        assert [one["event"] for one in told] == ["full"]
+        assert told[0]["failure"].endswith(wrong)
