@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scenarios.sweep import Sweep
 
 _FAILURES_SHOWN = 5
+_WARNINGS_SHOWN = 2
 
 Rows: TypeAlias = Sequence[dict[str, Any]]
 
@@ -96,7 +97,19 @@ def _carry_out(sweep: Sweep, folder: Path, master: str) -> tuple[Rows, Rows]:
         "wall_s": round(time.monotonic() - begin_s, 3), "versions": _versions(folder),
     }  # fmt: skip
     write_files(folder, {**summary_files(summary, content), "failures.parquet": parquet(failures)})
+    for name, variant in variants.items():
+        _warn_of_kept(name, folder / str(variant["kept"]))
     return summary.to_pylist(), failures.to_pylist()
+
+
+def _warn_of_kept(variant: str, folder: Path) -> None:
+    """Tell what the run that is kept of a variant has warned of: assignors that failed, targets that were not there."""
+    manifest = folder / "manifest.json"
+    told = json.loads(manifest.read_text())["warnings"] if manifest.exists() else []
+    for sentence in told[:_WARNINGS_SHOWN]:
+        warn(f"{variant}, replication 0: {sentence}")
+    if len(told) > _WARNINGS_SHOWN:
+        warn(f"{variant}, replication 0: {len(told) - _WARNINGS_SHOWN} more, in its manifest.json")
 
 
 def _versions(folder: Path) -> dict[str, str]:

@@ -41,7 +41,7 @@ def simulate(scenario: Scenario, *, seed: int, replication: int, variant: str = 
     tables = Tables(columns)
     manifest = {
         "scenario": scenario.name, "document": scenario.document, "seed": seed, "replication": replication,
-        "events": 42, "versions": {"python": "3"}, "digests": tables.digests(),
+        "events": 42, "warnings": ["one thing to know"], "versions": {"python": "3"}, "digests": tables.digests(),
     }  # fmt: skip
     return Result(tables, manifest, warnings=["one thing to know"])
 

@@ -48,6 +48,8 @@ class TestSweep:
         assert "3 runs each" in told.out
         assert max(map(len, told.out.splitlines())) <= 80
         assert f"groupsim compare {folder / 'out'}" in told.err
+        for variant in ("few", "many"):
+            assert f"warning: {variant}, replication 0: one thing to know" in told.err
 
     def test_writes_summary_failures_kept_runs_and_manifest(self, groupsim: CommandLine, folder: Path) -> None:
         groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out")
