@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,9 +87,7 @@ def past_owners(snapshot: GroupSnapshot) -> Positions:
         A claimed position is outside its layout.
     """
     memories = [_memory(member, snapshot.topics) for member in snapshot.members]
-    said_by, said = _claims(snapshot, memories)
-    exists = said >= 0
-    said_by, said = said_by[exists], said[exists]
+    said_by, said = claims(snapshot, memories)
     table = snapshot.subscriptions
     wanted = table.has[table.kind_of[said_by], snapshot.topics.topic_of[said]]
     generations = [NO_GENERATION if one.generation is None else one.generation for one in memories]
@@ -97,21 +96,40 @@ def past_owners(snapshot: GroupSnapshot) -> Positions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Memory:
+class Memory:
+    """What a member says that it owned: positions by ``layout``, since which generation."""
+
     layout: Topics
     owned: Positions
     generation: int | None
 
 
-def _memory(member: MemberSubscription, topics: Topics) -> _Memory:
+def _memory(member: MemberSubscription, topics: Topics) -> Memory:
     data = member.user_data
     if isinstance(data, StickyUserData):
-        return _Memory(data.layout, data.owned, data.generation)
-    return _Memory(member.layout or topics, member.owned, member.generation)
+        return Memory(data.layout, data.owned, data.generation)
+    return told_by(member, topics)
 
 
-def _claims(snapshot: GroupSnapshot, memories: list[_Memory]) -> tuple[Positions, Positions]:
-    """Member and position of every claim, the position -1 where the partition is gone."""
+def told_by(member: MemberSubscription, topics: Topics) -> Memory:
+    """What the member's subscription itself says, its assignor's data aside."""
+    return Memory(member.layout or topics, member.owned, member.generation)
+
+
+def claims(snapshot: GroupSnapshot, memories: Sequence[Memory]) -> tuple[Positions, Positions]:
+    """Every claim: index of the member, and position in the snapshot; what is gone by now is left out.
+
+    Parameters
+    ----------
+    snapshot : GroupSnapshot
+    memories : sequence of Memory
+        Of each member.
+
+    Raises
+    ------
+    InvalidSnapshot
+        A claimed position is outside its layout.
+    """
     parts: dict[int, tuple[Topics, list[int]]] = {}
     for member, memory in enumerate(memories):
         if len(memory.owned):
@@ -123,7 +141,8 @@ def _claims(snapshot: GroupSnapshot, memories: list[_Memory]) -> tuple[Positions
         positions = in_range(np.concatenate(owned), layout, snapshot, claimants)
         said_by.append(claimants)
         said.append(positions if layout is snapshot.topics else snapshot.topics.translation_from(layout)[positions])
-    return np.concatenate(said_by), np.concatenate(said)
+    by, positions = np.concatenate(said_by), np.concatenate(said)
+    return by[positions >= 0], positions[positions >= 0]
 
 
 def _settled(n_partitions: int, said_by: Positions, said: Positions, generation: npt.NDArray[np.int64]) -> Positions:

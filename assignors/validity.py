@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from assignors.errors import InvalidAssignment
 from assignors.interface import Assignor, Promise, Protocol
-from assignors.snapshot import Assignment, GroupSnapshot, Positions
+from assignors.past_owners import claims, told_by
+from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, Positions
 
 
 def check_valid(snapshot: GroupSnapshot, assignment: Assignment) -> None:
@@ -58,11 +58,12 @@ def check_promised(assignor: Assignor, snapshot: GroupSnapshot, assignment: obje
         check_valid(snapshot, assignment)
         if Promise.EXCLUSIVE in assignor.promises:
             check_exclusive(assignment)
-        cooperative = Protocol.COOPERATIVE in assignor.protocols
-        if cooperative:
-            check_handover(snapshot, assignment)
+        waiting = NOTHING
+        if Protocol.COOPERATIVE in assignor.protocols:
+            owners, waiting = claims(snapshot, [told_by(member, snapshot.topics) for member in snapshot.members])
+            check_handover(snapshot, assignment, owners, waiting)
         if Promise.COMPLETE in assignor.promises:
-            check_complete(snapshot, assignment, given_up=cooperative)
+            check_complete(snapshot, assignment, waiting)
     except InvalidAssignment as error:
         raise InvalidAssignment(f"{assignor.name}: {error}") from None
     return assignment
@@ -82,19 +83,26 @@ def check_exclusive(assignment: Assignment) -> None:
         raise InvalidAssignment(f"{assignment.topics.label(twice)} has two owners")
 
 
-def check_handover(snapshot: GroupSnapshot, assignment: Assignment) -> None:
+def check_handover(snapshot: GroupSnapshot, assignment: Assignment, owners: Positions, owned: Positions) -> None:
     """See that nobody is given what another member owns (``ConsumerCoordinator.validateCooperativeAssignment``).
+
+    Parameters
+    ----------
+    snapshot : GroupSnapshot
+    assignment : Assignment
+    owners, owned : arrays of int32, shape (n,)
+        Members, by index, and positions that they own.
 
     Raises
     ------
     InvalidAssignment
         Naming the first such partition.
     """
-    n, owned = snapshot.topics.n_partitions, _claims(snapshot)
+    n = max(snapshot.topics.n_partitions, 1)
     members, positions = assignment.pairs()
-    given = members.astype(np.int64) * n + positions
-    added, revoked = np.setdiff1d(given, owned), np.setdiff1d(owned, given)
-    both = np.flatnonzero(np.isin(added % n, revoked % n)) if n else added
+    given, before = members.astype(np.int64) * n + positions, owners.astype(np.int64) * n + owned
+    added, revoked = np.setdiff1d(given, before), np.setdiff1d(before, given)
+    both = np.flatnonzero(np.isin(added % n, revoked % n))
     if len(both):
         member, position = divmod(int(added[both[0]]), n)
         owner = int(revoked[np.flatnonzero(revoked % n == position)[0]]) // n
@@ -102,36 +110,22 @@ def check_handover(snapshot: GroupSnapshot, assignment: Assignment) -> None:
         raise InvalidAssignment(f"{label} is given to {ids[member]!r} while {ids[owner]!r} owns it")
 
 
-def _claims(snapshot: GroupSnapshot) -> npt.NDArray[np.int64]:
-    """What members say they own: index of the member times the number of partitions, plus the position."""
-    topics, claims = snapshot.topics, [np.empty(0, np.int64)]
-    for index, member in enumerate(snapshot.members):
-        owned = member.owned
-        if member.layout is not None and member.layout is not topics:
-            owned = topics.translation_from(member.layout)[owned]
-        known = owned[(owned >= 0) & (owned < topics.n_partitions)]
-        claims.append(index * topics.n_partitions + known.astype(np.int64))
-    return np.concatenate(claims)
-
-
-def check_complete(snapshot: GroupSnapshot, assignment: Assignment, *, given_up: bool = False) -> None:
+def check_complete(snapshot: GroupSnapshot, assignment: Assignment, waiting: Positions = NOTHING) -> None:
     """See that every partition with subscribers has an owner.
 
     Parameters
     ----------
     snapshot : GroupSnapshot
     assignment : Assignment
-    given_up : bool
-        What somebody owns already may stay without an owner, until it is given up.
+    waiting : ndarray of int32, positions
+        These may stay without an owner, until somebody has given them up.
 
     Raises
     ------
     InvalidAssignment
         Naming the first that has none.
     """
-    missing = without_owner(snapshot, assignment)
-    if given_up:
-        missing = np.setdiff1d(missing, _claims(snapshot) % max(snapshot.topics.n_partitions, 1))
+    missing = np.setdiff1d(without_owner(snapshot, assignment), waiting)
     if len(missing):
         raise InvalidAssignment(f"{snapshot.topics.label(int(missing[0]))} has subscribers and no owner")
 

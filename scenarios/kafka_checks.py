@@ -22,6 +22,7 @@ class Configured:
     """A client configuration that some members have at some time, and where the file says so."""
 
     place: Place
+    group: str
     client: str
     config: dict[str, Any]
     static: bool
@@ -31,44 +32,38 @@ def configurations(file: ScenarioFile) -> Iterator[Configured]:
     """Those of groups, of overrides that change one (on top of earlier ones that overlap), and of ``set_config``."""
     for key, group in file.groups.items():
         static = group.members.static
-        yield Configured(("groups", key), group.client, group.config, static)
+        yield Configured(("groups", key), key, group.client, group.config, static)
         for position, override in enumerate(group.overrides):
             if not override.config and override.client is None:
                 continue
             below = [other for other in range(position) if {*group.overrides[other].members} & {*override.members}]
             client, config = overridden(group, [*below, position])
-            yield Configured(("groups", key, "overrides", position), client, config, static)
+            yield Configured(("groups", key, "overrides", position), key, client, config, static)
     for position, entry in enumerate(file.timeline):
-        if entry.verb == "set_config" and file.group_key(entry.body.target.name) is not None:
+        target = file.group_key(entry.body.target.name) if entry.verb == "set_config" else None
+        if target is not None:
             client, config, _ = configured(file, entry)
-            group = file.groups[file.group_key(entry.body.target.name) or ""]
-            static = group.members.static if entry.body.static is None else entry.body.static
-            yield Configured(("timeline", position, "set_config"), client, config, static)
+            static = file.groups[target].members.static if entry.body.static is None else entry.body.static
+            yield Configured(("timeline", position, "set_config"), target, client, config, static)
 
 
-def _check_broadcast(file: ScenarioFile) -> Iterator[Finding]:
+def _check_broadcast(found: Sequence[Configured]) -> Iterator[Finding]:
     """Moves and owners are undefined where everybody gets everything: a group does so always or never."""
-    found = [(one.place, one.config[STRATEGY]) for one in configurations(file)]
-    for key in file.groups:
-        own = [(place, names) for place, names in found if _group_of(file, place) == key]
-        if any("broadcast" in names for _, names in own) and any(names != ["broadcast"] for _, names in own):
-            place, names = next((place, names) for place, names in own if names != ["broadcast"])
+    broadcasting = dict.fromkeys(one.group for one in found if "broadcast" in one.config[STRATEGY])
+    for group in broadcasting:
+        others = [one for one in found if one.group == group and one.config[STRATEGY] != ["broadcast"]]
+        if others:
             message = (
                 "broadcast is for a whole group, alone, from beginning to end: every member must have just [broadcast]"
             )
-            yield (*place, "config", STRATEGY), message, names
-
-
-def _group_of(file: ScenarioFile, place: Place) -> str | None:
-    if place[0] == "groups":
-        return str(place[1])
-    return file.group_key(file.timeline[int(place[1])].body.target.name)
+            yield (*others[0].place, "config", STRATEGY), message, others[0].config[STRATEGY]
 
 
 def check_kafka_rules(file: ScenarioFile, allow_code: Sequence[str]) -> Iterator[Finding]:
     """What Kafka refuses, with its reason, and what has no meaning."""
-    yield from _check_broadcast(file)
-    for one in configurations(file):
+    found = list(configurations(file))
+    yield from _check_broadcast(found)
+    for one in found:
         place = (*one.place, "config")
         for message in refusals(one.client, one.config, file.cluster.config, static=one.static):
             yield place, message, None

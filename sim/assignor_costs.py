@@ -110,13 +110,13 @@ def cost_us(name: str, family: ClientFamily, task: Task) -> int:
 
 def _kind(name: str, family: ClientFamily, task: Task) -> tuple[ClientFamily, str]:
     """Whose points a task is charged by."""
-    is_sticky = name in ("sticky", "cooperative-sticky")
-    if family == "kafka-python":
-        return family, "sticky" if is_sticky else name if name == "roundrobin" else "range"
     if (family, name) in _POWER:
         return family, name
-    if not is_sticky:
-        return "java", "roundrobin" if name == "roundrobin" else "range"
+    timed = family if family == "kafka-python" else "java"
+    if name not in ("sticky", "cooperative-sticky"):
+        return timed, "roundrobin" if name == "roundrobin" else "range"
+    if timed == "kafka-python":
+        return timed, "sticky"
     if not task.equal:
         return "java", "sticky unequal"
     return "java", "sticky again" if task.owned else "sticky"

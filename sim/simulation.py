@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from sim.actors.comings import first_start
 from sim.actors.producer import Producer
-from sim.actors.retention import Retention
+from sim.actors.retention import limit_age
 from sim.actors.rollout import Rollout
 from sim.actors.stories import tell
 from sim.actors.teller import Teller
@@ -26,7 +26,6 @@ from sim.randomness import Streams, name_hash
 from sim.recorder import HORIZON
 from sim.result import Result
 from sim.tabulate import Tabulator
-from sim.units import FOREVER
 
 Fidelity = Literal["elided", "message"]
 
@@ -99,8 +98,7 @@ def _build(scenario: Scenario, streams: Streams, *, is_loud: bool) -> World:
     world.producers = {name: Producer(world, name) for name in [*world.catalog.rates, *created]}
     for topic in scenario.topics:
         world.env.process(world.producers[topic.name].run())
-        if topic.retention_us < FOREVER:
-            world.env.process(Retention(world, topic).run())
+        limit_age(world, topic)
     for spec in sorted(scenario.groups, key=lambda group: group.name):
         for index in range(spec.members.count):
             world.env.process(first_start(world, spec, index))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -91,32 +91,31 @@ def _carry_out(sweep: Sweep, folder: Path, master: str) -> tuple[Rows, Rows]:
     variants = {
         one.name: {"set": one.changes, "seed": one.seed, "kept": kept_folder(runs, one.name)} for one in sweep.variants
     }
+    kept = _manifests({name: folder / str(variant["kept"]) for name, variant in variants.items()})
     content = {
         "sweep": sweep.name, "scenario": sweep.source, "document": sweep.document, "variants": variants,
         "runs": len(runs), "failed": failures.num_rows, "executor": master or "in process",
-        "wall_s": round(time.monotonic() - begin_s, 3), "versions": _versions(folder),
+        "wall_s": round(time.monotonic() - begin_s, 3),
+        "versions": next((one["versions"] for one in kept.values()), {}),
     }  # fmt: skip
     write_files(folder, {**summary_files(summary, content), "failures.parquet": parquet(failures)})
-    for name, variant in variants.items():
-        _warn_of_kept(name, folder / str(variant["kept"]))
+    for name, manifest in kept.items():
+        _warn_of_kept(name, manifest["warnings"])
     return summary.to_pylist(), failures.to_pylist()
 
 
-def _warn_of_kept(variant: str, folder: Path) -> None:
+def _manifests(folders: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
+    """What the runs that are kept say of themselves, by variant; those that failed say nothing."""
+    files = {name: folder / "manifest.json" for name, folder in folders.items()}
+    return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
+
+
+def _warn_of_kept(variant: str, told: Sequence[str]) -> None:
     """Tell what the run that is kept of a variant has warned of: assignors that failed, targets that were not there."""
-    manifest = folder / "manifest.json"
-    told = json.loads(manifest.read_text())["warnings"] if manifest.exists() else []
     for sentence in told[:_WARNINGS_SHOWN]:
         warn(f"{variant}, replication 0: {sentence}")
     if len(told) > _WARNINGS_SHOWN:
         warn(f"{variant}, replication 0: {len(told) - _WARNINGS_SHOWN} more, in its manifest.json")
-
-
-def _versions(folder: Path) -> dict[str, str]:
-    """What the kept runs say that they were made with."""
-    kept = sorted(folder.glob("runs/*/manifest.json"))
-    found: dict[str, str] = json.loads(kept[0].read_text())["versions"] if kept else {}
-    return found
 
 
 def _count(number: int, noun: str) -> str:

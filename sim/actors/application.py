@@ -68,6 +68,10 @@ class Application:
         frozen = self._standstill.frozen
         return max(frozen[0] if frozen is not None else now, self.stuck_until)
 
+    def upcoming(self, now: int) -> int:
+        """The first instant whose poll is still to come: what happens at the very instant of a poll can precede it."""
+        return now + (self._client.env.key >= self._poll_key)
+
     def next_poll(self, now: int) -> int:
         """When the application must be looked at again."""
         if self._job is not None:
@@ -78,8 +82,7 @@ class Application:
         if waiting or (machine.needs_application and machine.coordinator is not None):
             due = self.reaction(now + 1)
         if cadence is not None:
-            # What comes at the very instant of a poll can come before it.
-            upcoming = now + (client.env.key >= self._poll_key)
+            upcoming = self.upcoming(now)
             if machine.commit_due < FOREVER and machine.owned.size and not machine.is_joining:
                 due = min(due, cadence.next_poll(max(machine.commit_due, upcoming)))
             if self._is_loud:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sim.actors.retention import Retention
+from sim.actors.retention import limit_age
 from sim.actors.teller import Teller
 from sim.model import AddPartitions, CreateTopic, SetConfig, SetRate, Subscribe, Unsubscribe
-from sim.units import FOREVER
 
 
 def add_partitions(teller: Teller) -> None:
@@ -22,8 +21,7 @@ def create_topic(teller: Teller) -> None:
     world.catalog.introduce(world.env.now, verb.topic)
     _grow(teller, verb.topic.name, verb.topic.partitions)
     world.env.process(world.producers[verb.topic.name].run())
-    if verb.topic.retention_us < FOREVER:
-        world.env.process(Retention(world, verb.topic).run())
+    limit_age(world, verb.topic)
 
 
 def _grow(teller: Teller, topic: str, to: int) -> None:

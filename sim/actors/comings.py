@@ -74,9 +74,7 @@ def stop_and_start(world: World, consumer: Consumer, stop: str, grace_us: int, d
         else:
             terminate(world, consumer, grace_us)
         yield gone
-    world.fault_until(world.env.now + down_us)
-    yield world.env.until(world.env.now + down_us, process_key(consumer.entity, Kind.START))
-    consumer.start()
+    yield from _start_after(world, consumer, down_us)
 
 
 def scale(teller: Teller) -> None:

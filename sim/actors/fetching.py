@@ -78,16 +78,17 @@ class Fetching:
         client.do(now, machine.on_offsets(now, response))
         if response.error is not Error.NONE or client.is_over or not still.any():
             return
-        fetch_us = client.world.timing.fetch_us
-        deleted = response.offsets < self._group.ledger.log_start[positions]
-        offsets, delay = np.where(deleted, -1, response.offsets), fetch_us
+        delay = client.world.timing.fetch_us
+        deleted = (response.offsets >= 0) & (response.offsets < self._group.ledger.log_start[positions])
+        offsets = np.where(deleted, -1, response.offsets)
         if (offsets < 0).any():
             if client.config.auto_offset_reset == "none":
                 self._fail_to_reset(now)
                 return
-            delay += fetch_us * int((deleted & (response.offsets >= 0)).any())
+            if deleted.any():
+                delay += client.world.timing.fetch_us  # the fetch that is out of range
             if client.config.auto_offset_reset == "latest":
-                self._group.ended_by[positions[deleted & (response.offsets >= 0)]] = OUT_OF_RANGE
+                self._group.ended_by[positions[deleted]] = OUT_OF_RANGE
             offsets, answered = self._reset(now, positions, offsets)
             delay += answered - now
         self._number += 1
@@ -100,10 +101,14 @@ class Fetching:
         client = self._client
         number, latency = client.requests.take_number("other"), client.path.latency
         asked = now + latency("other", 2 * number)
-        latest = self._group.ledger.produced(asked, positions)
-        start = latest if client.config.auto_offset_reset == "latest" else self._group.ledger.log_start[positions]
         answered = asked + client.world.timing.service_us + latency("other", 2 * number + 1)
-        return np.where(offsets < 0, start, offsets), answered
+        return np.where(offsets < 0, self._where_to_begin(asked, positions), offsets), answered
+
+    def _where_to_begin(self, now: int, positions: Positions) -> Offsets:
+        """What ``auto.offset.reset`` says: the log's end, or its start."""
+        ledger = self._group.ledger
+        latest = self._client.config.auto_offset_reset == "latest"
+        return ledger.produced(now, positions) if latest else ledger.log_start[positions]
 
     def _fetched(self, arrived: tuple[int, Positions, Offsets]) -> None:
         number, positions, offsets = arrived
@@ -174,9 +179,8 @@ class Fetching:
         if client.config.auto_offset_reset == "none":
             self._fail_to_reset(now)
             return
-        at, start = ledger.positions(holding, now), ledger.log_start[holding.partitions]
-        latest = client.config.auto_offset_reset == "latest"
-        self._service.skip(now, np.where(at < start, ledger.produced(now, holding.partitions) if latest else start, at))
+        at, held = ledger.positions(holding, now), holding.partitions
+        self._service.skip(now, np.where(at < ledger.log_start[held], self._where_to_begin(now, held), at))
         self.repace(now)
 
     def _fail_to_reset(self, now: int) -> None:

@@ -160,8 +160,8 @@ class Hush:
         client, machine = self.client, self._machine
         requests, cadence, connection = client.requests, client.application.cadence, client.requests.connection
         assert connection is not None
-        upcoming = now + (self._env.key >= self._keys.poll)
-        commits = max(machine.commit_due, upcoming) if machine.owned.size and cadence is not None else FOREVER
+        is_consuming = machine.owned.size and cadence is not None
+        commits = max(machine.commit_due, client.application.upcoming(now)) if is_consuming else FOREVER
         self.quiet = Quiet(
             heartbeats=Train(machine.heartbeat_due, requests.numbers["heartbeat"], self._group.measure),
             commits=Train(commits, requests.numbers["commit"], self._group.measure),

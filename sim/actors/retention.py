@@ -18,7 +18,7 @@ import simpy
 
 from sim.kernel.environment import Kind, process_key
 from sim.randomness import name_hash
-from sim.units import S
+from sim.units import FOREVER, S
 
 if TYPE_CHECKING:
     from sim.actors.consumer import Consumer
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
 _FIRST_CHECK_US = 30 * S
 """``log.initial.task.delay.ms``."""
+
+
+def limit_age(world: World, topic: Topic) -> None:
+    """Have brokers look after the age of a topic's records from now on, if anything can get too old."""
+    if topic.retention_us < FOREVER:
+        world.env.process(Retention(world, topic).run())
 
 
 class Retention:
