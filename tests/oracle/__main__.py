@@ -1,0 +1,75 @@
+"""The command line of the oracle: ``python -m tests.oracle play --scenario FILE --repetitions N --out DIR``."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from scenarios import ScenarioFileError
+from tests.oracle.failures import OracleError
+from tests.oracle.stage import play_all
+from tests.oracle.translation import read
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Play what the arguments name; exit code 0, 2 (cannot be played), 3 (went wrong) or 128 + signal."""
+    options = _parser().parse_args(arguments)
+    try:
+        sources = [read(path) for path in options.scenario]
+        return asyncio.run(_until_told(play_all(sources, options.repetitions, options.at_once, options.out, _say)))
+    except (OracleError, ScenarioFileError) as error:
+        print(error, file=sys.stderr)
+        return getattr(error, "exit_code", 2)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.oracle", description="real consumers on a real Kafka broker")
+    commands = parser.add_subparsers(required=True)
+    play = commands.add_parser("play", help="play scenarios in real time and record what happens")
+    play.add_argument("--scenario", nargs="+", required=True, help="files, or names of built-in scenarios")
+    play.add_argument(
+        "--repetitions", type=_positive, default=1, help="of each scenario; number n has the draws of seed n"
+    )
+    play.add_argument("--at-once", type=_positive, default=6, help="repetitions that share a broker and the time")
+    play.add_argument("--out", type=Path, required=True, help="recordings go to OUT/<scenario>/<n>.jsonl.gz")
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+async def _until_told(playing: object) -> int:
+    """Play until it is over, or until SIGINT or SIGTERM: then everything that was started is ended first."""
+    task = asyncio.ensure_future(playing)  # type: ignore[arg-type]
+    told: list[int] = []
+
+    def stop(number: int) -> None:
+        told.append(number)
+        task.cancel()
+
+    for one in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(one, stop, one)
+    try:
+        await task
+    except asyncio.CancelledError:
+        print("stopped; everything that was started has been ended", file=sys.stderr)
+        return 128 + told[0]
+    except ExceptionGroup as group:
+        raise next((one for one in group.exceptions if isinstance(one, OracleError)), group) from None
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""What a consumer's own log says of its requests, generations and commits, as facts.
+
+Texts are those of ``AbstractCoordinator`` and ``ConsumerCoordinator``, 4.4.0, at DEBUG (OffsetCommit: TRACE). A request
+becomes a fact when it is handed to the network; an answer that refuses it becomes another one, with the error.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_SENT = (
+    ("Sending FindCoordinator", "FindCoordinator"),
+    ("Sending JoinGroup", "JoinGroup"),
+    ("Sending leader SyncGroup", "SyncGroup"),
+    ("Sending follower SyncGroup", "SyncGroup"),
+    ("Sending Heartbeat", "Heartbeat"),
+    ("Sending OffsetCommit", "OffsetCommit"),
+)
+_REFUSED = (
+    ("Group coordinator lookup failed", "FindCoordinator"),
+    ("FindCoordinator request failed", "FindCoordinator"),
+    ("JoinGroup failed", "JoinGroup"),
+    ("SyncGroup failed", "SyncGroup"),
+    ("Attempt to heartbeat", "Heartbeat"),
+    ("Ignoring heartbeat response", "Heartbeat"),
+    ("LeaveGroup request with", "LeaveGroup"),
+    ("OffsetCommit failed", "OffsetCommit"),
+)
+_JOINED = re.compile(
+    r"Received successful JoinGroup response: .*?generationId=(\d+).*?leader='([^']*)'.*?memberId='([^']*)'"
+)
+_LEAVING = re.compile(r"Member \S* ?sending LeaveGroup request")
+
+_ERRORS = (
+    ("MEMBER_ID_REQUIRED", ("MEMBER_ID_REQUIRED", "MemberIdRequired", "needs to have a valid member id")),
+    ("REBALANCE_IN_PROGRESS", ("REBALANCE_IN_PROGRESS", "began another rebalance", "group is rebalancing",
+                               "is already rebalancing")),
+    ("FENCED_INSTANCE_ID", ("FENCED_INSTANCE_ID", "fenced", "same group.instance.id")),
+    ("UNKNOWN_MEMBER_ID", ("UNKNOWN_MEMBER_ID", "not aware of this member")),
+    ("ILLEGAL_GENERATION", ("ILLEGAL_GENERATION", "generation id is not valid")),
+    ("INCONSISTENT_GROUP_PROTOCOL", ("INCONSISTENT_GROUP_PROTOCOL", "incompatible with those of existing members",
+                                     "Inconsistent Protocol")),
+    ("GROUP_MAX_SIZE_REACHED", ("GROUP_MAX_SIZE_REACHED", "reached its maximum", "maximum number of members",
+                                "maximum size")),
+    ("COORDINATOR_NOT_AVAILABLE", ("COORDINATOR_NOT_AVAILABLE", "coordinator is not available")),
+    ("COORDINATOR_LOAD_IN_PROGRESS", ("COORDINATOR_LOAD_IN_PROGRESS", "is loading")),
+    ("NOT_COORDINATOR", ("NOT_COORDINATOR", "not the correct coordinator", "not started or not valid")),
+)  # fmt: skip
+"""Error codes, and what the client writes of them: their names, or their messages (``Errors``)."""
+
+_COMMIT_ERRORS = (
+    ("RetriableCommitFailedException", ("retriable",)),
+    ("RebalanceInProgressException", ("undergoing a rebalance", "executing a rebalance", "generation is already stale",
+                                      "old generation is fenced")),
+    ("FencedInstanceIdException", ("same group.instance.id",)),
+    ("CommitFailedException", ("not part of an active group", "already rebalanced", "Commit cannot be completed",
+                               "commit cannot be completed")),
+)  # fmt: skip
+"""Exceptions of commits, and what of their messages tells them apart."""
+
+
+class ClientLog:
+    """Follows the log of one incarnation of a member; times pass through as they are.
+
+    Attributes
+    ----------
+    facts : list of dict
+        So far, without the member's name. An answer can still put an error into a commit.
+    """
+
+    def __init__(self) -> None:
+        self.facts: list[dict[str, Any]] = []
+        self._is_preparing = False
+        self._commit: dict[str, Any] | None = None
+
+    def take(self, at_us: int, text: str) -> None:
+        """Take in the next message."""
+        if text.startswith("Executing onJoinPrepare"):
+            self._is_preparing = True
+        elif found := _JOINED.match(text):
+            leads = found[2] == found[3]
+            self._add("joined", at_us, generation=int(found[1]), member_id=found[3], leader=leads)
+        elif "auto-commit" in text:
+            self._auto_commit(at_us, text)
+        elif _LEAVING.match(text):
+            self._add("request", at_us, api="LeaveGroup", error=None)
+        elif text.startswith("Request joining group due to: group is already rebalancing"):
+            self._add("request", at_us, api="Heartbeat", error="REBALANCE_IN_PROGRESS")
+        else:
+            self._request(at_us, text)
+
+    def _request(self, at_us: int, text: str) -> None:
+        for beginning, api in _SENT:
+            if text.startswith(beginning):
+                self._is_preparing = self._is_preparing and api != "JoinGroup"
+                self._add("request", at_us, api=api, error=None)
+        for beginning, api in _REFUSED:
+            if text.startswith(beginning):
+                self._add("request", at_us, api=api, error=named(text, _ERRORS))
+
+    def _auto_commit(self, at_us: int, text: str) -> None:
+        if text.endswith("auto-commit of offsets {}"):
+            return  # a member without partitions: nothing is sent
+        if text.startswith("Sending synchronous"):
+            kind = "close"
+        elif text.startswith("Sending asynchronous"):
+            kind = "revoke" if self._is_preparing else "auto"
+        else:
+            if self._commit is not None and "failed" in text:
+                self._commit["error"] = named(text, _COMMIT_ERRORS)
+            return
+        self._commit = self._add("commit", at_us, kind=kind, error=None)
+
+    def _add(self, what: str, at_us: int, **rest: Any) -> dict[str, Any]:
+        self.facts.append({"what": what, "at_us": at_us, **rest})
+        return self.facts[-1]
+
+
+def named(text: str, names: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
+    """The name of an error that a message speaks of; the message itself where nobody has named it."""
+    return next((name for name, signs in names if any(sign in text for sign in signs)), text[:120])

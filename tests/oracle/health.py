@@ -1,0 +1,85 @@
+"""Whether the machine was fit to record: how many threads wanted to run, what was stolen, whether the clock jumped."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+SAMPLE_S = 0.25
+LOAD_SPAN = 40
+"""Samples that a load is the mean of: ten seconds."""
+LOAD_MAX_PER_CORE = 2.0
+STEAL_MAX = 0.05
+CLOCK_JUMP_MAX_US = 20_000
+LATE_MAX_US = 250_000
+
+
+@dataclass(frozen=True)
+class _Sample:
+    at_us: int
+    runnable: int
+    stolen: int
+    jiffies: int
+    offset_us: int
+
+
+def _sample() -> _Sample:
+    cpu = list(map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]))
+    running = int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0])
+    wall = time.time_ns() // 1000
+    return _Sample(wall, running, cpu[7], sum(cpu), _offset_us())
+
+
+def _offset_us() -> int:
+    """Wall clock minus steady clock; of a few readings the one that was interrupted least."""
+    readings = []
+    for _ in range(3):
+        before, wall, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+        readings.append((after - before, (wall - (before + after) // 2) // 1000))
+    return min(readings)[1]
+
+
+class Health:
+    """Looks at the machine as long as it runs."""
+
+    def __init__(self) -> None:
+        self._samples: list[_Sample] = []
+
+    async def watch(self) -> None:
+        """Take samples until cancelled."""
+        while True:
+            self._samples.append(_sample())
+            await asyncio.sleep(SAMPLE_S)
+
+    def report(self, from_us: int, to_us: int) -> dict[str, float | int]:
+        """Figures of a span, microseconds since 1970: the load is the highest mean over ten seconds."""
+        some = [one for one in self._samples if from_us <= one.at_us <= to_us] or [_sample()]
+        runnable = [one.runnable for one in some]
+        spans = [runnable[i : i + LOAD_SPAN] for i in range(max(1, len(runnable) - LOAD_SPAN + 1))]
+        jumps = [abs(one.offset_us - before.offset_us) for before, one in pairwise(some)]
+        jiffies = some[-1].jiffies - some[0].jiffies
+        return {
+            "cores": os.cpu_count() or 1,
+            "load_max": round(max(sum(span) / len(span) for span in spans), 2),
+            "steal_share": round((some[-1].stolen - some[0].stolen) / jiffies, 4) if jiffies else 0.0,
+            "clock_jump_us": max(jumps, default=0),
+        }
+
+
+def unfit(machine: dict[str, float | int], late_us: int) -> str | None:
+    """Why a recording must not be compared; None if it may be."""
+    reasons = []
+    bound = LOAD_MAX_PER_CORE * machine["cores"]
+    if machine["load_max"] > bound:
+        reasons.append(f"load of {machine['load_max']} over ten seconds (at most {bound:g})")
+    if machine["steal_share"] > STEAL_MAX:
+        reasons.append(f"{machine['steal_share']:.1%} of the processors stolen (at most {STEAL_MAX:.0%})")
+    if machine["clock_jump_us"] > CLOCK_JUMP_MAX_US:
+        reasons.append(f"clock jumped by {machine['clock_jump_us']} us (at most {CLOCK_JUMP_MAX_US})")
+    if late_us > LATE_MAX_US:
+        reasons.append(f"something was done {late_us} us late (at most {LATE_MAX_US})")
+    return "; ".join(reasons) or None

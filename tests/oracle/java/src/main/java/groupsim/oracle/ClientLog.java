@@ -1,0 +1,111 @@
+package groupsim.oracle;
+
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.logging.log4j.Level;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.core.LogEvent;
+import org.apache.logging.log4j.core.LoggerContext;
+import org.apache.logging.log4j.core.appender.AbstractAppender;
+import org.apache.logging.log4j.core.config.Configuration;
+import org.apache.logging.log4j.core.config.LoggerConfig;
+import org.apache.logging.log4j.core.config.Property;
+
+/**
+ * What the client library logs about requests and generations, as facts; everything else it logs is dropped.
+ *
+ * <p>No file and no pattern is involved: a message becomes a line of ours on the thread that logs it, and only if it begins
+ * with one of a few texts. What the texts mean is for the reader to say.
+ */
+final class ClientLog extends AbstractAppender {
+    private static final String INTERNALS = "org.apache.kafka.clients.consumer.internals.";
+    private static final Pattern WHOSE = Pattern.compile("^\\[Consumer (?:instanceId=[^,]+, )?clientId=([^,]+), groupId=[^]]*] ");
+    private static final Pattern FETCHED = Pattern.compile("^Added \\S+ fetch request for partition (\\S+)-(\\d+) at ");
+    private static final int LONGEST = 700;
+    private static final String[] BEGINNINGS = {
+        "Sending FindCoordinator", "Group coordinator lookup failed", "FindCoordinator request failed",
+        "Sending JoinGroup", "JoinGroup failed", "Received successful JoinGroup",
+        "Sending leader SyncGroup", "Sending follower SyncGroup", "SyncGroup failed",
+        "Sending Heartbeat", "Attempt to heartbeat", "Ignoring heartbeat response",
+        "LeaveGroup request with", "Resetting generation", "Request joining group",
+        "Sending OffsetCommit", "OffsetCommit failed", "Offset commit failed",
+        "Sending asynchronous auto-commit", "Asynchronous auto-commit", "Sending synchronous auto-commit",
+        "Synchronous auto-commit", "Executing onJoinPrepare",
+    };
+
+    private static final Map<String, Set<TopicPartition>> AWAITED = new ConcurrentHashMap<>();
+
+    private ClientLog() {
+        super("facts", null, null, true, Property.EMPTY_ARRAY);
+    }
+
+    static void attach() {
+        LoggerContext context = (LoggerContext) LogManager.getContext(false);
+        Configuration configuration = context.getConfiguration();
+        ClientLog facts = new ClientLog();
+        facts.start();
+        configuration.addAppender(facts);
+        // OffsetCommit requests are logged at TRACE, all others at DEBUG.
+        listen(configuration, facts, INTERNALS + "ConsumerCoordinator", Level.TRACE);
+        listen(configuration, facts, INTERNALS + "AbstractFetch", Level.DEBUG);
+        context.updateLoggers();
+    }
+
+    private static void listen(Configuration configuration, ClientLog facts, String logger, Level level) {
+        LoggerConfig config = new LoggerConfig(logger, level, false);
+        config.addAppender(facts, level, null);
+        configuration.addLogger(logger, config);
+    }
+
+    /** The first fetch request for each of these partitions from now on becomes a fact. */
+    static void await(String client, Iterable<TopicPartition> partitions) {
+        Set<TopicPartition> awaited = AWAITED.computeIfAbsent(client, one -> ConcurrentHashMap.newKeySet());
+        partitions.forEach(awaited::add);
+    }
+
+    @Override
+    public void append(LogEvent event) {
+        long now = Lines.now();
+        String message = event.getMessage().getFormattedMessage();
+        Matcher whose = WHOSE.matcher(message);
+        if (!whose.find()) {
+            return;
+        }
+        String text = message.substring(whose.end());
+        if (text.startsWith("Added ")) {
+            fetched(now, whose.group(1), text);
+        } else if (text.startsWith("Member ") && text.contains(" sending LeaveGroup request ")) {
+            logged(now, whose.group(1), text);
+        } else {
+            for (String beginning : BEGINNINGS) {
+                if (text.startsWith(beginning)) {
+                    logged(now, whose.group(1), text);
+                    return;
+                }
+            }
+        }
+    }
+
+    private static void logged(long now, String client, String text) {
+        Lines.tell(Lines.fact("logged", now).put("client", client)
+            .put("text", text.length() <= LONGEST ? text : text.substring(0, LONGEST)));
+    }
+
+    private static void fetched(long now, String client, String text) {
+        Set<TopicPartition> awaited = AWAITED.get(client);
+        if (awaited == null || awaited.isEmpty()) {
+            return;
+        }
+        Matcher fetched = FETCHED.matcher(text);
+        if (fetched.find()) {
+            TopicPartition partition = new TopicPartition(fetched.group(1), Integer.parseInt(fetched.group(2)));
+            if (awaited.remove(partition)) {
+                Lines.tell(Lines.withPartitions(Lines.fact("fetched", now).put("client", client), Set.of(partition)));
+            }
+        }
+    }
+}

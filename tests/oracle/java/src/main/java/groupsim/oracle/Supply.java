@@ -1,0 +1,97 @@
+package groupsim.oracle;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.locks.LockSupport;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewPartitions;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/**
+ * Topics and what is written to them: creates and grows topics, and produces to each partition at a steady rate.
+ *
+ * <p>All partitions of a topic that have the same rate get their records at the same instants, so that a poll finds one of each.
+ */
+public final class Supply {
+    private static final byte[] VALUE = new byte[100];
+
+    /** Thousandths of records a second of each partition, and when the next record of each is due, System.nanoTime(). */
+    private record Pace(long[] mrps, long[] due) {}
+
+    private final Map<String, Pace> paces = new LinkedHashMap<>();
+    private final Admin admin;
+    private final KafkaProducer<byte[], byte[]> producer;
+
+    private Supply(String servers) {
+        admin = Admin.create(Map.of("bootstrap.servers", servers));
+        producer = new KafkaProducer<>(Map.of(
+            "bootstrap.servers", servers, "linger.ms", 0, "acks", "1", "enable.idempotence", false,
+            "key.serializer", ByteArraySerializer.class, "value.serializer", ByteArraySerializer.class));
+    }
+
+    public static void main(String[] arguments) {
+        Supply supply = new Supply(arguments[0]);
+        Thread writing = new Thread(supply::write, "producer");
+        writing.setDaemon(true);
+        writing.start();
+        Lines.tell(Lines.fact("ready"));
+        Lines.obey(supply::command);
+    }
+
+    private void command(JsonNode command) {
+        String topic = command.get("topic").asText();
+        try {
+            switch (command.get("do").asText()) {
+                case "create" -> admin.createTopics(List.of(
+                    new NewTopic(topic, Optional.of(command.get("partitions").asInt()), Optional.empty()))).all().get();
+                case "grow" -> admin.createPartitions(Map.of(topic, NewPartitions.increaseTo(command.get("partitions").asInt())))
+                    .all().get();
+                case "rate" -> rate(topic, command.get("mrps"));
+                default -> throw new IllegalArgumentException("no command: " + command);
+            }
+        } catch (InterruptedException | ExecutionException error) {
+            Lines.tell(Lines.fact("refused").put("topic", topic).put("error", String.valueOf(error.getMessage())));
+            return;
+        }
+        Lines.tell(Lines.fact("done").put("do", command.get("do").asText()).put("topic", topic));
+    }
+
+    private void rate(String topic, JsonNode mrps) {
+        long[] rates = new long[mrps.size()];
+        long[] due = new long[mrps.size()];
+        long now = System.nanoTime();
+        for (int i = 0; i < rates.length; i++) {
+            rates[i] = mrps.get(i).asLong();
+            due[i] = now;
+        }
+        synchronized (paces) {
+            paces.put(topic, new Pace(rates, due));
+        }
+    }
+
+    private void write() {
+        while (true) {
+            synchronized (paces) {
+                long now = System.nanoTime();
+                paces.forEach((topic, pace) -> writeDue(topic, pace, now));
+            }
+            LockSupport.parkNanos(1_000_000);
+        }
+    }
+
+    private void writeDue(String topic, Pace pace, long now) {
+        for (int partition = 0; partition < pace.mrps.length; partition++) {
+            while (pace.mrps[partition] > 0 && pace.due[partition] <= now) {
+                producer.send(new ProducerRecord<>(topic, partition, null, VALUE));
+                pace.due[partition] += 1_000_000_000_000L / pace.mrps[partition];
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+"""Brokers and the plays on them, several at once; each is recorded when it is over, and everything is ended at last."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from sim.units import MS, S
+from tests.oracle import trace
+from tests.oracle.artifacts import class_path, java, java_version
+from tests.oracle.broker import Broker, free_ports
+from tests.oracle.cast import WARM_TOPIC, Cast, warm
+from tests.oracle.health import Health
+from tests.oracle.jvm import Jvm
+from tests.oracle.play import Play, now_us
+from tests.oracle.recording import record
+from tests.oracle.supply import Supply
+from tests.oracle.translation import Plan, Source, plan
+
+_CLIENT: Final = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                  "-Dlog4j2.configurationFile=client-log4j2.properties")  # fmt: skip
+_WARM_PARTITIONS: Final = 6
+_WARM_MRPS: Final = 10_000
+_LEAD_US: Final = S
+"""From the end of the preparations to the first instant 0."""
+_STAGGER_US: Final = 370 * MS
+"""Plays at once do not begin at once, so that their heartbeats and their starts do not fall together."""
+
+Progress = Callable[[str], None]
+
+
+class Stage:
+    """A broker, its producers, and the JVMs of the plays on it.
+
+    Parameters
+    ----------
+    java : tuple of str
+        Java and its class path option.
+    config : mapping
+        The broker's.
+    folder : Path
+    """
+
+    def __init__(self, java: tuple[str, ...], config: Mapping[str, str], folder: Path) -> None:
+        self._java = java
+        self._folder = folder
+        self._jvms: list[Jvm] = []
+        first, second = free_ports(2)
+        self.broker = Broker(java, config, folder / "broker", (first, second))
+
+    def start_jvm(self, name: str, main: str, *arguments: str) -> Jvm:
+        """Start one of our programs; it is ended with the stage."""
+        command = [*self._java, *_CLIENT, f"groupsim.oracle.{main}", *arguments]
+        self._jvms.append(Jvm(name, command, self._folder))
+        return self._jvms[-1]
+
+    async def play(self, plans: Sequence[Plan], supply: Supply) -> list[Play]:
+        """Play some repetitions at once."""
+        plays = [self._play(one, supply) for one in plans]
+        jvms = [jvm for one in plays for jvm in one.cast.jvms]
+        supply.rate(WARM_TOPIC, (_WARM_MRPS,), _WARM_PARTITIONS)
+        await _all(*(warm(jvm, self.broker.servers) for jvm in jvms), *(one.prepare() for one in plays))
+        supply.rate(WARM_TOPIC, (0,), _WARM_PARTITIONS)
+        zero_us = now_us() + _LEAD_US
+        await _all(*(one.run(zero_us + index * _STAGGER_US) for index, one in enumerate(plays)))
+        for jvm in jvms:
+            jvm.end()
+            self._jvms.remove(jvm)
+        return plays
+
+    def _play(self, one: Plan, supply: Supply) -> Play:
+        prefix = f"{one.scenario.name}-{one.repetition}"
+        cast = Cast(one, prefix, self.broker.servers, lambda name: self.start_jvm(name, "Members"))
+        return Play(one, prefix, self.broker, supply, cast)
+
+    def end(self) -> None:
+        """End everything that was started."""
+        for jvm in self._jvms:
+            jvm.end()
+        self.broker.end()
+
+
+async def play_all(sources: Sequence[Source], repetitions: int, at_once: int, out: Path, progress: Progress) -> None:
+    """Play and record repetitions 1 to ``repetitions`` of every source into ``out``.
+
+    Raises
+    ------
+    OracleError
+        In one line; whatever was recorded before is in ``out``.
+    """
+    command = (java(), "-cp", class_path())
+    brokers: defaultdict[tuple[tuple[str, str], ...], list[Plan]] = defaultdict(list)
+    for source in sources:
+        plans = [plan(source, number) for number in range(1, repetitions + 1)]
+        brokers[tuple(sorted(source.broker_config.items()))] += plans
+    with tempfile.TemporaryDirectory(prefix="groupsim-oracle-") as folder:
+        for number, (config, plans) in enumerate(brokers.items()):
+            await _on_one_broker(command, dict(config), Path(folder, str(number)), plans, at_once, out, progress)
+
+
+async def _on_one_broker(
+    command: tuple[str, ...],
+    config: Mapping[str, str],
+    folder: Path,
+    plans: Sequence[Plan],
+    at_once: int,
+    out: Path,
+    progress: Progress,
+) -> None:
+    folder.mkdir()
+    stage, health, version = Stage(command, config, folder), Health(), java_version()
+    watch = asyncio.create_task(health.watch())
+    try:
+        await stage.broker.started()
+        supply = Supply(stage.start_jvm("supply", "Supply", stage.broker.servers))
+        await supply.create(WARM_TOPIC, _WARM_PARTITIONS)
+        for first in range(0, len(plans), at_once):
+            for played in await stage.play(plans[first : first + at_once], supply):
+                progress(_write(out, played, trace_of=record(played, health, version)))
+    finally:
+        watch.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watch
+        stage.end()
+
+
+def _write(out: Path, played: Play, trace_of: trace.Trace) -> str:
+    folder = out / played.plan.scenario.name
+    path = folder / f"{played.plan.repetition}.jsonl.gz"
+    trace.write(path, trace_of)
+    (folder / "scenario.yaml").write_text(played.plan.text, encoding="utf-8")
+    unfit = trace_of.header["unfit"]
+    return f"{path}: {len(trace_of.facts)} facts, {path.stat().st_size} bytes" + (f", unfit: {unfit}" if unfit else "")
+
+
+async def _all(*stories: object) -> None:
+    """Tell stories beside one another; the first that fails ends the others."""
+    async with asyncio.TaskGroup() as group:
+        for story in stories:
+            group.create_task(story)  # type: ignore[arg-type]

@@ -1,0 +1,103 @@
+"""When the entries of a timeline fire and whom they hit: groupsim's own draws, for a repetition instead of a seed.
+
+So each repetition of a recording has other phases, and a simulated run of that seed is told the same story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sim import simulate
+from sim.model import CreateTopic, Entry, Group, Scenario, Target
+from sim.randomness import Streams
+
+
+@dataclass(frozen=True)
+class Firing:
+    """One firing of an entry.
+
+    Parameters
+    ----------
+    at_us : int
+        After the scenario's instant 0.
+    entry : Entry
+    number : int
+        Counted from 0 over the firings of this entry.
+    targets : tuple of str
+        Members that are meant, alive or not, by index; empty where an entry is about a topic.
+    """
+
+    at_us: int
+    entry: Entry
+    number: int
+    targets: tuple[str, ...]
+
+
+def slots(scenario: Scenario, group: Group) -> int:
+    """The most members the group can ever have: its own, a surge, or what it is scaled out to."""
+    most = group.members.count
+    for entry in scenario.timeline:
+        target = getattr(entry.verb, "target", None)
+        if target is not None and target.name == group.name:
+            most = max(most, getattr(entry.verb, "to", 0), group.members.count + getattr(entry.verb, "surge", 0))
+    return most
+
+
+def first_starts(scenario: Scenario, seed: int) -> Iterator[tuple[int, str]]:
+    """(instant in microseconds, member) of the members that groups begin with."""
+    streams = Streams(seed)
+    for group in scenario.groups:
+        start = group.members.start
+        for index in range(group.members.count):
+            name = f"{group.name}/{index}"
+            offset = start.value_us * (index if start.kind == "every" else 1)
+            if start.kind == "within":
+                offset = (streams.key("start", name) & 0xFFFFFFFFFFFFFFFF) * start.value_us >> 64
+            yield start.offset_us + offset, name
+
+
+def firings(scenario: Scenario, seed: int) -> list[Firing]:
+    """All firings before the horizon, in order of time; those of one instant in order of the file."""
+    drawn = _Drawn(scenario, seed)
+    found = []
+    for entry in scenario.timeline:
+        for number, at_us in enumerate(_instants(scenario, entry, Streams(seed))):
+            found.append(Firing(at_us, entry, number, drawn.targets(entry, at_us)))
+    return sorted(found, key=lambda one: one.at_us)
+
+
+def _instants(scenario: Scenario, entry: Entry, streams: Streams) -> Iterator[int]:
+    """As `sim.actors.teller.Teller.run` waits for them."""
+    if entry.every is None:
+        if entry.at_us < scenario.horizon_us:
+            yield entry.at_us
+        return
+    gaps, time = streams.draw(entry.every, "every", entry.id, ""), entry.at_us
+    for number in range(1 << 62):
+        time += max(gaps(number), 1)
+        if time >= min(entry.until_us, scenario.horizon_us):
+            return
+        yield time
+
+
+class _Drawn:
+    """Whom targets mean; the simulator is asked only if one of them is drawn."""
+
+    def __init__(self, scenario: Scenario, seed: int) -> None:
+        self._slots = {group.name: slots(scenario, group) for group in scenario.groups}
+        verbs = [entry.verb for entry in scenario.timeline if not isinstance(entry.verb, CreateTopic)]
+        picks = {verb.target.pick for verb in verbs if hasattr(verb, "target")}
+        self._events = simulate(scenario, seed=seed).tables["events"] if picks & {"random", "share"} else None
+
+    def targets(self, entry: Entry, at_us: int) -> tuple[str, ...]:
+        target: Target | None = getattr(entry.verb, "target", None)
+        if target is None:
+            return ()
+        if target.pick in ("random", "share"):
+            events = self._events
+            assert events is not None
+            hit = events[(events["entry"] == entry.id) & (events["time_us"] == at_us)]["target"]
+            return tuple(sorted(hit, key=lambda name: int(name.rpartition("/")[2])))
+        indices = target.indices if target.pick == "index" else range(self._slots[target.name])
+        return tuple(f"{target.name}/{index}" for index in indices)
