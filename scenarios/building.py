@@ -70,18 +70,20 @@ def _overrides(file: GroupFile) -> Iterator[model.Override]:
 
 def _merged(file: GroupFile, positions: tuple[int, ...], indices: frozenset[int]) -> model.Override:
     client, config = overridden(file, positions)
-    processing, subscription, rack = file.processing, None, None
+    processing, subscription, rack, instance = file.processing, None, None, None
     for position in positions:
         one = file.overrides[position]
         processing = processing.changed_by(one.processing)
         subscription = one.topics or subscription
         rack = one.rack or rack
+        instance = one.instance or instance
     return model.Override(
         members=indices,
         client=client_config(client, config) if (client, config) != (file.client, file.config) else None,
         processing=made(model.Processing, processing) if processing != file.processing else None,
         subscription=subscription,
         rack=rack,
+        instance_id=instance,
     )
 
 

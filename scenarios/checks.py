@@ -122,6 +122,9 @@ def _check_overrides(file: ScenarioFile, key: str, group: GroupFile) -> Iterator
             yield (*place, "members"), f"{key} has {most} members, 0 to {most - 1}", format_indices(override.members)
         if override.topics is not None:
             yield from _check_subscription(file, override.topics, (*place, "topics"))
+        if override.instance is not None and not group.members.static:
+            message = "only static members have a group.instance.id: set members.static: true"
+            yield (*place, "instance"), message, override.instance
 
 
 def _missing_group(file: ScenarioFile, name: str) -> str:

@@ -83,7 +83,8 @@ def _group_protocol(value: Value, allow_code: Sequence[str]) -> Value:
 def _instance_id(value: Value, allow_code: Sequence[str]) -> Value:
     raise ValueError(
         "would be the same for every member, and each newcomer would fence the one before (FENCED_INSTANCE_ID):"
-        " remove it and set members.static: true, which gives each member its own name as group.instance.id"
+        " remove it and set members.static: true, which gives each member its own name as group.instance.id (to see a"
+        " duplicate, say so in overrides: {members: 3, instance: twin})"
     )
 
 

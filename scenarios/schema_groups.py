@@ -106,6 +106,8 @@ class OverrideFile(FileModel):
     config: ConsumerConfigField = {}
     processing: ProcessingChange | None = None
     topics: SubscriptionField | None = None
+    instance: Name | None = None
+    """``group.instance.id`` of static members instead of their names: two that share one fence each other."""
 
 
 class GroupFile(FileModel):

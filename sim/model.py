@@ -163,6 +163,8 @@ class Override:
     processing: Processing | None = None
     subscription: Subscription | None = None
     rack: str | None = None
+    instance_id: str | None = None
+    """``group.instance.id``, where members are static; their names otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,16 +194,18 @@ class Group:
 
     def override_of(self, index: int) -> Override:
         """The override that holds for member ``index`` (an empty one if none does); later ones win field by field."""
-        client = processing = subscription = rack = None
+        client = processing = subscription = rack = instance_id = None
         for one in self.overrides:
             if index in one.members:
                 client = one.client or client
                 processing = one.processing or processing
                 subscription = one.subscription or subscription
                 rack = one.rack if one.rack is not None else rack
+                instance_id = one.instance_id or instance_id
         return Override(
-            members=frozenset((index,)), client=client, processing=processing, subscription=subscription, rack=rack
-        )
+            members=frozenset((index,)), client=client, processing=processing, subscription=subscription, rack=rack,
+            instance_id=instance_id,
+        )  # fmt: skip
 
 
 # --- timeline -----------------------------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ class Client:
             group_id=self.group.name,
             name=consumer.name,
             config=replace(self.config, heartbeat_interval_us=period),
-            instance_id=consumer.name if consumer.static else None,
+            instance_id=consumer.instance_id,
             assignors=self.assignors,
             cooperative=all(RebalanceProtocol.COOPERATIVE in one.protocols for one in self.assignors),
             jitter=lambda number: 800 + hash64(jitter_key, number) % 401,

@@ -39,12 +39,14 @@ class Consumer:
     config, processing, subscription
         Of the next incarnation.
     static : bool
-        ``group.instance.id`` is the name.
+        Has a ``group.instance.id``.
     process : str
         Consumers of one process share pauses and kills.
 
     Attributes
     ----------
+    named_instance : str
+        What that is: the name, unless the scenario gives another.
     client : Client or None
         The incarnation that is open.
     is_running : bool
@@ -81,6 +83,7 @@ class Consumer:
         self.static = static
         self.process = process
         self.rack = ""
+        self.named_instance = name
         self.entity = name_hash("member", name)
         self.incarnation = 0
         self.client: Client | None = None
@@ -147,6 +150,11 @@ class Consumer:
         if not client.machine.is_settled:
             return False
         return bool(client.machine.owned.size) or len(self.group.partitions) < len(self.group.machine.roster)
+
+    @property
+    def instance_id(self) -> str | None:
+        """``group.instance.id`` of the next incarnation."""
+        return self.named_instance if self.static else None
 
     @property
     def machine(self) -> ClassicMember | None:

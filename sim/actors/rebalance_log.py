@@ -32,6 +32,11 @@ _TRIGGERS = (
 _GONE = ("leave", "expiry")
 
 
+def trigger_of(reason: str) -> str:
+    """What a reason of the coordinator's is called in the tables."""
+    return next((name for text, name in _TRIGGERS if text in reason), "other")
+
+
 class RebalanceLog:
     """Writes one `Rebalance` after the other into a group's record.
 
@@ -70,7 +75,7 @@ class RebalanceLog:
         """The group has left Stable or Empty, unless a rebalance is under way already."""
         if self._open is not None:
             return
-        trigger = next((name for text, name in _TRIGGERS if text in fact.reason), "other")
+        trigger = trigger_of(fact.reason)
         came, went = trigger == "join", trigger in _GONE
         self._open = Rebalance(
             now, fact.reason, trigger, fact.generation, members_before=members - came + went,

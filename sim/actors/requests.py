@@ -94,7 +94,7 @@ class Requests:
     def _fresh_id(self) -> str:
         """A member id as a broker makes it up: client id and a UUID, named by who asks and how often."""
         consumer = self._client.consumer
-        client_id = consumer.name if consumer.static else f"consumer-{self._client.group.name}-1"
+        client_id = consumer.instance_id or f"consumer-{self._client.group.name}-1"
         key = self._world.streams.key("member-id", self._client.label, self._joins)
         text = f"{hash64(key, 0):016x}{hash64(key, 1):016x}"
         return f"{client_id}-{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

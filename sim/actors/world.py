@@ -99,6 +99,7 @@ class World:
             process=f"{spec.name}/process-{index // spec.members.per_process}",
         )
         consumer.rack = override.rack if override.rack is not None else consumer.config.client_rack
+        consumer.named_instance = override.instance_id or name
         consumer.pauses = self._pauses_of(consumer, spec)
         group.enrol(consumer)
         self.consumers[name] = consumer

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
 from sim import simulate
-from sim.actors import client as opened
 from sim.model import CreateTopic, Override, Start, Subscription, Topic
-from sim.protocol.classic_member import ClassicMember
 from sim.units import MS, S
 from tests.conformance.protocol.oracle import PREPARE, TRIP, WAY, D, H, first_full_join
 from tests.conformance.protocol.recordings import joins, measure, starts
@@ -115,17 +113,11 @@ def test_a_zombie_that_left_by_itself_loses_its_partitions_at_its_next_poll_and_
     ],
 )
 def test_a_duplicate_instance_takes_over_at_once_and_the_old_process_dies_at_its_next_heartbeat(
-    wire: Wire, monkeypatch: pytest.MonkeyPatch, fidelity: Literal["message", "elided"]
+    wire: Wire, fidelity: Literal["message", "elided"]
 ) -> None:
     """Members 1 and 2 carry the same group.instance.id; the second starts later."""
-
-    def twin(**settings: Any) -> ClassicMember:
-        if settings["name"] in ("g/1", "g/2"):
-            settings["instance_id"] = "twin"
-        return ClassicMember(**settings)
-
-    monkeypatch.setattr(opened, "ClassicMember", twin)
-    run = scenario(group(2, client=client(), static=True), join(20 * S, 3), horizon_us=40 * S)
+    twins = Override(members=frozenset({1, 2}), instance_id="twin")
+    run = scenario(group(2, client=client(), static=True, overrides=(twins,)), join(20 * S, 3), horizon_us=40 * S)
     result = simulate(run, fidelity=fidelity)
     assert len(rounds(result)) == 1
     newcomer = wire.listened("g/2", "assigned")[0]

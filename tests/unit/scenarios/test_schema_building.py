@@ -274,6 +274,19 @@ def test_an_override_with_another_client_starts_from_its_profile_and_the_groups_
     assert not old.behaviour.exponential_backoff
 
 
+def test_an_override_may_give_static_members_the_same_instance_id() -> None:
+    group = _group(
+        """
+        groups:
+          billing:
+            topics: [orders]
+            members: {count: 4, static: true}
+            overrides: [{members: "1,3", instance: twin}]
+        """
+    )
+    assert [group.override_of(index).instance_id for index in range(4)] == [None, "twin", None, "twin"]
+
+
 def test_members_beyond_the_count_may_be_overridden_if_the_group_grows() -> None:
     group = _group(
         """

@@ -288,6 +288,8 @@ def test_the_span_of_measurement_lies_within_the_horizon(measure: dict[str, str]
         ("groups.billing.overrides[0].members", "4", "groups.billing.overrides[0].members",
          "billing has 4 members, 0 to 3"),
         ("groups.billing.overrides[0].topics", ["x"], "groups.billing.overrides[0].topics[0]", "there is no topic"),
+        ("groups.billing.overrides[0].instance", "twin", "groups.billing.overrides[0].instance",
+         "only static members have a group.instance.id"),
         ("topics.orders.rate", {"steps": [["0s", [1, 2]]]}, "topics.orders.rate", "2 rates for 6 partitions"),
         ("cluster.network.links", [{"between": ["rack:a", "broker:9"], "latency": "1ms"}],
          "cluster.network.links[0].between[1]", "there is no broker 9"),

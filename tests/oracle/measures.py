@@ -1,0 +1,195 @@
+"""What is measured on a trace, the same way on a recording and on a simulated run.
+
+*Rounds* are the coordinator's: from PreparingRebalance (join phase) over CompletingRebalance (sync phase) to Stable.
+*Unread* is the time in which nobody fetched a partition: from the end of the last poll() of who had it to the first
+fetch of who has it next, where the time in which a process is frozen or its application hangs counts as not polling.
+Shorter interruptions than ``RESOLUTION_US`` are not seen: polls are up to 100 ms apart.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Fact = Mapping[str, Any]
+Span = tuple[int, int]
+RESOLUTION_US = 200_000
+ENDS = {"gc_pause": "thaw", "stuck": "unstuck"}
+"""Actions after which a member does not poll, and what ends that."""
+
+
+@dataclass
+class Round:
+    """One attempt of a group to agree; phases that did not come are -1."""
+
+    trigger: str
+    generation: int
+    preparing_us: int
+    completing_us: int = -1
+    stable_us: int = -1
+    members: int = 0
+    ended_by: str = ""
+
+
+def rounds(facts: Iterable[Fact]) -> list[Round]:
+    """Every round of the group, in order."""
+    found: list[Round] = []
+    for fact in facts:
+        if fact["what"] != "transition":
+            continue
+        if fact["state"] == "PreparingRebalance":
+            found.append(Round(fact["trigger"], fact["generation"], fact["at_us"]))
+        elif found:
+            _go_on(found[-1], fact)
+    return found
+
+
+def _go_on(one: Round, fact: Fact) -> None:
+    one.generation, one.members, one.ended_by = fact["generation"], fact["members"], fact["state"]
+    if fact["state"] == "CompletingRebalance":
+        one.completing_us = fact["at_us"]
+    else:
+        one.stable_us = fact["at_us"]
+
+
+def faults(facts: Iterable[Fact]) -> list[Fact]:
+    """What the timeline did, but for what has no effect by itself; ends of what lasts are none."""
+    none = {*ENDS.values(), "unslow", "set_config"}
+    return [one for one in facts if one["what"] == "action" and one["entry"] is not None and one["verb"] not in none]
+
+
+def zero_us(facts: Sequence[Fact]) -> int:
+    """From when everything counts: the first fault, or the first JoinGroup where there is none."""
+    done = faults(facts)
+    return int(done[0]["at_us"] if done else min(fact["at_us"] for fact in facts if fact["what"] == "membership"))
+
+
+def unread(facts: Sequence[Fact]) -> dict[str, list[Span]]:
+    """Per partition the spans in which nobody fetched it, between its first and its last reader; microseconds."""
+    return {name: list(_gaps(sorted(span for _, span in spans))) for name, spans in readers(facts).items()}
+
+
+def readers(facts: Sequence[Fact]) -> dict[str, list[tuple[str, Span]]]:
+    """Per partition who fetched it, and from when to when without a halt; in order of its first fetch."""
+    halted = _halts(facts)
+    served: dict[str, list[tuple[str, Span]]] = defaultdict(list)
+    for fact in facts:
+        if fact["what"] == "read" and fact["first_fetch_us"] is not None:
+            whole = (fact["first_fetch_us"], max(fact["last_us"], fact["first_fetch_us"]))
+            spans = _without(whole, halted.get(fact["member"], []))
+            served[fact["partition"]] += [(fact["member"], span) for span in spans]
+    return dict(sorted(served.items()))
+
+
+def _halts(facts: Iterable[Fact]) -> dict[str, list[Span]]:
+    """When each member's application stood still."""
+    begun: dict[tuple[str, str], int] = {}
+    found: dict[str, list[Span]] = defaultdict(list)
+    for fact in facts:
+        if fact["what"] == "action" and fact["verb"] in ENDS:
+            begun[fact["target"], ENDS[fact["verb"]]] = fact["at_us"]
+        elif fact["what"] == "action" and (fact["target"], fact["verb"]) in begun:
+            found[fact["target"]].append((begun.pop((fact["target"], fact["verb"])), fact["at_us"]))
+    return found
+
+
+def _without(span: Span, holes: Sequence[Span]) -> Iterator[Span]:
+    begin, end = span
+    for low, high in holes:
+        if low < end and high > begin:
+            yield begin, max(low, begin)
+            begin = high
+    if begin <= end:
+        yield begin, end
+
+
+def _gaps(spans: Sequence[Span]) -> Iterator[Span]:
+    until = spans[0][1]
+    for begin, end in spans[1:]:
+        if begin - until >= RESOLUTION_US:
+            yield until, begin
+        until = max(until, end)
+
+
+def read_twice(facts: Iterable[Fact]) -> int:
+    """Records that were handed out more than once."""
+    spans: dict[str, list[Span]] = defaultdict(list)
+    told = 0
+    for fact in facts:
+        if fact["what"] == "read twice":
+            told += fact["records"]
+        elif fact["what"] == "read" and fact.get("from_offset") is not None:
+            spans[fact["partition"]].append((fact["from_offset"], fact["next_offset"]))
+    return told + sum(_overlap(sorted(each)) for each in spans.values())
+
+
+def _overlap(spans: Sequence[Span]) -> int:
+    twice, until = 0, 0
+    for begin, end in spans:
+        twice += max(0, min(until, end) - begin)
+        until = max(until, end)
+    return twice
+
+
+# --- what is compared -------------------------------------------------------------------------------------------------
+
+
+def durations(facts: Sequence[Fact]) -> dict[str, float]:
+    """Every duration of a run by name, seconds; equal names mean the same thing in runs of the same course."""
+    found: dict[str, float] = {}
+    times = [fact["at_us"] for fact in faults(facts)]
+    for number, one in enumerate(rounds(facts), 1):
+        before = max((time for time in times if time <= one.preparing_us), default=None)
+        if before is not None:
+            found[f"round {number}: fault to round"] = (one.preparing_us - before) / 1e6
+        if one.completing_us >= 0:
+            found[f"round {number}: join phase"] = (one.completing_us - one.preparing_us) / 1e6
+        if one.stable_us >= 0 <= one.completing_us:
+            found[f"round {number}: sync phase"] = (one.stable_us - one.completing_us) / 1e6
+    for partition, spans in unread(facts).items():
+        for number, (begin, end) in enumerate(spans, 1):
+            found[f"{partition} unread, {number}"] = (end - begin) / 1e6
+    return found
+
+
+def summary(facts: Sequence[Fact]) -> dict[str, float]:
+    """The few figures of a run that tables show: seconds, but for ``rounds`` and ``read twice``."""
+    zero = zero_us(facts)
+    after = [one for one in rounds(facts) if one.preparing_us >= zero]
+    gaps = [end - begin for spans in unread(facts).values() for begin, end in spans]
+    found: dict[str, float] = {"rounds": len(after), "read twice": read_twice(facts)}
+    if after and faults(facts):
+        found["detection"] = (after[0].preparing_us - zero) / 1e6
+    if after:
+        joined = [one for one in after if one.completing_us >= 0]
+        found["join phases"] = sum(one.completing_us - one.preparing_us for one in joined) / 1e6
+        found["stable again"] = (max(one.stable_us for one in after) - zero) / 1e6
+    if gaps:
+        found["unread, worst"] = max(gaps) / 1e6
+    return found
+
+
+def course(facts: Iterable[Fact]) -> list[tuple[Any, ...]]:
+    """What must be equal: rounds with triggers, generations and numbers of members, and who came and went in each."""
+    found: list[tuple[Any, ...]] = []
+    changes: dict[tuple[str, str], int] = defaultdict(int)
+    for fact in facts:
+        if fact["what"] == "membership" and fact["change"] != "pending":
+            changes[fact["change"], fact["member"]] += 1
+        elif fact["what"] == "transition":
+            is_open = fact["state"] == "PreparingRebalance"
+            members = None if is_open else fact["members"]  # The broker's log has no number there.
+            found.append((fact["state"], fact["generation"], fact["trigger"], members, tuple(sorted(changes.items()))))
+            changes.clear()
+    return found
+
+
+def owners(facts: Iterable[Fact]) -> dict[str, list[tuple[str, int]]]:
+    """Who read each partition, one after the other: (member, incarnation)."""
+    found: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for fact in facts:
+        if fact["what"] == "read" and fact["first_fetch_us"] is not None:
+            found[fact["partition"]].append((fact["member"], fact["incarnation"]))
+    return dict(found)

@@ -1,0 +1,135 @@
+"""REPORT.md: what a real group did, what the simulated one does, and where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from tests.oracle.comparison import Row
+from tests.oracle.figure import timelines
+from tests.oracle.study import RECORDINGS, Studied, names, recordings, study, verdicts
+
+HERE: Final = Path(__file__).parent
+REPORT: Final = HERE / "REPORT.md"
+FIGURES: Final = HERE / "figures"
+DEVIATIONS: Final = HERE / "deviations.md"
+SHOWN: Final = ("kill-range", "join-cooperative", "freeze-long", "roll-eager", "static-restart-outside-session")
+"""Scenarios with a figure: their first repetition."""
+_COUNTS: Final = ("rounds", "read twice")
+
+
+def write_report() -> Path:
+    """Study every recording, write the page and its figures, and hand back where it is."""
+    found = [study(name) for name in names()]
+    FIGURES.mkdir(exist_ok=True)
+    for one in found:
+        if one.name in SHOWN and one.replays:
+            first = one.replays[0]
+            timelines(one.scenario.question, first.recording, first.told).savefig(FIGURES / f"{one.name}.png")
+    REPORT.write_text("\n".join(_page(found)) + "\n", encoding="utf-8")
+    return REPORT
+
+
+def _page(found: Sequence[Studied]) -> Iterator[str]:
+    yield from _head(found)
+    yield from _figures_table(verdicts(list(found)))
+    yield from _replays_table(found)
+    yield from _remaining(found)
+    yield "\n## Found on the way, and what was changed in the model\n"
+    yield DEVIATIONS.read_text(encoding="utf-8").strip()
+    yield "\n## Timelines\n\nThe first repetition of some scenarios, and its replay.\n"
+    for name in SHOWN:
+        if name in {one.name for one in found}:
+            yield f"![{name}](figures/{name}.png)\n"
+
+
+def _head(found: Sequence[Studied]) -> Iterator[str]:
+    headers = [one.header for name in names() for one in recordings(name)]
+    kafka, java = ({header[key] for header in headers} for key in ("kafka", "java"))
+    unfit = sum(len(one.unfit) for one in found)
+    yield "# Held against a real broker\n"
+    yield (
+        f"{len(headers)} recordings of {len(found)} scenarios: Kafka {', '.join(sorted(kafka))} (broker and Java"
+        f" client), Java {', '.join(sorted(java))}, one broker on loopback, two cores. {unfit} of them were made on a"
+        f" machine that was too busy and are not compared. Made by `make oracle-report` from `{_place()}`; what each"
+        " scenario asks is in its file there.\n"
+    )
+
+
+def _place() -> str:
+    return RECORDINGS.relative_to(HERE.parents[1]).as_posix()
+
+
+# --- figures over seeds -----------------------------------------------------------------------------------------------
+
+
+def _figures_table(found: Sequence[Row]) -> Iterator[str]:
+    agreeing = sum(row.agrees for row in found)
+    yield f"## Figures: median [range], {agreeing} of {len(found)} agree\n"
+    yield (
+        "Seconds, but for counts. The simulated ones are over seeds, with instants of faults of their own. *medians*:"
+        " timers alone decide (the real runs are within 0.3 s of one another), and medians are within 100 ms or 5 %."
+        " Otherwise a two-sample test (Kolmogorov and Smirnov; for rounds Fisher's, of frequencies), its p-value"
+        " corrected by Holm's method over this table.\n"
+    )
+    yield "| scenario | figure | real | simulated | by | p | |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in found:
+        p = "" if row.p is None else f"{row.p:.2f}"
+        agrees = "agrees" if row.agrees else "**differs**"
+        real, mine = _spread(row.figure, row.real), _spread(row.figure, row.simulated)
+        yield f"| {row.scenario} | {row.figure} | {real} | {mine} | {row.how} | {p} | {agrees} |"
+
+
+def _spread(figure: str, values: Sequence[float]) -> str:
+    middle, low, high = (_told(figure, one) for one in (median(values), min(values), max(values)))
+    return middle if low == high else f"{middle} [{low}, {high}]"
+
+
+def _told(figure: str, value: float) -> str:
+    return f"{value:,.0f}" if figure in _COUNTS else f"{value:.2f}"
+
+
+# --- replays ----------------------------------------------------------------------------------------------------------
+
+
+def _replays_table(found: Sequence[Studied]) -> Iterator[str]:
+    total = sum(len(one.replays) for one in found)
+    equal = sum(not each.differences for one in found for each in one.replays)
+    yield f"\n## Replays: {equal} of {total} repetitions without any difference\n"
+    yield (
+        "Each repetition against the simulated run with its own instants: the course (states, generations, triggers,"
+        " who came and went) and who read which partition one after the other must be equal, every duration within"
+        " 100 ms or 2 %. Where the course differs, nothing after it is compared.\n"
+    )
+    yield "| scenario | repetitions | without difference | other course | other readers | durations that differ |"
+    yield "|---|---|---|---|---|---|"
+    for one in found:
+        kinds = [_kinds(each.differences) for each in one.replays]
+        counts = (sum(bool(kind) for kind in column) for column in zip(*kinds, strict=True)) if kinds else (0, 0, 0)
+        course, owners, _ = counts
+        durations = sum(kind[2] for kind in kinds)
+        clean = sum(not any(kind) for kind in kinds)
+        yield f"| {one.name} | {len(kinds)} | {clean} | {course} | {owners} | {durations} |"
+
+
+def _kinds(found: Iterable[object]) -> tuple[int, int, int]:
+    places = [str(one) for one in found]
+    course = sum(place.startswith("step ") for place in places)
+    owners = sum(place.startswith("readers of ") for place in places)
+    return course, owners, len(places) - course - owners
+
+
+def _remaining(found: Sequence[Studied]) -> Iterator[str]:
+    """Each difference once, with how often it is there."""
+    yield "\n## Differences that remain\n"
+    some = False
+    for one in found:
+        for each in one.replays:
+            for difference in each.differences[:3]:
+                some = True
+                yield f"- {one.name}, repetition {each.repetition}: {difference}"
+    if not some:
+        yield "None."

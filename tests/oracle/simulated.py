@@ -1,0 +1,127 @@
+"""The simulator's half of a comparison: a run told as a recording tells a real one.
+
+The facts are those of `tests.oracle.trace`. What a recording takes from the broker's log comes here from the facts of
+the group machine. Stretches of reading come from the table ``ownership``: they begin with the first fetch, as a
+recording's do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from sim import Result, simulate
+from sim.actors.hosted_group import HostedGroup
+from sim.actors.rebalance_log import trigger_of
+from sim.actors.requests import Requests
+from sim.model import Scenario
+from sim.protocol.classic_group import Fact as GroupFact
+from sim.protocol.messages import GroupState
+from tests.oracle.measures import ENDS
+from tests.oracle.trace import Fact, instant
+
+_CHANGES = {
+    "pending": "pending", "joined": "added", "left": "left", "expired": "failed", "kicked": "failed",
+    "unsynced": "failed", "fenced": "replaced",
+}  # fmt: skip
+Ids = Mapping[tuple[str, int], list[str]]
+"""(member, incarnation) -> the member ids that the broker made up for it, in order."""
+
+
+def simulated(scenario: Scenario, seed: int, ids: Ids | None = None) -> list[Fact]:
+    """Run a scenario and tell it as a trace does; no header, no actions, no requests.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    seed : int
+    ids : mapping, optional
+        Member ids that the simulated broker is to make up, instead of its own.
+    """
+    facts: list[Fact] = []
+    with pytest.MonkeyPatch.context() as patch:
+        _hear_groups(patch, facts)
+        if ids is not None:
+            _give_ids(patch, ids)
+        result = simulate(scenario, seed=seed)
+    told = [*_actions(scenario, result), *_ends(result), *_stretches(result), *_read_twice(result)]
+    return sorted([*facts, *told], key=instant)
+
+
+def _hear_groups(patch: pytest.MonkeyPatch, facts: list[Fact]) -> None:
+    note = HostedGroup._note
+
+    def tapped(self: HostedGroup, fact: GroupFact) -> None:
+        note(self, fact)
+        told = _transition(self, fact) if fact.what == "transition" else _membership(self, fact)
+        facts.extend(told)
+
+    patch.setattr(HostedGroup, "_note", tapped)
+
+
+def _transition(group: HostedGroup, fact: GroupFact) -> Iterator[Fact]:
+    begins = fact.state is GroupState.PREPARING_REBALANCE
+    yield {
+        "what": "transition", "at_us": group.now, "group": group.name, "state": fact.state.value,
+        "generation": fact.generation, "members": len(group.machine.roster),
+        "trigger": trigger_of(fact.reason) if begins else None, "reason": fact.reason,
+    }  # fmt: skip
+
+
+def _membership(group: HostedGroup, fact: GroupFact) -> Iterator[Fact]:
+    if fact.what in _CHANGES:
+        yield {
+            "what": "membership", "at_us": group.now, "group": group.name, "member": fact.name,
+            "member_id": fact.member_id, "change": _CHANGES[fact.what],
+        }  # fmt: skip
+
+
+def _give_ids(patch: pytest.MonkeyPatch, ids: Ids) -> None:
+    given = {who: iter(each) for who, each in ids.items()}
+    made_up = Requests._fresh_id
+
+    def recorded(self: Requests) -> str:
+        consumer = self._client.consumer
+        return next(given.get((consumer.name, consumer.incarnation - 1), iter(())), "") or made_up(self)
+
+    patch.setattr(Requests, "_fresh_id", recorded)
+
+
+def _actions(scenario: Scenario, result: Result) -> Iterator[Fact]:
+    """What the timeline did; an entry's name ends before ``#``."""
+    verbs = {entry.id: entry.verb for entry in scenario.timeline}
+    for row in result.tables.rows("events"):
+        entry = row["entry"].partition("#")[0] or None
+        fact = {"what": "action", "entry": entry, "verb": row["verb"], "target": row["target"]}
+        yield {**fact, "at_us": row["time_us"]}
+        if row["verb"] in ENDS:
+            (length_us,) = getattr(verbs[row["entry"]], "duration").values  # noqa: B009 - both verbs have one
+            yield {**fact, "at_us": row["time_us"] + length_us, "verb": ENDS[row["verb"]]}
+
+
+def _ends(result: Result) -> Iterator[Fact]:
+    for row in result.tables.rows("members"):
+        if row["ended_by"] != "horizon":
+            how, _, error = row["ended_by"].partition(": ")
+            who = {"member": row["member"], "incarnation": row["incarnation"] - 1}
+            yield {"what": "end", "at_us": row["ended_us"], **who, "how": how}
+            if error:
+                yield {"what": "error", "at_us": row["ended_us"], **who, "error": error}
+
+
+def _stretches(result: Result) -> Iterator[Fact]:
+    lives = [(row["member"], row["started_us"], row["incarnation"] - 1) for row in result.tables.rows("members")]
+    for row in result.tables.rows("ownership"):
+        incarnation = max(number for name, start, number in lives if name == row["member"] and start <= row["from_us"])
+        yield {
+            "what": "read", "member": row["member"], "incarnation": incarnation,
+            "partition": f"{row['topic']}-{row['partition']}", "from_us": row["from_us"],
+            "first_fetch_us": row["from_us"], "last_us": row["to_us"], "to_us": row["to_us"],
+        }  # fmt: skip
+
+
+def _read_twice(result: Result) -> Iterator[Fact]:
+    horizon_us = round(float(result.summary["horizon_s"].iloc[0]) * 1e6)
+    twice = sum(row["records"] for row in result.tables.rows("delivery") if row["kind"] == "duplicate")
+    yield {"what": "read twice", "at_us": horizon_us, "records": twice}

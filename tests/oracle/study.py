@@ -1,0 +1,83 @@
+"""All recordings against the present model: replays, seeds, verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from scenarios import load
+from sim.model import Scenario
+from tests.oracle import trace
+from tests.oracle.comparison import Difference, Row, corrected, differences, rows
+from tests.oracle.profile import as_measured
+from tests.oracle.replay import replay
+from tests.oracle.simulated import simulated
+from tests.oracle.trace import Fact, Trace
+
+RECORDINGS: Final = Path(__file__).parents[1] / "golden" / "kafka"
+SEEDS: Final = 40
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A repetition, the run with its instants, and in what they differ."""
+
+    repetition: int
+    recording: tuple[Fact, ...]
+    told: list[Fact]
+    differences: list[Difference]
+
+
+@dataclass(frozen=True)
+class Studied:
+    """One scenario: its repetitions one by one, and its figures over seeds.
+
+    ``unfit``: why recordings of it are not compared.
+    """
+
+    name: str
+    scenario: Scenario
+    replays: list[Replayed]
+    rows: list[Row]
+    unfit: list[str]
+
+
+def names() -> list[str]:
+    """The scenarios that have been recorded."""
+    return sorted(path.parent.name for path in RECORDINGS.glob("*/scenario.yaml"))
+
+
+def recordings(name: str) -> list[Trace]:
+    """A scenario's repetitions, in order."""
+    return [trace.read(path) for path in sorted(RECORDINGS.glob(f"{name}/*.jsonl.gz"))]
+
+
+def played(name: str) -> Scenario:
+    """The scenario of some recordings, with the timing constants of the machine that played it."""
+    return as_measured(load(RECORDINGS / name / "scenario.yaml"))
+
+
+def replays(name: str) -> Iterator[Replayed]:
+    """Each fit repetition against its replay."""
+    scenario = played(name)
+    for one in recordings(name):
+        if one.header["unfit"] is None:
+            number = one.header["repetition"]
+            told = replay(scenario, one.facts, number)
+            yield Replayed(number, one.facts, told, differences(one.facts, told))
+
+
+def study(name: str, seeds: int = SEEDS) -> Studied:
+    """A scenario's repetitions and figures; verdicts of tests are preliminary."""
+    scenario, found = played(name), recordings(name)
+    fit = [one.facts for one in found if one.header["unfit"] is None]
+    runs = [simulated(scenario, seed) for seed in range(1, seeds + 1)] if fit else []
+    unfit = [one.header["unfit"] for one in found if one.header["unfit"] is not None]
+    return Studied(name, scenario, list(replays(name)), rows(name, fit, runs) if fit else [], unfit)
+
+
+def verdicts(found: list[Studied]) -> list[Row]:
+    """All figures of a report, its tests corrected together."""
+    return corrected([row for one in found for row in one.rows])
