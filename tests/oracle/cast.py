@@ -143,8 +143,8 @@ class Cast:
 
     def _config(self, plan: MemberPlan) -> dict[str, str]:
         config = {"bootstrap.servers": self._servers, "group.id": f"{self._prefix}.{plan.group}"}
-        if plan.static:
-            config["group.instance.id"] = plan.client_id
+        if plan.instance_id is not None:
+            config["group.instance.id"] = plan.instance_id
         config |= {"client.id": plan.client_id, **plan.config}
         if plan.processing.commit != "auto":
             config["enable.auto.commit"] = "false"

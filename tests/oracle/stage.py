@@ -14,6 +14,7 @@ from sim.units import MS, S
 from tests.oracle.artifacts import class_path, java, java_version
 from tests.oracle.broker import Broker, free_ports
 from tests.oracle.cast import WARM_TOPIC, Cast, warm
+from tests.oracle.failures import CannotPlay
 from tests.oracle.health import Health
 from tests.oracle.jvm import Jvm
 from tests.oracle.play import Play, now_us
@@ -99,6 +100,10 @@ async def play_all(sources: Sequence[Source], repetitions: int, at_once: int, ou
         In one line; whatever was recorded before is in ``out``.
     """
     command = (java(), "-cp", class_path())
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotPlay(f"{out} is no folder to write to: {error.strerror}") from None
     brokers: defaultdict[tuple[tuple[str, str], ...], list[Plan]] = defaultdict(list)
     for source in sources:
         plans = [plan(source, number) for number in range(1, repetitions + 1)]

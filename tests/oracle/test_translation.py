@@ -59,6 +59,13 @@ def test_overrides_hold_for_their_members(tmp_path: Path) -> None:
     assert [members[f"g/{index}"].processing.per_record.values for index in (1, 2)] == [(1_000,), (9_000,)]
 
 
+def test_static_members_have_an_instance_id_of_their_own_or_one_that_the_file_gives(tmp_path: Path) -> None:
+    group = GROUP.replace("count: 3", "count: 3, static: true") + "    overrides: [{members: 2, instance: twin}]\n"
+    members = planned(tmp_path, group=group).members
+    assert [members[f"g/{index}"].instance_id for index in range(3)] == ["g-0", "g-1", "twin"]
+    assert planned(tmp_path).members["g/0"].instance_id is None
+
+
 def test_brokers_get_what_the_file_says_of_groups(tmp_path: Path) -> None:
     source = read(written(tmp_path, cluster="{brokers: 1, config: {group.initial.rebalance.delay.ms: 0}}"))
     assert source.broker_config["group.initial.rebalance.delay.ms"] == "0"
