@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint bench clean
+.PHONY: help setup demo test test-all oracle lint bench clean
 
 BIN := .venv/bin
 PYTEST := $(BIN)/pytest
@@ -12,6 +12,8 @@ help:
 	@echo "make demo       a rolling deploy under several variants: sweep, comparison, figures"
 	@echo "make test       tests, at most 10 minutes; those on Spark need Java 17 or 21 and are skipped without"
 	@echo "make test-all   tests, the slow ones too"
+	@echo "make oracle     a real Kafka broker plays scenarios, and what happens is recorded; needs Java 17 and Maven"
+	@echo "                (SCENARIO='kill-range join-range', all by default; REPS=1, 6 by default)"
 	@echo "make lint       ruff and mypy"
 	@echo "make bench      rates of the simulator and the assignors"
 
@@ -51,6 +53,14 @@ test: setup
 
 test-all: setup
 	$(PYTEST) -m "slow or not slow"
+
+# Recordings go to tests/golden/kafka. A play takes as long as its scenario's horizon; six are played at once.
+SCENARIO := $(sort $(basename $(notdir $(wildcard tests/oracle/scenarios/*.yaml))))
+REPS := 6
+
+oracle: setup
+	$(BIN)/python -m tests.oracle play --scenario $(SCENARIO:%=tests/oracle/scenarios/%.yaml) \
+	  --repetitions $(REPS) --out tests/golden/kafka
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

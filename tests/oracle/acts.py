@@ -1,4 +1,4 @@
-"""What one firing of an entry does to real members, as `sim.actors.comings`, `faults` and `changes` do in virtual time."""
+"""What one firing of an entry does to real members, as `sim.actors` does it in virtual time."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def stuck(play: Play, firing: Firing) -> None:
     for member in _meant(play, firing):
         assert member.jvm is not None
         play.note(firing, "stuck", member.name, for_us=length_us)
-        member.jvm.tell("hang", member=member.name, for_us=length_us)
+        member.jvm.tell("hang", member=member.name, entry=firing.entry.id, for_us=length_us)
 
 
 async def slow(play: Play, firing: Firing) -> None:

@@ -80,6 +80,13 @@ class Cast:
         ``bootstrap.servers``.
     start_jvm : callable
         Starts a program that hosts members, under a name.
+
+    Attributes
+    ----------
+    jvms : list of Jvm
+        All that were started, spares and killed ones too.
+    heard : list of (member, incarnation, line)
+        Everything that members told.
     """
 
     def __init__(self, plan: Plan, prefix: str, servers: str, start_jvm: Callable[[str], Jvm]) -> None:
@@ -88,19 +95,20 @@ class Cast:
         self._prefix = prefix
         self._servers = servers
         self._clients = {one.plan.client_id: one for one in self.members.values()}
+        self.jvms: list[Jvm] = []
         self._hosts: dict[str, Jvm] = {}
         self._spares: defaultdict[str, list[Jvm]] = defaultdict(list)
         processes = {one.process for one in plan.members.values()}
         if processes - set(plan.spares):
-            self._hosts[_SHARED] = start_jvm(f"{prefix}-{_SHARED}")
+            self._hosts[_SHARED] = self._start(start_jvm, f"{prefix}-{_SHARED}")
         for process, more in plan.spares.items():
-            self._hosts[process] = start_jvm(f"{prefix}-{process}")
-            self._spares[process] = [start_jvm(f"{prefix}-{process}-{1 + number}") for number in range(more)]
+            self._hosts[process] = self._start(start_jvm, f"{prefix}-{process}")
+            for number in range(more):
+                self._spares[process].append(self._start(start_jvm, f"{prefix}-{process}-{1 + number}"))
 
-    @property
-    def jvms(self) -> list[Jvm]:
-        """All JVMs, spares too."""
-        return [*self._hosts.values(), *(jvm for spares in self._spares.values() for jvm in spares)]
+    def _start(self, start_jvm: Callable[[str], Jvm], name: str) -> Jvm:
+        self.jvms.append(start_jvm(name))
+        return self.jvms[-1]
 
     def of_group(self, group: str) -> list[Member]:
         """A group's members by index."""
@@ -135,8 +143,8 @@ class Cast:
 
     def _config(self, plan: MemberPlan) -> dict[str, str]:
         config = {"bootstrap.servers": self._servers, "group.id": f"{self._prefix}.{plan.group}"}
-        if plan.static:
-            config["group.instance.id"] = plan.client_id
+        if plan.instance_id is not None:
+            config["group.instance.id"] = plan.instance_id
         config |= {"client.id": plan.client_id, **plan.config}
         if plan.processing.commit != "auto":
             config["enable.auto.commit"] = "false"
@@ -156,11 +164,6 @@ class Cast:
             for line in jvm.lines():
                 self._hear(line)
             jvm.check()
-
-    def drain(self, jvm: Jvm) -> None:
-        """Take in what a JVM told before it was killed."""
-        for line in jvm.lines():
-            self._hear(line)
 
     def _hear(self, line: dict[str, Any]) -> None:
         member = self.members.get(line.get("member", "")) or self._clients.get(line.get("client", ""))

@@ -59,6 +59,9 @@ _COMMIT_ERRORS = (
 )  # fmt: skip
 """Exceptions of commits, and what of their messages tells them apart."""
 
+_TELLING = 200
+"""Characters of a map of offsets that tell one commit from another; long ones are cut in the middle."""
+
 
 class ClientLog:
     """Follows the log of one incarnation of a member; times pass through as they are.
@@ -72,7 +75,7 @@ class ClientLog:
     def __init__(self) -> None:
         self.facts: list[dict[str, Any]] = []
         self._is_preparing = False
-        self._commit: dict[str, Any] | None = None
+        self._pending: list[tuple[str, dict[str, Any]]] = []
 
     def take(self, at_us: int, text: str) -> None:
         """Take in the next message."""
@@ -100,17 +103,19 @@ class ClientLog:
                 self._add("request", at_us, api=api, error=named(text, _ERRORS))
 
     def _auto_commit(self, at_us: int, text: str) -> None:
-        if text.endswith("auto-commit of offsets {}"):
+        beginning, _, offsets = text.partition("auto-commit of offsets ")
+        if offsets == "{}":
             return  # a member without partitions: nothing is sent
-        if text.startswith("Sending synchronous"):
-            kind = "close"
-        elif text.startswith("Sending asynchronous"):
-            kind = "revoke" if self._is_preparing else "auto"
-        else:
-            if self._commit is not None and "failed" in text:
-                self._commit["error"] = named(text, _COMMIT_ERRORS)
+        if beginning.startswith("Sending"):
+            kind = "close" if "synchronous" in beginning.split() else "revoke" if self._is_preparing else "auto"
+            commit = self._add("commit", at_us, kind=kind, error=None)
+            self._pending.append((offsets[:_TELLING], commit))
             return
-        self._commit = self._add("commit", at_us, kind=kind, error=None)
+        answered = [one for one in self._pending if one[0].startswith(offsets[: len(one[0])])]
+        if answered:
+            self._pending.remove(answered[0])
+            if "failed" in offsets:
+                answered[0][1]["error"] = named(offsets, _COMMIT_ERRORS)
 
     def _add(self, what: str, at_us: int, **rest: Any) -> dict[str, Any]:
         self.facts.append({"what": what, "at_us": at_us, **rest})

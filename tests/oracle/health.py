@@ -1,18 +1,24 @@
-"""Whether the machine was fit to record: how many threads wanted to run, what was stolen, whether the clock jumped."""
+"""Whether the machine was fit to record: how busy it was, what was stolen from it, whether its clock jumped.
+
+Its load is how many of its processors were busy over the busiest ten seconds. How many threads wanted to run says
+less: a tick of the producer wakes all consumers at once, and they are served within a few milliseconds.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+_CORES = os.cpu_count() or 1
 SAMPLE_S = 0.25
 LOAD_SPAN = 40
-"""Samples that a load is the mean of: ten seconds."""
-LOAD_MAX_PER_CORE = 2.0
+"""Samples that a load is taken over: ten seconds."""
+LOAD_MAX_PER_CORE = 0.85
 STEAL_MAX = 0.05
 CLOCK_JUMP_MAX_US = 20_000
 LATE_MAX_US = 250_000
@@ -21,7 +27,7 @@ LATE_MAX_US = 250_000
 @dataclass(frozen=True)
 class _Sample:
     at_us: int
-    runnable: int
+    idle: int
     stolen: int
     jiffies: int
     offset_us: int
@@ -29,9 +35,8 @@ class _Sample:
 
 def _sample() -> _Sample:
     cpu = list(map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]))
-    running = int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0])
     wall = time.time_ns() // 1000
-    return _Sample(wall, running, cpu[7], sum(cpu), _offset_us())
+    return _Sample(wall, cpu[3] + cpu[4], cpu[7], sum(cpu), _offset_us())
 
 
 def _offset_us() -> int:
@@ -56,18 +61,22 @@ class Health:
             await asyncio.sleep(SAMPLE_S)
 
     def report(self, from_us: int, to_us: int) -> dict[str, float | int]:
-        """Figures of a span, microseconds since 1970: the load is the highest mean over ten seconds."""
+        """Figures of a span, microseconds since 1970."""
         some = [one for one in self._samples if from_us <= one.at_us <= to_us] or [_sample()]
-        runnable = [one.runnable for one in some]
-        spans = [runnable[i : i + LOAD_SPAN] for i in range(max(1, len(runnable) - LOAD_SPAN + 1))]
         jumps = [abs(one.offset_us - before.offset_us) for before, one in pairwise(some)]
         jiffies = some[-1].jiffies - some[0].jiffies
         return {
-            "cores": os.cpu_count() or 1,
-            "load_max": round(max(sum(span) / len(span) for span in spans), 2),
+            "cores": _CORES,
+            "load_max": round(max(_load(some[i : i + LOAD_SPAN]) for i in range(max(1, len(some) - LOAD_SPAN + 1))), 2),
             "steal_share": round((some[-1].stolen - some[0].stolen) / jiffies, 4) if jiffies else 0.0,
             "clock_jump_us": max(jumps, default=0),
         }
+
+
+def _load(some: Sequence[_Sample]) -> float:
+    """Processors that were busy between the first and the last of these samples."""
+    jiffies = some[-1].jiffies - some[0].jiffies
+    return _CORES * (1 - (some[-1].idle - some[0].idle) / jiffies) if jiffies else 0.0
 
 
 def unfit(machine: dict[str, float | int], late_us: int) -> str | None:
@@ -75,7 +84,7 @@ def unfit(machine: dict[str, float | int], late_us: int) -> str | None:
     reasons = []
     bound = LOAD_MAX_PER_CORE * machine["cores"]
     if machine["load_max"] > bound:
-        reasons.append(f"load of {machine['load_max']} over ten seconds (at most {bound:g})")
+        reasons.append(f"{machine['load_max']} processors busy over ten seconds (at most {bound:g})")
     if machine["steal_share"] > STEAL_MAX:
         reasons.append(f"{machine['steal_share']:.1%} of the processors stolen (at most {STEAL_MAX:.0%})")
     if machine["clock_jump_us"] > CLOCK_JUMP_MAX_US:

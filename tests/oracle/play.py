@@ -96,6 +96,13 @@ class Play:
         self.cast.listen()
         self.broker.listen()
 
+    def rest(self) -> None:
+        """Write no more records: the play is over, others go on."""
+        for topic in self.supply.topics():
+            if topic.startswith(f"{self.prefix}."):
+                self.supply.turn(topic)
+                self.supply.rate(topic, (0,), 0)
+
     # --- time ---------------------------------------------------------------------------------------------------------
 
     def spawn(self, story: Coroutine[Any, Any, None]) -> None:
@@ -168,7 +175,7 @@ class Play:
         if jvm is not None and member.is_open:
             at_us = now_us()
             jvm.kill()
-            self.cast.drain(jvm)
+            self.cast.listen()
             for one in hit:
                 one.reading.ended(at_us)
                 self.ends.append({"at_us": at_us, "member": one.name, "incarnation": one.incarnation, "how": "killed"})

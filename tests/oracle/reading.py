@@ -1,4 +1,4 @@
-"""What members read, poll by poll, as stretches of ownership: of one partition, from assigned to revoked, lost or dead."""
+"""What members read, poll by poll, as stretches of ownership of one partition: assigned to revoked, lost or dead."""
 
 from __future__ import annotations
 

@@ -15,14 +15,14 @@ from tests.oracle.play import Play
 from tests.oracle.reading import Reading
 from tests.oracle.trace import Fact, Trace
 
-_CALLBACKS = ("assigned", "revoked", "lost")
-_UUID = re.compile(r"-[0-9A-Za-z_-]{22}$|-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 def record(play: Play, health: Health, java: str) -> Trace:
     """The trace of a play that is over."""
     horizon_us = play.plan.scenario.horizon_us
-    facts = [*play.actions, *_group_facts(play), *_member_facts(play)]
+    told = _member_facts(play)
+    facts = [*_group_facts(play, told), *told, *play.actions]
     kept = [fact for fact in facts if 0 <= trace.instant(fact) <= horizon_us]
     machine = health.report(play.zero_us, play.zero_us + horizon_us)
     zero = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=play.zero_us)
@@ -34,16 +34,17 @@ def record(play: Play, health: Health, java: str) -> Trace:
     return trace.make(header, kept)
 
 
-def _group_facts(play: Play) -> list[Fact]:
-    """The coordinator's transitions and memberships."""
-    names = {one.plan.client_id: one.name for one in play.cast.members.values()}
+def _group_facts(play: Play, told: list[Fact]) -> list[Fact]:
+    """The coordinator's transitions and memberships; whose an id is was ``told`` when that member joined."""
+    names = {one["member_id"]: one["member"] for one in told if one["what"] == "joined"}
+    clients = {one.plan.client_id: one.name for one in play.cast.members.values()}
     facts = []
     for group in play.plan.scenario.groups:
         for fact in play.broker.groups.facts(f"{play.prefix}.{group.name}"):
-            told = {"what": fact["what"], "at_us": fact["at_us"] - play.zero_us, "group": group.name}
+            one = {"what": fact["what"], "at_us": fact["at_us"] - play.zero_us, "group": group.name}
             if fact["what"] == "membership":
-                told["member"] = names.get(_UUID.sub("", fact["member_id"]))
-            facts.append(told | {key: value for key, value in fact.items() if key not in told})
+                one["member"] = names.get(fact["member_id"]) or clients.get(_UUID.sub("", fact["member_id"]))
+            facts.append(one | {key: value for key, value in fact.items() if key not in one})
     return facts
 
 
@@ -95,10 +96,10 @@ class _Life:
                 self._add({"what": what, "at_us": at_us, "kind": line["kind"], "error": line["error"]})
             case "error":
                 self._add({"what": what, "at_us": at_us, "error": line["error"], "text": line["text"]})
-            case "stuck" | "unstuck":
-                self._add(
-                    {"what": "action", "at_us": at_us, "entry": None, "verb": what, "target": self._whose["member"]}
-                )
+            case "stuck":
+                self._began(at_us, line["entry"])
+            case "unstuck":
+                self._act(at_us, line)
             case "end":
                 self._end(at_us, line["how"])
 
@@ -115,6 +116,16 @@ class _Life:
         }  # fmt: skip
         if partitions or what == "assigned":
             self._called = self._add(self._called)
+
+    def _began(self, at_us: int, entry: str) -> None:
+        """The hang that was ordered began now, when the thread came out of poll()."""
+        ordered = [one for one in self._play.actions if (one["entry"], one["verb"]) == (entry, "stuck")]
+        mine = [one for one in ordered if one["target"] == self._whose["member"] and "began_us" not in one]
+        mine[0]["began_us"] = at_us - self._play.zero_us
+
+    def _act(self, at_us: int, line: dict[str, Any]) -> None:
+        action = {"what": "action", "at_us": at_us, "entry": line["entry"], "verb": line["what"]}
+        self.facts.append(_on_clock({**action, "target": self._whose["member"]}, self._play.zero_us))
 
     def _end(self, at_us: int, how: str) -> None:
         self._is_over = True

@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Final
 
 from sim.units import MS, S
-from tests.oracle import trace
 from tests.oracle.artifacts import class_path, java, java_version
 from tests.oracle.broker import Broker, free_ports
 from tests.oracle.cast import WARM_TOPIC, Cast, warm
+from tests.oracle.failures import CannotPlay
 from tests.oracle.health import Health
 from tests.oracle.jvm import Jvm
 from tests.oracle.play import Play, now_us
 from tests.oracle.recording import record
 from tests.oracle.supply import Supply
+from tests.oracle.trace import Trace, write
 from tests.oracle.translation import Plan, Source, plan
 
 _CLIENT: Final = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
@@ -59,19 +60,24 @@ class Stage:
         self._jvms.append(Jvm(name, command, self._folder))
         return self._jvms[-1]
 
-    async def play(self, plans: Sequence[Plan], supply: Supply) -> list[Play]:
-        """Play some repetitions at once."""
+    async def play(self, plans: Sequence[Plan], supply: Supply, finished: Callable[[Play], None]) -> None:
+        """Play some repetitions at once; call ``finished`` with each that is over."""
         plays = [self._play(one, supply) for one in plans]
         jvms = [jvm for one in plays for jvm in one.cast.jvms]
         supply.rate(WARM_TOPIC, (_WARM_MRPS,), _WARM_PARTITIONS)
         await _all(*(warm(jvm, self.broker.servers) for jvm in jvms), *(one.prepare() for one in plays))
         supply.rate(WARM_TOPIC, (0,), _WARM_PARTITIONS)
         zero_us = now_us() + _LEAD_US
-        await _all(*(one.run(zero_us + index * _STAGGER_US) for index, one in enumerate(plays)))
-        for jvm in jvms:
+        await _all(*(self._run(one, zero_us + number * _STAGGER_US, finished) for number, one in enumerate(plays)))
+
+    async def _run(self, play: Play, zero_us: int, finished: Callable[[Play], None]) -> None:
+        """Play one; what it needed makes way for the others."""
+        await play.run(zero_us)
+        play.rest()
+        for jvm in play.cast.jvms:
             jvm.end()
             self._jvms.remove(jvm)
-        return plays
+        finished(play)
 
     def _play(self, one: Plan, supply: Supply) -> Play:
         prefix = f"{one.scenario.name}-{one.repetition}"
@@ -94,6 +100,10 @@ async def play_all(sources: Sequence[Source], repetitions: int, at_once: int, ou
         In one line; whatever was recorded before is in ``out``.
     """
     command = (java(), "-cp", class_path())
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotPlay(f"{out} is no folder to write to: {error.strerror}") from None
     brokers: defaultdict[tuple[tuple[str, str], ...], list[Plan]] = defaultdict(list)
     for source in sources:
         plans = [plan(source, number) for number in range(1, repetitions + 1)]
@@ -115,13 +125,16 @@ async def _on_one_broker(
     folder.mkdir()
     stage, health, version = Stage(command, config, folder), Health(), java_version()
     watch = asyncio.create_task(health.watch())
+
+    def finished(play: Play) -> None:
+        progress(_write(out, play, record(play, health, version)))
+
     try:
         await stage.broker.started()
         supply = Supply(stage.start_jvm("supply", "Supply", stage.broker.servers))
         await supply.create(WARM_TOPIC, _WARM_PARTITIONS)
         for first in range(0, len(plans), at_once):
-            for played in await stage.play(plans[first : first + at_once], supply):
-                progress(_write(out, played, trace_of=record(played, health, version)))
+            await stage.play(plans[first : first + at_once], supply, finished)
     finally:
         watch.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -129,13 +142,13 @@ async def _on_one_broker(
         stage.end()
 
 
-def _write(out: Path, played: Play, trace_of: trace.Trace) -> str:
-    folder = out / played.plan.scenario.name
-    path = folder / f"{played.plan.repetition}.jsonl.gz"
-    trace.write(path, trace_of)
-    (folder / "scenario.yaml").write_text(played.plan.text, encoding="utf-8")
-    unfit = trace_of.header["unfit"]
-    return f"{path}: {len(trace_of.facts)} facts, {path.stat().st_size} bytes" + (f", unfit: {unfit}" if unfit else "")
+def _write(out: Path, play: Play, recording: Trace) -> str:
+    folder = out / play.plan.scenario.name
+    path = folder / f"{play.plan.repetition}.jsonl.gz"
+    write(path, recording)
+    (folder / "scenario.yaml").write_text(play.plan.text, encoding="utf-8")
+    unfit = recording.header["unfit"]
+    return f"{path}: {len(recording.facts)} facts, {path.stat().st_size} bytes" + (f", unfit: {unfit}" if unfit else "")
 
 
 async def _all(*stories: object) -> None:

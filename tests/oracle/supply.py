@@ -61,6 +61,10 @@ class Supply:
         row = list(row_mrps)[:partitions] if len(row_mrps) > 1 else []
         self.jvm.tell("rate", topic=topic, mrps=row + [mean] * (partitions - len(row)))
 
+    def topics(self) -> list[str]:
+        """Topics that are written to."""
+        return list(self._rates)
+
     def turn(self, topic: str) -> int:
         """A new rate is about to be followed; those before are over."""
         self._turns[topic] += 1

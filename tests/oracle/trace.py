@@ -1,8 +1,8 @@
 """The file of one recording: a header and facts, one JSON object a line, gzip.
 
-Both worlds write it, the real group's recorder and the simulated one; it imports nothing of either. Times are
-whole microseconds since the scenario's instant 0. The same facts give the same bytes: lines are sorted, keys stay in the order in
-which their writer put them, and the gzip header carries no time.
+Both worlds write it, the real group's recorder and the simulated one; it imports nothing of either. Times are whole
+microseconds since the scenario's instant 0. The same facts give the same bytes: lines are sorted, keys stay in their
+writer's order, and the gzip header carries no time.
 """
 
 from __future__ import annotations

@@ -52,11 +52,17 @@ class MemberPlan:
     processing: Processing
     subscription: Subscription
     static: bool
+    instance: str | None
 
     @property
     def client_id(self) -> str:
-        """``client.id``, and ``group.instance.id`` of a static member: Kafka allows no slash in the latter."""
+        """``client.id``: the name without its slash, which Kafka does not allow in a ``group.instance.id``."""
         return self.name.replace("/", "-")
+
+    @property
+    def instance_id(self) -> str | None:
+        """``group.instance.id``, if the member is static."""
+        return (self.instance or self.client_id) if self.static else None
 
 
 @dataclass(frozen=True)
@@ -156,6 +162,7 @@ def _members(scenario: Scenario, file: ScenarioFile, group: Group) -> Iterator[M
             processing=override.processing or group.processing,
             subscription=override.subscription or group.subscription,
             static=group.members.static,
+            instance=override.instance_id,
         )
 
 

@@ -25,7 +25,7 @@ final class ClientLog extends AbstractAppender {
     private static final String INTERNALS = "org.apache.kafka.clients.consumer.internals.";
     private static final Pattern WHOSE = Pattern.compile("^\\[Consumer (?:instanceId=[^,]+, )?clientId=([^,]+), groupId=[^]]*] ");
     private static final Pattern FETCHED = Pattern.compile("^Added \\S+ fetch request for partition (\\S+)-(\\d+) at ");
-    private static final int LONGEST = 700;
+    private static final int LONGEST = 600;
     private static final String[] BEGINNINGS = {
         "Sending FindCoordinator", "Group coordinator lookup failed", "FindCoordinator request failed",
         "Sending JoinGroup", "JoinGroup failed", "Received successful JoinGroup",
@@ -33,8 +33,8 @@ final class ClientLog extends AbstractAppender {
         "Sending Heartbeat", "Attempt to heartbeat", "Ignoring heartbeat response",
         "LeaveGroup request with", "Resetting generation", "Request joining group",
         "Sending OffsetCommit", "OffsetCommit failed", "Offset commit failed",
-        "Sending asynchronous auto-commit", "Asynchronous auto-commit", "Sending synchronous auto-commit",
-        "Synchronous auto-commit", "Executing onJoinPrepare",
+        "Sending asynchronous auto-commit", "Asynchronous auto-commit", "Completed asynchronous auto-commit",
+        "Sending synchronous auto-commit", "Synchronous auto-commit", "Executing onJoinPrepare",
     };
 
     private static final Map<String, Set<TopicPartition>> AWAITED = new ConcurrentHashMap<>();
@@ -91,8 +91,13 @@ final class ClientLog extends AbstractAppender {
     }
 
     private static void logged(long now, String client, String text) {
-        Lines.tell(Lines.fact("logged", now).put("client", client)
-            .put("text", text.length() <= LONGEST ? text : text.substring(0, LONGEST)));
+        Lines.tell(Lines.fact("logged", now).put("client", client).put("text", shortened(text)));
+    }
+
+    /** Without the middle of a long text: what failed stands at its beginning, why at its end. */
+    private static String shortened(String text) {
+        int end = text.length();
+        return end <= LONGEST ? text : text.substring(0, LONGEST / 2) + " ... " + text.substring(end - LONGEST / 2);
     }
 
     private static void fetched(long now, String client, String text) {

@@ -123,9 +123,10 @@ final class Member implements Runnable, ConsumerRebalanceListener {
         switch (command.get("do").asText()) {
             case "close" -> closing = true;
             case "hang" -> {
-                Lines.tell(fact("stuck"));
+                String entry = command.get("entry").asText();
+                Lines.tell(fact("stuck").put("entry", entry));
                 sleep(command.get("for_us").asLong());
-                Lines.tell(fact("unstuck"));
+                Lines.tell(fact("unstuck").put("entry", entry));
             }
             case "subscribe" -> subscribe(command);
             case "unsubscribe" -> {
