@@ -172,7 +172,7 @@ def summary(facts: Sequence[Fact]) -> dict[str, float]:
 
 
 def course(facts: Iterable[Fact]) -> list[tuple[Any, ...]]:
-    """What must be equal: states with generations, triggers and numbers of members, and who came and went in each round.
+    """What must be equal: states, generations, triggers, numbers of members, and who came and went in each round.
 
     Two things are left out, being races of milliseconds: who of several newcomers comes first, and whether it is the
     leader or another member that begins the next round of a cooperative rebalance.
