@@ -9,6 +9,7 @@ from typing import Final
 
 from tests.oracle.comparison import Row
 from tests.oracle.figure import timelines
+from tests.oracle.remaining import REMAINING
 from tests.oracle.study import RECORDINGS, Studied, names, recordings, study, verdicts
 
 HERE: Final = Path(__file__).parent
@@ -28,11 +29,16 @@ def write_report() -> Path:
         if one.name in SHOWN and one.replays:
             first = one.replays[0]
             timelines(one.scenario.question, first.recording, first.told).savefig(FIGURES / f"{one.name}.png")
-    REPORT.write_text("\n".join(_page(found)) + "\n", encoding="utf-8")
+    REPORT.write_text(page(found), encoding="utf-8")
     return REPORT
 
 
-def _page(found: Sequence[Studied]) -> Iterator[str]:
+def page(found: Sequence[Studied]) -> str:
+    """The page, without its figures."""
+    return "\n".join(_parts(found)) + "\n"
+
+
+def _parts(found: Sequence[Studied]) -> Iterator[str]:
     yield from _head(found)
     yield from _figures_table(verdicts(list(found)))
     yield from _replays_table(found)
@@ -123,13 +129,14 @@ def _kinds(found: Iterable[object]) -> tuple[int, int, int]:
 
 
 def _remaining(found: Sequence[Studied]) -> Iterator[str]:
-    """Each difference once, with how often it is there."""
+    """What still differs: the reason, and the first differences of each repetition."""
     yield "\n## Differences that remain\n"
-    some = False
-    for one in found:
-        for each in one.replays:
-            for difference in each.differences[:3]:
-                some = True
-                yield f"- {one.name}, repetition {each.repetition}: {difference}"
-    if not some:
+    if not REMAINING:
         yield "None."
+    for name, one in REMAINING.items():
+        yield f"- **{name}**: {one.reason}"
+    yield "\nThe first difference of each repetition that has one:\n"
+    for studied in found:
+        for each in studied.replays:
+            for difference in each.differences[:1]:
+                yield f"- {studied.name}, repetition {each.repetition}: {difference}"

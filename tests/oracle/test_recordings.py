@@ -1,0 +1,37 @@
+"""The present model against everything that was recorded with a real broker; needs no Java.
+
+A red test here means that the model has moved away from Kafka, or nearer: either way `make oracle-report` shows how, and
+what remains is listed in `tests.oracle.remaining` with its reason, never widened away.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.oracle.remaining import REMAINING
+from tests.oracle.report import REPORT, page
+from tests.oracle.study import Studied, names, study, verdicts
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Studied]:
+    """Every scenario, studied once."""
+    return [study(name) for name in names()]
+
+
+def test_every_scenario_is_recorded_at_least_six_times(found: list[Studied]) -> None:
+    assert {one.name: len(one.replays) for one in found if len(one.replays) < 6} == {}
+
+
+def test_replays_differ_from_recordings_only_where_it_is_known(found: list[Studied]) -> None:
+    differing = {(one.name, each.repetition) for one in found for each in one.replays if each.differences}
+    assert differing == {(name, number) for name, numbers in REMAINING.items() for number in numbers.repetitions}
+
+
+def test_figures_over_seeds_agree(found: list[Studied]) -> None:
+    differing = {(row.scenario, row.figure) for row in verdicts(found) if not row.agrees}
+    assert differing == {(name, figure) for name, one in REMAINING.items() for figure in one.figures}
+
+
+def test_the_report_is_of_the_present_model(found: list[Studied]) -> None:
+    assert REPORT.read_text(encoding="utf-8") == page(found)
