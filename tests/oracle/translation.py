@@ -135,7 +135,7 @@ def plan(source: Source, repetition: int) -> Plan:
         repetition=repetition,
         text=source.text,
         members=members,
-        starts=tuple(sorted(first_starts(scenario, repetition))),
+        starts=tuple(sorted(first_starts(scenario, repetition), key=lambda start: start[0])),
         firings=told,
         changes={
             entry.id: _client(configured(file, file.timeline[position])[1])
