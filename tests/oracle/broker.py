@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.oracle.broker_log import GroupLog, LogLine, parse
+from tests.oracle.broker_log import GroupLog, parse
 from tests.oracle.failures import WentWrong
 from tests.oracle.jvm import Jvm
 
@@ -127,6 +127,3 @@ class Broker:
     def end(self) -> None:
         """A controlled shutdown, or a kill if that takes too long."""
         self.jvm.end(patience_s=10)
-
-
-__all__ = ["OWN_KEYS", "START_S", "Broker", "LogLine", "free_ports", "properties"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scenarios import ScenarioFileError, load
+from scenarios import load
 from scenarios.building import overridden
 from scenarios.client_profiles import JAVA_CLASSES, NEWEST
 from scenarios.loading import path_of
@@ -286,6 +286,3 @@ def _entry_refusals(position: int, entry: Any) -> Iterator[Finding]:
         yield from _processing_refusals((*place, verb, "processing"), body.processing)
     elif verb == "subscribe":
         yield from _subscription_refusals((*place, verb, "topics"), body.topics)
-
-
-__all__ = ["MemberPlan", "Plan", "ScenarioFileError", "Source", "plan", "read"]
