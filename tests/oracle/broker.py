@@ -12,7 +12,7 @@ from tests.oracle.broker_log import GroupLog, parse
 from tests.oracle.failures import WentWrong
 from tests.oracle.jvm import Jvm
 
-START_S = 60.0
+START_S = 90.0
 _CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"  # any 22 characters of base64 will do
 _HEAP = ("-Xms192m", "-Xmx512m", "-XX:+UseSerialGC")
 OWN_KEYS = frozenset(
