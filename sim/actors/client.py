@@ -199,7 +199,7 @@ class Client:
         self.requests.abandon()
         self.application.drop_job()
         self.alarms.disarm()
-        self.world.count_metadata(self, now)
+        self._count_metadata(now)
         if self.machine.is_manual:
             self.group.release_by_hand(self.label, self.service.handle)
         self.standstill.frozen = None
@@ -213,7 +213,10 @@ class Client:
         life.member_id = life.member_id or self.machine.member_id
         self.standstill.finish(horizon)
         self.service.close_books(horizon, code)
-        self.world.count_metadata(self, horizon)
+        self._count_metadata(horizon)
+
+    def _count_metadata(self, until: int) -> None:
+        self.group.record.requests["Metadata", "NONE"] += self.metadata.requests(until)
 
     # --- wishes -------------------------------------------------------------------------------------------------------
 
@@ -350,6 +353,8 @@ class Client:
         group.availability.receive(now, service.handle, effect.positions)
         self.remember(now, effect)
         self.fetching.repace(now)
+        if machine.pattern is not None:
+            self.metadata.refresh(now)
         self.metadata.arm(now)
 
     def remember(self, now: int, effect: Adopt) -> None:

@@ -1,7 +1,8 @@
-"""What a client knows of topics: a refresh every metadata.max.age.ms, counted from the opening.
+"""What a client knows of topics: a refresh when the last answer is metadata.max.age.ms old (``timeToNextUpdate``).
 
 Only leaders and pattern subscribers act on what a refresh brings, and only if something has changed: no other refresh
-is an event, unless the run is loud.
+is an event, unless the run is loud. A pattern subscriber asks again and again while it joins
+(``ConsumerCoordinator.poll``): what it knows then is as old as its assignment.
 """
 
 from __future__ import annotations
@@ -31,17 +32,19 @@ class Metadata:
         self._machine = client.machine
         self._world = client.world
         self._catalog = client.world.catalog
-        self._opened_us = client.opened_us
         self._age_us = client.config.metadata_max_age_us
         self._refreshed_key = deadline_key(client.consumer.entity, Kind.METADATA)
         self._seen_version = 0
-        self._refreshed_us = client.opened_us
+        self._asked_us = client.opened_us
+        self._due_us = client.opened_us + self._age_us
+        self._number = 1
+        self._requests = 0
 
     def subscribe(self, now: int, subscription: Subscription) -> None:
         """The application calls subscribe(), with metadata as of now."""
         machine = self._machine
         self._seen_version = self._catalog.version
-        self._refreshed_us = now
+        self._asked_us = now
         machine.on_metadata(self._catalog.counts_at(now))
         machine.subscribe(subscription.topics, subscription.pattern)
         self._client.group.cover(machine.topics)
@@ -49,7 +52,8 @@ class Metadata:
 
     def refresh(self, now: int) -> None:
         """A refresh that could not wait."""
-        self._refreshed_us = now
+        self._pass_by(now)
+        self._asked_us, self._due_us = now, now + self._age_us
         self._update(self._catalog.counts_at(now))
 
     def _update(self, counts: Mapping[str, int]) -> None:
@@ -59,11 +63,27 @@ class Metadata:
 
     def last_seen(self, now: int) -> Mapping[str, int]:
         """What the last refresh before ``now`` has seen."""
-        return self._catalog.counts_at(max(self._due(now) - self._age_us, self._refreshed_us))
+        self._pass_by(now)
+        return self._catalog.counts_at(self._asked_us)
 
-    def _due(self, now: int) -> int:
-        """The next refresh after ``now``."""
-        return self._opened_us + ((now - self._opened_us) // self._age_us + 1) * self._age_us
+    def requests(self, until: int) -> int:
+        """Requests sent before ``until`` and within ``measure``: one at the opening, then one whenever it is time."""
+        self._pass_by(until - 1)
+        return int(self._client.group.is_measured(self._client.opened_us)) + self._requests
+
+    def _pass_by(self, now: int) -> None:
+        """Refreshes up to ``now`` at which nobody looked."""
+        while self._due_us <= now:
+            self._requests += self._client.group.is_measured(self._due_us)
+            self._asked_us = self._due_us
+            self._due_us += self._trip_us() + self._age_us
+            self._number += 1
+
+    def _trip_us(self) -> int:
+        """From the next request to its answer."""
+        latency = self._client.path.latency
+        there, back = latency("metadata", 2 * self._number), latency("metadata", 2 * self._number + 1)
+        return there + back + self._world.timing.service_us
 
     @property
     def _is_watched(self) -> bool:
@@ -71,15 +91,14 @@ class Metadata:
 
     def arm(self, now: int) -> None:
         """Watch the next refresh, if it can bring anything."""
+        self._pass_by(now)
         stale = self._seen_version < self._catalog.version and self._is_watched
-        self._client.alarms.metadata.set(self._due(now) if self._world.is_loud or stale else FOREVER)
+        self._client.alarms.metadata.set(self._due_us if self._world.is_loud or stale else FOREVER)
 
     def on_due(self, now: int) -> None:
         """A refresh: answered by a broker as of now, read one round trip later."""
-        number, latency = (now - self._opened_us) // self._age_us, self._client.path.latency
-        trip = latency("metadata", 2 * number) + latency("metadata", 2 * number + 1)
         seen = (self._catalog.version, self._catalog.counts)
-        self._client.env.at(now + trip + self._world.timing.service_us, self._refreshed_key, self._refreshed, seen)
+        self._client.env.at(now + self._trip_us(), self._refreshed_key, self._refreshed, seen)
 
     def _refreshed(self, seen: tuple[int, Mapping[str, int]]) -> None:
         client, now = self._client, self._client.env.now

@@ -9,12 +9,10 @@ import numpy as np
 
 from assignors import Assignor, AssignorError, create, load_class
 from sim.actors.broker import Broker
-from sim.actors.client import Client
 from sim.actors.consumer import Consumer
 from sim.actors.coordinator import Coordinator, partition_for
 from sim.actors.hosted_group import HostedGroup
 from sim.actors.producer import Producer
-from sim.actors.quiet import terms_within
 from sim.catalog import Catalog
 from sim.errors import ScenarioError
 from sim.kernel.environment import Environment
@@ -207,9 +205,3 @@ class World:
             raise ScenarioError(text)
         if text not in self.warnings:
             self.warnings.append(text)
-
-    def count_metadata(self, client: Client, until: int) -> None:
-        """Metadata requests of an incarnation: one at its opening, then one every metadata.max.age.ms."""
-        age, (low, high) = client.config.metadata_max_age_us, client.group.measure
-        count = terms_within(client.opened_us, age, max(0, until - 1 - client.opened_us) // age + 1, low, high)
-        client.group.record.requests["Metadata", "NONE"] += count

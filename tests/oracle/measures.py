@@ -172,16 +172,21 @@ def summary(facts: Sequence[Fact]) -> dict[str, float]:
 
 
 def course(facts: Iterable[Fact]) -> list[tuple[Any, ...]]:
-    """What must be equal: rounds with triggers, generations and numbers of members, and who came and went in each."""
+    """What must be equal: states, generations, triggers, numbers of members, and who came and went in each round.
+
+    Two things are left out, being races of milliseconds: who of several newcomers comes first, and whether it is the
+    leader or another member that begins the next round of a cooperative rebalance.
+    """
     found: list[tuple[Any, ...]] = []
     changes: dict[tuple[str, str], int] = defaultdict(int)
     for fact in facts:
         if fact["what"] == "membership" and fact["change"] != "pending":
             changes[fact["change"], fact["member"]] += 1
+        elif fact["what"] == "transition" and fact["state"] == "PreparingRebalance":
+            trigger = str(fact["trigger"])
+            found.append((fact["state"], fact["generation"], "rejoined" if trigger.endswith("rejoined") else trigger))
         elif fact["what"] == "transition":
-            is_open = fact["state"] == "PreparingRebalance"
-            members = None if is_open else fact["members"]  # The broker's log has no number there.
-            found.append((fact["state"], fact["generation"], fact["trigger"], members, tuple(sorted(changes.items()))))
+            found.append((fact["state"], fact["generation"], fact["members"], tuple(sorted(changes.items()))))
             changes.clear()
     return found
 

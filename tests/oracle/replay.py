@@ -110,7 +110,8 @@ def _starts(facts: Sequence[Fact], then: Callable[[int], int]) -> Iterator[Entry
 
 def _acts(scenario: Scenario, facts: Sequence[Fact], then: Callable[[int], int]) -> Iterator[Entry]:
     written = {entry.id: entry for entry in scenario.timeline}
-    done = [fact for fact in facts if fact["what"] == "action" and fact["verb"] not in _TOLD_OTHERWISE]
+    told = (fact for fact in facts if fact["what"] == "action" and fact["entry"] is not None)
+    done = [fact for fact in told if fact["verb"] not in _TOLD_OTHERWISE]
     for number, fact in enumerate(done):
         verb = _verb(written[fact["entry"]], fact)
         yield Entry(id=f"{fact['entry']}#{number}", at_us=max(then(fact["at_us"]), 0), verb=verb)

@@ -50,12 +50,14 @@ def simulated(scenario: Scenario, seed: int, ids: Ids | None = None) -> list[Fac
 
 
 def _hear_groups(patch: pytest.MonkeyPatch, facts: list[Fact]) -> None:
-    note = HostedGroup._note
+    note, successors = HostedGroup._note, set[str]()
 
     def tapped(self: HostedGroup, fact: GroupFact) -> None:
         note(self, fact)
-        told = _transition(self, fact) if fact.what == "transition" else _membership(self, fact)
-        facts.extend(told)
+        if fact.what == "fenced":
+            successors.add(fact.reason)  # Kafka's log has one line for who is replaced by whom.
+        if fact.member_id not in successors or fact.what != "joined":
+            facts.extend(_transition(self, fact) if fact.what == "transition" else _membership(self, fact))
 
     patch.setattr(HostedGroup, "_note", tapped)
 

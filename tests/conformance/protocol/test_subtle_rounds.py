@@ -266,7 +266,7 @@ def test_34_records_of_new_partitions_before_their_discovery_are_lost_with_lates
         result = simulate(scenario(group(2, client=config), grow, horizon_us=60 * S, rate_mrps=10_000))
         lost[policy] = delivered(result, "loss")
         growth = rounds(result)[1]
-        assert growth.start_us == BOOT_US + 30 * S + TRIP + PREPARE + WAY
+        assert growth.start_us == BOOT_US + 30 * S + 3 * TRIP + PREPARE + WAY
         until = growth.end_us + SERVICE + WAY + TRIP + WAY
     assert lost == {"latest": 4 * int(10 * (until - 21.5 * S) / S), "earliest": 0}
 

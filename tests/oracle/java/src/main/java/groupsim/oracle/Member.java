@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
@@ -20,15 +21,19 @@ import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * One incarnation of a member: a KafkaConsumer and the application thread around it.
  *
  * <p>The application is the one that a scenario describes: poll, spend so long on the records, perhaps commit, poll again.
- * What it is told to do (hang, close, subscribe to something else) it does between two polls.
+ * What it is told to do it does between two polls. To close or to hang it comes out of poll() at once (wakeup(), as shutdown
+ * hooks do); to subscribe to something else it comes by in its own time.
  */
 final class Member implements Runnable, ConsumerRebalanceListener {
+    private static final Set<String> AT_ONCE = Set.of("close", "hang");
+
     private final String name;
     private final String client;
     private final int incarnation;
@@ -38,7 +43,7 @@ final class Member implements Runnable, ConsumerRebalanceListener {
     private final Queue<JsonNode> commands = new ConcurrentLinkedQueue<>();
     private volatile double slowness = 1.0;
 
-    private KafkaConsumer<byte[], byte[]> consumer;
+    private volatile KafkaConsumer<byte[], byte[]> consumer;
     private boolean subscribed;
     private boolean closing;
 
@@ -64,6 +69,9 @@ final class Member implements Runnable, ConsumerRebalanceListener {
             slowness = command.get("factor").asDouble();
         } else {
             commands.add(command);
+            if (AT_ONCE.contains(command.get("do").asText()) && consumer != null) {
+                consumer.wakeup();
+            }
         }
     }
 
@@ -103,6 +111,8 @@ final class Member implements Runnable, ConsumerRebalanceListener {
             }
             try {
                 process(consumer.poll(timeout));
+            } catch (WakeupException told) {
+                continue;
             } catch (RetriableException error) {
                 Lines.tell(fact("error").put("error", error.getClass().getSimpleName()).put("text", error.getMessage()));
             }

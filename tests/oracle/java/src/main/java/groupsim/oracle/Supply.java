@@ -17,10 +17,13 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 /**
  * Topics and what is written to them: creates and grows topics, and produces to each partition at a steady rate.
  *
- * <p>All partitions of a topic that have the same rate get their records at the same instants, so that a poll finds one of each.
+ * <p>The records of partitions that have the same rate are spread evenly over the time between two of them, as those of a
+ * busy topic are. Were they all due at one instant, a fetch would wait for that instant, and so would what comes after it.
  */
 public final class Supply {
     private static final byte[] VALUE = new byte[100];
+    /** Nanoseconds between two records at a thousandth of a record a second. */
+    private static final long PERIOD = 1_000_000_000_000L;
 
     /** Thousandths of records a second of each partition, and when the next record of each is due, System.nanoTime(). */
     private record Pace(long[] mrps, long[] due) {}
@@ -84,7 +87,7 @@ public final class Supply {
         long now = System.nanoTime();
         for (int i = 0; i < rates.length; i++) {
             rates[i] = mrps.get(i).asLong();
-            due[i] = now;
+            due[i] = rates[i] == 0 ? now : now + PERIOD / rates[i] * i / rates.length;
         }
         synchronized (paces) {
             paces.put(topic, new Pace(rates, due));
@@ -105,7 +108,7 @@ public final class Supply {
         for (int partition = 0; partition < pace.mrps.length; partition++) {
             while (pace.mrps[partition] > 0 && pace.due[partition] <= now) {
                 producer.send(new ProducerRecord<>(topic, partition, null, VALUE));
-                pace.due[partition] += 1_000_000_000_000L / pace.mrps[partition];
+                pace.due[partition] += PERIOD / pace.mrps[partition];
             }
         }
     }
