@@ -6,8 +6,9 @@ import argparse
 import asyncio
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
+from typing import Any
 
 from scenarios import ScenarioFileError
 from tests.oracle.failures import OracleError
@@ -50,9 +51,9 @@ def _say(text: str) -> None:
     print(text, flush=True)
 
 
-async def _until_told(playing: object) -> int:
+async def _until_told(playing: Coroutine[Any, Any, None]) -> int:
     """Play until it is over, or until SIGINT or SIGTERM: then everything that was started is ended first."""
-    task = asyncio.ensure_future(playing)  # type: ignore[arg-type]
+    task = asyncio.ensure_future(playing)
     told: list[int] = []
 
     def stop(number: int) -> None:

@@ -8,11 +8,11 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.oracle.broker_log import GroupLog, LogLine, parse
+from tests.oracle.broker_log import GroupLog, parse
 from tests.oracle.failures import WentWrong
 from tests.oracle.jvm import Jvm
 
-START_S = 60.0
+START_S = 90.0
 _CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"  # any 22 characters of base64 will do
 _HEAP = ("-Xms192m", "-Xmx512m", "-XX:+UseSerialGC")
 OWN_KEYS = frozenset(
@@ -127,6 +127,3 @@ class Broker:
     def end(self) -> None:
         """A controlled shutdown, or a kill if that takes too long."""
         self.jvm.end(patience_s=10)
-
-
-__all__ = ["OWN_KEYS", "START_S", "Broker", "LogLine", "free_ports", "properties"]

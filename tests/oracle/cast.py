@@ -18,7 +18,7 @@ from tests.oracle.jvm import Jvm
 from tests.oracle.reading import Partition, Reading
 from tests.oracle.translation import MemberPlan, Plan
 
-WARM_S = 90.0
+WARM_S = 180.0
 WARM_TOPIC = "warm"
 _SHARED = "shared"
 

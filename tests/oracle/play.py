@@ -82,8 +82,7 @@ class Play:
         self.spawn(self._listen())
         for topic in self.plan.scenario.topics:
             self.spawn(self.produce(topic, 0))
-        for at_us, name in self.plan.starts:
-            self.spawn(self._first_start(at_us, self.cast.members[name]))
+        self.spawn(self._first_starts())
         for firing in self.plan.firings:
             self.spawn(self._fire(firing))
         try:
@@ -142,10 +141,12 @@ class Play:
         self.late_us = max(self.late_us, self.elapsed_us() - firing.at_us)
         await acts.ACTS[type(firing.entry.verb)](self, firing)
 
-    async def _first_start(self, at_us: int, member: Member) -> None:
-        await self.until(at_us)
-        self.late_us = max(self.late_us, self.elapsed_us() - at_us)
-        await self.start(member, None)
+    async def _first_starts(self) -> None:
+        """Members that start at the same instant do so by index."""
+        for at_us, name in self.plan.starts:
+            await self.until(at_us)
+            self.late_us = max(self.late_us, self.elapsed_us() - at_us)
+            self.spawn(self.start(self.cast.members[name], None))
 
     def note(self, firing: Firing | None, verb: str, target: str, **numbers: Any) -> None:
         """Write down what is being done."""

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sim.units import MS, S
 from tests.oracle.artifacts import class_path, java, java_version
@@ -31,6 +31,9 @@ _LEAD_US: Final = S
 """From the end of the preparations to the first instant 0."""
 _STAGGER_US: Final = 370 * MS
 """Plays at once do not begin at once, so that their heartbeats and their starts do not fall together."""
+
+MEMBERS_AT_ONCE: Final = 50
+"""So many consumers keep two processors half busy; many more would be recorded as slow ones."""
 
 Progress = Callable[[str], None]
 
@@ -133,13 +136,25 @@ async def _on_one_broker(
         await stage.broker.started()
         supply = Supply(stage.start_jvm("supply", "Supply", stage.broker.servers))
         await supply.create(WARM_TOPIC, _WARM_PARTITIONS)
-        for first in range(0, len(plans), at_once):
-            await stage.play(plans[first : first + at_once], supply, finished)
+        for some in together(plans, at_once):
+            await stage.play(some, supply, finished)
     finally:
         watch.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await watch
         stage.end()
+
+
+def together(plans: Sequence[Plan], at_once: int) -> Iterator[list[Plan]]:
+    """The plans in their order, in batches that one machine can play at once."""
+    batch: list[Plan] = []
+    for one in plans:
+        if batch and (len(batch) == at_once or sum(len(each.members) for each in (*batch, one)) > MEMBERS_AT_ONCE):
+            yield batch
+            batch = []
+        batch.append(one)
+    if batch:
+        yield batch
 
 
 def _write(out: Path, play: Play, recording: Trace) -> str:
@@ -151,8 +166,8 @@ def _write(out: Path, play: Play, recording: Trace) -> str:
     return f"{path}: {len(recording.facts)} facts, {path.stat().st_size} bytes" + (f", unfit: {unfit}" if unfit else "")
 
 
-async def _all(*stories: object) -> None:
+async def _all(*stories: Coroutine[Any, Any, None]) -> None:
     """Tell stories beside one another; the first that fails ends the others."""
     async with asyncio.TaskGroup() as group:
         for story in stories:
-            group.create_task(story)  # type: ignore[arg-type]
+            group.create_task(story)

@@ -47,7 +47,9 @@ def started(tmp_path: Path, horizon: str) -> subprocess.Popen[str]:
         "--out",
         str(tmp_path / "out"),
     ]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Whoever is killed by SIGKILL leaves its temporary folder behind.
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def children(pid: int) -> dict[int, str]:

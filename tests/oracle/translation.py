@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scenarios import ScenarioFileError, load
+from scenarios import load
 from scenarios.building import overridden
 from scenarios.client_profiles import JAVA_CLASSES, NEWEST
 from scenarios.loading import path_of
@@ -135,7 +135,7 @@ def plan(source: Source, repetition: int) -> Plan:
         repetition=repetition,
         text=source.text,
         members=members,
-        starts=tuple(sorted(first_starts(scenario, repetition))),
+        starts=tuple(sorted(first_starts(scenario, repetition), key=lambda start: start[0])),
         firings=told,
         changes={
             entry.id: _client(configured(file, file.timeline[position])[1])
@@ -286,6 +286,3 @@ def _entry_refusals(position: int, entry: Any) -> Iterator[Finding]:
         yield from _processing_refusals((*place, verb, "processing"), body.processing)
     elif verb == "subscribe":
         yield from _subscription_refusals((*place, verb, "topics"), body.topics)
-
-
-__all__ = ["MemberPlan", "Plan", "ScenarioFileError", "Source", "plan", "read"]

@@ -35,7 +35,7 @@ public final class Supply {
     private Supply(String servers) {
         admin = Admin.create(Map.of("bootstrap.servers", servers));
         producer = new KafkaProducer<>(Map.of(
-            "bootstrap.servers", servers, "linger.ms", 0, "acks", "1", "enable.idempotence", false,
+            "bootstrap.servers", servers, "linger.ms", 0, "acks", "1", "enable.idempotence", false, "metadata.max.age.ms", 200,
             "key.serializer", ByteArraySerializer.class, "value.serializer", ByteArraySerializer.class));
     }
 
@@ -52,10 +52,8 @@ public final class Supply {
         String topic = command.get("topic").asText();
         try {
             switch (command.get("do").asText()) {
-                case "create" -> admin.createTopics(List.of(
-                    new NewTopic(topic, Optional.of(command.get("partitions").asInt()), Optional.empty()))).all().get();
-                case "grow" -> admin.createPartitions(Map.of(topic, NewPartitions.increaseTo(command.get("partitions").asInt())))
-                    .all().get();
+                case "create" -> create(topic, command.get("partitions").asInt());
+                case "grow" -> grow(topic, command.get("partitions").asInt());
                 case "rate" -> rate(topic, command.get("mrps"));
                 default -> throw new IllegalArgumentException("no command: " + command);
             }
@@ -64,6 +62,23 @@ public final class Supply {
             return;
         }
         Lines.tell(Lines.fact("done").put("do", command.get("do").asText()).put("topic", topic));
+    }
+
+    private void create(String topic, int partitions) throws InterruptedException, ExecutionException {
+        admin.createTopics(List.of(new NewTopic(topic, Optional.of(partitions), Optional.empty()))).all().get();
+        awaitPartitions(topic, partitions);
+    }
+
+    private void grow(String topic, int partitions) throws InterruptedException, ExecutionException {
+        admin.createPartitions(Map.of(topic, NewPartitions.increaseTo(partitions))).all().get();
+        awaitPartitions(topic, partitions);
+    }
+
+    /** A producer that does not know a partition yet blocks in send(), and all other topics would wait with it. */
+    private void awaitPartitions(String topic, int partitions) throws InterruptedException {
+        while (producer.partitionsFor(topic).size() < partitions) {
+            Thread.sleep(10);
+        }
     }
 
     private void rate(String topic, JsonNode mrps) {
