@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all oracle lint bench clean
+.PHONY: help setup demo test test-all oracle oracle-check oracle-report lint bench clean
 
 BIN := .venv/bin
 PYTEST := $(BIN)/pytest
@@ -14,6 +14,7 @@ help:
 	@echo "make test-all   tests, the slow ones too"
 	@echo "make oracle     a real Kafka broker plays scenarios, and what happens is recorded; needs Java 17 and Maven"
 	@echo "                (SCENARIO='kill-range join-range', all by default; REPS=1, 6 by default)"
+	@echo "make oracle-check  what was recorded against the present model, without Java; make oracle-report writes it down"
 	@echo "make lint       ruff and mypy"
 	@echo "make bench      rates of the simulator and the assignors"
 
@@ -61,6 +62,12 @@ REPS := 6
 oracle: setup
 	$(BIN)/python -m tests.oracle play --scenario $(SCENARIO:%=tests/oracle/scenarios/%.yaml) \
 	  --repetitions $(REPS) --out tests/golden/kafka
+
+oracle-check: setup
+	$(PYTEST) tests/oracle
+
+oracle-report: setup
+	$(BIN)/python -m tests.oracle report
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 _TRIGGERS = (
     ("Adding new member", "join"),
-    ("explicit LeaveGroup", "leave"),
+    ("LeaveGroup", "leave"),
     ("heartbeat expiration", "expiry"),
     ("pending sync", "sync timeout"),
     ("Leader", "leader rejoined"),
     ("Updating metadata", "member rejoined"),
     ("tatic member", "static member"),
 )
-"""What a reason of the coordinator contains, and what it is called here."""
+"""What a reason contains, as ``GroupMetadataManager`` logs it, and what it is called here."""
 _GONE = ("leave", "expiry")
 
 

@@ -1,4 +1,4 @@
-"""The command line of the oracle: ``python -m tests.oracle play --scenario FILE --repetitions N --out DIR``."""
+"""The command line of the oracle: ``python -m tests.oracle play --scenario FILE ... --out DIR`` or ``... report``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from scenarios import ScenarioFileError
 from tests.oracle.failures import OracleError
+from tests.oracle.report import write_report
 from tests.oracle.stage import play_all
 from tests.oracle.translation import read
 
@@ -19,6 +20,9 @@ from tests.oracle.translation import read
 def main(arguments: Sequence[str] | None = None) -> int:
     """Play what the arguments name; exit code 0, 2 (cannot be played), 3 (went wrong) or 128 + signal."""
     options = _parser().parse_args(arguments)
+    if options.command == "report":
+        _say(f"{write_report()}")
+        return 0
     try:
         sources = [read(path) for path in options.scenario]
         return asyncio.run(_until_told(play_all(sources, options.repetitions, options.at_once, options.out, _say)))
@@ -29,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.oracle", description="real consumers on a real Kafka broker")
-    commands = parser.add_subparsers(required=True)
+    commands = parser.add_subparsers(required=True, dest="command")
+    commands.add_parser("report", help="hold all recordings against the present model, and write REPORT.md")
     play = commands.add_parser("play", help="play scenarios in real time and record what happens")
     play.add_argument("--scenario", nargs="+", required=True, help="files, or names of built-in scenarios")
     play.add_argument(

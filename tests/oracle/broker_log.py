@@ -12,19 +12,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from sim.actors.rebalance_log import trigger_of
+
 _LINE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) ([A-Z]+) (\S+) (.*)")
 _WHO = re.compile(r"^\[GroupCoordinator id=\d+[^\]]*\] ")
-
-TRIGGERS = (
-    ("Adding new member", "join"),
-    ("explicit `LeaveGroup`", "leave"),
-    ("heartbeat expiration", "expiry"),
-    ("pending sync", "sync timeout"),
-    ("Leader", "leader rejoined"),
-    ("Updating metadata", "member rejoined"),
-    ("tatic member", "static member"),
-)
-"""What a reason contains, and what groupsim calls it (`sim.actors.rebalance_log`)."""
 
 _TRANSITIONS = (
     ("PreparingRebalance", re.compile(
@@ -81,11 +72,6 @@ def parse(line: str) -> LogLine | None:
     at = datetime.strptime(found[1], "%Y-%m-%dT%H:%M:%S.%f").replace(tzinfo=UTC)
     at_us = round(at.replace(microsecond=0).timestamp()) * 1_000_000 + at.microsecond
     return LogLine(at_us, found[2], found[3], _WHO.sub("", found[4]))
-
-
-def trigger_of(reason: str) -> str:
-    """What groupsim calls a rebalance that begins for this reason."""
-    return next((name for text, name in TRIGGERS if text in reason), "other")
 
 
 @dataclass

@@ -77,7 +77,7 @@ def readers(facts: Sequence[Fact]) -> dict[str, list[tuple[str, Span]]]:
     served: dict[str, list[tuple[str, Span]]] = defaultdict(list)
     for fact in facts:
         if fact["what"] == "read" and fact["first_fetch_us"] is not None:
-            whole = (fact["first_fetch_us"], max(fact["last_us"], fact["first_fetch_us"]))
+            whole = (fact["first_fetch_us"], max(fact["last_us"] or 0, fact["first_fetch_us"]))
             spans = _without(whole, halted.get(fact["member"], []))
             served[fact["partition"]] += [(fact["member"], span) for span in spans]
     return dict(sorted(served.items()))
