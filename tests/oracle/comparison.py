@@ -64,10 +64,11 @@ def _longest(real: Sequence[object], mine: Sequence[object]) -> Iterable[tuple[o
 
 
 def _other_durations(real: dict[str, float], mine: dict[str, float]) -> Iterable[Difference]:
+    """What is not there took no time: a partition may change hands for a moment in one world alone."""
     for name in dict.fromkeys([*real, *mine]):
-        one, other = real.get(name), mine.get(name)
-        if one is None or other is None or abs(one - other) > max(CLOSE_S, 0.02 * one):
-            yield Difference(name, one, other)
+        one, other = real.get(name, 0.0), mine.get(name, 0.0)
+        if abs(one - other) > max(CLOSE_S, 0.02 * one):
+            yield Difference(name, round(one, 3), round(other, 3))
 
 
 # --- repetitions against seeds ----------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from typing import Any
 
 Fact = Mapping[str, Any]
 Span = tuple[int, int]
-RESOLUTION_US = 200_000
 ENDS = {"gc_pause": "thaw", "stuck": "unstuck"}
 """Actions after which a member does not poll, and what ends that."""
 
@@ -108,7 +107,7 @@ def _without(span: Span, holes: Sequence[Span]) -> Iterator[Span]:
 def _gaps(spans: Sequence[Span]) -> Iterator[Span]:
     until = spans[0][1]
     for begin, end in spans[1:]:
-        if begin - until >= RESOLUTION_US:
+        if begin > until:
             yield until, begin
         until = max(until, end)
 
@@ -149,8 +148,8 @@ def durations(facts: Sequence[Fact]) -> dict[str, float]:
         if one.stable_us >= 0 <= one.completing_us:
             found[f"round {number}: sync phase"] = (one.stable_us - one.completing_us) / 1e6
     for partition, spans in unread(facts).items():
-        for number, (begin, end) in enumerate(spans, 1):
-            found[f"{partition} unread, {number}"] = (end - begin) / 1e6
+        for rank, length in enumerate(sorted((end - begin for begin, end in spans), reverse=True), 1):
+            found[f"{partition} unread, no. {rank} by length"] = length / 1e6
     return found
 
 

@@ -1,7 +1,7 @@
 """The present model against everything that was recorded with a real broker; needs no Java.
 
-A red test means that the model has moved away from Kafka, or nearer: `make oracle-report` shows how either way, and what
-remains is listed in `tests.oracle.remaining` with its reason, never widened away.
+A red test means that the model has moved away from Kafka, or nearer: `make oracle-report` shows how either way, and
+what remains is listed in `tests.oracle.remaining` with its reason, never widened away.
 """
 
 from __future__ import annotations
