@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -10,8 +10,10 @@ import numpy as np
 from assignors.errors import InvalidSnapshot
 from assignors.interface import Promise
 from assignors.load_board import LoadBoard
+from assignors.load_target import within
 from assignors.past_owners import RememberingAssignor
 from assignors.snapshot import GroupSnapshot, Positions
+from assignors.workload import Workload
 
 
 class WeightedAssignor(RememberingAssignor):
@@ -20,8 +22,14 @@ class WeightedAssignor(RememberingAssignor):
     Members keep what they own. What nobody owns is given out longest first: the partition of the highest rate to the
     subscriber that then has the least load over capacity. After that the member with the most load over capacity gives
     up its heaviest partition that leaves somebody else with less than it had itself, again and again, until the largest
-    load cannot be lowered by moving one partition. On a group that owns nothing this is the longest-first greedy; a
-    newcomer gets nothing if that would not lower the largest load.
+    load cannot be lowered by moving one partition. On a group that owns nothing this is the longest-first greedy.
+
+    What was owned can stand in the way: where that greedy, starting from nothing, comes to a smaller largest load, more
+    moves: members that carry more than that give away or swap partitions, the fewest that are found; where no swaps
+    are found that suffice, members take the greedy's shares, those of equal members dealt so that much stays. What
+    need not move for it goes back. So the largest load is never above the greedy's, and nothing moves unless that
+    lowers it; a newcomer gets nothing if that would not. In a large group of many different rates the greedy is very
+    even: who joins or leaves can set hundreds of partitions in motion, where no swaps suffice most of them.
 
     Rates are those of the snapshot's topics, capacities those of its members: whole numbers, compared exactly. Without
     rates, or if all are 0, every partition counts 1; without capacities every member does. Ties go by number of
@@ -47,13 +55,30 @@ class WeightedAssignor(RememberingAssignor):
         InvalidSnapshot
             Some members have a capacity and some have none, or one is not positive.
         """
-        table, topics = group.subscriptions, group.topics
+        topics = group.topics
         weights = topics.rates if topics.rates and any(topics.rates) else (1,) * topics.n_partitions
-        board = LoadBoard(table, topics.topic_of, weights, _capacities(group), before.tolist())
-        nobodys = np.flatnonzero(np.repeat(table.has.any(axis=0), topics.counts) & (before < 0))
-        board.fill(sorted(nobodys.tolist(), key=weights.__getitem__, reverse=True))
-        board.relieve()
-        return np.array(board.owner, dtype=np.int32)
+        work = Workload(group.subscriptions, topics.topic_of, weights, _capacities(group))
+        had: list[int] = before.tolist()
+        owner = _settled(work, had)
+        if had.count(-1) < len(had) and not work.is_least(peak := work.peak(owner)):
+            fresh = _filled(work, [-1] * len(had)).owner
+            if work.is_above(peak, work.peak(fresh)):
+                owner = _settled(work, within(work, had, owner, fresh))
+        return np.array(owner, dtype=np.int32)
+
+
+def _filled(work: Workload, owner: Sequence[int]) -> LoadBoard:
+    """What nobody has given out longest first."""
+    board = LoadBoard(work, list(owner))
+    board.fill(work.longest_first(position for position in work.wanted if owner[position] < 0))
+    return board
+
+
+def _settled(work: Workload, owner: Sequence[int]) -> list[int]:
+    """The same filled, and whoever has most relieved."""
+    board = _filled(work, owner)
+    board.relieve()
+    return board.owner
 
 
 def _capacities(snapshot: GroupSnapshot) -> list[int]:
