@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from assignors.load_board import LoadBoard
 from assignors.load_target import within
 from assignors.past_owners import RememberingAssignor
 from assignors.snapshot import GroupSnapshot, Positions
-from assignors.workload import Workload
+from assignors.workload import Peak, Workload
 
 
 class WeightedAssignor(RememberingAssignor):
@@ -55,28 +56,62 @@ class WeightedAssignor(RememberingAssignor):
         InvalidSnapshot
             Some members have a capacity and some have none, or one is not positive.
         """
-        topics = group.topics
-        weights = topics.rates if topics.rates and any(topics.rates) else (1,) * topics.n_partitions
-        work = Workload(group.subscriptions, topics.topic_of, weights, _capacities(group))
-        had: list[int] = before.tolist()
-        owner = _settled(work, had)
-        if had.count(-1) < len(had) and not work.is_least(peak := work.peak(owner)):
-            fresh = _filled(work, [-1] * len(had)).owner
-            if work.is_above(peak, work.peak(fresh)):
-                owner = _settled(work, within(work, had, owner, fresh))
-        return np.array(owner, dtype=np.int32)
+        return np.array(weighed(group, before.tolist()).owner, dtype=np.int32)
 
 
-def _filled(work: Workload, owner: Sequence[int]) -> LoadBoard:
-    """What nobody has given out longest first."""
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What the rules came to, one after the other; lists are owners of each position, -1 for nobody.
+
+    Parameters
+    ----------
+    work : Workload
+    before : list of int
+    filled : list of int
+        After what nobody had was given out.
+    relieved : list of int
+        After moves one by one.
+    target : Peak or None
+        Largest load of the greedy that starts from nothing, where that is smaller.
+    owner : list of int
+        In the end.
+    """
+
+    work: Workload
+    before: list[int]
+    filled: list[int]
+    relieved: list[int]
+    target: Peak | None
+    owner: list[int]
+
+
+def weighed(group: GroupSnapshot, before: list[int]) -> Weighed:
+    """Carry out the rules; parameters and errors as for `WeightedAssignor.owners`."""
+    topics = group.topics
+    weights = topics.rates if topics.rates and any(topics.rates) else (1,) * topics.n_partitions
+    work = Workload(group.subscriptions, topics.topic_of, weights, _capacities(group))
+    filled = _filled(work, before)
+    relieved = _relieved(work, filled)
+    peak = work.peak(relieved)
+    if before.count(-1) == len(before) or work.is_least(peak):
+        return Weighed(work, before, filled, relieved, None, relieved)
+    fresh = _filled(work, [-1] * len(before))
+    target = work.peak(fresh)
+    if not work.is_above(peak, target):
+        return Weighed(work, before, filled, relieved, None, relieved)
+    return Weighed(work, before, filled, relieved, target, _relieved(work, within(work, before, relieved, fresh)))
+
+
+def _filled(work: Workload, owner: Sequence[int]) -> list[int]:
+    """The same with what nobody has given out longest first."""
     board = LoadBoard(work, list(owner))
     board.fill(work.longest_first(position for position in work.wanted if owner[position] < 0))
-    return board
+    return board.owner
 
 
-def _settled(work: Workload, owner: Sequence[int]) -> list[int]:
-    """The same filled, and whoever has most relieved."""
-    board = _filled(work, owner)
+def _relieved(work: Workload, owner: Sequence[int]) -> list[int]:
+    """The same without what makes the largest load larger than it must be."""
+    board = LoadBoard(work, list(owner))
     board.relieve()
     return board.owner
 

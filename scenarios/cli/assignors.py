@@ -104,7 +104,10 @@ def explain(
     many: Many = None,
     as_json: Json = False,
 ) -> None:
-    """Tell rule by rule why one partition moves or stays, where all members read the same topics."""
+    """Tell rule by rule why one partition moves or stays, where all members read the same topics.
+
+    All but your own assignors are explained; range, sticky and cooperative-sticky only where racks decide nothing.
+    """
     from scenarios.assignor_reasons import explained
 
     group = _group(snapshot, members, topics, partitions)

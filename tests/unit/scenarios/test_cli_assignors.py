@@ -163,7 +163,7 @@ class TestExplain:
         ("arguments", "says"),
         [
             (["stiky", "topic-1-0"], "did you mean 'sticky'?"),
-            (["random", "topic-1-0"], "is no assignor that is explained"),
+            (["dealer", "topic-1-0"], "is no assignor that is explained"),
             (["sticky", "topic-1-20"], "there are topic-1-0 to topic-1-19"),
             (["sticky", "nonsense"], "there is no partition 'nonsense'"),
             (["sticky", "topic-1-0", "--event", "join-won"], "did you mean 'join-one'?"),
@@ -173,6 +173,26 @@ class TestExplain:
         told = groupsim("assignors", "explain", *arguments, *SMALL)
         assert (told.code, told.out) == (2, "")
         assert says in told.err
+
+    def test_knows_every_assignor(self, groupsim: CommandLine) -> None:
+        for one in groupsim("assignors", "list", "--json").json:
+            told = groupsim("assignors", "explain", one["assignor"], "topic-1-19", *SMALL)
+            assert (told.code, told.err) == (0, "")
+
+    def test_says_that_everybody_keeps_what_is_broadcast(self, groupsim: CommandLine) -> None:
+        told = groupsim("assignors", "explain", "broadcast", "topic-1-0", *SMALL, "--json").json
+        assert (told["before"], told["after"], told["moved"]) == ("every member", "every member", False)
+
+    def test_refuses_racks_only_where_they_decide(self, groupsim: CommandLine, tmp_path: Path) -> None:
+        (tmp_path / "group.yaml").write_text(
+            "topics: {t: {partitions: 4, replicas: [[a], [b]]}}\nmembers: {x: {rack: a}, y: {rack: b}}"
+        )
+        for name in ("range", "sticky", "cooperative-sticky"):
+            told = groupsim("assignors", "explain", name, "t-0", tmp_path / "group.yaml")
+            assert (told.code, told.out) == (2, "")
+            assert f"what {name} does where racks decide nothing" in told.err
+        for name in ("roundrobin", "leader-rack", "server:range", "server:uniform"):
+            assert groupsim("assignors", "explain", name, "t-0", tmp_path / "group.yaml").code == 0
 
     def test_refuses_groups_whose_rules_are_not_told(self, groupsim: CommandLine, tmp_path: Path) -> None:
         (tmp_path / "group.yaml").write_text("topics: {t: 2, u: 2}\nmembers: {x: {}, y: {topics: [t]}}")
