@@ -7,8 +7,9 @@
       consumer: {count: 15, topics: [orders, stock], rack: [a, b, c]}
       slow: {topics: [orders], rack: a, capacity: 50}
 
-``rate`` is that of each partition, or a list; ``replicas`` are the racks of a partition's replicas, its leader's first,
-for the partitions in turn; so is a list under ``rack`` for the members of one entry. Who names no topics reads all.
+``rate`` is that of each partition, or a list, in any one unit: give bytes a second to have them counted across racks.
+``replicas`` are the racks of a partition's replicas, its leader's first, for the partitions in turn; so is a list under
+``rack`` for the members of one entry. Who names no topics reads all.
 Nobody owns anything yet. Kafka lets members subscribe to topics that do not exist; here that is an error.
 """
 

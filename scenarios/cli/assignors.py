@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from scenarios.cli.settings import import_allowed
 
 if TYPE_CHECKING:
     from assignors import GroupSnapshot
+    from scenarios.assignor_trials import Contender
 
 app = typer.Typer(help="List assignors, and compare what they do to a group.", no_args_is_help=True)
 
@@ -49,6 +51,10 @@ def compare(
     topics: Topics = None,
     partitions: Partitions = None,
     many: Many = None,
+    assignor: Annotated[
+        list[str] | None, typer.Option(metavar="ASSIGNOR", help="Only this one, and others so named; all by default.")
+    ] = None,
+    details: Annotated[bool, typer.Option("--details", help="Print a table per event, with everything.")] = False,
     figure: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw a figure, too.")] = None,
     allow_code: AllowCode = None,
     as_json: Json = False,
@@ -60,34 +66,51 @@ def compare(
 
     Newcomers are last in the order of ids. Of many that leave each comes from another part of that order. When
     partitions are added, every topic gets a quarter more.
+
+    What is read from a leader in another rack is told where racks are known, as a share and, with rates, in their
+    unit: give rates in bytes a second, and it is bytes a second.
     """
+    from analysis.assignor_text import failures
+
     import_allowed(allow_code or [])
+    taking_part, left_out = _taking_part(assignor or [], allow_code or [])
     group = _group(snapshot, members, topics, partitions)
     several = _many(many, group)
     if figure is not None:
         _refuse_unfit(figure)
-    records, left_out = _records(group, several, allow_code or [])
+    records = _records(taking_part, group, several)
     if figure is not None:
         _draw(records, group, figure)
     if as_json:
         shape = {"members": group.n_members, "partitions": group.topics.n_partitions, "many": several}
         print_json({**shape, "outcomes": records})
     else:
-        _tell(records, group, several)
-    for sentence in [*left_out, *_caveats(group)]:
+        (_tell_all if details else _tell)(records, group, several)
+    for sentence in [*failures(records), *left_out, *_caveats(group)]:
         say(sentence)
 
 
 def _tell(records: Sequence[dict[str, Any]], group: GroupSnapshot, many: int) -> None:
-    from analysis.assignor_text import costs_table, failures, moves_tables
+    from analysis.assignor_text import costs_tables, moves_tables
 
-    print(f"{_title(group)}: what moves (in brackets: what had to)\n")
+    print(fill(f"{_title(group)}: what moves (in brackets: what had to)", width()) + "\n")
     for table in moves_tables(records, many, width()):
         print_table(table)
         print()
-    print_table(costs_table(records, width()))
-    for sentence in failures(records):
-        say(sentence)
+    for number, table in enumerate(costs_tables(records, width())):
+        if number:
+            print()
+        print_table(table)
+
+
+def _tell_all(records: Sequence[dict[str, Any]], group: GroupSnapshot, many: int) -> None:
+    from analysis.assignor_text import event_table, how_to_read
+
+    print(f"{_title(group)}; many are {many}")
+    for event in dict.fromkeys(one["event"] for one in records):
+        print(f"\n{event}:\n")
+        print_table(event_table(records, event, width()))
+    print(f"\n{fill(how_to_read(records), width())}")
 
 
 @app.command()
@@ -171,19 +194,29 @@ def _group(snapshot: Path | None, members: int | None, topics: int | None, parti
     return load_snapshot(snapshot)
 
 
-def _records(group: GroupSnapshot, many: int, allow_code: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """All outcomes, and why some assignors have none."""
-    from scenarios.assignor_trials import contenders, is_exclusive, trials
+def _taking_part(names: Sequence[str], allow_code: Sequence[str]) -> tuple[list[Contender], list[str]]:
+    """Who is compared, and why some are not."""
+    from scenarios.assignor_trials import chosen, contenders, is_exclusive
+    from sim.errors import ConfigError
 
-    found = contenders(allow_code)
+    found = chosen(contenders(allow_code), names)
     taking_part = [one for one in found if is_exclusive(one)]
+    if not taking_part:
+        raise ConfigError(f"{found[0].label} cannot be compared: nothing moves where everybody has everything")
     shared = [one.label for one in found if one not in taking_part]
+    return taking_part, [f"{label} is left out: nothing moves where everybody has everything" for label in shared]
+
+
+def _records(taking_part: Sequence[Contender], group: GroupSnapshot, many: int) -> list[dict[str, Any]]:
+    """All outcomes."""
+    from scenarios.assignor_trials import trials
+
     records: list[dict[str, Any]] = []
     with Progress("assignors", len(taking_part)) as progress:
         for done, one in enumerate(taking_part, start=1):
             records += trials(one, group, many)
             progress(done)
-    return records, [f"{label} is left out: nothing moves where everybody has everything" for label in shared]
+    return records
 
 
 def _caveats(group: GroupSnapshot) -> list[str]:

@@ -89,10 +89,41 @@ class TestCompare:
         told = groupsim("assignors", "compare", tmp_path / "group.yaml")
         assert told.out.startswith("2 members, 1 topic, 6 partitions")
         assert "cross-rack" in told.out
-        assert "uneven rate" in told.out
+        assert "of partitions (of rates)" in " ".join(told.out.split())
+        assert "leave 1" in told.out
         assert max(map(len, told.out.splitlines())) <= 80
         told = groupsim("assignors", "compare", tmp_path / "group.yaml", "--members", 3)
         assert (told.code, told.out) == (2, "")
+
+    def test_tells_rates_read_across_racks(self, groupsim: CommandLine, tmp_path: Path) -> None:
+        (tmp_path / "group.yaml").write_text(
+            "topics: {t: {partitions: 2, rate: [90, 10], replicas: [[a], [b]]}}\nmembers: {x: {rack: b}}"
+        )
+        full = groupsim("assignors", "compare", tmp_path / "group.yaml", "--json").json["outcomes"][0]
+        assert (full["cross_rack_share"], full["cross_rack_rate"]) == (0.9, 90)
+
+    def test_of_chosen_assignors_has_those(self, groupsim: CommandLine) -> None:
+        chosen = ("--assignor", "sticky", "--assignor", "server:range")
+        told = groupsim("assignors", "compare", *SMALL, *chosen, "--json")
+        assert {one["assignor"] for one in told.json["outcomes"]} == {"sticky", "server:range"}
+        assert told.err == ""
+        told = groupsim("assignors", "compare", *SMALL, "--assignor", "stiky")
+        assert (told.code, told.out) == (2, "")
+        assert "did you mean 'sticky'?" in told.err
+        told = groupsim("assignors", "compare", *SMALL, "--assignor", "broadcast")
+        assert (told.code, told.out) == (2, "")
+        assert "broadcast cannot be compared" in told.err
+
+    def test_tells_details_of_every_event(self, groupsim: CommandLine) -> None:
+        out = groupsim("assignors", "compare", *SMALL, "--details").out
+        for event in ("full", "join many", "leave one, mean", "partitions added"):
+            assert f"\n{event}:\n" in out
+        assert max(map(len, out.splitlines())) <= 80
+        assert [line.split()[:2] for line in out.splitlines()].count(["assignor", "moved"]) == 10
+
+    def test_times_every_event(self, groupsim: CommandLine) -> None:
+        outcomes = groupsim("assignors", "compare", *SMALL, "--json").json["outcomes"]
+        assert all(one["seconds"] > 0 for one in outcomes)
 
     def test_of_a_single_member_has_nobody_leave(self, groupsim: CommandLine) -> None:
         told = groupsim("assignors", "compare", "--members", 1, "--partitions", 2)
