@@ -41,7 +41,9 @@ class WeightedAssignor(RememberingAssignor):
 
     name: ClassVar[str] = "weighted"
     needs_loads: ClassVar[bool] = True
-    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.EXCLUSIVE, Promise.COMPLETE, Promise.STEADY})
+    promises: ClassVar[frozenset[Promise]] = frozenset(
+        {Promise.EXCLUSIVE, Promise.COMPLETE, Promise.STEADY, Promise.ANY_ORDER}
+    )
     exceptions: ClassVar[Mapping[Promise, str]] = {
         Promise.BALANCED: "loads are evened out, not counts, and only the largest is lowered",
         Promise.BALANCED_PER_TOPIC: "loads are evened out over all topics together",
