@@ -13,6 +13,7 @@ GROWING: Final = ("stable", "join one", "join many", "partitions added")
 SHRINKING: Final = ("leave one, first", "leave one, middle", "leave one, last", "leave one, mean", "leave many")
 TIMED: Final = (("full", "full"), ("join 1", "join one"), ("leave 1: middle", "leave one, middle"))
 COSTS: Final = ("rounds", "imbalance_partitions", "imbalance_rate", "cross_rack_share", "cross_rack_rate")
+MODES: Final = ("full", "join", "leave")
 MILLISECONDS: Final = "times in ms: one answer, best of three"
 BRIEF: Final = "* more than had to; --details tells how many that were"
 
@@ -154,11 +155,26 @@ def _listed(value: str | Sequence[str]) -> str:
 
 
 def times_table(records: Sequence[Record], width: int | None = WIDTH) -> TextTable:
-    """Milliseconds of one assignor over a grid of groups, Kafka's in brackets, kafka-python's beside them."""
-    shapes = [Column(name, tuple(f"{one[name]:,}" for one in records), {}) for name in ("members", "each", "topics")]
-    modes = [Column(mode, tuple(_beside(one, mode) for one in records), {}) for mode in ("full", "join", "leave")]
-    theirs = ["-" if one["kafka_python_ms"] is None else _short(one["kafka_python_ms"]) for one in records]
-    return TextTable((*shapes, *modes, Column("kafka-python", tuple(theirs), {})), (), width)
+    """Milliseconds of one assignor over a grid of groups, Kafka's in brackets."""
+    modes = [Column(mode, tuple(_beside(one, mode) for one in records), {}) for mode in MODES]
+    return TextTable((*_shapes(records), *modes), (), width)
+
+
+def their_times_table(records: Sequence[Record], width: int | None = WIDTH) -> TextTable | None:
+    """kafka-python's milliseconds over the same grid, as far as there are any; None for none."""
+    timed = [one for one in records if one["kafka_python_ms"]]
+    if not timed:
+        return None
+    modes = [Column(mode, tuple(_timed(one["kafka_python_ms"].get(mode)) for one in timed), {}) for mode in MODES]
+    return TextTable((*_shapes(timed), *modes), (), width)
+
+
+def _shapes(records: Sequence[Record]) -> list[Column]:
+    return [Column(name, tuple(f"{one[name]:,}" for one in records), {}) for name in ("members", "each", "topics")]
+
+
+def _timed(milliseconds: float | None) -> str:
+    return "-" if milliseconds is None else _short(milliseconds)
 
 
 def _beside(record: Record, mode: str) -> str:

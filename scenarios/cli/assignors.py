@@ -154,13 +154,16 @@ def bench(
 ) -> None:
     """Measure assignors over the grid of Kafka's own benchmarks: minutes.
 
-    Beside ours stand the times of Kafka's classes, recorded on a machine with two cores, and those of kafka-python's
-    first assignment, measured now where it is installed.
+    Beside ours stand the times of Kafka's classes, recorded on a machine with two cores, and kafka-python's, measured
+    now as far as they are under a minute, where it is installed (the extra "bench").
     """
-    from analysis.assignor_text import times_table
+    from analysis.assignor_text import their_times_table, times_table
     from scenarios.assignor_bench import UNEQUAL, bench, shapes
     from scenarios.assignor_trials import contenders, is_exclusive
+    from scenarios.kafka_python import is_installed
 
+    if not is_installed():
+        say("kafka-python is not installed, so it has no times: it comes with groupsim's extra bench")
     grid = shapes(tuple(members)) if members else shapes()
     found = [one for one in contenders() if is_exclusive(one)]
     wanted = [(one, True) for one in found] + [(one, False) for one in found if one.label in UNEQUAL]
@@ -173,6 +176,10 @@ def bench(
                 print(f"{one.label}, {mine[0]['subscriptions']} subscriptions, ms of CPU (in brackets Kafka's):\n")
                 print_table(times_table(mine, width()))
                 print()
+                if (theirs := their_times_table(mine, width())) is not None:
+                    print("kafka-python, ms of CPU:\n")
+                    print_table(theirs)
+                    print()
             progress(done)
     if as_json:
         print_json(records)
