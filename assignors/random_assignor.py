@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from assignors.input_types import is_whole, require
 from assignors.interface import Assignor, Promise
 from assignors.java_order import sort_order, string_hash
 from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, Positions
@@ -25,6 +26,11 @@ class RandomAssignor(Assignor):
     ----------
     seed : int
         Equal seeds give equal draws.
+
+    Raises
+    ------
+    InvalidSnapshot
+        The seed is no whole number.
     """
 
     name: ClassVar[str] = "random"
@@ -36,6 +42,7 @@ class RandomAssignor(Assignor):
     }
 
     def __init__(self, *, seed: int = 0) -> None:
+        require(is_whole(seed), "a seed", "a whole number", seed)
         self.seed = seed
 
     def assign(self, snapshot: GroupSnapshot) -> Assignment:

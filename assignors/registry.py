@@ -65,6 +65,7 @@ def create(name: str, *, seed: int = 0) -> Assignor:
     AssignorError
         An installed package offers something that is no assignor, or under a name that is taken.
     """
+    _check_name(name)
     factory = ASSIGNORS.get(name)
     if factory is not None:
         return factory(seed)
@@ -89,6 +90,7 @@ def create_server(name: str) -> ServerAssignor:
     AssignorError
         As for `create`.
     """
+    _check_name(name)
     factory = SERVER_ASSIGNORS.get(name)
     if factory is not None:
         return factory()
@@ -96,6 +98,11 @@ def create_server(name: str) -> ServerAssignor:
     if name not in own:
         raise _unknown("server-side assignor", name, [*SERVER_ASSIGNORS, *own])
     return own[name]()
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise UnknownAssignor(f"the name of an assignor must be text, not {name!r}")
 
 
 def _unknown(what: str, name: str, known: list[str]) -> UnknownAssignor:
@@ -135,6 +142,7 @@ def load_class(path: str) -> type[Assignor]:
     AssignorError
         There is no such class, it is no `Assignor`, or its name is taken.
     """
+    _check_name(path)
     module, _, attribute = path.partition(":")
     try:
         found: object = getattr(importlib.import_module(module), attribute)
