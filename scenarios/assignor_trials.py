@@ -20,7 +20,7 @@ from assignors import (
     create,
     create_server,
     installed,
-    load_class,
+    load_classes,
 )
 from assignors.asking import blaming
 from assignors.events import Event, leavers, usual_events
@@ -52,11 +52,19 @@ class Contender:
     make: Callable[[], Assignor]
 
 
-def contenders(allow_code: Sequence[str] = ()) -> list[Contender]:
-    """Every assignor: Kafka's and groupsim's, those of installed packages, and the user's own ``module:Class``."""
-    found = [Contender(name, partial(create, name)) for name in ASSIGNORS]
-    found += [Contender(f"{SERVER}{name}", partial(create_server, name)) for name in SERVER_ASSIGNORS]
-    classes = [*installed().values(), *map(load_class, allow_code)]
+def contenders(allow_code: Sequence[str] = (), *, java_order: bool = True) -> list[Contender]:
+    """Every assignor: Kafka's and groupsim's, those of installed packages, and the user's own ``module:Class``.
+
+    Parameters
+    ----------
+    allow_code : sequence of str
+    java_order : bool
+        As for `assignors.create`.
+    """
+    found = [Contender(name, partial(create, name, java_order=java_order)) for name in ASSIGNORS]
+    server = partial(create_server, java_order=java_order)
+    found += [Contender(f"{SERVER}{name}", partial(server, name)) for name in SERVER_ASSIGNORS]
+    classes = [*installed().values(), *load_classes(allow_code).values()]
     return found + [Contender(one.name, one) for one in classes]
 
 

@@ -61,15 +61,12 @@ def assignment(name: str, group: GroupSnapshot) -> Callable[[], Any]:
 
 def _metadata(assignor: Any, member: MemberSubscription, topics: Topics) -> Any:
     """A member's subscription as kafka-python sends it, with what it owned."""
-    from kafka.structs import TopicPartition
-
+    partition = import_module("kafka.structs").TopicPartition
     data = member.user_data
     owned, layout = (data.owned, data.layout) if isinstance(data, StickyUserData) else (member.owned, topics)
     if len(owned):
         names, numbers = layout.topic_of[owned].tolist(), layout.number_of[owned].tolist()
-        assignor.member_assignment = [
-            TopicPartition(layout.names[at], no) for at, no in zip(names, numbers, strict=True)
-        ]
+        assignor.member_assignment = [partition(layout.names[at], no) for at, no in zip(names, numbers, strict=True)]
         assignor.generation = 1
     return assignor.metadata(member.topics)
 

@@ -54,6 +54,9 @@ def compare(
     assignor: Annotated[
         list[str] | None, typer.Option(metavar="ASSIGNOR", help="Only this one, and others so named; all by default.")
     ] = None,
+    java_order: Annotated[
+        bool, typer.Option(help="Walk members as Kafka's hash tables yield their ids, or by id.")
+    ] = True,
     details: Annotated[bool, typer.Option("--details", help="Print a table per event, with everything.")] = False,
     figure: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw a figure, too.")] = None,
     allow_code: AllowCode = None,
@@ -71,9 +74,10 @@ def compare(
     unit: give rates in bytes a second, and it is bytes a second.
     """
     from analysis.assignor_text import failures
+    from scenarios.assignor_trials import contenders
 
     import_allowed(allow_code or [])
-    taking_part, left_out = _taking_part(assignor or [], allow_code or [])
+    taking_part, left_out = _taking_part(assignor or [], contenders(allow_code or [], java_order=java_order))
     group = _group(snapshot, members, topics, partitions)
     several = _many(many, group)
     if figure is not None:
@@ -201,12 +205,12 @@ def _group(snapshot: Path | None, members: int | None, topics: int | None, parti
     return load_snapshot(snapshot)
 
 
-def _taking_part(names: Sequence[str], allow_code: Sequence[str]) -> tuple[list[Contender], list[str]]:
+def _taking_part(names: Sequence[str], known: Sequence[Contender]) -> tuple[list[Contender], list[str]]:
     """Who is compared, and why some are not."""
-    from scenarios.assignor_trials import chosen, contenders, is_exclusive
+    from scenarios.assignor_trials import chosen, is_exclusive
     from sim.errors import ConfigError
 
-    found = chosen(contenders(allow_code), names)
+    found = chosen(known, names)
     taking_part = [one for one in found if is_exclusive(one)]
     if not taking_part:
         raise ConfigError(f"{found[0].label} cannot be compared: nothing moves where everybody has everything")

@@ -114,6 +114,15 @@ class TestCompare:
         assert (told.code, told.out) == (2, "")
         assert "broadcast cannot be compared" in told.err
 
+    def test_goes_by_id_without_javas_order(self, groupsim: CommandLine, tmp_path: Path) -> None:
+        (tmp_path / "group.yaml").write_text(
+            "topics: {t: {partitions: 7, rate: [1, 2, 4, 8, 16, 32, 64]}}\nmembers: {m1: {}, m2: {}, m3: {}, m10: {}}"
+        )
+        arguments = ("assignors", "compare", tmp_path / "group.yaml", "--assignor", "sticky", "--json")
+        java = groupsim(*arguments).json["outcomes"]
+        by_id = groupsim(*arguments, "--no-java-order").json["outcomes"]
+        assert [one["imbalance_rate"] for one in java] != [one["imbalance_rate"] for one in by_id]
+
     def test_tells_details_of_every_event(self, groupsim: CommandLine) -> None:
         out = groupsim("assignors", "compare", *SMALL, "--details").out
         for event in ("full", "join many", "leave one, mean", "partitions added"):
