@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +11,7 @@ import typer
 from scenarios.cli.output import Progress, print_json, print_pairs, print_table, say, width
 from scenarios.cli.run import AllowCode
 from scenarios.cli.settings import import_allowed
+from scenarios.cli.trials import tell, tell_all, title
 
 if TYPE_CHECKING:
     from assignors import GroupSnapshot
@@ -89,32 +89,9 @@ def compare(
         shape = {"members": group.n_members, "partitions": group.topics.n_partitions, "many": several}
         print_json({**shape, "outcomes": records})
     else:
-        (_tell_all if details else _tell)(records, group, several)
+        (tell_all if details else tell)(records, group, several)
     for sentence in [*failures(records), *left_out, *_caveats(group)]:
         say(sentence)
-
-
-def _tell(records: Sequence[dict[str, Any]], group: GroupSnapshot, many: int) -> None:
-    from analysis.assignor_text import costs_tables, moves_tables
-
-    print(fill(f"{_title(group)}: what moves (in brackets: what had to)", width()) + "\n")
-    for table in moves_tables(records, many, width()):
-        print_table(table)
-        print()
-    for number, table in enumerate(costs_tables(records, width())):
-        if number:
-            print()
-        print_table(table)
-
-
-def _tell_all(records: Sequence[dict[str, Any]], group: GroupSnapshot, many: int) -> None:
-    from analysis.assignor_text import event_table, how_to_read
-
-    print(f"{_title(group)}; many are {many}")
-    for event in dict.fromkeys(one["event"] for one in records):
-        print(f"\n{event}:\n")
-        print_table(event_table(records, event, width()))
-    print(f"\n{fill(how_to_read(records), width())}")
 
 
 @app.command()
@@ -145,7 +122,7 @@ def explain(
     before, after = told["before"], told["after"]
     stays = f"stays with {after}" if before else f"goes to {after}, from nobody"
     where = f"moves from {before} to {after}" if told["moved"] else stays
-    print(f"{_title(group)}; {assignor}, {event}:\n{partition} {where}\n")
+    print(f"{title(group)}; {assignor}, {event}:\n{partition} {where}\n")
     print_pairs((f"{number}.", rule) for number, rule in enumerate(told["rules"], start=1))
 
 
@@ -156,7 +133,7 @@ def bench(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure assignors over the grid of Kafka's own benchmarks: minutes.
+    """Measure assignors over the grid of Kafka's own benchmarks: minutes, and half an hour with kafka-python.
 
     Beside ours stand the times of Kafka's classes, recorded on a machine with two cores, and kafka-python's, measured
     now as far as they are under a minute, where it is installed (the extra "bench").
@@ -243,14 +220,6 @@ def _caveats(group: GroupSnapshot) -> list[str]:
     return told
 
 
-def _title(group: GroupSnapshot) -> str:
-    def counted(number: int, noun: str) -> str:
-        return f"{number:,} {noun}{'s' if number != 1 else ''}"
-
-    topics = counted(len(group.topics.names), "topic")
-    return f"{counted(group.n_members, 'member')}, {topics}, {counted(group.topics.n_partitions, 'partition')}"
-
-
 def _refuse_unfit(path: Path) -> None:
     from analysis.figures import refuse_unfit
 
@@ -260,5 +229,5 @@ def _refuse_unfit(path: Path) -> None:
 def _draw(records: Sequence[dict[str, Any]], group: GroupSnapshot, path: Path) -> None:
     from analysis.figures import save, trials
 
-    save(trials(records, _title(group)), path)
+    save(trials(records, title(group)), path)
     say(f"figure in {path}")
