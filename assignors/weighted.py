@@ -92,30 +92,27 @@ def weighed(group: GroupSnapshot, before: list[int]) -> Weighed:
     topics = group.topics
     weights = topics.rates if topics.rates and any(topics.rates) else (1,) * topics.n_partitions
     work = Workload(group.subscriptions, topics.topic_of, weights, _capacities(group))
-    filled = _filled(work, before)
-    relieved = _relieved(work, filled)
-    peak = work.peak(relieved)
-    if before.count(-1) == len(before) or work.is_least(peak):
+    board = _filled(work, before)
+    filled = list(board.owner)
+    board.relieve()
+    relieved = board.owner
+    # from nothing this is the greedy itself; and where nothing can be lower, the greedy is not either
+    if before.count(-1) == len(before) or work.is_least(peak := work.peak(relieved)):
         return Weighed(work, before, filled, relieved, None, relieved)
-    fresh = _filled(work, [-1] * len(before))
+    fresh = _filled(work, [-1] * len(before)).owner
     target = work.peak(fresh)
     if not work.is_above(peak, target):
         return Weighed(work, before, filled, relieved, None, relieved)
-    return Weighed(work, before, filled, relieved, target, _relieved(work, within(work, before, relieved, fresh)))
+    board = LoadBoard(work, within(work, before, relieved, fresh))
+    board.relieve()
+    return Weighed(work, before, filled, relieved, target, board.owner)
 
 
-def _filled(work: Workload, owner: Sequence[int]) -> list[int]:
-    """The same with what nobody has given out longest first."""
+def _filled(work: Workload, owner: Sequence[int]) -> LoadBoard:
+    """What nobody has given out longest first."""
     board = LoadBoard(work, list(owner))
     board.fill(work.longest_first(position for position in work.wanted if owner[position] < 0))
-    return board.owner
-
-
-def _relieved(work: Workload, owner: Sequence[int]) -> list[int]:
-    """The same without what makes the largest load larger than it must be."""
-    board = LoadBoard(work, list(owner))
-    board.relieve()
-    return board.owner
+    return board
 
 
 def _capacities(snapshot: GroupSnapshot) -> list[int]:
