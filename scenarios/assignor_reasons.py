@@ -37,7 +37,7 @@ def explained(label: str, group: GroupSnapshot, many: int, event: str, partition
     ConfigError
         The assignor, event or partition is unknown, or the group is one whose rules are not told.
     """
-    reason = EXPLAINED[_chosen(label, EXPLAINED, "assignor that is explained")]
+    reason = EXPLAINED[_chosen(label, EXPLAINED, "assignor that is explained (the rules of your own are in its code)")]
     events = {_slug(one.name): one for one in [Event(FULL), *usual_events(group, many)]}
     happening = events[_chosen(event, events, "event of this group")]
     if not group.subscriptions.equal:
