@@ -11,7 +11,11 @@ from analysis.text import WIDTH, Column, TextTable, named, names, width_of
 Record: TypeAlias = Mapping[str, Any]
 GROWING: Final = ("stable", "join one", "join many", "partitions added")
 SHRINKING: Final = ("leave one, first", "leave one, middle", "leave one, last", "leave one, mean", "leave many")
-BRIEF: Final = "* more than had to; --json tells how many that were"
+TIMED: Final = (("full", "full"), ("join 1", "join one"), ("leave 1: middle", "leave one, middle"))
+COSTS: Final = ("rounds", "imbalance_partitions", "imbalance_rate", "cross_rack_share", "cross_rack_rate")
+MODES: Final = ("full", "join", "leave")
+MILLISECONDS: Final = "times in ms: one answer, best of three"
+BRIEF: Final = "* more than had to; --details tells how many that were"
 
 
 def moves_tables(records: Sequence[Record], many: int, width: int | None = WIDTH) -> list[TextTable]:
@@ -52,42 +56,90 @@ def _moved(record: Record | None, briefly: bool) -> str:
     return f"{text} *" if briefly else f"{text} ({number(least)})"
 
 
-def costs_table(records: Sequence[Record], width: int | None = WIDTH) -> TextTable:
-    """Rounds, balance, racks and time, an assignor a row; columns of which nothing is known are left out."""
+def costs_tables(records: Sequence[Record], width: int | None = WIDTH) -> list[TextTable]:
+    """Rounds, balance, racks and time, an assignor a row: one table, or two where one would not fit.
+
+    Columns of which nothing is known are left out.
+    """
     rows = _by_assignor(records)
-    columns = [
-        _worst("rounds", rows, "rounds"),
-        _worst("uneven", rows, "imbalance_partitions"),
-        _worst("uneven rate", rows, "imbalance_rate"),
-        _one("cross-rack", rows, "full", "cross_rack_share", lambda share: f"{share:.0%}"),
-        _one("full [ms]", rows, "full", "seconds", _milliseconds),
-        _one("leave [ms]", rows, "leave one, middle", "seconds", _milliseconds, rank=8),
-        _one("join [ms]", rows, "join one", "seconds", _milliseconds, rank=9),
+    assignor = names("assignor", list(rows), "assignor")
+    most = {name: _most(events.values()) for name, events in rows.items()}
+    balance = _known(
+        [
+            _each("rounds", most, lambda one: _number(one["rounds"])),
+            _each("uneven", most, _uneven),
+            _each("cross-rack", most, _across),
+        ]
+    )
+    time = _known([_milliseconds(header, rows, event) for header, event in TIMED])
+    note = f"the most of all events; --details: each event. {_read_as(records)}"
+    if width is None or width_of([assignor, *balance, *time]) <= width:
+        return [TextTable((assignor, *balance, *time), (note, MILLISECONDS), width)]
+    return [
+        TextTable((assignor, *balance), (note,), width),
+        TextTable((assignor, *time), (MILLISECONDS,), width),
     ]
-    known = [column for column in columns if set(column.texts) != {"-"}]
-    notes = ("rounds, uneven (largest minus smallest share): the most of all events; ms: one answer, best of three",)
-    return TextTable((names("assignor", list(rows), "assignor"), *known), notes, width)
 
 
-def _worst(header: str, rows: Mapping[str, Mapping[str, Record]], name: str) -> Column:
-    values = [[one[name] for one in events.values() if one[name] is not None] for events in rows.values()]
-    return Column(header, tuple(number(max(some)) if some else "-" for some in values), {})
+def event_table(records: Sequence[Record], event: str, width: int | None = WIDTH) -> TextTable:
+    """Everything that is known of one event, an assignor a row."""
+    rows = {name: events.get(event) for name, events in _by_assignor(records).items()}
+    columns = [
+        _each("moved", rows, lambda one: _moved(one, briefly=False)),
+        _each("rounds", rows, lambda one: _number(one["rounds"])),
+        _each("uneven", rows, _uneven),
+        _each("cross-rack", rows, _across),
+        _each("ms", rows, lambda one: "-" if one["seconds"] is None else _short(one["seconds"] * 1e3)),
+    ]
+    return TextTable((names("assignor", list(rows), "assignor"), *_known(columns)), (), width)
 
 
-def _one(
-    header: str,
-    rows: Mapping[str, Mapping[str, Record]],
-    event: str,
-    name: str,
-    told: Callable[[float], str],
-    rank: int = 0,
-) -> Column:
-    values = [events[event][name] if event in events else None for events in rows.values()]
-    return Column(header, tuple("-" if value is None else told(value) for value in values), {}, rank)
+def how_to_read(records: Sequence[Record]) -> str:
+    """What the columns of `event_table` mean."""
+    return f"In brackets beside moved: what had to. {_read_as(records)} ms: one answer, best of three."
 
 
-def _milliseconds(seconds: float) -> str:
-    return number(seconds * 1e3)
+def _read_as(records: Sequence[Record]) -> str:
+    """What stands in brackets, as far as it is there."""
+    rates = any(one["imbalance_rate"] is not None for one in records)
+    told = f"uneven: largest minus smallest share, of partitions{' (of rates)' if rates else ''}."
+    if all(one["cross_rack_share"] is None for one in records):
+        return told
+    return f"{told} cross-rack: read from a leader in another rack{' (rates of that)' if rates else ''}."
+
+
+def _known(columns: Sequence[Column]) -> list[Column]:
+    return [column for column in columns if set(column.texts) != {"-"}]
+
+
+def _most(records: Iterable[Record]) -> Record:
+    """The largest of each number, None where it is not known."""
+    found = list(records)
+    known = {name: [one[name] for one in found if one[name] is not None] for name in COSTS}
+    return {name: max(values, default=None) for name, values in known.items()}
+
+
+def _each(header: str, rows: Mapping[str, Record | None], told: Callable[[Record], str]) -> Column:
+    return Column(header, tuple("-" if one is None else told(one) for one in rows.values()), {})
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else number(value)
+
+
+def _uneven(record: Record) -> str:
+    rate = record["imbalance_rate"]
+    return _number(record["imbalance_partitions"]) + ("" if rate is None else f" ({number(rate)})")
+
+
+def _across(record: Record) -> str:
+    share, rate = record["cross_rack_share"], record["cross_rack_rate"]
+    return "-" if share is None else f"{share:.0%}" + ("" if rate is None else f" ({number(rate)})")
+
+
+def _milliseconds(header: str, rows: Mapping[str, Mapping[str, Record]], event: str) -> Column:
+    values = [events[event]["seconds"] if event in events else None for events in rows.values()]
+    return Column(header, tuple("-" if value is None else _short(value * 1e3) for value in values), {})
 
 
 def promises_table(assignors: Sequence[Record], width: int | None = WIDTH) -> TextTable:
@@ -103,11 +155,26 @@ def _listed(value: str | Sequence[str]) -> str:
 
 
 def times_table(records: Sequence[Record], width: int | None = WIDTH) -> TextTable:
-    """Milliseconds of one assignor over a grid of groups, Kafka's in brackets, kafka-python's beside them."""
-    shapes = [Column(name, tuple(f"{one[name]:,}" for one in records), {}) for name in ("members", "each", "topics")]
-    modes = [Column(mode, tuple(_beside(one, mode) for one in records), {}) for mode in ("full", "join", "leave")]
-    theirs = ["-" if one["kafka_python_ms"] is None else _short(one["kafka_python_ms"]) for one in records]
-    return TextTable((*shapes, *modes, Column("kafka-python", tuple(theirs), {})), (), width)
+    """Milliseconds of one assignor over a grid of groups, Kafka's in brackets."""
+    modes = [Column(mode, tuple(_beside(one, mode) for one in records), {}) for mode in MODES]
+    return TextTable((*_shapes(records), *modes), (), width)
+
+
+def their_times_table(records: Sequence[Record], width: int | None = WIDTH) -> TextTable | None:
+    """kafka-python's milliseconds over the same grid, as far as there are any; None for none."""
+    timed = [one for one in records if one["kafka_python_ms"]]
+    if not timed:
+        return None
+    modes = [Column(mode, tuple(_timed(one["kafka_python_ms"].get(mode)) for one in timed), {}) for mode in MODES]
+    return TextTable((*_shapes(timed), *modes), (), width)
+
+
+def _shapes(records: Sequence[Record]) -> list[Column]:
+    return [Column(name, tuple(f"{one[name]:,}" for one in records), {}) for name in ("members", "each", "topics")]
+
+
+def _timed(milliseconds: float | None) -> str:
+    return "-" if milliseconds is None else _short(milliseconds)
 
 
 def _beside(record: Record, mode: str) -> str:

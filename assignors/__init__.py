@@ -12,7 +12,7 @@ from assignors.interface import Assignor, Promise, Protocol, Side
 from assignors.leader_rack import LeaderRackAssignor
 from assignors.random_assignor import RandomAssignor
 from assignors.range_assignor import RangeAssignor
-from assignors.registry import ASSIGNORS, SERVER_ASSIGNORS, create, create_server, installed, load_class
+from assignors.registry import ASSIGNORS, SERVER_ASSIGNORS, create, create_server, installed, load_class, load_classes
 from assignors.round_robin import RoundRobinAssignor
 from assignors.server.group_spec import GroupSpec
 from assignors.server.member_names import MemberNames
@@ -62,5 +62,6 @@ __all__ = [
     "create_server",
     "installed",
     "load_class",
+    "load_classes",
     "positions_of",
 ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from assignors.input_types import require
 from assignors.sorting import stable_order
 from assignors.topics import Positions, Topics, positions_of, sealed
 
@@ -41,7 +42,16 @@ class Assignment:
 
     @classmethod
     def of_lists(cls, topics: Topics, lists: Sequence[Sequence[int] | Positions]) -> Assignment:
-        """An assignment from one sequence of positions per member."""
+        """An assignment from one sequence of positions per member.
+
+        Raises
+        ------
+        AssignorError
+            That is not what the lists are.
+        """
+        require(isinstance(topics, Topics), "the topics of an assignment", "Topics", topics)
+        listed = isinstance(lists, Sequence) and all(isinstance(each, Sequence | np.ndarray) for each in lists)
+        require(listed, "an answer", "a list of positions for each member", lists)
         sizes = np.array([len(each) for each in lists], dtype=np.int64)
         ends = np.cumsum(sizes)
         return cls(topics, positions_of(position for each in lists for position in each), ends - sizes, ends)

@@ -20,7 +20,7 @@ class BroadcastAssignor(Assignor):
 
     name: ClassVar[str] = "broadcast"
     promises: ClassVar[frozenset[Promise]] = frozenset(
-        {Promise.COMPLETE, Promise.BALANCED, Promise.BALANCED_PER_TOPIC, Promise.STEADY}
+        {Promise.COMPLETE, Promise.BALANCED, Promise.BALANCED_PER_TOPIC, Promise.STEADY, Promise.ANY_ORDER}
     )
     exceptions: ClassVar[Mapping[Promise, str]] = {
         Promise.EXCLUSIVE: "every subscriber gets every partition",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from assignors.input_types import is_generation, require
 from assignors.interface import Protocol
 from assignors.snapshot import Assignment, GroupSnapshot, Positions, Topics
 from assignors.sticky import AbstractStickyAssignor
@@ -19,9 +20,18 @@ class CooperativeStickyUserData:
     ----------
     generation : int
         -1 before the first assignment.
+
+    Raises
+    ------
+    InvalidSnapshot
+        It is no whole number, or one that 32 bits do not hold.
     """
 
     generation: int
+
+    def __post_init__(self) -> None:
+        fits = self.generation is not None and is_generation(self.generation)
+        require(fits, "the generation of user data", "a whole number of 32 bits", self.generation)
 
 
 class CooperativeStickyAssignor(AbstractStickyAssignor):

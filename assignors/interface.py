@@ -33,6 +33,8 @@ class Promise(Enum):
     BALANCED_PER_TOPIC: a topic's subscribers have counts of it that differ by one at most.
     STICKY: with equal subscriptions no fewer partitions could have moved.
     STEADY: members that join again as they are keep what they have.
+    ANY_ORDER: members that join in another order get the same; for the coordinator's, if its hash table yields them in
+        one order.
     """
 
     EXCLUSIVE = "exclusive"
@@ -41,6 +43,7 @@ class Promise(Enum):
     BALANCED_PER_TOPIC = "balanced per topic"
     STICKY = "sticky"
     STEADY = "steady"
+    ANY_ORDER = "any order"
 
 
 class Assignor(ABC):
@@ -70,7 +73,7 @@ class Assignor(ABC):
     name: ClassVar[str]
     side: ClassVar[Side] = Side.CLIENT
     protocols: ClassVar[tuple[Protocol, ...]] = (Protocol.EAGER,)
-    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.EXCLUSIVE, Promise.COMPLETE})
+    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.EXCLUSIVE, Promise.COMPLETE, Promise.ANY_ORDER})
     exceptions: ClassVar[Mapping[Promise, str]] = {}
     needs_loads: ClassVar[bool] = False
 

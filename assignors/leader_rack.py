@@ -30,7 +30,7 @@ class LeaderRackAssignor(RememberingAssignor):
 
     name: ClassVar[str] = "leader-rack"
     promises: ClassVar[frozenset[Promise]] = frozenset(
-        {Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED, Promise.STICKY, Promise.STEADY}
+        {Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED, Promise.STICKY, Promise.STEADY, Promise.ANY_ORDER}
     )
     exceptions: ClassVar[Mapping[Promise, str]] = {
         Promise.BALANCED_PER_TOPIC: "counts are evened out over all topics together",

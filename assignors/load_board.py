@@ -6,7 +6,7 @@ from bisect import insort
 from collections.abc import Sequence
 
 from assignors.load_ranking import LoadRanking
-from assignors.snapshot import Positions, SubscriptionTable
+from assignors.workload import Workload
 
 
 class LoadBoard:
@@ -17,45 +17,31 @@ class LoadBoard:
 
     Parameters
     ----------
-    table : SubscriptionTable
-        Whose members are numbered in the order in which ties go.
-    topic_of : ndarray of int32
-        Topic of each position.
-    weights : sequence of int
-        Weight of each position.
-    capacities : sequence of int
-        Capacity of each member.
+    work : Workload
     owner : list of int
         Member that has each position, -1 for nobody. Changed in place.
     """
 
-    def __init__(
-        self,
-        table: SubscriptionTable,
-        topic_of: Positions,
-        weights: Sequence[int],
-        capacities: Sequence[int],
-        owner: list[int],
-    ) -> None:
+    def __init__(self, work: Workload, owner: list[int]) -> None:
         self.owner = owner
-        self._weights, self._capacities = weights, capacities
-        self._unit = len(owner) * max(capacities, default=1) + 1
-        self._loads = [0] * len(capacities)
+        self._weights, self._capacities = work.weights, work.capacities
+        self._unit = len(owner) * max(work.capacities, default=1) + 1
+        self._loads = [0] * len(work.capacities)
         for position, member in enumerate(owner):
             if member >= 0:
-                self._loads[member] += weights[position] * self._unit + 1
-        self._kinds = table.kind_of.tolist()
-        self._lightest = LoadRanking(self._loads, capacities, self._kinds, sign=1)
-        self._takers = [self._lightest.heaps_of(column) for column in table.has.T]
-        self._topic_of: list[int] = topic_of.tolist()
+                self._loads[member] += work.weights[position] * self._unit + 1
+        self._kinds = work.kind_of
+        self._lightest = LoadRanking(self._loads, work.capacities, self._kinds, sign=1)
+        self._takers = [self._lightest.heaps_of(column) for column in work.table.has.T]
+        self._topic_of = work.topic_of
 
     def fill(self, positions: Sequence[int]) -> None:
         """Give positions that nobody has, one after the other, each to whom it burdens least."""
         loads = [self._weights[position] * self._unit + 1 for position in positions]
-        if len(self._lightest.heaps) == 1:
+        audiences = [self._takers[self._topic_of[position]] for position in positions]
+        if set(audiences) == {tuple(self._lightest.heaps)}:
             takers = self._lightest.burden_alike(loads)
         else:
-            audiences = [self._takers[self._topic_of[position]] for position in positions]
             takers = list(map(self._lightest.burden, audiences, loads))
         for position, taker in zip(positions, takers, strict=True):
             self.owner[position] = taker

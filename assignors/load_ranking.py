@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from fractions import Fraction
 from heapq import heapify, heappop, heappush, heapreplace
 
 import numpy as np
 import numpy.typing as npt
+
+_NEAR = 1 + 1e-9
+"""Far more than what floating point numbers can be wrong by."""
 
 
 class LoadRanking:
@@ -65,17 +69,49 @@ class LoadRanking:
         heapreplace(self._heaps[self._heap_of[member]], self._entry(member))
         return member
 
-    def burden_alike(self, loads: Iterable[int]) -> list[int]:
-        """The same with load after load where all members are in one heap, before any `refresh`: in half the time."""
+    def burden_alike(self, loads: Sequence[int]) -> list[int]:
+        """The same with load after load where all members may take each, before any `refresh`: many times as fast."""
+        takers = self._in_one_heap(loads) if len(self._heaps) == 1 else self._by_capacity(loads)
+        for entries in self._heaps:
+            for entry in entries:
+                load, member = divmod(entry, len(self._loads))
+                self._loads[member] = load
+        return takers
+
+    def _in_one_heap(self, loads: Sequence[int]) -> list[int]:
         (entries,), n_members, takers = self._heaps, len(self._loads), []
         for load in loads:
             entry = entries[0]
             takers.append(entry % n_members)
             heapreplace(entries, entry + load * n_members)
-        for entry in entries:
-            load, member = divmod(entry, n_members)
-            self._loads[member] = load
         return takers
+
+    def _by_capacity(self, loads: Sequence[int]) -> list[int]:
+        """Fractions as floating point numbers leave a few heaps, mostly one, that are compared exactly."""
+        n_members, takers = len(self._loads), []
+        whole = max(sum(loads) + sum(self._loads), 1)
+        capacity = np.array(
+            [self._capacities[entries[0] % n_members] / max(self._capacities) for entries in self._heaps]
+        )
+        tops = np.array([entries[0] // n_members / whole for entries in self._heaps])
+        for load in loads:
+            after = (tops + load / whole) / capacity
+            near = np.flatnonzero(after <= after.min() * _NEAR).tolist()
+            heap = near[0] if len(near) == 1 else self._least(near, load)
+            entries = self._heaps[heap]
+            takers.append(entries[0] % n_members)
+            heapreplace(entries, entries[0] + load * n_members)
+            tops[heap] = entries[0] // n_members / whole
+        return takers
+
+    def _least(self, heaps: Sequence[int], extra: int) -> int:
+        """The heap, of these, whose top has the least with so much more; none of their entries are out of date."""
+
+        def burdened(heap: int) -> tuple[Fraction, int]:
+            load, member = divmod(self._heaps[heap][0], len(self._loads))
+            return Fraction(load + extra, self._capacities[member]), member
+
+        return min(heaps, key=burdened)
 
     def refresh(self, member: int) -> None:
         """Take note of a member's new load."""

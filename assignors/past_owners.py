@@ -46,13 +46,10 @@ class RememberingAssignor(Assignor):
         InvalidSnapshot
             A position that a member says it owned is outside its layout.
         """
-        before = past_owners(snapshot)
+        group, before, order = by_id(snapshot)
         if not snapshot.subscriptions.has.any():
             return Assignment.of_lists(snapshot.topics, [()] * snapshot.n_members)
-        order = np.array(sort_order(snapshot.member_ids), dtype=np.int32)
-        place = np.append(np.argsort(order), -1).astype(np.int32)
-        group = GroupSnapshot(snapshot.topics, tuple(snapshot.members[at] for at in order.tolist()))
-        owner = self.owners(group, place[before])
+        owner = self.owners(group, before)
         assigned = np.flatnonzero(owner >= 0).astype(np.int32)
         return Assignment.of_pairs(snapshot.topics, snapshot.n_members, order[owner[assigned]], assigned)
 
@@ -63,6 +60,20 @@ class RememberingAssignor(Assignor):
     def on_assignment(self, topics: Topics, positions: Positions, generation: int) -> None:
         """Remember the assignment; see `Assignor.on_assignment`."""
         self._memory = StickyUserData(topics, positions, generation)
+
+
+def by_id(snapshot: GroupSnapshot) -> tuple[GroupSnapshot, Positions, Positions]:
+    """The group with its members in the order of their ids, `past_owners` of it, and who was where in the snapshot.
+
+    Raises
+    ------
+    InvalidSnapshot
+        As `past_owners`.
+    """
+    before, order = past_owners(snapshot), np.array(sort_order(snapshot.member_ids), dtype=np.int32)
+    place = np.append(np.argsort(order), -1).astype(np.int32)
+    group = GroupSnapshot(snapshot.topics, tuple(snapshot.members[at] for at in order.tolist()))
+    return group, place[before], order
 
 
 def past_owners(snapshot: GroupSnapshot) -> Positions:

@@ -164,9 +164,29 @@ def cross_rack_share(snapshot: GroupSnapshot, assignment: Assignment) -> float:
     float
         From 0 to 1; nan if nothing that is read has known racks.
     """
+    near, across = _nearby_and_across(snapshot, assignment)
+    return across / (near + across) if near + across else float("nan")
+
+
+def cross_rack_rate(snapshot: GroupSnapshot, assignment: Assignment) -> float:
+    """What is read from leaders in another rack than the member's, in the unit of the rates: bytes a second of bytes.
+
+    Parameters and what is left out as for `cross_rack_share`.
+
+    Returns
+    -------
+    float
+        nan if rates are not known, or nothing that is read has known racks.
+    """
+    near, across = _nearby_and_across(snapshot, assignment)
+    return across if near + across and snapshot.topics.rates is not None else float("nan")
+
+
+def _nearby_and_across(snapshot: GroupSnapshot, assignment: Assignment) -> tuple[float, float]:
+    """What is read within a rack and from another one: rates, or partitions where rates are not known."""
     members, positions = assignment.within(snapshot.topics).pairs()
     of_member, of_leader = rack_numbers(snapshot)
     here, there = of_member[members], of_leader[positions]
     rates = snapshot.topics.rates or (1,) * snapshot.topics.n_partitions
     read = np.where((here >= 0) & (there >= 0), np.array(rates, dtype=float)[positions], 0.0)
-    return float(read[here != there].sum() / read.sum()) if read.any() else float("nan")
+    return float(read[here == there].sum()), float(read[here != there].sum())

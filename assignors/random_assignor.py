@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from assignors.input_types import is_whole, require
 from assignors.interface import Assignor, Promise
 from assignors.java_order import sort_order, string_hash
-from assignors.snapshot import NOTHING, Assignment, GroupSnapshot
+from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, Positions
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
@@ -25,6 +26,11 @@ class RandomAssignor(Assignor):
     ----------
     seed : int
         Equal seeds give equal draws.
+
+    Raises
+    ------
+    InvalidSnapshot
+        The seed is no whole number.
     """
 
     name: ClassVar[str] = "random"
@@ -36,20 +42,34 @@ class RandomAssignor(Assignor):
     }
 
     def __init__(self, *, seed: int = 0) -> None:
+        require(is_whole(seed), "a seed", "a whole number", seed)
         self.seed = seed
 
     def assign(self, snapshot: GroupSnapshot) -> Assignment:
         """Draw an owner for each partition; see `Assignor.assign`."""
-        topics, members = snapshot.topics, np.array(sort_order(snapshot.member_ids), dtype=np.int32)
-        generation = max((member.generation or 0 for member in snapshot.members), default=0)
+        topics, members = snapshot.topics, lots_order(snapshot)
         owners, positions = [NOTHING], [NOTHING]
         for topic in snapshot.subscriptions.subscribed_topics:
             subscribers = snapshot.subscriptions.subscribers(topic, members)
-            numbers = np.arange(topics.counts[topic], dtype=np.uint64)
-            draws = _draws(numbers, self.seed, generation, string_hash(topics.names[topic]))
-            owners.append(subscribers[draws % np.uint64(len(subscribers))])
+            owners.append(subscribers[lots(snapshot, topic, self.seed) % np.uint64(len(subscribers))])
             positions.append(np.arange(topics.first[topic], topics.first[topic + 1], dtype=np.int32))
         return Assignment.of_pairs(topics, snapshot.n_members, np.concatenate(owners), np.concatenate(positions))
+
+
+def lots_order(snapshot: GroupSnapshot) -> Positions:
+    """Member indices in the order in which a lot counts subscribers: by id."""
+    return np.array(sort_order(snapshot.member_ids), dtype=np.int32)
+
+
+def lots(snapshot: GroupSnapshot, topic: int, seed: int) -> npt.NDArray[np.uint64]:
+    """The lot of each partition of a topic, to be divided by the number of subscribers; shape (partitions,)."""
+    numbers = np.arange(snapshot.topics.counts[topic], dtype=np.uint64)
+    return _draws(numbers, seed, generation_of(snapshot), string_hash(snapshot.topics.names[topic]))
+
+
+def generation_of(snapshot: GroupSnapshot) -> int:
+    """The latest generation that a member tells of; 0 for none."""
+    return max((member.generation or 0 for member in snapshot.members), default=0)
 
 
 def _draws(numbers: npt.NDArray[np.uint64], *key: int) -> npt.NDArray[np.uint64]:

@@ -30,7 +30,7 @@ class RangeAssignor(Assignor):
 
     name: ClassVar[str] = "range"
     promises: ClassVar[frozenset[Promise]] = frozenset(
-        {Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED_PER_TOPIC, Promise.STEADY}
+        {Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED_PER_TOPIC, Promise.STEADY, Promise.ANY_ORDER}
     )
     exceptions: ClassVar[Mapping[Promise, str]] = {
         Promise.BALANCED: "the first members get the excess of every topic",

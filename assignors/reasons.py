@@ -1,65 +1,21 @@
-"""Why a partition moved or stayed, rule by rule, where all members read the same topics and racks do not matter."""
+"""Why a partition moved or stayed, rule by rule, where all members read the same topics."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 import numpy as np
 
-from assignors.assignment import Assignment
+from assignors.change import NO_OWNER, Change
+from assignors.load_reasons import weighed_out
 from assignors.member_order import member_info_order
+from assignors.own_reasons import drawn, nearby, shared
+from assignors.racks import rack_map
+from assignors.range_racks import racks_matter
 from assignors.snapshot import GroupSnapshot, Positions
 from assignors.sticky_reasons import Round, rules
-
-NO_OWNER: Final = "Nobody has it yet."
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Change:
-    """A group before and after a rebalance.
-
-    Parameters
-    ----------
-    before : GroupSnapshot or None
-        None before the first rebalance.
-    given : Assignment or None
-        What its members had.
-    after : GroupSnapshot
-    settled : Assignment
-        What the members have after the last round.
-    """
-
-    before: GroupSnapshot | None
-    given: Assignment | None
-    after: GroupSnapshot
-    settled: Assignment
-
-    def held(self) -> Positions:
-        """Index, among the members after it, of who had each partition before; -1 for nobody, or somebody who left."""
-        nobody = np.full(self.after.topics.n_partitions, -1, dtype=np.int32)
-        if self.before is None or self.given is None:
-            return nobody
-        owner = self.given.within(self.after.topics).owner
-        assert owner is not None, "explained assignors give a partition to one member"
-        places = {name: at for at, name in enumerate(self.after.member_ids)}
-        return np.array([*(places.get(name, -1) for name in self.before.member_ids), -1], dtype=np.int32)[owner]
-
-    def owner_before(self, position: int) -> str | None:
-        """Who had a partition; None for nobody."""
-        if self.before is None or self.given is None:
-            return None
-        owner = self.given.within(self.after.topics).owner
-        assert owner is not None, "explained assignors give a partition to one member"
-        return self.before.member_ids[owner[position]] if owner[position] >= 0 else None
-
-    def missing(self, position: int) -> str:
-        """Why none of the members has a partition."""
-        owner = self.owner_before(position)
-        return NO_OWNER if owner is None else f"{owner} has left: what it had is free."
-
 
 Reason: TypeAlias = Callable[[Change, int], tuple[str, list[str]]]
 
@@ -155,7 +111,15 @@ def _share_kept(group: GroupSnapshot, held: Positions, owner: Positions, positio
 
 
 EXPLAINED: Final[Mapping[str, Reason]] = MappingProxyType(
-    {"range": _ranges, "roundrobin": _dealt, "sticky": _sticky, "cooperative-sticky": _cooperative,
-     "server:uniform": _uniform, "server:range": _ranges}
+    {"range": _ranges, "roundrobin": _dealt, "sticky": _sticky, "cooperative-sticky": _cooperative, "random": drawn,
+     "broadcast": shared, "leader-rack": nearby, "weighted": weighed_out, "server:uniform": _uniform,
+     "server:range": _ranges}
 )  # fmt: skip
 """Reasons by assignor, those of the coordinator with server: before their names. Each tells who gets a partition."""
+
+
+def decided_by_racks(label: str, group: GroupSnapshot) -> bool:
+    """Whether racks of replicas lead Kafka's assignor another way than its rules that are told here."""
+    if label == "range":
+        return racks_matter(group)
+    return label in ("sticky", "cooperative-sticky") and rack_map(group, group.topics) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import entry_points
@@ -24,31 +24,32 @@ from assignors.server.uniform import UniformAssignor
 from assignors.sticky import StickyAssignor
 from assignors.weighted import WeightedAssignor
 
-Factory: TypeAlias = Callable[[int], Assignor]
+Factory: TypeAlias = Callable[[int, bool], Assignor]
+ServerFactory: TypeAlias = Callable[[bool], ServerAssignor]
 ENTRY_POINTS = "groupsim.assignors"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _KAFKAS_OWN = frozenset({"simple"})
 """Of share groups, which groupsim does not have."""
 
 ASSIGNORS: dict[str, Factory] = {
-    RangeAssignor.name: lambda seed: RangeAssignor(),
-    RoundRobinAssignor.name: lambda seed: RoundRobinAssignor(),
-    StickyAssignor.name: lambda seed: StickyAssignor(),
-    CooperativeStickyAssignor.name: lambda seed: CooperativeStickyAssignor(),
-    RandomAssignor.name: lambda seed: RandomAssignor(seed=seed),
-    BroadcastAssignor.name: lambda seed: BroadcastAssignor(),
-    LeaderRackAssignor.name: lambda seed: LeaderRackAssignor(),
-    WeightedAssignor.name: lambda seed: WeightedAssignor(),
+    RangeAssignor.name: lambda seed, java_order: RangeAssignor(java_order=java_order),
+    RoundRobinAssignor.name: lambda seed, java_order: RoundRobinAssignor(),
+    StickyAssignor.name: lambda seed, java_order: StickyAssignor(java_order=java_order),
+    CooperativeStickyAssignor.name: lambda seed, java_order: CooperativeStickyAssignor(java_order=java_order),
+    RandomAssignor.name: lambda seed, java_order: RandomAssignor(seed=seed),
+    BroadcastAssignor.name: lambda seed, java_order: BroadcastAssignor(),
+    LeaderRackAssignor.name: lambda seed, java_order: LeaderRackAssignor(),
+    WeightedAssignor.name: lambda seed, java_order: WeightedAssignor(),
 }
 
-SERVER_ASSIGNORS: dict[str, Callable[[], ServerAssignor]] = {
-    UniformAssignor.name: UniformAssignor,
-    ServerRangeAssignor.name: ServerRangeAssignor,
+SERVER_ASSIGNORS: dict[str, ServerFactory] = {
+    UniformAssignor.name: lambda java_order: UniformAssignor(java_order=java_order),
+    ServerRangeAssignor.name: lambda java_order: ServerRangeAssignor(),
 }
 """Assignors of the group coordinator, Kafka's default first. Kafka has a `range` on either side."""
 
 
-def create(name: str, *, seed: int = 0) -> Assignor:
+def create(name: str, *, seed: int = 0, java_order: bool = True) -> Assignor:
     """A new assignor for one consumer.
 
     Parameters
@@ -57,6 +58,9 @@ def create(name: str, *, seed: int = 0) -> Assignor:
         A key of `ASSIGNORS`, or a name that an installed package has given its assignor.
     seed : int
         For assignors that draw lots; the others ignore it.
+    java_order : bool
+        Whether Kafka's walk members and topics as its hash tables yield them, so that the answer is Kafka's for these
+        very ids; else by name, which suits ids that are made up. The others ignore it.
 
     Raises
     ------
@@ -65,22 +69,25 @@ def create(name: str, *, seed: int = 0) -> Assignor:
     AssignorError
         An installed package offers something that is no assignor, or under a name that is taken.
     """
+    _check_name(name)
     factory = ASSIGNORS.get(name)
     if factory is not None:
-        return factory(seed)
+        return factory(seed, java_order)
     own = {each: cls for each, cls in installed().items() if not issubclass(cls, ServerAssignor)}
     if name not in own:
         raise _unknown("assignor", name, [*ASSIGNORS, *own])
     return own[name]()
 
 
-def create_server(name: str) -> ServerAssignor:
+def create_server(name: str, *, java_order: bool = True) -> ServerAssignor:
     """A new assignor for the coordinator of a group of the consumer protocol.
 
     Parameters
     ----------
     name : str
         A key of `SERVER_ASSIGNORS`, or a name that an installed package has given its server-side assignor.
+    java_order : bool
+        As for `create`.
 
     Raises
     ------
@@ -89,13 +96,19 @@ def create_server(name: str) -> ServerAssignor:
     AssignorError
         As for `create`.
     """
+    _check_name(name)
     factory = SERVER_ASSIGNORS.get(name)
     if factory is not None:
-        return factory()
+        return factory(java_order)
     own = {each: cls for each, cls in installed().items() if issubclass(cls, ServerAssignor)}
     if name not in own:
         raise _unknown("server-side assignor", name, [*SERVER_ASSIGNORS, *own])
     return own[name]()
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise UnknownAssignor(f"the name of an assignor must be text, not {name!r}")
 
 
 def _unknown(what: str, name: str, known: list[str]) -> UnknownAssignor:
@@ -135,6 +148,7 @@ def load_class(path: str) -> type[Assignor]:
     AssignorError
         There is no such class, it is no `Assignor`, or its name is taken.
     """
+    _check_name(path)
     module, _, attribute = path.partition(":")
     try:
         found: object = getattr(importlib.import_module(module), attribute)
@@ -144,6 +158,22 @@ def load_class(path: str) -> type[Assignor]:
     if own.name in installed():
         raise AssignorError(f"{path!r} calls itself {own.name!r}, as an installed assignor does")
     return own
+
+
+def load_classes(paths: Iterable[str]) -> dict[str, type[Assignor]]:
+    """The classes named by each ``module:Class``, as `load_class`.
+
+    Raises
+    ------
+    AssignorError
+        As `load_class`, or two of them have one name: whose would be meant nobody could tell.
+    """
+    found = {path: load_class(path) for path in paths}
+    first: dict[str, str] = {}
+    for path, own in found.items():
+        if found[first.setdefault(own.name, path)] is not own:
+            raise AssignorError(f"{path!r} calls itself {own.name!r}, as {first[own.name]!r} does")
+    return found
 
 
 def _checked(found: object, path: str) -> type[Assignor]:

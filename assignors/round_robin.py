@@ -23,7 +23,7 @@ class RoundRobinAssignor(Assignor):
 
     name: ClassVar[str] = "roundrobin"
     promises: ClassVar[frozenset[Promise]] = frozenset(
-        {Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED, Promise.STEADY}
+        {Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED, Promise.STEADY, Promise.ANY_ORDER}
     )
     exceptions: ClassVar[Mapping[Promise, str]] = {
         Promise.BALANCED_PER_TOPIC: "with unequal subscriptions who is passed over has lost its turn",

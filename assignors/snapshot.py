@@ -6,14 +6,16 @@ and whoever reads it translates; partitions that no longer exist need no other f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from assignors.assignment import Assignment
 from assignors.errors import InvalidSnapshot
+from assignors.input_types import are_positions, are_texts, is_generation, is_text, require
 from assignors.topics import NOTHING, Positions, Topics, positions_of, sealed
 
 __all__ = [
@@ -52,6 +54,11 @@ class MemberSubscription:
     capacity : int, optional
         How much the member can process, in any one unit for all members. Kafka has no such field: an assignor that
         needs it would carry it in its user data.
+
+    Raises
+    ------
+    InvalidSnapshot
+        One of them is of another type, or a generation that 32 bits do not hold.
     """
 
     member_id: str
@@ -63,6 +70,24 @@ class MemberSubscription:
     user_data: object | None = None
     layout: Topics | None = None
     capacity: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, fits, must_be in _FIELDS:
+            value = getattr(self, name)
+            if not fits(value):
+                require(False, f"{name} of member {self.member_id!r}", must_be, value)
+
+
+_FIELDS: Final[tuple[tuple[str, Callable[[object], bool], str], ...]] = (
+    ("member_id", lambda value: isinstance(value, str), "text"),
+    ("topics", lambda value: isinstance(value, tuple), "a tuple of names"),
+    ("owned", are_positions, "a vector of whole numbers"),
+    ("generation", is_generation, "a whole number of 32 bits"),
+    ("instance_id", is_text, "text"),
+    ("rack", is_text, "text"),
+    ("layout", lambda value: value is None or isinstance(value, Topics), "Topics"),
+    ("capacity", lambda value: value is None or type(value) is int, "an int"),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +139,7 @@ class GroupSnapshot:
     Raises
     ------
     InvalidSnapshot
-        Two members of one id.
+        Two members of one id, or something of another type.
 
     Notes
     -----
@@ -131,6 +156,11 @@ class GroupSnapshot:
     _table: SubscriptionTable | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
+        require(isinstance(self.topics, Topics), "the topics of a snapshot", "Topics", self.topics)
+        require(isinstance(self.members, tuple), "the members of a snapshot", "a tuple", self.members)
+        kinds = set(map(type, self.members))
+        fits = all(issubclass(kind, MemberSubscription) for kind in kinds)
+        require(fits, "the members of a snapshot", "MemberSubscription", self.members)
         ids = tuple([member.member_id for member in self.members])
         if len(set(ids)) != len(ids):
             twin = next(each for at, each in enumerate(ids) if each in ids[:at])
@@ -155,6 +185,8 @@ def _table_of(topics: Topics, subscriptions: Sequence[tuple[str, ...]]) -> Subsc
     kinds: dict[tuple[str, ...], int] = {}
     identities = list(map(id, subscriptions))
     distinct = dict(zip(identities, subscriptions, strict=True))
+    for names in distinct.values():
+        require(are_texts(names), "topics that a member names", "text", names)
     kind_by_id = {identity: kinds.setdefault(names, len(kinds)) for identity, names in distinct.items()}
     kind_of = np.array(list(map(kind_by_id.__getitem__, identities)), dtype=np.int32)
     has = np.zeros((len(kinds), len(topics.names)), dtype=bool)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assignors import sticky_constrained, sticky_general
+from assignors.input_types import are_positions, is_generation, require
 from assignors.interface import Assignor, Promise
 from assignors.java_order import grouping_order, string_hash
 from assignors.member_order import visiting_order
@@ -91,7 +92,7 @@ class AbstractStickyAssignor(Assignor):
     """
 
     promises: ClassVar[frozenset[Promise]] = frozenset(
-        {Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED, Promise.STICKY}
+        {Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED, Promise.STICKY, Promise.ANY_ORDER}
     )
     exceptions: ClassVar[Mapping[Promise, str]] = {
         Promise.BALANCED_PER_TOPIC: "counts are evened out over all topics together",
@@ -173,6 +174,11 @@ class StickyUserData:
     as_sent : bool
         Whether `owned` is in the order of the wire already, or in the order in which it was assigned.
 
+    Raises
+    ------
+    InvalidSnapshot
+        Something is of another type, or a generation that 32 bits do not hold.
+
     Source: StickyAssignor, `MemberData`, user data schemas V0 and V1, Kafka 4.4.
     """
 
@@ -180,6 +186,11 @@ class StickyUserData:
     owned: Positions
     generation: int | None
     as_sent: bool = False
+
+    def __post_init__(self) -> None:
+        require(isinstance(self.layout, Topics), "the layout of user data", "Topics", self.layout)
+        require(are_positions(self.owned), "what user data owns", "a vector of whole numbers", self.owned)
+        require(is_generation(self.generation), "the generation of user data", "of 32 bits", self.generation)
 
     def in_wire_order(self) -> Positions:
         """Positions by topic, topics as the hash table yields them that the sender groups them in.

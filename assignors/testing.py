@@ -6,7 +6,8 @@
         check_assignor(MyAssignor, group)
 
 A check takes a group in which nobody owns anything yet, and lets it live on from there if it needs a past. What an
-assignor is held to beyond a valid answer it says itself, in `Assignor.promises`.
+assignor is held to beyond a valid answer it says itself, in `Assignor.promises`: by default EXCLUSIVE, COMPLETE and
+ANY_ORDER; a class that names its own leaves out what it does not want to be held to.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from assignors.errors import InvalidAssignment
+from assignors.errors import AssignorError, InvalidAssignment, InvalidSnapshot
 from assignors.interface import Assignor, Promise, Protocol, Side
 from assignors.living_group import LivingGroup, Make
 from assignors.member_order import visiting_order
@@ -37,13 +38,43 @@ def check_assignor(make: Make, group: GroupSnapshot) -> None:
     Raises
     ------
     InvalidAssignment
-        Naming the check, what is wrong, and the group.
+        Naming the assignor, the check, what is wrong, and the group; whatever the assignor itself throws is its cause.
+    InvalidSnapshot
+        The group has no members: Kafka asks no assignor then.
     """
+    if not group.members:
+        raise InvalidSnapshot("a group without members: Kafka asks no assignor then, so there is nothing to check")
     for check in CHECKS:
         try:
             check(make, group)
-        except InvalidAssignment as error:
-            raise InvalidAssignment(f"{make().name}: {check.__name__}: {error}; group {describe(group)}") from None
+        except (Exception, SystemExit) as error:  # it is somebody's own code: whatever it throws is its failure
+            told, cause = _told(error)
+            name = _name(make)
+            wrong = told.removeprefix(f"{name}: ")
+            raise InvalidAssignment(f"{name}: {check.__name__}: {wrong}; group {describe(group)}") from cause
+
+
+def _told(error: BaseException) -> tuple[str, BaseException | None]:
+    """What is wrong, and what had been thrown, if it was not one of groupsim's own errors."""
+    if isinstance(error, AssignorError):
+        return str(error), error.__cause__
+    return f"{type(error).__name__}: {error}", error
+
+
+def _name(make: Make) -> str:
+    """The assignor's own name, or what makes it where it cannot be made."""
+    try:
+        return make().name
+    except (Exception, SystemExit):
+        return getattr(make, "__name__", repr(make))
+
+
+def _answer(make: Make, group: GroupSnapshot) -> Assignment:
+    """What a new assignor answers."""
+    answer: object = make().assign(group)
+    if not isinstance(answer, Assignment):
+        raise InvalidAssignment(f"the answer is a {type(answer).__name__}, no Assignment")
+    return answer
 
 
 def describe(group: GroupSnapshot) -> str:
@@ -58,26 +89,24 @@ def describe(group: GroupSnapshot) -> str:
 
 def answers_are_valid(make: Make, group: GroupSnapshot) -> None:
     """Every member has a list, of partitions that exist, of topics that it subscribes to."""
-    check_valid(group, make().assign(group))
+    check_valid(group, _answer(make, group))
 
 
 def partitions_have_one_owner(make: Make, group: GroupSnapshot) -> None:
     """EXCLUSIVE: no partition has two owners."""
-    assignor = make()
-    if Promise.EXCLUSIVE in assignor.promises:
-        check_exclusive(assignor.assign(group))
+    if Promise.EXCLUSIVE in make().promises:
+        check_exclusive(_answer(make, group))
 
 
 def nothing_is_left_out(make: Make, group: GroupSnapshot) -> None:
     """COMPLETE: every partition with subscribers has an owner."""
-    assignor = make()
-    if Promise.COMPLETE in assignor.promises:
-        check_complete(group, assignor.assign(group))
+    if Promise.COMPLETE in make().promises:
+        check_complete(group, _answer(make, group))
 
 
 def shares_are_even(make: Make, group: GroupSnapshot) -> None:
     """BALANCED and BALANCED_PER_TOPIC: counts differ by one at most."""
-    _even(make(), group, make().assign(group))
+    _even(make(), group, _answer(make, group))
 
 
 def _even(assignor: Assignor, group: GroupSnapshot, assignment: Assignment) -> None:
@@ -96,17 +125,19 @@ def _even(assignor: Assignor, group: GroupSnapshot, assignment: Assignment) -> N
 
 def equal_input_equal_answer(make: Make, group: GroupSnapshot) -> None:
     """A second assignor of the same making gives the same lists."""
-    first, second = make().assign(group), make().assign(group)
+    first, second = _answer(make, group), _answer(make, group)
     if [each.tolist() for each in first.lists()] != [each.tolist() for each in second.lists()]:
         raise InvalidAssignment("the same group was assigned in two ways")
 
 
 def order_of_joining_does_not_matter(make: Make, group: GroupSnapshot) -> None:
-    """Members in another order get the same partitions; the coordinator has one order if its hash table yields one."""
+    """ANY_ORDER: members in another order get the same; the coordinator has one order if its hash table yields one."""
+    if Promise.ANY_ORDER not in make().promises:
+        return
     turned = GroupSnapshot(group.topics, group.members[::-1])
     if make().side is Side.SERVER and _walk(group) != _walk(turned):
         return
-    one, other = make().assign(group), make().assign(turned)
+    one, other = _answer(make, group), _answer(make, turned)
     if [sorted(each.tolist()) for each in one.lists()] != [sorted(each.tolist()) for each in other.lists()[::-1]]:
         raise InvalidAssignment("who joined first decides")
 
@@ -117,10 +148,10 @@ def _walk(group: GroupSnapshot) -> list[str]:
 
 
 def survivors_take_over(make: Make, group: GroupSnapshot) -> None:
-    """When a member leaves, the others get what it had, and no more than that if the assignor is sticky."""
+    """When a member leaves and others stay, they get what it had, and no more than that if the assignor is sticky."""
     living = LivingGroup(make, group)
     before = living.rebalance()
-    for leaver in sorted({0, group.n_members // 2, group.n_members - 1}) if group.members else ():
+    for leaver in sorted({0, group.n_members // 2, group.n_members - 1}) if group.n_members > 1 else ():
         after = LivingGroup(make, living.snapshot)
         after.change(members=[m for at, m in enumerate(after.snapshot.members) if at != leaver])
         _promised(make(), group, before, after.snapshot, after.rebalance())
@@ -161,10 +192,12 @@ def nothing_is_given_before_it_is_revoked(make: Make, group: GroupSnapshot) -> N
     if Protocol.COOPERATIVE not in make().protocols:
         return
     living = LivingGroup(make, group)
-    holder = living.rebalance().owner
+    before = living.rebalance()
+    check_exclusive(before)
+    holder = before.owner
     living.change(members=[*living.snapshot.members, _newcomer(group)])
-    members, positions = make().assign(living.snapshot).pairs()
-    assert holder is not None
+    members, positions = _answer(make, living.snapshot).pairs()
+    assert holder is not None, "nothing is shared"
     early = np.flatnonzero((holder[positions] >= 0) & (holder[positions] != members))
     if len(early):
         taker, owner = (living.snapshot.member_ids[at] for at in (members[early[0]], holder[positions[early[0]]]))
@@ -177,8 +210,6 @@ def _as_sets(assignment: Assignment) -> list[set[int]]:
 
 def _newcomer(group: GroupSnapshot) -> MemberSubscription:
     """One more member like the last, in no rack."""
-    if not group.members:
-        return MemberSubscription("newcomer", group.topics.names)
     return MemberSubscription("newcomer", group.members[-1].topics, capacity=group.members[-1].capacity)
 
 
@@ -194,8 +225,10 @@ def _promised(
     if Promise.STICKY not in assignor.promises or not new.subscriptions.equal or new.topics.racks is not None:
         return
     numbers = {name: at for at, name in enumerate({*old.member_ids, *new.member_ids})}
-    assert before.owner is not None
-    assert after.owner is not None
+    check_exclusive(before)
+    check_exclusive(after)
+    assert before.owner is not None, "nothing is shared"
+    assert after.owner is not None, "nothing is shared"
     was, is_now = by_name(before.owner, old.member_ids, numbers), by_name(after.owner, new.member_ids, numbers)
     if moved(was, is_now) > minimal_moves(was, is_now):
         raise InvalidAssignment(f"{moved(was, is_now)} partitions moved, {minimal_moves(was, is_now)} had to")

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from assignors.errors import AssignorError, InvalidSnapshot
+from assignors.input_types import are_texts, is_whole, require
 from assignors.java_order import java_sorted
 
 Positions: TypeAlias = npt.NDArray[np.int32]
@@ -42,9 +43,16 @@ def positions_of(values: Iterable[int]) -> Positions:
     AssignorError
         Some are no whole numbers, or beyond what a position can be.
     """
-    listed = list(values)
-    array = np.array(listed) if listed else np.empty(0, np.int32)
-    if array.dtype.kind not in "iu" or (listed and max(abs(int(array.min())), abs(int(array.max()))) > _MOST):
+    try:
+        listed = list(values)
+        array = np.array(listed) if listed else np.empty(0, np.int32)
+    except (TypeError, ValueError):
+        raise AssignorError("positions must be one list of whole numbers") from None
+    if (
+        array.ndim != 1
+        or array.dtype.kind not in "iu"
+        or (listed and max(abs(int(array.min())), abs(int(array.max()))) > _MOST)
+    ):
         raise AssignorError(f"positions must be whole numbers up to {_MOST}: {listed[:3]}")
     return sealed(array.astype(np.int32))
 
@@ -72,8 +80,8 @@ class Topics:
     Raises
     ------
     InvalidSnapshot
-        Names out of order or repeated, lengths that differ, negative counts or rates, more partitions than positions
-        can count.
+        Something of another type, names out of order or repeated, lengths that differ, negative counts or rates, more
+        partitions than positions can count.
     """
 
     names: tuple[str, ...]
@@ -87,12 +95,26 @@ class Topics:
     _by_number: Positions | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
+        self._check_types()
         self._check_names_and_counts()
         first = np.zeros(len(self.names) + 1, dtype=np.int32)
         np.cumsum(self.counts, out=first[1:])
         object.__setattr__(self, "first", sealed(first))
         object.__setattr__(self, "_index", {name: at for at, name in enumerate(self.names)})
         self._check_partitions()
+
+    def _check_types(self) -> None:
+        require(isinstance(self.names, tuple) and are_texts(self.names), "topic names", "a tuple of texts", self.names)
+        counted = isinstance(self.counts, tuple) and all(map(is_whole, self.counts))
+        require(counted, "partition counts", "a tuple of whole numbers", self.counts)
+        if self.rates is not None:
+            fits = isinstance(self.rates, tuple) and set(map(type, self.rates)) <= {int}
+            require(fits, "rates", "a tuple of ints", self.rates)
+        if self.racks is not None:
+            listed = isinstance(self.racks, tuple) and set(map(type, self.racks)) <= {tuple}
+            require(listed, "racks", "a tuple of tuples", self.racks)
+            known = set(map(type, chain.from_iterable(self.racks)))
+            require(known <= {str, type(None)}, "racks", "texts or None", self.racks)
 
     def _check_names_and_counts(self) -> None:
         if len(self.names) != len(self.counts):
@@ -116,6 +138,8 @@ class Topics:
     @classmethod
     def of(cls, counts: Mapping[str, int]) -> Topics:
         """Topics from a mapping of name to partition count, in any order."""
+        require(isinstance(counts, Mapping), "counts", "a mapping of names to numbers", counts)
+        require(are_texts(counts), "topic names", "texts", list(counts))
         names = java_sorted(counts)
         return cls(tuple(names), tuple(counts[name] for name in names))
 

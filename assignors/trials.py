@@ -15,12 +15,17 @@ import numpy as np
 from assignors.assignment import Assignment
 from assignors.events import Event
 from assignors.living_group import LivingGroup, Make
-from assignors.quality import by_name, cross_rack_share, imbalance, minimal_moves, moved, ownable
+from assignors.quality import by_name, cross_rack_rate, cross_rack_share, imbalance, minimal_moves, moved, ownable
 from assignors.snapshot import GroupSnapshot
 
 FULL: Final = "full"
 EXACT_MAX: Final = 5_000
 """Partitions up to which the least possible moves of unequal subscriptions are exact; a lower bound beyond."""
+
+MEASURES: Final = (
+    "moved", "least", "rounds", "imbalance_partitions", "imbalance_rate", "cross_rack_share", "cross_rack_rate",
+)  # fmt: skip
+"""Numbers of an outcome of which a mean can be taken."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +48,8 @@ class Outcome:
         The same of rates; None where they are not known.
     cross_rack_share : float or None
         Share of what is read from a leader in another rack; None where racks are not known.
+    cross_rack_rate : float or None
+        How much that is, in the unit of the rates: bytes a second if rates are; None where they are not known.
     asked : GroupSnapshot or None
         What the assignor was given first; None for a mean.
     """
@@ -56,6 +63,7 @@ class Outcome:
     imbalance_partitions: float
     imbalance_rate: float | None
     cross_rack_share: float | None
+    cross_rack_rate: float | None
     asked: GroupSnapshot | None = field(repr=False)
 
 
@@ -115,8 +123,7 @@ def _changed(settled: Settled, event: Event) -> LivingGroup:
 def mean_of(name: str, outcomes: Sequence[Outcome]) -> Outcome:
     """The mean of outcomes of one kind of event; null where one of them is."""
     first = outcomes[0]
-    numbers = ("moved", "least", "rounds", "imbalance_partitions", "imbalance_rate", "cross_rack_share")
-    values = {number: [getattr(one, number) for one in outcomes] for number in numbers}
+    values = {number: [getattr(one, number) for one in outcomes] for number in MEASURES}
     means = {number: None if None in some else float(np.mean(some)) for number, some in values.items()}
     return Outcome(name, first.members, first.partitions, **means, asked=None)  # type: ignore[arg-type]
 
@@ -124,7 +131,6 @@ def mean_of(name: str, outcomes: Sequence[Outcome]) -> Outcome:
 def _outcome(
     name: str, asked: GroupSnapshot, settled: Settled | None, living: LivingGroup, assignment: Assignment
 ) -> Outcome:
-    crossing = cross_rack_share(asked, assignment)
     movement = (0, 0) if settled is None and not assignment.shared else _movement(settled, asked, assignment)
     return Outcome(
         event=name,
@@ -135,9 +141,14 @@ def _outcome(
         rounds=_generation(living.snapshot) - _generation(asked),
         imbalance_partitions=imbalance(assignment.counts),
         imbalance_rate=_imbalance_of_rates(asked, assignment),
-        cross_rack_share=None if np.isnan(crossing) else crossing,
+        cross_rack_share=_known(cross_rack_share(asked, assignment)),
+        cross_rack_rate=_known(cross_rack_rate(asked, assignment)),
         asked=asked,
     )
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
 
 
 def _generation(group: GroupSnapshot) -> int:

@@ -46,6 +46,17 @@ def why_not_loaded(path: str) -> str:
     return ""
 
 
+def why_not_together(paths: Sequence[str]) -> str:
+    """Why assignors of the user's own cannot be used beside one another; empty if they can. Imports their modules."""
+    from assignors import AssignorError, load_classes
+
+    try:
+        load_classes(paths)
+    except AssignorError as error:
+        return str(error)
+    return ""
+
+
 def common_protocols(names: Sequence[str], allow_code: Sequence[str]) -> set[str]:
     """The rebalance protocols ("eager", "cooperative") that all of these assignors support.
 
@@ -56,8 +67,8 @@ def common_protocols(names: Sequence[str], allow_code: Sequence[str]) -> set[str
 
 
 def _assignor(name: str, allow_code: Sequence[str]) -> type[Assignor]:
-    from assignors import create, load_class
+    from assignors import create, load_classes
 
-    allowed = {path: load_class(path) for path in allow_code}
+    allowed = load_classes(allow_code)
     allowed |= {one.name: one for one in allowed.values()}
     return allowed.get(name) or type(create(name))

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from assignors import Assignor, GroupSnapshot, InvalidSnapshot
+from assignors.change import Change
 from assignors.events import Event, usual_events
-from assignors.reasons import EXPLAINED, Change
+from assignors.own_reasons import EVERYBODY
+from assignors.reasons import EXPLAINED, decided_by_racks
 from assignors.trials import FULL, carry_out, settle
 from scenarios.assignor_trials import contenders
 from scenarios.errors import nearest
@@ -35,15 +37,19 @@ def explained(label: str, group: GroupSnapshot, many: int, event: str, partition
     ConfigError
         The assignor, event or partition is unknown, or the group is one whose rules are not told.
     """
-    reason = EXPLAINED[_chosen(label, EXPLAINED, "assignor that is explained")]
+    reason = EXPLAINED[_chosen(label, EXPLAINED, "assignor that is explained (the rules of your own are in its code)")]
     events = {_slug(one.name): one for one in [Event(FULL), *usual_events(group, many)]}
     happening = events[_chosen(event, events, "event of this group")]
-    if not group.subscriptions.equal or group.topics.racks is not None:
-        raise ConfigError("explained are groups whose members all read the same topics, without racks of replicas")
+    if not group.subscriptions.equal:
+        raise ConfigError("explained are groups whose members all read the same topics")
+    if decided_by_racks(label, group):
+        raise ConfigError(f"explained is what {label} does where racks decide nothing: leave out rack or replicas")
     make = next(one.make for one in contenders() if one.label == label)
     change = _change(make, group, happening)
     position = _position(change.after, partition)
     before, (after, rules) = change.owner_before(position), reason(change, position)
+    if after == EVERYBODY and before is not None:
+        before = EVERYBODY
     told = {"assignor": label, "event": event, "partition": partition, "before": before, "after": after}
     return {**told, "moved": before not in (None, after), "rules": rules}
 
@@ -62,8 +68,9 @@ def _change(make: Callable[[], Assignor], group: GroupSnapshot, event: Event) ->
     settled = settle(make, group)
     if event.name == FULL:
         return Change(None, None, group, settled.assignment)
-    _, living, assignment = carry_out(settled, event)
-    return Change(settled.group, settled.assignment, living.snapshot, assignment)
+    outcome, _, assignment = carry_out(settled, event)
+    assert outcome.asked is not None, "one event, no mean"
+    return Change(settled.group, settled.assignment, outcome.asked, assignment)
 
 
 def _position(group: GroupSnapshot, partition: str) -> int:

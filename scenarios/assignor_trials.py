@@ -20,11 +20,13 @@ from assignors import (
     create,
     create_server,
     installed,
-    load_class,
+    load_classes,
 )
 from assignors.asking import blaming
 from assignors.events import Event, leavers, usual_events
 from assignors.trials import FULL, Outcome, Settled, attempt, mean_of, settle
+from scenarios.errors import nearest
+from sim.errors import ConfigError
 
 if TYPE_CHECKING:
     from assignors import GroupSnapshot
@@ -50,12 +52,35 @@ class Contender:
     make: Callable[[], Assignor]
 
 
-def contenders(allow_code: Sequence[str] = ()) -> list[Contender]:
-    """Every assignor: Kafka's and groupsim's, those of installed packages, and the user's own ``module:Class``."""
-    found = [Contender(name, partial(create, name)) for name in ASSIGNORS]
-    found += [Contender(f"{SERVER}{name}", partial(create_server, name)) for name in SERVER_ASSIGNORS]
-    classes = [*installed().values(), *map(load_class, allow_code)]
+def contenders(allow_code: Sequence[str] = (), *, java_order: bool = True) -> list[Contender]:
+    """Every assignor: Kafka's and groupsim's, those of installed packages, and the user's own ``module:Class``.
+
+    Parameters
+    ----------
+    allow_code : sequence of str
+    java_order : bool
+        As for `assignors.create`.
+    """
+    found = [Contender(name, partial(create, name, java_order=java_order)) for name in ASSIGNORS]
+    server = partial(create_server, java_order=java_order)
+    found += [Contender(f"{SERVER}{name}", partial(server, name)) for name in SERVER_ASSIGNORS]
+    classes = [*installed().values(), *load_classes(allow_code).values()]
     return found + [Contender(one.name, one) for one in classes]
+
+
+def chosen(found: Sequence[Contender], labels: Sequence[str]) -> list[Contender]:
+    """Those of these labels, in their own order; all for none.
+
+    Raises
+    ------
+    ConfigError
+        There is none of a label.
+    """
+    known = [one.label for one in found]
+    for label in labels:
+        if label not in known:
+            raise ConfigError(f"there is no assignor {label!r}; {nearest(label, known)}known: {', '.join(known)}")
+    return [one for one in found if not labels or one.label in labels]
 
 
 def is_exclusive(contender: Contender) -> bool:
@@ -96,19 +121,26 @@ def trials(contender: Contender, group: GroupSnapshot, many: int) -> Iterator[di
         return
     yield _record(contender, settled.first)
     for event in events:
-        yield _guarded(contender, event.name, partial(attempt, settled, event))
+        yield _guarded(contender, event.name, partial(_attempted, contender, settled, event))
         if event.name == "leave one, last":
-            yield _guarded(contender, MEAN, partial(_mean, settled, alone))
+            yield _guarded(contender, MEAN, partial(_mean, contender, settled, alone))
 
 
-def _mean(settled: Settled, events: Sequence[Event]) -> Outcome:
-    return mean_of(MEAN, [attempt(settled, event) for event in events])
+def _attempted(contender: Contender, settled: Settled, event: Event) -> dict[str, Any]:
+    return _record(contender, attempt(settled, event))
 
 
-def _guarded(contender: Contender, event: str, carry_out: Callable[[], Outcome]) -> dict[str, Any]:
+def _mean(contender: Contender, settled: Settled, events: Sequence[Event]) -> dict[str, Any]:
+    """The mean of all, and of the times of one answer each."""
+    outcomes = [attempt(settled, event) for event in events]
+    seconds = [_seconds(answering(contender.make, one.asked), tries=1) for one in outcomes if one.asked is not None]
+    return {**_record(contender, mean_of(MEAN, outcomes)), "seconds": sum(seconds) / len(seconds)}
+
+
+def _guarded(contender: Contender, event: str, tell: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
         with _blaming(contender):
-            return _record(contender, carry_out())
+            return tell()
     except AssignorError as failure:
         return _failed(contender, event, failure)
 
@@ -139,10 +171,10 @@ def answering(make: Callable[[], Assignor], asked: GroupSnapshot) -> Callable[[]
     return lambda: make().assign(asked)
 
 
-def _seconds(answer: Callable[[], object]) -> float:
-    """How long one answer takes, the best of three."""
+def _seconds(answer: Callable[[], object], tries: int = _TRIES) -> float:
+    """How long one answer takes, the best of some."""
     times = []
-    for _ in range(_TRIES):
+    for _ in range(tries):
         begin = perf_counter()
         answer()
         times.append(perf_counter() - begin)

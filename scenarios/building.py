@@ -51,6 +51,7 @@ def build_groups(key: str, file: GroupFile) -> list[model.Group]:
         overrides=tuple(_overrides(file)),
         assignor_failure=file.assignor_failure,
         client_family=file.client_family,
+        java_order=file.java_order,
     )
     return [replace(first, name=name) for name in file.names(key)]
 

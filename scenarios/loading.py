@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from scenarios.assignor_names import why_not_loaded
+from scenarios.assignor_names import why_not_loaded, why_not_together
 from scenarios.building import build_scenario
 from scenarios.checks import check_names
 from scenarios.errors import Problem, ScenarioFileError, nearest, shown
@@ -137,6 +137,8 @@ def _parse(document: YamlDocument, *, file: str, name: str, folder: Path, allow_
 
 def _check_code(allow_code: Sequence[str]) -> None:
     problems = [Problem(path, reason) for path in allow_code if (reason := why_not_loaded(path))]
+    if not problems and (reason := why_not_together(allow_code)):
+        problems = [Problem(allow_code[-1], reason)]
     if problems:
         raise ScenarioFileError("--allow-code", problems)
 

@@ -15,7 +15,7 @@ from scenarios.schema_cluster import ClusterFile
 from scenarios.schema_groups import GroupFile
 from scenarios.schema_timeline import EntryField
 from scenarios.schema_topics import TopicFile
-from scenarios.subscriptions import Name
+from scenarios.subscriptions import Name, TopicName
 from sim.units import S
 
 SAMPLES_MAX: Final = 1_000_000
@@ -37,7 +37,7 @@ class ScenarioFile(FileModel):
     measure: MeasureFile = MeasureFile()
     goals: GoalsField = {}
     cluster: ClusterFile = ClusterFile()
-    topics: dict[Name, TopicFile] = Field(min_length=1)
+    topics: dict[TopicName, TopicFile] = Field(min_length=1)
     groups: dict[Name, GroupFile] = Field(min_length=1)
     timeline: list[EntryField] = []
     sample_every: Duration = Field(default=10 * S, gt=0)

@@ -123,6 +123,7 @@ class GroupFile(FileModel):
     overrides: list[OverrideFile] = []
     assignor_failure: Literal["rebalance", "refuse"] = "rebalance"
     client_family: ClientFamily = "java"
+    java_order: bool = True
 
     _given: dict[str, Any] = PrivateAttr(default_factory=dict)
 

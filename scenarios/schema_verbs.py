@@ -14,7 +14,7 @@ from scenarios.rates import RateField
 from scenarios.schema_base import FileModel, checked, made, refusal
 from scenarios.schema_groups import Client, ProcessingChange
 from scenarios.schema_topics import PARTITIONS_MAX, TopicFile
-from scenarios.subscriptions import Name, SubscriptionField
+from scenarios.subscriptions import SubscriptionField, TopicName
 from scenarios.targets import TargetField
 from sim import model
 from sim.units import S
@@ -182,14 +182,14 @@ class AddPartitionsFile(VerbFile):
 
     makes = model.AddPartitions
 
-    topic: Name
+    topic: TopicName
     to: int = Field(ge=1, le=PARTITIONS_MAX)
 
 
 class CreateTopicFile(TopicFile):
     """A topic comes into being."""
 
-    name: Name
+    name: TopicName
 
 
 class SubscribeFile(TargetedFile):
@@ -214,7 +214,7 @@ class UnsubscribeFile(TargetedFile):
 class SetRateFile(FileModel):
     """A topic's production rate changes; instants in the new rate count from here."""
 
-    topic: Name
+    topic: TopicName
     rate: RateField
 
 

@@ -7,14 +7,15 @@
       consumer: {count: 15, topics: [orders, stock], rack: [a, b, c]}
       slow: {topics: [orders], rack: a, capacity: 50}
 
-``rate`` is that of each partition, or a list; ``replicas`` are the racks of a partition's replicas, its leader's first,
-for the partitions in turn; so is a list under ``rack`` for the members of one entry. Who names no topics reads all.
+``rate`` is that of each partition, or a list, in any one unit: give bytes a second to have them counted across racks.
+``replicas`` are the racks of a partition's replicas, its leader's first, for the partitions in turn; so is a list under
+``rack`` for the members of one entry. Who names no topics reads all.
 Nobody owns anything yet. Kafka lets members subscribe to topics that do not exist; here that is an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -23,7 +24,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from scenarios.errors import Problem, ScenarioFileError, nearest
 from scenarios.problems import Finding, findings_of, problems_of
 from scenarios.schema_base import FileModel, refusal
-from scenarios.subscriptions import Name
+from scenarios.subscriptions import Name, TopicName
 from scenarios.yaml_text import YamlDocument, read_yaml
 
 if TYPE_CHECKING:
@@ -52,9 +53,11 @@ class TopicEntry(FileModel):
     replicas: Annotated[list[Annotated[list[Name], Field(min_length=1)]], Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
-    def _check_rates(self) -> TopicEntry:
+    def _check_lengths(self) -> TopicEntry:
         if self.rate is not None and len(self.rate) not in (1, self.partitions):
             raise refusal(f"rate must be a number, or one for each of the {self.partitions} partitions")
+        if self.replicas is not None and len(self.replicas) > self.partitions:
+            raise refusal(f"replicas are those of {len(self.replicas)} partitions, there are {self.partitions}")
         return self
 
     def rates(self) -> list[int]:
@@ -76,6 +79,12 @@ class MemberEntry(FileModel):
     rack: Annotated[list[Name], BeforeValidator(_one_or_more), Field(min_length=1)] | None = None
     capacity: int | None = Field(default=None, ge=1)
 
+    @model_validator(mode="after")
+    def _check_racks(self) -> MemberEntry:
+        if self.rack is not None and len(self.rack) > self.count:
+            raise refusal(f"rack names those of {len(self.rack)} members, there are {self.count}")
+        return self
+
     def names(self, key: str) -> list[str]:
         """The ids of these members."""
         width = len(str(self.count))
@@ -85,7 +94,7 @@ class MemberEntry(FileModel):
 class SnapshotFile(FileModel):
     """Topics and the members that read them."""
 
-    topics: dict[Name, Annotated[TopicEntry, BeforeValidator(_in_full)]] = Field(min_length=1)
+    topics: dict[TopicName, Annotated[TopicEntry, BeforeValidator(_in_full)]] = Field(min_length=1)
     members: dict[Name, MemberEntry] = Field(min_length=1)
 
 
@@ -129,11 +138,17 @@ def _findings(file: SnapshotFile) -> Iterator[Finding]:
                 yield ("members", key), f"gives a member the id {name}, which {seen[name]} gives too", None
             seen[name] = key
     for field in ("rate", "replicas"):
-        told = [name for name, topic in file.topics.items() if getattr(topic, field) is not None]
-        if told and len(told) < len(file.topics):
-            missing = next(name for name in file.topics if name not in told)
-            yield ("topics", missing), f"has no {field}, and {told[0]} has: give it to all topics, or to none", None
+        yield from _some_without("topics", file.topics, field)
+    yield from _some_without("members", file.members, "capacity")
     yield from _too_many(file)
+
+
+def _some_without(where: str, entries: Mapping[str, object], field: str) -> Iterator[Finding]:
+    """The first entry without a field that others have: what it has there nobody could tell."""
+    told = [name for name, entry in entries.items() if getattr(entry, field) is not None]
+    if told and len(told) < len(entries):
+        missing = next(name for name in entries if name not in told)
+        yield (where, missing), f"has no {field}, and {told[0]} has: give it to all {where}, or to none", None
 
 
 def _too_many(file: SnapshotFile) -> Iterator[Finding]:

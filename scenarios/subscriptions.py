@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter, ValidationInfo, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+    ValidationInfo,
+    WithJsonSchema,
+)
 
 from scenarios.schema_base import FileModel, checked, one_form, refusal
 from scenarios.targets import NAME_PATTERN, format_indices, parse_indices
@@ -15,6 +23,16 @@ from sim.model import Subscription
 
 Name: TypeAlias = Annotated[str, Field(pattern=rf"^{NAME_PATTERN}$")]
 """The name of a topic, group or rack."""
+
+
+def _no_dots(name: str) -> str:
+    if name in (".", ".."):
+        raise refusal("must not be '.' or '..' (Kafka: InvalidTopicException, Topic.validate)")
+    return name
+
+
+TopicName: TypeAlias = Annotated[Name, AfterValidator(_no_dots)]
+"""The name of a topic. Source: ``org.apache.kafka.common.internals.Topic.validate``, Kafka 4.4."""
 
 
 def _pattern(value: object) -> str:
@@ -39,14 +57,14 @@ class _ByPattern(FileModel):
 
 
 class _ByHand(FileModel):
-    assign: dict[Name, Annotated[tuple[int, ...], BeforeValidator(checked(_partitions))]] = Field(min_length=1)
+    assign: dict[TopicName, Annotated[tuple[int, ...], BeforeValidator(checked(_partitions))]] = Field(min_length=1)
 
     def read(self) -> Subscription:
         return Subscription(assign=self.assign)
 
 
 _FORMS: Final[Mapping[str, type[FileModel]]] = MappingProxyType({"pattern": _ByPattern, "assign": _ByHand})
-_NAMES: Final = TypeAdapter(Annotated[list[Name], Field(min_length=1)])
+_NAMES: Final = TypeAdapter(Annotated[list[TopicName], Field(min_length=1)])
 
 
 def read_subscription(value: Any, info: ValidationInfo) -> Subscription:

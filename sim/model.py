@@ -191,6 +191,8 @@ class Group:
     assignor_failure: Literal["rebalance", "refuse"] = "rebalance"
     client_family: ClientFamily = "java"
     """Whose assignor the leader runs: it decides how long that takes (`sim.assignor_costs`)."""
+    java_order: bool = True
+    """Whether Kafka's assignors walk members as Java's hash tables yield their ids, or by id."""
 
     def override_of(self, index: int) -> Override:
         """The override that holds for member ``index`` (an empty one if none does); later ones win field by field."""

@@ -31,7 +31,7 @@ class UniformAssignor(ServerAssignor):
 
     name: ClassVar[str] = "uniform"
     promises: ClassVar[frozenset[Promise]] = frozenset(
-        {Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED, Promise.STICKY}
+        {Promise.EXCLUSIVE, Promise.COMPLETE, Promise.BALANCED, Promise.STICKY, Promise.ANY_ORDER}
     )
     exceptions: ClassVar[Mapping[Promise, str]] = {
         Promise.BALANCED_PER_TOPIC: "counts are evened out over all topics together",

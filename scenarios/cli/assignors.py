@@ -11,9 +11,11 @@ import typer
 from scenarios.cli.output import Progress, print_json, print_pairs, print_table, say, width
 from scenarios.cli.run import AllowCode
 from scenarios.cli.settings import import_allowed
+from scenarios.cli.trials import tell, tell_all, title
 
 if TYPE_CHECKING:
     from assignors import GroupSnapshot
+    from scenarios.assignor_trials import Contender
 
 app = typer.Typer(help="List assignors, and compare what they do to a group.", no_args_is_help=True)
 
@@ -49,6 +51,13 @@ def compare(
     topics: Topics = None,
     partitions: Partitions = None,
     many: Many = None,
+    assignor: Annotated[
+        list[str] | None, typer.Option(metavar="ASSIGNOR", help="Only this one, and others so named; all by default.")
+    ] = None,
+    java_order: Annotated[
+        bool, typer.Option(help="Walk members as Kafka's hash tables yield their ids, or by id.")
+    ] = True,
+    details: Annotated[bool, typer.Option("--details", help="Print a table per event, with everything.")] = False,
     figure: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw a figure, too.")] = None,
     allow_code: AllowCode = None,
     as_json: Json = False,
@@ -60,33 +69,28 @@ def compare(
 
     Newcomers are last in the order of ids. Of many that leave each comes from another part of that order. When
     partitions are added, every topic gets a quarter more.
+
+    What is read from a leader in another rack is told where racks are known, as a share and, with rates, in their
+    unit: give rates in bytes a second, and it is bytes a second.
     """
+    from analysis.assignor_text import failures
+    from scenarios.assignor_trials import contenders
+
     import_allowed(allow_code or [])
+    taking_part, left_out = _taking_part(assignor or [], contenders(allow_code or [], java_order=java_order))
     group = _group(snapshot, members, topics, partitions)
     several = _many(many, group)
     if figure is not None:
         _refuse_unfit(figure)
-    records, left_out = _records(group, several, allow_code or [])
+    records = _records(taking_part, group, several)
     if figure is not None:
         _draw(records, group, figure)
     if as_json:
         shape = {"members": group.n_members, "partitions": group.topics.n_partitions, "many": several}
         print_json({**shape, "outcomes": records})
     else:
-        _tell(records, group, several)
-    for sentence in [*left_out, *_caveats(group)]:
-        say(sentence)
-
-
-def _tell(records: Sequence[dict[str, Any]], group: GroupSnapshot, many: int) -> None:
-    from analysis.assignor_text import costs_table, failures, moves_tables
-
-    print(f"{_title(group)}: what moves (in brackets: what had to)\n")
-    for table in moves_tables(records, many, width()):
-        print_table(table)
-        print()
-    print_table(costs_table(records, width()))
-    for sentence in failures(records):
+        (tell_all if details else tell)(records, group, several)
+    for sentence in [*failures(records), *left_out, *_caveats(group)]:
         say(sentence)
 
 
@@ -104,7 +108,10 @@ def explain(
     many: Many = None,
     as_json: Json = False,
 ) -> None:
-    """Tell rule by rule why one partition moves or stays, where all members read the same topics."""
+    """Tell rule by rule why one partition moves or stays, where all members read the same topics.
+
+    All but your own assignors are explained; range, sticky and cooperative-sticky only where racks decide nothing.
+    """
     from scenarios.assignor_reasons import explained
 
     group = _group(snapshot, members, topics, partitions)
@@ -115,7 +122,7 @@ def explain(
     before, after = told["before"], told["after"]
     stays = f"stays with {after}" if before else f"goes to {after}, from nobody"
     where = f"moves from {before} to {after}" if told["moved"] else stays
-    print(f"{_title(group)}; {assignor}, {event}:\n{partition} {where}\n")
+    print(f"{title(group)}; {assignor}, {event}:\n{partition} {where}\n")
     print_pairs((f"{number}.", rule) for number, rule in enumerate(told["rules"], start=1))
 
 
@@ -126,15 +133,18 @@ def bench(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure assignors over the grid of Kafka's own benchmarks: minutes.
+    """Measure assignors over the grid of Kafka's own benchmarks: minutes, and half an hour with kafka-python.
 
-    Beside ours stand the times of Kafka's classes, recorded on a machine with two cores, and those of kafka-python's
-    first assignment, measured now where it is installed.
+    Beside ours stand the times of Kafka's classes, recorded on a machine with two cores, and kafka-python's, measured
+    now as far as they are under a minute, where it is installed (the extra "bench").
     """
-    from analysis.assignor_text import times_table
+    from analysis.assignor_text import their_times_table, times_table
     from scenarios.assignor_bench import UNEQUAL, bench, shapes
     from scenarios.assignor_trials import contenders, is_exclusive
+    from scenarios.kafka_python import is_installed
 
+    if not is_installed():
+        say("kafka-python is not installed, so it has no times: it comes with groupsim's extra bench")
     grid = shapes(tuple(members)) if members else shapes()
     found = [one for one in contenders() if is_exclusive(one)]
     wanted = [(one, True) for one in found] + [(one, False) for one in found if one.label in UNEQUAL]
@@ -147,6 +157,10 @@ def bench(
                 print(f"{one.label}, {mine[0]['subscriptions']} subscriptions, ms of CPU (in brackets Kafka's):\n")
                 print_table(times_table(mine, width()))
                 print()
+                if (theirs := their_times_table(mine, width())) is not None:
+                    print("kafka-python, ms of CPU:\n")
+                    print_table(theirs)
+                    print()
             progress(done)
     if as_json:
         print_json(records)
@@ -168,19 +182,29 @@ def _group(snapshot: Path | None, members: int | None, topics: int | None, parti
     return load_snapshot(snapshot)
 
 
-def _records(group: GroupSnapshot, many: int, allow_code: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """All outcomes, and why some assignors have none."""
-    from scenarios.assignor_trials import contenders, is_exclusive, trials
+def _taking_part(names: Sequence[str], known: Sequence[Contender]) -> tuple[list[Contender], list[str]]:
+    """Who is compared, and why some are not."""
+    from scenarios.assignor_trials import chosen, is_exclusive
+    from sim.errors import ConfigError
 
-    found = contenders(allow_code)
+    found = chosen(known, names)
     taking_part = [one for one in found if is_exclusive(one)]
+    if not taking_part:
+        raise ConfigError(f"{found[0].label} cannot be compared: nothing moves where everybody has everything")
     shared = [one.label for one in found if one not in taking_part]
+    return taking_part, [f"{label} is left out: nothing moves where everybody has everything" for label in shared]
+
+
+def _records(taking_part: Sequence[Contender], group: GroupSnapshot, many: int) -> list[dict[str, Any]]:
+    """All outcomes."""
+    from scenarios.assignor_trials import trials
+
     records: list[dict[str, Any]] = []
     with Progress("assignors", len(taking_part)) as progress:
         for done, one in enumerate(taking_part, start=1):
             records += trials(one, group, many)
             progress(done)
-    return records, [f"{label} is left out: nothing moves where everybody has everything" for label in shared]
+    return records
 
 
 def _caveats(group: GroupSnapshot) -> list[str]:
@@ -196,14 +220,6 @@ def _caveats(group: GroupSnapshot) -> list[str]:
     return told
 
 
-def _title(group: GroupSnapshot) -> str:
-    def counted(number: int, noun: str) -> str:
-        return f"{number:,} {noun}{'s' if number != 1 else ''}"
-
-    topics = counted(len(group.topics.names), "topic")
-    return f"{counted(group.n_members, 'member')}, {topics}, {counted(group.topics.n_partitions, 'partition')}"
-
-
 def _refuse_unfit(path: Path) -> None:
     from analysis.figures import refuse_unfit
 
@@ -213,5 +229,5 @@ def _refuse_unfit(path: Path) -> None:
 def _draw(records: Sequence[dict[str, Any]], group: GroupSnapshot, path: Path) -> None:
     from analysis.figures import save, trials
 
-    save(trials(records, _title(group)), path)
+    save(trials(records, title(group)), path)
     say(f"figure in {path}")

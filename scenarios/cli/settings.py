@@ -45,16 +45,13 @@ def import_allowed(paths: Sequence[str]) -> None:
     ConfigError
         If one cannot be loaded.
     """
-    from assignors import load_class
+    from assignors import load_classes
     from sim.errors import ConfigError
 
     if paths:
         sys.path.insert(0, str(Path.cwd()))
-    named: dict[str, str] = {}
-    for path in paths:
+    for at, path in enumerate(paths):
         try:
-            name = load_class(path).name
-            if named.setdefault(name, path) != path:
-                raise ValueError(f"calls itself {name!r}, as {named[name]} does")
+            load_classes(paths[: at + 1])
         except Exception as error:  # it is the user's code: whatever it raises, the user is told
             raise ConfigError(f"--allow-code {path}: {type(error).__name__}: {error}") from error

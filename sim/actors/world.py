@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from assignors import Assignor, AssignorError, create, load_class
+from assignors import Assignor, AssignorError, create, load_classes
 from sim.actors.broker import Broker
 from sim.actors.consumer import Consumer
 from sim.actors.coordinator import Coordinator, partition_for
@@ -42,7 +42,7 @@ class World:
         self._broker_racks = {broker.id: broker.rack for broker in scenario.cluster.brokers}
         racks = {broker: rack for broker, rack in self._broker_racks.items() if rack}
         self.catalog = Catalog(scenario.topics, self.broker_ids, racks)
-        self._classes: dict[str, type[Assignor]] = {cls.name: cls for cls in map(load_class, scenario.allow_assignors)}
+        self._classes = {cls.name: cls for cls in load_classes(scenario.allow_assignors).values()}
         self.warnings: list[str] = []
         self.last_fault_us: int | None = None
         self.producers: dict[str, Producer] = {}
@@ -165,7 +165,8 @@ class World:
         """The consumer's own instance of an assignor."""
         if name in self._classes:
             return self._classes[name]()
-        return create(name, seed=self.streams.key("assignor", consumer.group.name) & 0x7FFFFFFF)
+        seed = self.streams.key("assignor", consumer.group.name) & 0x7FFFFFFF
+        return create(name, seed=seed, java_order=self.specs[consumer.group.name].java_order)
 
     # --- who is meant -------------------------------------------------------------------------------------------------
 

@@ -25,11 +25,12 @@ def with_racks(plain: Topics) -> st.SearchStrategy[Topics]:
 
 @st.composite
 def groups(draw: st.DrawFn, *, equal: bool, racks: bool = False, loads: bool = False) -> GroupSnapshot:
+    """With one member at least: Kafka asks no assignor of an empty group."""
     known = draw(topics(racks=racks))
     if loads:
         per_partition = {"min_size": known.n_partitions, "max_size": known.n_partitions}
         known = replace(known, rates=tuple(draw(st.lists(st.integers(0, 20), **per_partition))))
-    ids = draw(st.lists(st.from_regex(r"consumer-[0-9]{1,3}", fullmatch=True), max_size=8, unique=True))
+    ids = draw(st.lists(st.from_regex(r"consumer-[0-9]{1,3}", fullmatch=True), min_size=1, max_size=8, unique=True))
     names = st.sets(st.sampled_from([*known.names, "unknown"]), min_size=1)
     subscription = names.map(lambda chosen: tuple(sorted(chosen)))
     shared = draw(subscription)

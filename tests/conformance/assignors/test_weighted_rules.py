@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from assignors import GroupSnapshot, WeightedAssignor
+from assignors import GroupSnapshot, MemberSubscription, Topics, WeightedAssignor, positions_of
 from tests.conformance.assignors.small_groups import owner_before, small_groups
 
 pytestmark = pytest.mark.property
@@ -46,12 +48,20 @@ class PlainRules:
         trials = [[*owner[:position], taker, *owner[position + 1 :]] for taker in self.takers(position)]
         return min(trials, key=lambda trial: self.rank(trial, trial[position]))
 
-    def answer(self) -> list[int]:
-        owner = owner_before(self.group)
+    def filled(self, owner: list[int]) -> list[int]:
+        """The same with what nobody has given out longest first."""
         for position in self.heaviest_first:
             if owner[position] == -1 and self.takers(position):
                 owner = self.given(owner, position)
-        best = owner
+        return owner
+
+    def greedy(self) -> Fraction:
+        """The largest load of the longest-first greedy that starts from nothing."""
+        return self.largest(self.filled([-1] * len(self.rates)))
+
+    def answer(self) -> list[int]:
+        """What gets along without exchanges."""
+        best = owner = self.filled(owner_before(self.group))
         while (relieved := self.relieved(owner)) is not None:
             owner = relieved
             best = owner if self.largest(owner) < self.largest(best) else best
@@ -77,8 +87,42 @@ def owners(group: GroupSnapshot) -> list[int]:
 
 @given(group=groups_with_loads)
 @settings(max_examples=500)
-def test_weighted_follows_its_rules(group: GroupSnapshot) -> None:
-    assert owners(group) == PlainRules(group).answer()
+def test_weighted_follows_its_rules_where_the_greedy_does_no_better(group: GroupSnapshot) -> None:
+    rules = PlainRules(group)
+    if rules.largest(rules.answer()) <= rules.greedy():
+        assert owners(group) == rules.answer()
+
+
+@given(group=groups_with_loads)
+@settings(max_examples=1000)
+def test_the_largest_load_is_never_above_that_of_the_greedy_that_starts_from_nothing(group: GroupSnapshot) -> None:
+    rules = PlainRules(group)
+    assert rules.largest(owners(group)) <= rules.greedy()
+
+
+@given(seed=st.integers(0, 10**6), equal=st.booleans())
+@settings(max_examples=100)
+def test_in_larger_groups_too_neither_is_the_load_above_it_nor_does_anything_move_for_nothing(
+    seed: int, equal: bool
+) -> None:
+    lots = Random(seed)
+    counts, n_members = {"a": lots.randint(1, 20), "b": lots.randint(1, 20)}, lots.randint(2, 6)
+    known = Topics.of(counts)
+    topics = replace(known, rates=tuple(lots.randint(1, 99) for _ in range(known.n_partitions)))
+    owner = np.array([lots.randrange(n_members) for _ in range(known.n_partitions)])
+    read = [known.names if equal else lots.choice([("a",), ("b",), known.names]) for _ in range(n_members)]
+    capacities = [lots.randint(1, 3) for _ in range(n_members)]
+    group = GroupSnapshot(
+        topics,
+        tuple(
+            MemberSubscription(f"m{at}", read[at], positions_of(np.flatnonzero(owner == at)), capacity=capacities[at])
+            for at in range(n_members)
+        ),
+    )
+    rules, before, after = PlainRules(group), owner_before(group), owners(group)
+    assert rules.largest(after) <= rules.greedy()
+    left = [now if was == -1 else was for was, now in zip(before, after, strict=True)]
+    assert left == after or rules.largest(after) < rules.largest(left)
 
 
 @given(group=groups_with_loads)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.assignor_text import BRIEF, costs_table, failures, moves_tables
+from analysis.assignor_text import BRIEF, costs_tables, event_table, failures, how_to_read, moves_tables
 from analysis.figures import trials
 from analysis.text import TextTable
 
@@ -15,7 +15,8 @@ EVENTS = ("full", "stable", "join one", "join many", "leave one, first", "leave 
 
 
 def records(assignor: str, moved: float | None, least: float | None, **others: Any) -> list[dict[str, Any]]:
-    numbers = {"rounds": 1, "imbalance_partitions": 0, "imbalance_rate": None, "cross_rack_share": None}
+    numbers = {"rounds": 1, "imbalance_partitions": 0, "imbalance_rate": None, "cross_rack_share": None,
+               "cross_rack_rate": None}  # fmt: skip
     return [
         {"assignor": assignor, "event": event, "moved": moved, "least": least, "seconds": 0.0015, "failure": None}
         | numbers
@@ -52,23 +53,57 @@ def test_what_has_no_moves_has_a_dash_and_what_fails_says_so() -> None:
 
 
 def test_costs_leave_out_what_nobody_knows() -> None:
-    assert costs_table(records("range", 1, 1)).headers == (
-        "assignor", "rounds", "uneven", "full [ms]", "leave [ms]", "join [ms]"
-    )  # fmt: skip
-    known = costs_table(records("range", 1, 1, imbalance_rate=4.5, cross_rack_share=0.25, rounds=2))
-    assert known.headers[:5] == ("assignor", "rounds", "uneven", "uneven rate", "cross-rack")
-    assert known.rows[0][1:6] == ("2", "0", "4.50", "25%", "1.50")
-    assert widest(known) <= 80
+    (table,) = costs_tables(records("range", 1, 1))
+    assert table.headers == ("assignor", "rounds", "uneven", "full", "join 1", "leave 1: middle")
+    assert table.rows == [("range", "1", "0", "1.5", "1.5", "1.5")]
+
+
+KNOWN: dict[str, Any] = {
+    "imbalance_partitions": 12, "imbalance_rate": 3_000_000.0, "cross_rack_share": 0.25, "cross_rack_rate": 12_345_678.0
+}  # fmt: skip
+
+
+def test_costs_that_do_not_fit_beside_one_another_are_two_tables_and_no_column_is_lost() -> None:
+    found = records("cooperative-sticky", 1, 1, rounds=2, **KNOWN)
+    balance, time = costs_tables(found)
+    assert balance.headers == ("assignor", "rounds", "uneven", "cross-rack")
+    assert balance.rows == [("cooperative-sticky", "2", "12 (3,000,000)", "25% (12,345,678)")]
+    assert time.headers == ("assignor", "full", "join 1", "leave 1: middle")
+    assert max(widest(balance), widest(time)) <= 80
+    assert len(costs_tables(found, width=200)) == 1
+
+
+def test_the_most_is_looked_for_number_by_number() -> None:
+    first, *others = records("range", 1, 1, imbalance_partitions=1, imbalance_rate=7.0)
+    (table,) = costs_tables([first | {"imbalance_partitions": 3, "imbalance_rate": 2.0}, *others])
+    assert table.rows[0][2] == "3 (7)"
+
+
+def test_an_event_has_everything_in_80_columns() -> None:
+    table = event_table(records("cooperative-sticky", 123_456, 98_765, **KNOWN), "join many")
+    assert table.headers == ("assignor", "moved", "rounds", "uneven", "cross-rack", "ms")
+    assert table.rows[0][1:] == ("123,456 (98,765)", "1", "12 (3,000,000)", "25% (12,345,678)", "1.5")
+    assert widest(table) <= 80
+    assert "(of rates)" in how_to_read(records("range", 1, 1, **KNOWN))
+    assert "cross-rack" not in how_to_read(records("range", 1, 1))
 
 
 @pytest.mark.parametrize("n", [1, 12])
-def test_the_figure_has_a_panel_per_event_and_a_bar_per_assignor(n: int) -> None:
-    some = [one for i in range(n) for one in records(f"assignor-{i}", 10 * i, 5 * i)]
+def test_the_figure_has_a_block_per_measure_with_a_panel_per_event_and_a_bar_per_assignor(n: int) -> None:
+    some = [one for i in range(n) for one in records(f"assignor-{i}", 10 * (i + 1), 5, **KNOWN)]
     figure = trials([*some, *records("broadcast", None, None)], "many members")
     panels = [axes for axes in figure.axes if axes.get_title(loc="left")]
-    assert [axes.get_title(loc="left") for axes in panels] == list(EVENTS[1:])
-    assert [round(bar.get_width()) for bar in panels[0].patches] == [10 * i for i in range(n)]  # type: ignore[attr-defined]
-    assert [line.get_xdata()[0] for line in panels[0].lines] == [5 * i for i in range(n)]  # type: ignore[index]
+    assert len(panels) == 7 * len(EVENTS)
+    assert [axes.get_title(loc="left") for axes in panels[4:7]] == ["leave: first", "leave: middle", "leave: last"]
+    widths = [bar.get_width() for bar in panels[0].patches]  # type: ignore[attr-defined]
+    assert widths == pytest.approx([0.5 * (i + 1) / n for i in range(n)])
+    assert panels[0].lines[0].get_xdata()[0] == pytest.approx(0.5 * 5 / (10 * n))  # type: ignore[index]
     assert panels[0].texts[-1].get_text() == "-"
+    assert panels[5 * len(EVENTS)].texts[0].get_text() == "12.3 M"
     assert len(panels[0].get_yticklabels()) == n + 1
     assert len(panels[1].get_yticklabels()) == 0
+
+
+def test_the_figure_leaves_out_what_nobody_knows() -> None:
+    figure = trials(records("range", 1, 1), "few")
+    assert len([axes for axes in figure.axes if axes.get_title(loc="left")]) == 4 * len(EVENTS)

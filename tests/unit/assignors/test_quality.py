@@ -9,7 +9,16 @@ import pytest
 
 from assignors import Assignment, GroupSnapshot, MemberSubscription, Topics, create, positions_of
 from assignors.living_group import LivingGroup
-from assignors.quality import by_name, cross_rack_share, imbalance, minimal_moves, moved, moved_mask, ownable
+from assignors.quality import (
+    by_name,
+    cross_rack_rate,
+    cross_rack_share,
+    imbalance,
+    minimal_moves,
+    moved,
+    moved_mask,
+    ownable,
+)
 
 
 def test_a_partition_moves_from_one_owner_to_another() -> None:
@@ -87,6 +96,13 @@ def test_the_cross_rack_share_is_one_of_rates_where_they_are_known() -> None:
 def test_without_known_racks_there_is_no_cross_rack_share(leaders: str, readers: str) -> None:
     snapshot = led_and_read(leaders, readers)
     assert np.isnan(cross_rack_share(snapshot, Assignment.of_lists(snapshot.topics, [[0], [1]])))
+
+
+def test_the_rate_across_racks_is_told_where_rates_are_known() -> None:
+    plain = led_and_read("aab", "ab")
+    snapshot = GroupSnapshot(replace(plain.topics, rates=(1, 6, 3)), plain.members)
+    assert cross_rack_rate(snapshot, Assignment.of_lists(snapshot.topics, [[0], [1, 2]])) == 6
+    assert np.isnan(cross_rack_rate(plain, Assignment.of_lists(plain.topics, [[0], [1, 2]])))
 
 
 def test_everybodys_reading_counts_for_the_cross_rack_share() -> None:

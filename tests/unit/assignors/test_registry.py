@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -13,14 +14,20 @@ from assignors import (
     Assignor,
     AssignorError,
     GroupSnapshot,
+    MemberSubscription,
     Promise,
     RandomAssignor,
+    Topics,
     UnknownAssignor,
     create,
+    create_server,
     installed,
     load_class,
+    load_classes,
     registry,
 )
+from assignors.events import Event, newcomers
+from assignors.trials import asked_after, settle
 
 HERE = "tests.unit.assignors.test_registry"
 
@@ -30,6 +37,10 @@ class Own(Assignor):
 
     def assign(self, snapshot: GroupSnapshot) -> Assignment:
         return Assignment.of_lists(snapshot.topics, [[] for _ in snapshot.members])
+
+
+class Namesake(Own):
+    """Another one that calls itself own."""
 
 
 class Usurper(Own):
@@ -112,3 +123,32 @@ def test_a_class_is_loaded_when_told_to() -> None:
 def test_a_class_that_will_not_do_is_refused(path: str) -> None:
     with pytest.raises(AssignorError):
         load_class(path)
+
+
+def test_two_classes_of_one_name_are_refused_but_one_may_be_named_twice() -> None:
+    own, namesake = f"{HERE}:Own", f"{HERE}:Namesake"
+    assert list(load_classes([own, own])) == [own]
+    with pytest.raises(AssignorError, match=r"Namesake' calls itself 'own', as .*Own' does"):
+        load_classes([own, namesake])
+
+
+@pytest.mark.parametrize(
+    ("make", "counts"),
+    [
+        (partial(create, "range"), {"orders": 7, "b": 3, "payments": 4, "clicks": 2}),
+        (partial(create, "sticky"), {"t": 7}),
+        (partial(create, "cooperative-sticky"), {"t": 7}),
+        (partial(create_server, "uniform"), {"t": 7}),
+    ],
+)
+def test_javas_order_can_be_switched_off_by_name(make: Callable[..., Assignor], counts: dict[str, int]) -> None:
+    """Java's table has topics in another order than by name, and m10 before the others, so it keeps one more."""
+    topics = Topics.of(counts)
+    group = GroupSnapshot(topics, tuple(MemberSubscription(each, topics.names) for each in ("m1", "m2", "m3", "m10")))
+
+    def after_a_join(**options: bool) -> list[list[int]]:
+        settled = settle(partial(make, **options), group)
+        asked = asked_after(settled, Event("join", join=newcomers(group, 1)))
+        return [each.tolist() for each in make(**options).assign(asked).lists()]
+
+    assert after_a_join() == after_a_join(java_order=True) != after_a_join(java_order=False)

@@ -61,6 +61,20 @@ def test_a_newcomer_relieves_everybody_if_that_lowers_the_largest_load() -> None
     assert labels(living.rebalance()) == ["t-2 t-4", "t-3 t-5", "t-0 t-1"]
 
 
+def test_partitions_are_swapped_where_no_single_move_helps_and_the_greedy_does_better() -> None:
+    """Moving one of m1's partitions would leave m2 with 9 at least, more than m1 has; 4 for 3 makes both 7."""
+    topics = rated(4, 4, 3, 3)
+    snapshot = group(topics, worker("m1", topics, "t-0 t-1"), worker("m2", topics, "t-2 t-3"))
+    assert assigned(WeightedAssignor(), snapshot) == {"m1": "t-1 t-3", "m2": "t-0 t-2"}
+
+
+def test_where_no_swap_suffices_equal_members_get_the_greedys_shares_with_much_staying() -> None:
+    """Moving one 7 makes 19 and 16, and no swap 18 or less; the greedy comes to 9, 5, 4 and 7, 7, 3 from nothing."""
+    topics = rated(7, 3, 7, 4, 5, 9)
+    snapshot = group(topics, worker("m1", topics, "t-0 t-1 t-2 t-3 t-4"), worker("m2", topics, "t-5"))
+    assert assigned(WeightedAssignor(), snapshot) == {"m1": "t-0 t-1 t-2", "m2": "t-3 t-4 t-5"}
+
+
 def test_partitions_without_load_are_spread_by_number() -> None:
     topics = rated(0, 0, 0, 0, 8)
     snapshot = group(topics, worker("m1", topics), worker("m2", topics))

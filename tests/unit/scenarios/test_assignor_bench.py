@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 
 from assignors import Assignment, GroupSnapshot, StickyAssignor, UniformAssignor, create
-from scenarios import assignor_bench
+from assignors.events import Event
+from assignors.trials import asked_after, settle
+from scenarios import assignor_bench, kafka_python
 from scenarios.assignor_bench import Shape, bench, group_of_shape, shapes
 from scenarios.assignor_trials import Contender, answering
-from scenarios.kafka_python import first_assignment
 from tests.support.command_line import CommandLine
 
 SMALL = Shape(10, 5, 5)
@@ -52,7 +55,7 @@ def test_asked_are_a_first_assignment_then_one_joining_and_one_leaving() -> None
     assert [each.n_members for each in (full, join, leave)] == [10, 10, 9]
     assert "member5" not in leave.member_ids
     assert set(record["ms"]) == {"full", "join", "leave"}
-    assert (record["java_ms"], record["kafka_python_ms"]) == ({}, None)
+    assert (record["java_ms"], record["kafka_python_ms"]) == ({}, {})
 
 
 def test_the_coordinators_assignors_find_the_group_as_they_keep_it() -> None:
@@ -78,18 +81,62 @@ def test_after_a_long_run_larger_groups_are_left_out(monkeypatch: pytest.MonkeyP
     assert [one["members"] for one in found] == [10]
 
 
+def counts(theirs: Any) -> list[int]:
+    return sorted(sum(len(numbers) for _, numbers in one.assigned_partitions) for one in theirs.values())
+
+
 @pytest.mark.parametrize("name", ["range", "roundrobin", "sticky", "cooperative-sticky"])
 def test_kafka_python_assigns_the_same_group(name: str) -> None:
     group = group_of_shape(SMALL, equal=True)
-    theirs = first_assignment(name, group)
-    assert theirs is not None
-    counts = sorted(sum(len(numbers) for _, numbers in one.assigned_partitions) for one in theirs().values())
-    assert counts == np.sort(create(name).assign(group).counts).tolist()
+    theirs = kafka_python.assignment(name, group)()
+    assert counts(theirs) == np.sort(create(name).assign(group).counts).tolist()
 
 
-def test_kafka_python_need_not_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scenarios.kafka_python.find_spec", lambda name: None)
-    assert first_assignment("range", group_of_shape(SMALL, equal=True)) is None
+@pytest.mark.parametrize("name", ["sticky", "cooperative-sticky"])
+def test_kafka_pythons_members_own_what_ours_own(name: str) -> None:
+    """Nothing else moves when the one in the middle leaves; nobody gets what has not been given up when one joins."""
+    group = group_of_shape(SMALL, equal=True)
+    settled = settle(partial(create, name), group)
+    left = asked_after(settled, Event("leave", leave=frozenset({"member5"})))
+    theirs = kafka_python.assignment(name, left)()
+    for member, owned in zip(settled.group.members, settled.assignment.lists(), strict=True):
+        if member.member_id != "member5":
+            mine = {group.topics.label(position) for position in owned.tolist()}
+            assert mine <= {
+                f"{topic}-{number}"
+                for topic, numbers in theirs[member.member_id].assigned_partitions
+                for number in numbers
+            }
+
+
+def test_kafka_python_is_timed_in_all_modes_until_it_takes_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    contender, grid = Contender("sticky", partial(create, "sticky")), [SMALL, Shape(20, 5, 5)]
+    timed = list(bench(contender, equal=True, grid=grid))
+    assert [set(one["kafka_python_ms"]) for one in timed] == [{"full", "join", "leave"}] * 2
+    assert set(next(bench(contender, equal=False, grid=grid))["kafka_python_ms"]) == {"full", "join", "leave"}
+
+    def slow(name: str, group: GroupSnapshot) -> Callable[[], None]:
+        tried.append(group.n_members)
+        return lambda: endless() if any(one.user_data for one in group.members) else None
+
+    def endless() -> None:
+        while True:
+            pass
+
+    tried: list[int] = []
+    monkeypatch.setattr(kafka_python, "assignment", slow)
+    monkeypatch.setattr(assignor_bench, "_MINUTE_S", 0.05)
+    timed = list(bench(contender, equal=True, grid=grid))
+    assert [set(one["kafka_python_ms"]) for one in timed] == [{"full"}] * 2
+    assert tried == [10, 10, 9, 20], "what took too long is not tried again"
+
+
+def test_kafka_python_need_not_be_installed(monkeypatch: pytest.MonkeyPatch, groupsim: CommandLine) -> None:
+    monkeypatch.setattr(kafka_python, "find_spec", lambda name: None)
+    monkeypatch.setattr(assignor_bench, "shapes", lambda *_: [SMALL])
+    told = groupsim("assignors", "bench", "--json")
+    assert "comes with groupsim's extra bench" in told.err
+    assert all(one["kafka_python_ms"] == {} for one in told.json)
 
 
 class TestCommand:
@@ -102,11 +149,12 @@ class TestCommand:
         assert told.code == 0
         assert "cooperative-sticky, equal subscriptions" in told.out
         assert "server:uniform, unequal subscriptions" in told.out
+        assert told.out.count("kafka-python, ms of CPU") == 6
         assert max(map(len, told.out.splitlines())) <= 80
 
     def test_in_json_has_a_record_per_assignor_and_point(self, groupsim: CommandLine) -> None:
         told = groupsim("assignors", "bench", "--json").json
         sticky = [one for one in told if (one["assignor"], one["subscriptions"]) == ("sticky", "equal")]
         assert [(one["members"], one["partitions"]) for one in sticky] == [(10, 50), (100, 500)]
-        assert all(one["kafka_python_ms"] > 0 for one in sticky)
+        assert all(min(one["kafka_python_ms"].values()) > 0 for one in sticky)
         assert "broadcast" not in {one["assignor"] for one in told}, "ten thousand times half a million"

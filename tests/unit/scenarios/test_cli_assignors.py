@@ -89,10 +89,50 @@ class TestCompare:
         told = groupsim("assignors", "compare", tmp_path / "group.yaml")
         assert told.out.startswith("2 members, 1 topic, 6 partitions")
         assert "cross-rack" in told.out
-        assert "uneven rate" in told.out
+        assert "of partitions (of rates)" in " ".join(told.out.split())
+        assert "leave 1" in told.out
         assert max(map(len, told.out.splitlines())) <= 80
         told = groupsim("assignors", "compare", tmp_path / "group.yaml", "--members", 3)
         assert (told.code, told.out) == (2, "")
+
+    def test_tells_rates_read_across_racks(self, groupsim: CommandLine, tmp_path: Path) -> None:
+        (tmp_path / "group.yaml").write_text(
+            "topics: {t: {partitions: 2, rate: [90, 10], replicas: [[a], [b]]}}\nmembers: {x: {rack: b}}"
+        )
+        full = groupsim("assignors", "compare", tmp_path / "group.yaml", "--json").json["outcomes"][0]
+        assert (full["cross_rack_share"], full["cross_rack_rate"]) == (0.9, 90)
+
+    def test_of_chosen_assignors_has_those(self, groupsim: CommandLine) -> None:
+        chosen = ("--assignor", "sticky", "--assignor", "server:range")
+        told = groupsim("assignors", "compare", *SMALL, *chosen, "--json")
+        assert {one["assignor"] for one in told.json["outcomes"]} == {"sticky", "server:range"}
+        assert told.err == ""
+        told = groupsim("assignors", "compare", *SMALL, "--assignor", "stiky")
+        assert (told.code, told.out) == (2, "")
+        assert "did you mean 'sticky'?" in told.err
+        told = groupsim("assignors", "compare", *SMALL, "--assignor", "broadcast")
+        assert (told.code, told.out) == (2, "")
+        assert "broadcast cannot be compared" in told.err
+
+    def test_goes_by_id_without_javas_order(self, groupsim: CommandLine, tmp_path: Path) -> None:
+        (tmp_path / "group.yaml").write_text(
+            "topics: {t: {partitions: 7, rate: [1, 2, 4, 8, 16, 32, 64]}}\nmembers: {m1: {}, m2: {}, m3: {}, m10: {}}"
+        )
+        arguments = ("assignors", "compare", tmp_path / "group.yaml", "--assignor", "sticky", "--json")
+        java = groupsim(*arguments).json["outcomes"]
+        by_id = groupsim(*arguments, "--no-java-order").json["outcomes"]
+        assert [one["imbalance_rate"] for one in java] != [one["imbalance_rate"] for one in by_id]
+
+    def test_tells_details_of_every_event(self, groupsim: CommandLine) -> None:
+        out = groupsim("assignors", "compare", *SMALL, "--details").out
+        for event in ("full", "join many", "leave one, mean", "partitions added"):
+            assert f"\n{event}:\n" in out
+        assert max(map(len, out.splitlines())) <= 80
+        assert [line.split()[:2] for line in out.splitlines()].count(["assignor", "moved"]) == 10
+
+    def test_times_every_event(self, groupsim: CommandLine) -> None:
+        outcomes = groupsim("assignors", "compare", *SMALL, "--json").json["outcomes"]
+        assert all(one["seconds"] > 0 for one in outcomes)
 
     def test_of_a_single_member_has_nobody_leave(self, groupsim: CommandLine) -> None:
         told = groupsim("assignors", "compare", "--members", 1, "--partitions", 2)
@@ -163,7 +203,7 @@ class TestExplain:
         ("arguments", "says"),
         [
             (["stiky", "topic-1-0"], "did you mean 'sticky'?"),
-            (["random", "topic-1-0"], "is no assignor that is explained"),
+            (["dealer", "topic-1-0"], "is no assignor that is explained"),
             (["sticky", "topic-1-20"], "there are topic-1-0 to topic-1-19"),
             (["sticky", "nonsense"], "there is no partition 'nonsense'"),
             (["sticky", "topic-1-0", "--event", "join-won"], "did you mean 'join-one'?"),
@@ -173,6 +213,26 @@ class TestExplain:
         told = groupsim("assignors", "explain", *arguments, *SMALL)
         assert (told.code, told.out) == (2, "")
         assert says in told.err
+
+    def test_knows_every_assignor(self, groupsim: CommandLine) -> None:
+        for one in groupsim("assignors", "list", "--json").json:
+            told = groupsim("assignors", "explain", one["assignor"], "topic-1-19", *SMALL)
+            assert (told.code, told.err) == (0, "")
+
+    def test_says_that_everybody_keeps_what_is_broadcast(self, groupsim: CommandLine) -> None:
+        told = groupsim("assignors", "explain", "broadcast", "topic-1-0", *SMALL, "--json").json
+        assert (told["before"], told["after"], told["moved"]) == ("every member", "every member", False)
+
+    def test_refuses_racks_only_where_they_decide(self, groupsim: CommandLine, tmp_path: Path) -> None:
+        (tmp_path / "group.yaml").write_text(
+            "topics: {t: {partitions: 4, replicas: [[a], [b]]}}\nmembers: {x: {rack: a}, y: {rack: b}}"
+        )
+        for name in ("range", "sticky", "cooperative-sticky"):
+            told = groupsim("assignors", "explain", name, "t-0", tmp_path / "group.yaml")
+            assert (told.code, told.out) == (2, "")
+            assert f"what {name} does where racks decide nothing" in told.err
+        for name in ("roundrobin", "leader-rack", "server:range", "server:uniform"):
+            assert groupsim("assignors", "explain", name, "t-0", tmp_path / "group.yaml").code == 0
 
     def test_refuses_groups_whose_rules_are_not_told(self, groupsim: CommandLine, tmp_path: Path) -> None:
         (tmp_path / "group.yaml").write_text("topics: {t: 2, u: 2}\nmembers: {x: {}, y: {topics: [t]}}")

@@ -53,6 +53,13 @@ def test_the_base_itself_is_fine() -> None:
     assert parse(yaml.safe_load(BASE), file="s.yaml", name="s").name == "s"
 
 
+@pytest.mark.parametrize("name", [".", ".."])
+def test_topics_cannot_be_named_as_folders_are(name: str) -> None:
+    """org.apache.kafka.common.internals.Topic.validate refuses these names."""
+    for changes in ({"topics": {name: {"partitions": 1}}}, {"groups__billing__topics": [name]}):
+        assert "InvalidTopicException" in _problems(**changes)[0].message
+
+
 # --- single values ----------------------------------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ topics:
   orders: {partitions: 2, rate: 100, replicas: [[a, b]]}
 members:
   consumer: {count: 3, rack: [a, b], capacity: 500}
-  slow: {topics: [orders], rack: c}
+  slow: {topics: [orders], rack: c, capacity: 50}
 """
 
 
@@ -35,7 +35,7 @@ def test_topics_and_members_are_as_the_file_says(tmp_path: Path) -> None:
         ("consumer-1", ("orders", "stock"), "a", 500),
         ("consumer-2", ("orders", "stock"), "b", 500),
         ("consumer-3", ("orders", "stock"), "a", 500),
-        ("slow", ("orders",), "c", None),
+        ("slow", ("orders",), "c", 50),
     ]
 
 
@@ -63,6 +63,15 @@ def test_little_is_enough(tmp_path: Path) -> None:
         ("count: 3", "count: 0", "members.consumer.count", "greater than or equal to 1"),
         ("count: 3", "cuont: 3", "members.consumer.cuont", "did you mean 'count'?"),
         ("rack: c", "rack: 'a b'", "members.slow.rack[0]", "letters, digits"),
+        (
+            ", capacity: 50}",
+            "}",
+            "members.slow",
+            "has no capacity, and consumer has: give it to all members, or to none",
+        ),
+        ("rack: [a, b]", "rack: [a, b, c, a]", "members.consumer", "those of 4 members, there are 3"),
+        ("replicas: [[a, b]]", "replicas: [[a], [b], [a]]", "topics.orders", "those of 3 partitions, there are 2"),
+        ("  orders:", "  ..:", "topics[..]", "must not be '.' or '..' (Kafka: InvalidTopicException"),
         ("capacity: 500", "capacity: 0", "members.consumer.capacity", "greater than or equal to 1"),
     ],
 )

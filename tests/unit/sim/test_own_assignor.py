@@ -18,7 +18,9 @@ from assignors import (
     Topics,
 )
 from assignors.snapshot import Positions
-from scenarios.assignor_trials import Contender, trials
+from scenarios import load
+from scenarios.assignor_trials import Contender, contenders, trials
+from scenarios.errors import ScenarioFileError
 from sim import simulate
 from sim.errors import ScenarioError
 from sim.model import Entry, Scale, Scenario, Target
@@ -189,3 +191,15 @@ def test_what_a_trial_is_told_is_a_failure_too() -> None:
         told = list(trials(Contender(assignor.name, assignor), GroupSnapshot(topics, members), 2))
         assert [one["event"] for one in told] == ["full"]
         assert told[0]["failure"].endswith(wrong)
+
+
+class OwnNamesake(OwnDealer):
+    """Another one that calls itself own-dealer."""
+
+
+def test_two_classes_of_one_name_are_refused_before_anything_runs() -> None:
+    both = tuple(f"{__name__}:{own.__name__}" for own in (OwnDealer, OwnNamesake))
+    with pytest.raises(ScenarioFileError, match=r"calls itself 'own-dealer', as\s+'.*OwnDealer' does"):
+        load("kill-detection", allow_code=both)
+    with pytest.raises(AssignorError, match="calls itself 'own-dealer'"):
+        contenders(both)
