@@ -53,10 +53,27 @@ def _go_on(one: Round, fact: Fact) -> None:
         one.stable_us = fact["at_us"]
 
 
-def faults(facts: Iterable[Fact]) -> list[Fact]:
-    """What the timeline did, but for what has no effect by itself; ends of what lasts are none."""
+def faults(facts: Sequence[Fact]) -> list[Fact]:
+    """What the timeline did, but for what has no effect by itself; ends of what lasts are none.
+
+    A member that starts disturbs nobody before its first request: that is when it counts as started.
+    """
     none = {*ENDS.values(), "unslow", "set_config"}
-    return [one for one in facts if one["what"] == "action" and one["entry"] is not None and one["verb"] not in none]
+    first = first_requests(facts)
+    return [
+        {**one, "at_us": first.get((one["target"], one.get("incarnation", -1)), one["at_us"])}
+        for one in facts
+        if one["what"] == "action" and one["entry"] is not None and one["verb"] not in none
+    ]
+
+
+def first_requests(facts: Iterable[Fact]) -> dict[tuple[str, int], int]:
+    """When each incarnation of a member sent its first request."""
+    first: dict[tuple[str, int], int] = {}
+    for fact in facts:
+        if fact["what"] == "request":
+            first.setdefault((fact["member"], fact["incarnation"]), fact["at_us"])
+    return first
 
 
 def zero_us(facts: Sequence[Fact]) -> int:

@@ -28,7 +28,7 @@ from sim.model import (
     Unsubscribe,
     Verb,
 )
-from tests.oracle.measures import rounds
+from tests.oracle.measures import first_requests, rounds
 from tests.oracle.simulated import Ids, simulated
 from tests.oracle.trace import Fact
 
@@ -99,11 +99,7 @@ def _starts(facts: Sequence[Fact], then: Callable[[int], int]) -> Iterator[Entry
         for fact in facts
         if fact["what"] == "action" and fact["verb"] == "start"
     }
-    first: dict[tuple[str, int], int] = {}
-    for fact in facts:
-        if fact["what"] == "request":
-            first.setdefault((fact["member"], fact["incarnation"]), fact["at_us"])
-    for (member, incarnation), time in first.items():
+    for (member, incarnation), time in first_requests(facts).items():
         name = f"{because[member, incarnation]}#start-{member}-{incarnation}"
         yield Entry(id=name, at_us=then(time), verb=StartMembers(target=_member(member)))
 
