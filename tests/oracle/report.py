@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from statistics import median
+from statistics import quantiles
 from typing import Final
 
 from tests.oracle.comparison import Row
 from tests.oracle.figure import timelines
+from tests.oracle.readme import README, with_table
 from tests.oracle.remaining import REMAINING
 from tests.oracle.study import RECORDINGS, Studied, names, recordings, study, verdicts
+from tests.oracle.timings import measured
+from tests.oracle.wording import spread
 
 HERE: Final = Path(__file__).parent
 REPORT: Final = HERE / "REPORT.md"
@@ -18,11 +21,10 @@ FIGURES: Final = HERE / "figures"
 DEVIATIONS: Final = HERE / "deviations.md"
 SHOWN: Final = ("kill-range", "join-cooperative", "freeze-long", "roll-eager", "static-restart-outside-session")
 """Scenarios with a figure: their first repetition."""
-_COUNTS: Final = ("rounds", "read twice")
 
 
 def write_report() -> Path:
-    """Study every recording, write the page and its figures, and hand back where it is."""
+    """Study every recording; write the page, its figures and the README's table; hand back where the page is."""
     found = [study(name) for name in names()]
     FIGURES.mkdir(exist_ok=True)
     for one in found:
@@ -30,6 +32,7 @@ def write_report() -> Path:
             first = one.replays[0]
             timelines(one.scenario.question, first.recording, first.told).savefig(FIGURES / f"{one.name}.png")
     REPORT.write_text(page(found), encoding="utf-8")
+    README.write_text(with_table(README.read_text(encoding="utf-8"), found), encoding="utf-8")
     return REPORT
 
 
@@ -43,6 +46,7 @@ def _parts(found: Sequence[Studied]) -> Iterator[str]:
     yield from _figures_table(verdicts(list(found)))
     yield from _replays_table(found)
     yield from _remaining(found)
+    yield from _timings_table(found)
     yield "\n## Found on the way, and what was changed in the model\n"
     yield DEVIATIONS.read_text(encoding="utf-8").strip()
     yield "\n## Timelines\n\nThe first repetition of some scenarios, and its replay.\n"
@@ -85,17 +89,8 @@ def _figures_table(found: Sequence[Row]) -> Iterator[str]:
     for row in found:
         p = "" if row.p is None else f"{row.p:.2f}"
         agrees = "agrees" if row.agrees else "**differs**"
-        real, mine = _spread(row.figure, row.real), _spread(row.figure, row.simulated)
+        real, mine = spread(row.figure, row.real), spread(row.figure, row.simulated)
         yield f"| {row.scenario} | {row.figure} | {real} | {mine} | {row.how} | {p} | {agrees} |"
-
-
-def _spread(figure: str, values: Sequence[float]) -> str:
-    middle, low, high = (_told(figure, one) for one in (median(values), min(values), max(values)))
-    return middle if low == high else f"{middle} [{low}, {high}]"
-
-
-def _told(figure: str, value: float) -> str:
-    return f"{value:,.0f}" if figure in _COUNTS else f"{value:.2f}"
 
 
 # --- replays ----------------------------------------------------------------------------------------------------------
@@ -140,3 +135,20 @@ def _remaining(found: Sequence[Studied]) -> Iterator[str]:
         for each in studied.replays:
             for difference in each.differences[:1]:
                 yield f"- {studied.name}, repetition {each.repetition}: {difference}"
+
+
+# --- times of implementation ------------------------------------------------------------------------------------------
+
+
+def _timings_table(found: Sequence[Studied]) -> Iterator[str]:
+    yield "\n## Times of implementation\n"
+    yield (
+        "Measured on these recordings as the time between two facts of one member (`timings.py`), milliseconds. The"
+        " model's constants for this machine are in `profile.py`, the same for all scenarios.\n"
+    )
+    yield "| time | n | 10 % | median | 90 % |"
+    yield "|---|---|---|---|---|"
+    for name, spans in measured(each.recording for one in found for each in one.replays).items():
+        if len(spans) > 1:
+            tenths = [one / 1e3 for one in quantiles(spans, n=10)]
+            yield f"| {name} | {len(spans):,} | {tenths[0]:.2f} | {tenths[4]:.2f} | {tenths[8]:.2f} |"

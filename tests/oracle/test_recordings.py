@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.oracle.readme import README, with_table
 from tests.oracle.remaining import REMAINING
 from tests.oracle.report import REPORT, page
 from tests.oracle.study import Studied, names, study, verdicts
@@ -33,5 +34,7 @@ def test_figures_over_seeds_agree(found: list[Studied]) -> None:
     assert differing == {(name, figure) for name, one in REMAINING.items() for figure in one.figures}
 
 
-def test_the_report_is_of_the_present_model(found: list[Studied]) -> None:
+def test_report_and_readme_are_of_the_present_model(found: list[Studied]) -> None:
     assert REPORT.read_text(encoding="utf-8") == page(found)
+    text = README.read_text(encoding="utf-8")
+    assert text == with_table(text, found)
