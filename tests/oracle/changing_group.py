@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import base64
 import random
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from assignors.java_order import java_sorted
+from assignors.java_order import fold, java_sorted, string_hash
 
 Runs = list[list[Any]]
 RACKS = ("rack-a", "rack-b", "rack-c", "rack-d")
-_COLLIDING = ["".join(pair) for pair in product(("Aa", "BB"), repeat=2)]
-"""Four texts of one hash code: few enough for a bucket that stays a list."""
-_SIZES = {"tiny": (3, 6, 4), "small": (5, 9, 8), "medium": (12, 24, 20), "large": (25, 40, 50)}
+_COLLIDING = ["".join(four) for four in product(("Aa", "BB"), repeat=4)]
+"""Sixteen texts of one hash code."""
+_OF_ONE_CODE = 9
+"""One more than a small table takes into a bucket without growing."""
+_SIZES = {"tiny": (3, 6, 4), "small": (5, 9, 8), "medium": (12, 24, 20), "large": (25, 40, 50), "wide": (2, 1500, 12)}
 """At most so many topics, partitions each, members."""
+_HOW_OFTEN = (40, 38, 18, 2, 2)
 
 
 @dataclass
@@ -71,6 +75,17 @@ class Member:
     habit: str = ""
 
 
+def may_have_trees(texts: Collection[str]) -> bool:
+    """Whether a hash table of these could turn a bucket into a tree, whose order groupsim leaves out for texts.
+
+    It does so with the ninth key of a bucket once it has 64 buckets; a smaller one grows instead.
+    """
+    codes = [fold(string_hash(text)) for text in texts]
+    crowded = sum(max(0, count - 8) for count in Counter(code & 15 for code in codes).values())
+    growths = (len(texts) <= 12) + (len(texts) <= 24)
+    return crowded > growths and max(Counter(code & 63 for code in codes).values()) > 8
+
+
 class ChangingGroup:
     """A group in which one thing after another happens by lot.
 
@@ -94,12 +109,13 @@ class ChangingGroup:
 
     def __init__(self, lot: random.Random, *, racks: bool, led: bool) -> None:
         self.lot, self.led = lot, led
-        most = _SIZES[lot.choices(list(_SIZES), [40, 40, 18, 2])[0]]
+        most = _SIZES[lot.choices(list(_SIZES), _HOW_OFTEN)[0]]
         self.most_topics, self.most_partitions, self.most_members = most
         self.racks = list(RACKS[: lot.randint(1, 4)]) if racks and lot.random() < 0.6 else []
         self.replicas = lot.choice([1, 1, 2, 3])
         self.static = lot.choice([0.0, 0.0, 0.5, 1.0])
         self.shape = lot.choice(["equal", "equal", "equal", "random", "nested", "disjoint", "one-odd", "some-empty"])
+        self.usual_count = lot.randint(1, self.most_partitions) if lot.random() < 0.3 else None
         self.naming, self.topic_naming = lot.choice(["client", "uuid", "plain", "hash", "beyond"]), lot.random()
         self.numbers = 0
         self.topics: dict[str, Topic] = {}
@@ -125,7 +141,7 @@ class ChangingGroup:
             case "uuid":
                 return self.uuid()
             case "hash":
-                return f"{lot.choice(_COLLIDING)}-{number // 4}{lot.choice(_COLLIDING)}{number}"
+                return f"{_COLLIDING[number % _OF_ONE_CODE]}-{number // _OF_ONE_CODE}"
             case "beyond":
                 return "".join(lot.choices("a\u00e9\ud7ff\uffe5\U0001f600\U00010000", k=2)) + str(number)
         return f"member{number}"
@@ -133,7 +149,7 @@ class ChangingGroup:
     def topic_name(self) -> str:
         number = self.lot.randint(0, self.most_topics)
         if self.topic_naming < 0.3:
-            return f"{self.lot.choice(_COLLIDING)}.{number // 4}"
+            return f"{_COLLIDING[number % _OF_ONE_CODE]}.{number // _OF_ONE_CODE}"
         return f"topic-{number}" if self.topic_naming < 0.6 else ("t", "orders.", "clicks_")[number % 3] + str(number)
 
     # --- topics -------------------------------------------------------------------------------------------------------
@@ -152,7 +168,7 @@ class ChangingGroup:
         name, lot = self.topic_name(), self.lot
         if name in self.topics:
             self.on_deletion(name)
-        count = lot.randint(1, self.most_partitions)
+        count = self.usual_count or lot.randint(1, self.most_partitions)
         racks = [self.partition_racks() for _ in range(count)] if self.racks and lot.random() < 0.9 else None
         self.topics[name] = Topic(count, self.uuid(), racks)
 
@@ -245,6 +261,10 @@ class ChangingGroup:
 
     def nothing(self) -> None:
         """They join again as they are."""
+
+    def is_comparable(self) -> bool:
+        """Whether groupsim claims to know the order of all its names in Java's tables."""
+        return not may_have_trees([member.id for member in self.members]) and not may_have_trees(self.topics)
 
     def change(self) -> str:
         """Let something happen, and say what."""

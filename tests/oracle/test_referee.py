@@ -82,17 +82,15 @@ def steps(assignor: str, number: int) -> list[Step]:
 
 def answered(referee: Referee, assignor: str, numbers: list[int]) -> Iterator[list[tuple[Step, dict[str, Any]]]]:
     """Chains with Kafka's answers: it answers some while we make the next ones."""
-    batches = [numbers[start : start + _AT_ONCE] for start in range(0, len(numbers), _AT_ONCE)]
-    asked: list[tuple[list[list[Step]], Future[list[dict[str, Any]]]]] = []
+    asked: tuple[list[list[Step]], Future[list[dict[str, Any]]]] | None = None
     with ThreadPoolExecutor(1) as line:
-        for batch in [*batches, None]:
-            if batch is not None:
-                chains = [steps(assignor, number) for number in batch]
-                asked.append((chains, line.submit(referee.answers, [call for chain in chains for call, _ in chain])))
-            if len(asked) > 1 or batch is None:
-                chains, answers = asked.pop(0)
-                each = iter(answers.result())
-                yield from ([(step, next(each)) for step in chain] for chain in chains)
+        for start in range(0, len(numbers) + _AT_ONCE, _AT_ONCE):
+            chains = [steps(assignor, number) for number in numbers[start : start + _AT_ONCE]]
+            answers = line.submit(referee.answers, [call for chain in chains for call, _ in chain])
+            if asked is not None:
+                each = iter(asked[1].result())
+                yield from ([(step, next(each)) for step in chain] for chain in asked[0])
+            asked = chains, answers
 
 
 def first_difference(chain: list[tuple[Step, dict[str, Any]]]) -> Difference | None:
@@ -103,12 +101,14 @@ def first_difference(chain: list[tuple[Step, dict[str, Any]]]) -> Difference | N
 @pytest.mark.parametrize("assignor", ASSIGNORS)
 def test_random_chains_of_changes_are_assigned_as_by_kafka(referee: Referee, assignor: str) -> None:
     numbers = list(range(CHAINS)) if ONLY is None else [int(ONLY)]
-    chains = list(answered(referee, assignor, numbers))
-    differences = [found for found in map(first_difference, chains) if found]
-    assert len(chains) == len(numbers)
+    compared, differences = 0, []
+    for chain in answered(referee, assignor, numbers):
+        compared += 1
+        differences += [found] if (found := first_difference(chain)) else []
+    assert compared == len(numbers)
     if differences:
         smallest = min(differences, key=lambda difference: difference.size)
-        pytest.fail("\n".join([f"{len(differences)} of {len(chains)} chains differ", *smallest.lines()]), pytrace=False)
+        pytest.fail("\n".join([f"{len(differences)} of {compared} chains differ", *smallest.lines()]), pytrace=False)
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
