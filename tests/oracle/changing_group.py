@@ -11,7 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import count, product
 from typing import Any
 
 from assignors.java_order import fold, java_sorted, string_hash
@@ -22,10 +22,10 @@ _COLLIDING = ["".join(four) for four in product(("Aa", "BB"), repeat=4)]
 """Sixteen texts of one hash code."""
 _OF_ONE_CODE = 9
 """One more than a small table takes into a bucket without growing."""
-_SIZES = {"tiny": (3, 6, 4), "small": (5, 9, 8), "medium": (12, 24, 20), "large": (25, 40, 50), "wide": (2, 1500, 12)}
+_SIZES = {"tiny": (3, 6, 4), "small": (5, 9, 8), "medium": (18, 24, 24), "large": (25, 40, 50), "wide": (2, 1500, 12)}
 """At most so many topics, partitions each, members."""
 _HOW_OFTEN = (40, 38, 18, 2)
-_WIDE = 2
+_WIDE = 3
 """How often in a hundred; not where a leader assigns, whose sticky assignors can take minutes for so many."""
 
 
@@ -77,13 +77,18 @@ class Member:
     habit: str = ""
 
 
+def in_first_bucket(prefix: str) -> str:
+    """A name that is in the first bucket of a small table, with others from which a larger one parts it."""
+    return next(name for name in (f"{prefix}{at}" for at in count()) if not fold(string_hash(name)) & 15)
+
+
 def may_have_trees(texts: Collection[str]) -> bool:
     """Whether a hash table of these could turn a bucket into a tree, whose order groupsim leaves out for texts.
 
     It does so with the ninth key of a bucket once it has 64 buckets; a smaller one grows instead.
     """
     codes = [fold(string_hash(text)) for text in texts]
-    crowded = sum(max(0, count - 8) for count in Counter(code & 15 for code in codes).values())
+    crowded = sum(max(0, mates - 8) for mates in Counter(code & 15 for code in codes).values())
     growths = (len(texts) <= 12) + (len(texts) <= 24)
     return crowded > growths and max(Counter(code & 63 for code in codes).values()) > 8
 
@@ -118,7 +123,7 @@ class ChangingGroup:
         self.static = lot.choice([0.0, 0.0, 0.5, 1.0])
         self.shape = lot.choice(["equal", "equal", "equal", "random", "nested", "disjoint", "one-odd", "some-empty"])
         self.usual_count = lot.randint(1, self.most_partitions) if lot.random() < 0.3 else None
-        self.naming, self.topic_naming = lot.choice(["client", "uuid", "plain", "hash", "beyond"]), lot.random()
+        self.naming, self.topic_naming = lot.choice(["client", "uuid", "plain", "hash", "bucket", "beyond"]), lot.random()
         self.numbers = 0
         self.topics: dict[str, Topic] = {}
         self.members: list[Member] = []
@@ -135,8 +140,8 @@ class ChangingGroup:
         return base64.urlsafe_b64encode(self.lot.randbytes(16)).decode().rstrip("=")
 
     def member_id(self) -> str:
-        self.numbers += 1
         lot, number = self.lot, self.numbers
+        self.numbers += 1
         match self.naming:
             case "client":
                 return f"consumer-g-{number}-{lot.randbytes(16).hex()}"
@@ -144,14 +149,18 @@ class ChangingGroup:
                 return self.uuid()
             case "hash":
                 return f"{_COLLIDING[number % _OF_ONE_CODE]}-{number // _OF_ONE_CODE}"
+            case "bucket":
+                return in_first_bucket(f"m{number}.") if lot.random() < 0.7 else f"m{number}"
             case "beyond":
                 return "".join(lot.choices("a\u00e9\ud7ff\uffe5\U0001f600\U00010000", k=2)) + str(number)
         return f"member{number}"
 
     def topic_name(self) -> str:
         number = self.lot.randint(0, self.most_topics)
-        if self.topic_naming < 0.3:
-            return f"{_COLLIDING[number % _OF_ONE_CODE]}.{number // _OF_ONE_CODE}"
+        if self.topic_naming < 0.2 and self.lot.random() < 0.7:
+            return self.lot.choice(_COLLIDING[:_OF_ONE_CODE])
+        if self.topic_naming < 0.4:
+            return in_first_bucket(f"{number}.")
         return f"topic-{number}" if self.topic_naming < 0.6 else ("t", "orders.", "clicks_")[number % 3] + str(number)
 
     # --- topics -------------------------------------------------------------------------------------------------------
@@ -170,9 +179,9 @@ class ChangingGroup:
         name, lot = self.topic_name(), self.lot
         if name in self.topics:
             self.on_deletion(name)
-        count = self.usual_count or lot.randint(1, self.most_partitions)
-        racks = [self.partition_racks() for _ in range(count)] if self.racks and lot.random() < 0.9 else None
-        self.topics[name] = Topic(count, self.uuid(), racks)
+        partitions = self.usual_count or lot.randint(1, self.most_partitions)
+        racks = [self.partition_racks() for _ in range(partitions)] if self.racks and lot.random() < 0.9 else None
+        self.topics[name] = Topic(partitions, self.uuid(), racks)
 
     def delete_topic(self) -> None:
         if self.topics:
