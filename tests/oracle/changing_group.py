@@ -1,27 +1,20 @@
 """Random groups that change: members come, go, restart and subscribe anew; topics are made, grow and are deleted.
 
-Names are drawn so that every order Java knows tells them apart: with equal hash codes, and with characters whose UTF-16
-order is not that of their code points. What members own is the business of `classic_chain` and `target_chain`.
+What members own is the business of `classic_chain` and `target_chain`.
 """
 
 from __future__ import annotations
 
-import base64
 import random
-from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import count, product
 from typing import Any
 
-from assignors.java_order import fold, java_sorted, string_hash
+from assignors.java_order import java_sorted
+from tests.oracle.drawn_names import DrawnNames, may_have_trees
 
 Runs = list[list[Any]]
 RACKS = ("rack-a", "rack-b", "rack-c", "rack-d")
-_COLLIDING = ["".join(four) for four in product(("Aa", "BB"), repeat=4)]
-"""Sixteen texts of one hash code."""
-_OF_ONE_CODE = 9
-"""One more than a small table takes into a bucket without growing."""
 _SIZES = {"tiny": (3, 6, 4), "small": (5, 9, 8), "medium": (18, 24, 24), "large": (25, 40, 50), "wide": (2, 1500, 12)}
 """At most so many topics, partitions each, members."""
 _HOW_OFTEN = (40, 38, 18, 2)
@@ -77,22 +70,6 @@ class Member:
     habit: str = ""
 
 
-def in_first_bucket(prefix: str) -> str:
-    """A name that is in the first bucket of a small table, with others from which a larger one parts it."""
-    return next(name for name in (f"{prefix}{at}" for at in count()) if not fold(string_hash(name)) & 15)
-
-
-def may_have_trees(texts: Collection[str]) -> bool:
-    """Whether a hash table of these could turn a bucket into a tree, whose order groupsim leaves out for texts.
-
-    It does so with the ninth key of a bucket once it has 64 buckets; a smaller one grows instead.
-    """
-    codes = [fold(string_hash(text)) for text in texts]
-    crowded = sum(max(0, mates - 8) for mates in Counter(code & 15 for code in codes).values())
-    growths = (len(texts) <= 12) + (len(texts) <= 24)
-    return crowded > growths and max(Counter(code & 63 for code in codes).values()) > 8
-
-
 class ChangingGroup:
     """A group in which one thing after another happens by lot.
 
@@ -123,8 +100,7 @@ class ChangingGroup:
         self.static = lot.choice([0.0, 0.0, 0.5, 1.0])
         self.shape = lot.choice(["equal", "equal", "equal", "random", "nested", "disjoint", "one-odd", "some-empty"])
         self.usual_count = lot.randint(1, self.most_partitions) if lot.random() < 0.3 else None
-        self.naming, self.topic_naming = lot.choice(["client", "uuid", "plain", "hash", "bucket", "beyond"]), lot.random()
-        self.numbers = 0
+        self.names = DrawnNames(lot, self.most_topics)
         self.topics: dict[str, Topic] = {}
         self.members: list[Member] = []
         self.on_restart: Callable[[Member, Member], None] = lambda old, new: None
@@ -133,35 +109,6 @@ class ChangingGroup:
             self.create_topic()
         for _ in range(lot.randint(1, self.most_members)):
             self.join()
-
-    # --- names --------------------------------------------------------------------------------------------------------
-
-    def uuid(self) -> str:
-        return base64.urlsafe_b64encode(self.lot.randbytes(16)).decode().rstrip("=")
-
-    def member_id(self) -> str:
-        lot, number = self.lot, self.numbers
-        self.numbers += 1
-        match self.naming:
-            case "client":
-                return f"consumer-g-{number}-{lot.randbytes(16).hex()}"
-            case "uuid":
-                return self.uuid()
-            case "hash":
-                return f"{_COLLIDING[number % _OF_ONE_CODE]}-{number // _OF_ONE_CODE}"
-            case "bucket":
-                return in_first_bucket(f"m{number}.") if lot.random() < 0.7 else f"m{number}"
-            case "beyond":
-                return "".join(lot.choices("a\u00e9\ud7ff\uffe5\U0001f600\U00010000", k=2)) + str(number)
-        return f"member{number}"
-
-    def topic_name(self) -> str:
-        number = self.lot.randint(0, self.most_topics)
-        if self.topic_naming < 0.2 and self.lot.random() < 0.7:
-            return self.lot.choice(_COLLIDING[:_OF_ONE_CODE])
-        if self.topic_naming < 0.4:
-            return in_first_bucket(f"{number}.")
-        return f"topic-{number}" if self.topic_naming < 0.6 else ("t", "orders.", "clicks_")[number % 3] + str(number)
 
     # --- topics -------------------------------------------------------------------------------------------------------
 
@@ -176,12 +123,12 @@ class ChangingGroup:
 
     def create_topic(self) -> None:
         """A topic, often one that some subscribe to already; now and then deleted and made anew at once."""
-        name, lot = self.topic_name(), self.lot
+        name, lot = self.names.topic_name(), self.lot
         if name in self.topics:
             self.on_deletion(name)
         partitions = self.usual_count or lot.randint(1, self.most_partitions)
         racks = [self.partition_racks() for _ in range(partitions)] if self.racks and lot.random() < 0.9 else None
-        self.topics[name] = Topic(partitions, self.uuid(), racks)
+        self.topics[name] = Topic(partitions, self.names.uuid(), racks)
 
     def delete_topic(self) -> None:
         if self.topics:
@@ -207,7 +154,7 @@ class ChangingGroup:
     def subscription(self, number: int) -> list[str]:
         """Names for the member of this number, in no order; some are unknown."""
         lot = self.lot
-        names = java_sorted({*self.topics, *(["nowhere"] if self.topic_naming < 0.1 else [])})
+        names = java_sorted({*self.topics, *self.names.unknown})
         match self.shape:
             case "random":
                 names = lot.sample(names, lot.randint(min(1, len(names)), len(names)))
@@ -223,8 +170,8 @@ class ChangingGroup:
 
     def join(self) -> None:
         lot = self.lot
-        fresh = self.member_id()
-        instance = f"{lot.choice('ab')}-{self.numbers}" if lot.random() < self.static else None
+        fresh = self.names.member_id()
+        instance = f"{lot.choice('ab')}-{self.names.numbers}" if lot.random() < self.static else None
         rack = lot.choice([None, "", "rack-x", *self.racks * 5]) if self.racks else None
         self.members.append(Member(fresh, instance, rack, self.subscription(len(self.members))))
 
@@ -245,7 +192,7 @@ class ChangingGroup:
         if not self.members:
             return
         old = member or self.lot.choice(self.members)
-        new = Member(self.member_id(), old.instance, old.rack, old.topics)
+        new = Member(self.names.member_id(), old.instance, old.rack, old.topics)
         if self.racks and self.lot.random() < 0.3:
             new.rack = self.lot.choice(self.racks)
         self.on_restart(old, new)

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -21,6 +22,7 @@ _LIBRARIES = PROJECT / "target" / "lib"
 _STAMP = PROJECT / "target" / "referee.stamp"
 _MAIN = "groupsim.oracle.referee.Referee"
 _BUILD_S = 900
+_ANSWERS_S = 300
 _END_S = 10
 # after many exceptions of one kind the compiled code throws them without a message, and messages are compared
 _OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:-OmitStackTraceInFastThrow", "-Dlog4j2.level=OFF")
@@ -67,15 +69,16 @@ def _build() -> None:
     command = [_found("mvn"), "-q", "-B", "compile", "dependency:copy-dependencies", f"-DoutputDirectory={_LIBRARIES}"]
     try:
         built = subprocess.run(
-            command, cwd=PROJECT, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=_BUILD_S
-        )
+            command, cwd=PROJECT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+            timeout=_BUILD_S,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise RefereeMissing(f"Maven has not got Kafka's artifacts within {_BUILD_S} s") from None
     if built.returncode:
-        errors = [line for line in (built.stdout + built.stderr).splitlines() if line.startswith("[ERROR]")]
-        if any("Compilation failure" in line or "COMPILATION ERROR" in line for line in errors):
-            raise RefereeFailed("\n".join(errors[:10]))
-        raise RefereeMissing(f"Maven cannot get Kafka's artifacts: {(errors or ['it says nothing'])[0][:300]}")
+        said = re.findall(r"^.*\[ERROR\].*?(\w.*)$", built.stdout + built.stderr, re.MULTILINE)
+        if any("Compilation failure" in line or "COMPILATION ERROR" in line for line in said):
+            raise RefereeFailed("\n".join(said[:10]))
+        raise RefereeMissing(f"Maven cannot get Kafka's artifacts: {(said or ['it says nothing'])[0][:300]}")
     _STAMP.touch()
 
 
@@ -94,7 +97,7 @@ class Referee:
         java = _java()
         _build()
         class_path = f"{PROJECT / 'target' / 'classes'}:{_LIBRARIES}/*"
-        self._last_words = tempfile.TemporaryFile("w+")  # noqa: SIM115: closed in __exit__
+        self._last_words = tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(
             [java, *_OPTIONS, "-cp", class_path, _MAIN],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._last_words, text=True, encoding="utf-8",
@@ -119,8 +122,8 @@ class Referee:
         Parameters
         ----------
         calls : list of dict
-            In the form of tests/golden/assignors. The user data of sticky may also be `{"received", "generation"}`: what
-            Kafka's assignor sends once it was assigned that list.
+            In the form of tests/golden/assignors. The user data of sticky may also be `{"received", "generation"}`:
+            what Kafka's assignor sends once it was assigned that list.
 
         Returns
         -------
@@ -130,18 +133,23 @@ class Referee:
         Raises
         ------
         RefereeFailed
-            The Java program has ended.
+            The Java program has ended, or was ended because it did not answer: some inputs keep Kafka busy for ever.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        limit = threading.Timer(_ANSWERS_S, self._process.kill)
+        limit.start()
         try:
             self._process.stdin.write(json.dumps(calls) + "\n")
             self._process.stdin.flush()
             line = self._process.stdout.readline()
         except BrokenPipeError:
             line = ""
+        finally:
+            limit.cancel()
         if not line:
+            asked = f"{calls[0]['id']} .. {calls[-1]['id']}"
             self._last_words.seek(0)
-            raise RefereeFailed(f"Kafka's assignors have ended: {self._last_words.read()[:2000]}")
+            raise RefereeFailed(f"Kafka's assignors have ended over {asked}: {self._last_words.read()[:2000]}")
         answers: list[dict[str, Any]] = json.loads(line)
         return answers
