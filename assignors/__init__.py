@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from assignors.broadcast import BroadcastAssignor
 from assignors.cooperative_sticky import CooperativeStickyAssignor, CooperativeStickyUserData
-from assignors.errors import AssignorError, InvalidAssignment, InvalidSnapshot, KafkaAssignorFailure, UnknownAssignor
+from assignors.errors import (
+    AssignorError,
+    InvalidAssignment,
+    InvalidSnapshot,
+    KafkaAssignorEndless,
+    KafkaAssignorFailure,
+    UnknownAssignor,
+)
 from assignors.interface import Assignor, Promise, Protocol, Side
 from assignors.leader_rack import LeaderRackAssignor
 from assignors.random_assignor import RandomAssignor
@@ -38,6 +45,7 @@ __all__ = [
     "GroupSpec",
     "InvalidAssignment",
     "InvalidSnapshot",
+    "KafkaAssignorEndless",
     "KafkaAssignorFailure",
     "LeaderRackAssignor",
     "MemberNames",

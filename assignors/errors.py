@@ -34,3 +34,7 @@ class KafkaAssignorFailure(AssignorError):
         super().__init__(f"{java_class}: {java_message}" if java_message else java_class)
         self.java_class = java_class
         self.java_message = java_message
+
+
+class KafkaAssignorEndless(AssignorError):
+    """An input over which Kafka's own assignor never ends; a simulation lets the leader's poll() fail instead."""

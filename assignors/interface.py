@@ -94,6 +94,8 @@ class Assignor(ABC):
         ------
         KafkaAssignorFailure
             Kafka's assignor throws on this input.
+        KafkaAssignorEndless
+            It does not even do that: it never ends.
         """
 
     def subscription_user_data(self) -> object | None:

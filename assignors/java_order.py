@@ -7,6 +7,7 @@ and doubling the table keeps the order inside both halves.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -101,13 +102,29 @@ def grouping_order(codes: Sequence[int], *, last_used_again: bool) -> list[int]:
     last_used_again : bool
         Whether any key was used after the last one came in: the table grows at the next use, not at the insertion.
 
-    Source: java.util.HashMap of OpenJDK 17, `computeIfAbsent`.
+    Source: java.util.HashMap of OpenJDK 17, `computeIfAbsent`, `treeifyBin`.
     """
-    size = 16
+    folded = list(map(fold, codes))
+    size = _grouping_size(folded)
     while len(codes) - (not last_used_again) > size * 3 // 4:
         size *= 2
-    buckets = [fold(code) & (size - 1) for code in codes]
+    buckets = [code & (size - 1) for code in folded]
     return sorted(range(len(codes)), key=lambda at: (buckets[at], -at))
+
+
+def _grouping_size(folded: list[int]) -> int:
+    """Buckets of such a table once all keys are in, if some bucket was given an eighth key; 16 otherwise."""
+    size = 16
+    if len(folded) < _LONGEST_BUCKET or max(Counter(code & 15 for code in folded).values()) < _LONGEST_BUCKET:
+        return size
+    # as in `_table_size`: only a table of less than 64 buckets grows for that
+    for at, code in enumerate(folded[:_SMALLEST_TREE_TABLE]):
+        if at > size * 3 // 4:
+            size *= 2
+        mates = sum((other ^ code) & (size - 1) == 0 for other in folded[:at])
+        if mates >= _LONGEST_BUCKET - 1 and size < _SMALLEST_TREE_TABLE:
+            size *= 2
+    return size
 
 
 class HashSet:
@@ -148,6 +165,10 @@ class HashSet:
     def remove(self, element: int) -> None:
         """Take an element out."""
         del self._folded[element]
+
+    def state(self) -> tuple[int, tuple[int, ...]]:
+        """All that decides on what comes first from now on."""
+        return self.size, tuple(self._folded)
 
     def first(self) -> int:
         """Return the element that iteration would yield first."""

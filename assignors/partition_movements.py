@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TypeAlias
 
 from assignors.java_order import HashSet, fold, partition_hash
@@ -48,6 +49,10 @@ class PartitionMovements:
             route = (int(self._topics.topic_of[position]), giver, taker)
             self._route_of[position] = route
             self._moved.setdefault(route, HashSet()).add(position, self._code(position))
+
+    def state(self) -> Hashable:
+        """All that decides on what is moved for what from now on."""
+        return frozenset((route, moved.state()) for route, moved in self._moved.items())
 
     def _code(self, position: int) -> int:
         if not self._java_order:

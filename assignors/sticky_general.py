@@ -6,10 +6,12 @@ for partition by partition, and as nothing changes between two moves the next on
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 import numpy.typing as npt
 
-from assignors.errors import KafkaAssignorFailure
+from assignors.errors import KafkaAssignorEndless, KafkaAssignorFailure
 from assignors.java_order import sort_order
 from assignors.partition_movements import PartitionMovements
 from assignors.racks import RackMap
@@ -18,6 +20,8 @@ from assignors.sticky_board import NEVER, Board
 from assignors.sticky_claims import NO_GENERATION, Claims
 
 _FIRST_LOOK = 256
+_FEW_PASSES = 16
+"""Hardly any group needs more; what does is watched for going round in circles."""
 _GONE = 'Cannot invoke "java.util.List.size()" because the return value of "java.util.Map.get(Object)" is null'
 
 
@@ -42,6 +46,8 @@ def balance(
     ------
     KafkaAssignorFailure
         A partition's older owner can take part in no exchange any more.
+    KafkaAssignorEndless
+        Exchanges go round in a circle.
 
     Source: AbstractStickyAssignor.GeneralAssignmentBuilder, `build`, `balance`, Kafka 4.4.
     """
@@ -101,18 +107,36 @@ class _Mover:
         return NEVER if number is None else int(self._board.size[number])
 
     def improve(self, positions: Positions) -> bool:
-        """Pass over the positions until a pass moves nothing; tells whether anything was moved."""
-        moved_ever = False
-        while True:
-            moved, at = False, self._next_move(positions, 0)
-            while at < len(positions):
-                if self._irregular and self._board.balanced():
-                    break
-                self._move(int(positions[at]))
-                moved = moved_ever = True
-                at = self._next_move(positions, at + 1)
-            if not moved:
-                return moved_ever
+        """Pass over the positions until a pass moves nothing; tells whether anything was moved.
+
+        A partition that is moved for another leaves another owner than the one that has too many: sizes need not get
+        any closer by it, and the moves can come round to where they began.
+
+        Raises
+        ------
+        KafkaAssignorEndless
+            They have, as they will again and again.
+        """
+        passes, before = 0, set[Hashable]()
+        while self._pass_over(positions):
+            passes += 1
+            if passes > _FEW_PASSES:
+                state = self._board.owner.tobytes(), self._movements.state()
+                if state in before:
+                    raise KafkaAssignorEndless("Kafka's sticky assignors move the same partitions round for ever")
+                before.add(state)
+        return passes > 0
+
+    def _pass_over(self, positions: Positions) -> bool:
+        """Move what should move, one position after the other; tells whether anything was moved."""
+        moved, at = False, self._next_move(positions, 0)
+        while at < len(positions):
+            if self._irregular and self._board.balanced():
+                break
+            self._move(int(positions[at]))
+            moved = True
+            at = self._next_move(positions, at + 1)
+        return moved
 
     def _next_move(self, positions: Positions, start: int) -> int:
         """Place of the next position that should move, or their number."""

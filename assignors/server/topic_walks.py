@@ -9,7 +9,15 @@ import numpy.typing as npt
 
 from assignors.java_order import fold, string_hash
 from assignors.server.group_spec import GroupSpec
-from assignors.server.table_sizes import DEFAULT_CAPACITY, Sizes, buckets, capacity_for
+from assignors.server.hash_table import HashTable
+from assignors.server.table_sizes import (
+    CROWDED,
+    DEFAULT_CAPACITY,
+    SMALLEST_TREE_TABLE,
+    Sizes,
+    buckets,
+    capacity_for,
+)
 from assignors.sorting import stable_order
 
 Walk = npt.NDArray[np.intp]
@@ -71,5 +79,13 @@ def _set_size(n_names: int) -> int:
 
 
 def _walk(codes: Sizes, size: int) -> Walk:
-    """Places in the order in which a table of that size yields keys of these folded codes."""
+    """Places in the order in which a table of that size yields keys of these folded codes.
+
+    A table with less than 64 buckets that has more than eight keys in one of them has grown beyond that size.
+    """
+    if len(codes) > CROWDED and size < SMALLEST_TREE_TABLE and np.bincount(codes & (size - 1)).max() > CROWDED:
+        table = HashTable(size)
+        for at, code in enumerate(codes.tolist()):
+            table.put(at, code)
+        return np.array(table.walk(), dtype=np.intp)
     return stable_order(codes & (size - 1), size)

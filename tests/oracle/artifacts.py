@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.oracle.failures import CannotPlay
+from tests.oracle.failures import CannotPlay, OracleError, WentWrong
 
 PROJECT = Path(__file__).with_name("java")
 JAVA_VERSION_MIN = 17
@@ -52,7 +52,9 @@ def class_path(project: Path = PROJECT) -> str:
     Raises
     ------
     CannotPlay
-        No Maven, artifacts that cannot be reached, or sources that do not compile.
+        No Maven, or artifacts that cannot be reached.
+    WentWrong
+        Sources do not compile.
     """
     target = project / "target"
     stamp, digest = target / "sources.sha256", _digest(project)
@@ -80,15 +82,15 @@ def _build(project: Path) -> None:
     except subprocess.TimeoutExpired:
         raise CannotPlay(f"Maven has not built the oracle within {_BUILD_S} s") from None
     if told.returncode:
-        raise CannotPlay(_reason(told.stdout + told.stderr))
+        raise _failure(told.stdout + told.stderr)
 
 
-def _reason(told: str) -> str:
+def _failure(told: str) -> OracleError:
     errors = re.findall(r"\[ERROR\]\S* (.+)", re.sub(r"\x1b\[[0-9;]*m", "", told)) or ["no reason given"]
     unreachable = [one for one in errors if re.search(r"Could not (transfer|find|resolve)|cannot access|offline", one)]
     if unreachable:
-        return f"Kafka's artifacts are out of reach of Maven: {_short(unreachable[0])}"
-    return f"Maven could not build the oracle: {_short(errors[0])}"
+        return CannotPlay(f"Kafka's artifacts are out of reach of Maven: {_short(unreachable[0])}")
+    return WentWrong(f"Maven could not build the oracle: {_short(errors[0])}")
 
 
 def _short(text: str) -> str:

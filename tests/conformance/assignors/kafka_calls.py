@@ -72,6 +72,8 @@ def _user_data(assignor: str, data: dict[str, Any] | None, topics: Topics) -> ob
         return bytes.fromhex(data["hex"])
     if assignor == "cooperative-sticky":
         return CooperativeStickyUserData(data["generation"])
+    if "received" in data:
+        return StickyUserData(*counted(data["received"], topics), data["generation"])
     return StickyUserData(*counted(data["owned"], topics), data.get("generation"), as_sent=True)
 
 

@@ -63,6 +63,12 @@ def test_a_grouping_table_grows_at_the_use_after_it_is_full() -> None:
     assert grouping_order(codes, last_used_again=True)[:2] == [1, 2]
 
 
+def test_a_grouping_table_grows_when_an_eighth_key_comes_into_a_bucket() -> None:
+    same_bucket = [number * 16 for number in range(8)]
+    assert grouping_order(same_bucket[:7], last_used_again=False) == [6, 5, 4, 3, 2, 1, 0]
+    assert grouping_order(same_bucket, last_used_again=False) == [6, 4, 2, 0, 7, 5, 3, 1]
+
+
 def test_a_table_grows_when_it_is_three_quarters_full() -> None:
     assert hash_order(list(range(16, 0, -1))[:12]).tolist()[:2] == [0, 11]
     assert hash_order(list(range(16, 0, -1))[:13]).tolist()[-1] == 0
