@@ -12,7 +12,7 @@ import pytest
 
 from tests.oracle import artifacts, broker
 from tests.oracle.__main__ import main
-from tests.oracle.failures import CannotPlay, WentWrong
+from tests.oracle.failures import CannotPlay, OracleError, WentWrong
 from tests.oracle.jvm import Jvm
 
 SCENARIO = str(Path(__file__).with_name("scenarios") / "kill-range.yaml")
@@ -78,16 +78,20 @@ def test_no_maven_is_said(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "kind", "told"),
     [
-        ("Could not transfer artifact org.apache.kafka:kafka_2.13:pom:4.4.0 from/to central", "out of reach"),
-        ("Cannot access central in offline mode: Could not resolve dependencies", "out of reach"),
-        ("COMPILATION ERROR : ", "could not build"),
+        (
+            "Could not transfer artifact org.apache.kafka:kafka_2.13:pom:4.4.0 from/to central",
+            CannotPlay,
+            "out of reach",
+        ),
+        ("Cannot access central in offline mode: Could not resolve dependencies", CannotPlay, "out of reach"),
+        ("COMPILATION ERROR : ", WentWrong, "could not build"),
     ],
 )
-def test_mavens_failure_is_one_line(path: Path, project: Path, error: str, told: str) -> None:
+def test_mavens_failure_is_one_line(path: Path, project: Path, error: str, kind: type[OracleError], told: str) -> None:
     program(path / "mvn", f"echo '[ERROR] {error}'; echo '[ERROR] a second line'; exit 1")
-    with pytest.raises(CannotPlay, match=told) as failed:
+    with pytest.raises(kind, match=told) as failed:
         artifacts.class_path(project)
     assert "\n" not in str(failed.value)
 
