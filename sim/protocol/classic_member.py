@@ -182,11 +182,21 @@ class ClassicMember(Joining):
         if not self.heartbeats_enabled:
             return []
         if now >= self.session_due:
-            return self.mark_coordinator_unknown(now)
+            return self._doubt_coordinator(now)
         if now >= self.heartbeat_due:
             self.heartbeat_due = now + self.config.heartbeat_interval_us
             return [Send(Api.HEARTBEAT, Heartbeat(self.member_id, self.instance_id, self.generation))]
         return []
+
+    def _doubt_coordinator(self, now: int) -> Effects:
+        """No answer for a whole session: the coordinator is looked up anew (``HeartbeatThread.run``).
+
+        The first answer is of no use: it opens the connection that is just being closed (``disconnectAsync``). The
+        second comes a backoff later (recorded with 4.4: 97 to 101 ms after a process thaws).
+        """
+        effects = self.mark_coordinator_unknown(now)
+        self._lookup_retry_at = now + self.config.retry_backoff_us
+        return effects
 
     def on_commit_response(self, now: int, error: Error, generation: int) -> Effects:
         """``OffsetCommitResponseHandler``; unless it is fatal, a join that waited for it goes on."""
