@@ -1,7 +1,7 @@
 """What the recordings' machine adds to Kafka's rules: times of implementation, not of configuration.
 
 One profile for all scenarios, set once from the medians that `tests.oracle.timings` measures on the recordings
-themselves (they stand in the report) and never tuned for one of them. Six groups at a time on two cores: a busy machine.
+themselves (they stand in the report) and never tuned for one of them. Six groups at a time on two cores: it was busy.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sim.model import Distribution, Network, Scenario
 from sim.units import MS
 
 LATENCY: Final = Distribution("lognormal", (2_400, 15 * MS))
-"""One way between a client and the broker: a JoinGroup is refused for want of an id after 2, 6, 18 ms (10, 50, 90 %)."""
+"""One way between client and broker: a JoinGroup is refused for want of an id after 2, 6, 18 ms (10, 50, 90 %)."""
 TIMING: Final = Timing(connect_us=17 * MS, fetch_us=26 * MS, heartbeat_late_us=770)
 """A connection to the coordinator: 24 ms from FindCoordinator to JoinGroup, less the round trip. The first fetch of
 what was assigned is sent after 26 ms: it waits for the one that is parked. All other times are the model's own."""
@@ -23,3 +23,9 @@ what was assigned is sent after 26 ms: it waits for the one that is parked. All 
 def as_measured(scenario: Scenario) -> Scenario:
     """A scenario on that machine."""
     return replace(scenario, cluster=replace(scenario.cluster, network=Network(latency=LATENCY), timing=TIMING))
+
+
+def without_chance(scenario: Scenario) -> Scenario:
+    """The same with the median of its latency, always: for replays, in which the recording says what came when."""
+    always = Network(latency=Distribution.constant(LATENCY.values[0]))
+    return replace(scenario, cluster=replace(scenario.cluster, network=always))

@@ -1,8 +1,8 @@
 """A recording as a scenario: the same members and the same faults, at the instants at which they really came.
 
 Much of what differs from run to run is chance of phase: when, within the heartbeat period, a fault came. A recording
-knows. Members start when their first request was sent, under the ids that the broker gave them. Everything that is
-done to the group comes as long after the last Stable as in life: from there all its members' heartbeats count.
+knows. Members join when they did, under the ids that the broker gave them. All that is done to the group comes as
+long after the last Stable as in life: from there all its members' heartbeats count.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ from sim.model import (
     Unsubscribe,
     Verb,
 )
+from sim.units import MS
 from tests.oracle.measures import first_requests, rounds
 from tests.oracle.simulated import Ids, simulated
 from tests.oracle.trace import Fact
 
 _TOLD_OTHERWISE = {"start", "thaw", "unstuck", "unslow"}
 """Starts come with the first request; ends are in the length of what ends."""
-Shifts = list[tuple[int, int]]
-"""(from this instant of the recording on, that much later in the simulated run), microseconds."""
+EARLIER_US = 500 * MS
+"""A replay begins that much before its recording, so that members can start before they are admitted."""
+Life = tuple[str, int]
+"""Member and incarnation."""
 
 
 def replay(scenario: Scenario, facts: Sequence[Fact], seed: int) -> list[Fact]:
@@ -44,43 +47,80 @@ def replay(scenario: Scenario, facts: Sequence[Fact], seed: int) -> list[Fact]:
     Parameters
     ----------
     scenario : Scenario
-        As it was played, one group.
+        As it was played, one group; its latencies should be constant, since the recording says what came when.
     facts : sequence of dict
         The recording.
     seed : int
-        Of what is left to chance: latencies.
+        Of what is left to chance.
     """
-    ids, shifts = _ids(facts), Shifts()
-    for _ in range(1 + len(rounds(facts))):
-        told = simulated(_with_instants(scenario, facts, shifts), seed, ids)
-        found = _shifts(facts, told)
-        if found == shifts:
+    clock = _Clock(facts)
+    for _ in range(3 + len(rounds(facts))):
+        told = simulated(_with_instants(scenario, facts, clock), seed, clock.ids)
+        if not clock.is_set_by(told):
             break
-        shifts = found
     return told
 
 
-def _shifts(facts: Sequence[Fact], told: Sequence[Fact]) -> Shifts:
-    """How much later each Stable came than in the recording."""
-    real = [one.stable_us for one in rounds(facts) if one.stable_us >= 0]
-    mine = [one.stable_us for one in rounds(told) if one.stable_us >= 0]
-    return [(recorded, simulated_us - recorded) for recorded, simulated_us in zip(real, mine, strict=False)]
+class _Clock:
+    """When something of a recording happens in its replay.
+
+    Whatever is done to the group comes as long after the last Stable as it did in life. A member starts so early that
+    the coordinator admits it at its instant: who comes first is leader.
+    """
+
+    def __init__(self, facts: Sequence[Fact]) -> None:
+        self.ids = _ids(facts)
+        self._stable = _stable(facts)
+        self._admitted = _admitted(facts, self.ids)
+        self._shifts: list[tuple[int, int]] = []
+        self._leads: dict[Life, int] = {}
+
+    def then(self, real_us: int) -> int:
+        """An instant of the recording, in the replay."""
+        return real_us + next((shift for since, shift in reversed(self._shifts) if since <= real_us), EARLIER_US)
+
+    def start(self, life: Life, request_us: int) -> int:
+        """When a life begins of which the first request was sent then."""
+        if life not in self._admitted:
+            return self.then(request_us)
+        return self.then(self._admitted[life]) - self._leads.get(life, 0)
+
+    def is_set_by(self, told: Sequence[Fact]) -> bool:
+        """Look at a run; whether it makes the clock another one."""
+        before = (self._shifts, dict(self._leads))
+        admitted = _admitted(told, self.ids)
+        for life, real_us in self._admitted.items():
+            if life in admitted:
+                self._leads[life] = self._leads.get(life, 0) + admitted[life] - self.then(real_us)
+        pairs = zip(self._stable, _stable(told), strict=False)
+        self._shifts = [(real_us, mine_us - real_us) for real_us, mine_us in pairs]
+        return before != (self._shifts, self._leads)
+
+
+def _stable(facts: Sequence[Fact]) -> list[int]:
+    return [one.stable_us for one in rounds(facts) if one.stable_us >= 0]
+
+
+def _admitted(facts: Sequence[Fact], ids: Ids) -> dict[Life, int]:
+    """When the coordinator took each life in as a member."""
+    lives = {each[0]: life for life, each in ids.items() if each}
+    return {
+        lives[fact["member_id"]]: fact["at_us"]
+        for fact in facts
+        if fact["what"] == "membership" and fact["change"] == "added" and fact["member_id"] in lives
+    }
 
 
 def _ids(facts: Sequence[Fact]) -> Ids:
-    found: dict[tuple[str, int], list[str]] = defaultdict(list)
+    found: dict[Life, list[str]] = defaultdict(list)
     for fact in facts:
         if fact["what"] == "joined" and fact["member_id"] not in found[fact["member"], fact["incarnation"]]:
             found[fact["member"], fact["incarnation"]].append(fact["member_id"])
     return found
 
 
-def _with_instants(scenario: Scenario, facts: Sequence[Fact], shifts: Shifts) -> Scenario:
+def _with_instants(scenario: Scenario, facts: Sequence[Fact], clock: _Clock) -> Scenario:
     (group,) = scenario.groups
-
-    def then(real_us: int) -> int:
-        return real_us + next((shift for since, shift in reversed(shifts) if since <= real_us), 0)
-
     names = {fact["member"] for fact in facts if fact["what"] == "request"}
     members = replace(
         group.members,
@@ -88,20 +128,21 @@ def _with_instants(scenario: Scenario, facts: Sequence[Fact], shifts: Shifts) ->
         start=Start(kind="at", value_us=scenario.horizon_us),
         boot=Distribution.constant(0),
     )
-    timeline = [*_starts(facts, then), *_acts(scenario, facts, then)]
+    timeline = [*_starts(facts, clock), *_acts(scenario, facts, clock.then)]
     return replace(scenario, groups=(replace(group, members=members),), timeline=tuple(timeline))
 
 
-def _starts(facts: Sequence[Fact], then: Callable[[int], int]) -> Iterator[Entry]:
+def _starts(facts: Sequence[Fact], clock: _Clock) -> Iterator[Entry]:
     """Everybody's first requests; ``entry#number`` as those of `_acts`, and no entry for the first starts."""
     because = {
         (fact["target"], fact["incarnation"]): fact["entry"] or ""
         for fact in facts
         if fact["what"] == "action" and fact["verb"] == "start"
     }
-    for (member, incarnation), time in first_requests(facts).items():
-        name = f"{because[member, incarnation]}#start-{member}-{incarnation}"
-        yield Entry(id=name, at_us=then(time), verb=StartMembers(target=_member(member)))
+    for life, time in first_requests(facts).items():
+        member, incarnation = life
+        name = f"{because[life]}#start-{member}-{incarnation}"
+        yield Entry(id=name, at_us=max(clock.start(life, time), 0), verb=StartMembers(target=_member(member)))
 
 
 def _acts(scenario: Scenario, facts: Sequence[Fact], then: Callable[[int], int]) -> Iterator[Entry]:

@@ -11,7 +11,7 @@ from scenarios import load
 from sim.model import Scenario
 from tests.oracle import trace
 from tests.oracle.comparison import Difference, Row, corrected, differences, rows
-from tests.oracle.profile import as_measured
+from tests.oracle.profile import as_measured, without_chance
 from tests.oracle.replay import replay
 from tests.oracle.simulated import simulated
 from tests.oracle.trace import Fact, Trace
@@ -61,7 +61,7 @@ def played(name: str) -> Scenario:
 
 def replays(name: str) -> Iterator[Replayed]:
     """Each fit repetition against its replay."""
-    scenario = played(name)
+    scenario = without_chance(played(name))
     for one in recordings(name):
         if one.header["unfit"] is None:
             number = one.header["repetition"]
