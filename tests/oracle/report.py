@@ -66,6 +66,9 @@ def _head(found: Sequence[Studied]) -> Iterator[str]:
         f" machine that was too busy and are not compared. Made by `make oracle-report` from `{_place()}`; what each"
         " scenario asks is in its file there.\n"
     )
+    missing = sorted({path.stem for path in (HERE / "scenarios").glob("*.yaml")} - {one.name for one in found})
+    if missing:
+        yield f"Not recorded yet, on a machine with nothing else to do: {', '.join(missing)}.\n"
 
 
 def _place() -> str:

@@ -15,7 +15,6 @@ from tests.conformance.protocol.oracle import PREPARE, TRIP, WAY, D, H, first_fu
 from tests.conformance.protocol.recordings import joins, measure, starts
 from tests.conformance.protocol.wire import Wire
 from tests.support.scenarios import (
-    BOOT_US,
     LOOPBACK,
     at,
     client,

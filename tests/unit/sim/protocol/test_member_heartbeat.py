@@ -138,8 +138,17 @@ def test_session_timeout_of_the_client_marks_the_coordinator_unknown() -> None:
 def test_a_found_coordinator_restarts_the_session_timer() -> None:
     """FindCoordinatorResponseHandler: heartbeat.resetSessionTimeout."""
     h = MemberHarness(session_timeout_us=10_000 * MS).stable()
-    h.sleep(10_000).found()
-    assert h.member.session_due == 20_000 * MS
+    h.sleep(10_100).found()
+    assert h.member.session_due == 20_100 * MS
+
+
+def test_a_coordinator_that_was_silent_for_a_session_is_looked_up_a_backoff_later() -> None:
+    """HeartbeatThread.run: an answer that comes while the old connection closes is of no use."""
+    h = MemberHarness(session_timeout_us=10_000 * MS).stable()
+    h.sleep(10_099)
+    assert Api.FIND_COORDINATOR not in h.flying()
+    h.sleep(1)
+    assert Api.FIND_COORDINATOR in h.flying()
 
 
 def test_lookups_back_off_exponentially() -> None:
