@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from analysis.figures import palette
 from analysis.figures.sheet import Sheet, bare, time_axis
-from tests.oracle.measures import Span, faults, readers, rounds, unread
+from tests.oracle.measures import Span, faults, readers, rounds, unread, zero_us
 from tests.oracle.trace import Fact
 
 MARGIN_S: Final = 1.5
@@ -33,7 +33,8 @@ def timelines(title: str, recording: Sequence[Fact], told: Sequence[Fact]) -> Fi
     window = _window(recording)
     sheet = Sheet(left_in=0.95)
     sheet.text(title, 11, weight="bold")
-    for name, facts in (("a real group, Kafka 4.4.0", recording), ("simulated", told)):
+    moved = _moved(told, zero_us(recording) - zero_us(told))
+    for name, facts in (("a real group, Kafka 4.4.0", recording), ("simulated", moved)):
         sheet.text(name, 9, above_in=0.1)
         _states(sheet.strip(0.2, above_in=0.05), facts, window)
         axes = sheet.strip(ROW_IN * len(_rows(facts)), above_in=0.05)
@@ -45,6 +46,12 @@ def timelines(title: str, recording: Sequence[Fact], told: Sequence[Fact]) -> Fi
     states = [state for state in palette.STATES if state in {fact.get("state") for fact in recording}]
     sheet.legend("group state", [(state, palette.STATES[state], "") for state in states])
     return sheet.close()
+
+
+def _moved(facts: Sequence[Fact], by_us: int) -> list[Fact]:
+    """The same later: a replay begins before its recording."""
+    instants = ("at_us", "from_us", "first_fetch_us", "last_us", "to_us")
+    return [{**one, **{key: one[key] + by_us for key in instants if one.get(key) is not None}} for one in facts]
 
 
 def _window(facts: Sequence[Fact]) -> tuple[float, float]:
@@ -98,4 +105,5 @@ def _label(axes: Axes, span: Span, row: int, window: tuple[float, float]) -> Non
     begin, length = _drawn(span)
     if length > 0.03 * (window[1] - window[0]):
         colour = palette.on(UNREAD)
-        axes.text(begin + length / 2, row + 0.5, f"{length:.1f} s", fontsize=7, color=colour, ha="center", va="center")
+        axes.text(begin + length / 2, row + 0.5, f"{length:.1f} s", fontsize=7, color=colour, ha="center", va="center",
+                  clip_on=True)  # fmt: skip

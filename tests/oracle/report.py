@@ -131,8 +131,8 @@ def _remaining(found: Sequence[Studied]) -> Iterator[str]:
     yield "\n## Differences that remain\n"
     if not REMAINING:
         yield "None."
-    for name, one in REMAINING.items():
-        yield f"- **{name}**: {one.reason}"
+    for reason in dict.fromkeys(one.reason for one in REMAINING.values()):
+        yield f"- {', '.join(name for name, one in REMAINING.items() if one.reason == reason)}: {reason}."
     yield "\nThe first difference of each repetition that has one:\n"
     for studied in found:
         for each in studied.replays:
