@@ -9,6 +9,7 @@ from sim.actors.teller import Story, Teller
 from sim.actors.world import World
 from sim.kernel.environment import Kind, process_key
 from sim.model import Close, Group, Kill, Restart, Scale, StartMembers
+from sim.randomness import Streams
 
 
 def kill(teller: Teller) -> None:
@@ -100,12 +101,15 @@ def _stop_after(world: World, consumer: Consumer, delay_us: int, grace_us: int) 
 
 def first_start(world: World, spec: Group, index: int) -> Story:
     """A member starts for the first time, as its group's ``members.start`` says."""
-    start, consumer = spec.members.start, world.consumers[f"{spec.name}/{index}"]
-    offset = start.offset_us
-    if start.kind == "within":
-        number = world.streams.key("start", consumer.name)
-        offset += (number & 0xFFFFFFFFFFFFFFFF) * start.value_us >> 64
-    else:
-        offset += start.value_us * (index if start.kind == "every" else 1)
-    yield world.env.until(offset, process_key(consumer.entity, Kind.START))
+    consumer = world.consumers[f"{spec.name}/{index}"]
+    yield world.env.until(first_start_us(world.streams, spec, index), process_key(consumer.entity, Kind.START))
     consumer.start()
+
+
+def first_start_us(streams: Streams, spec: Group, index: int) -> int:
+    """When that is, microseconds."""
+    start = spec.members.start
+    if start.kind == "within":
+        number = streams.key("start", f"{spec.name}/{index}")
+        return start.offset_us + ((number & 0xFFFFFFFFFFFFFFFF) * start.value_us >> 64)
+    return start.offset_us + start.value_us * (index if start.kind == "every" else 1)

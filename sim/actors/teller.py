@@ -7,7 +7,7 @@ left, that is a warning in the result and no error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import simpy
@@ -36,7 +36,7 @@ from sim.model import (
     Target,
     Unsubscribe,
 )
-from sim.randomness import Draw, name_hash
+from sim.randomness import Draw, Streams, name_hash
 
 Story = Generator[simpy.Event, Any, None]
 
@@ -47,6 +47,28 @@ _SPELLED: dict[type, str] = {
     Unsubscribe: "unsubscribe", SetConfig: "set_config",
 }  # fmt: skip
 """Verbs as a scenario file spells them."""
+
+
+def firing_times(entry: Entry, streams: Streams, member: str, horizon_us: int) -> Iterator[int]:
+    """When an entry fires, microseconds: at ``at_us``, or again and again before the horizon.
+
+    Parameters
+    ----------
+    entry : Entry
+    streams : Streams
+    member : str
+        For a stream of its own per member: whose it is; empty otherwise.
+    horizon_us : int, microseconds
+    """
+    if entry.every is None:
+        yield entry.at_us
+        return
+    gaps, time = streams.draw(entry.every, "every", entry.id, member), entry.at_us
+    for number in range(1 << 62):
+        time += max(gaps(number), 1)
+        if time >= min(entry.until_us, horizon_us):
+            return
+        yield time
 
 
 class Teller:
@@ -69,18 +91,8 @@ class Teller:
 
     def run(self, act: Callable[[Teller], None]) -> Story:
         """Fire at ``at_us``, or again and again."""
-        world, entry = self.world, self.entry
-        if entry.every is None:
-            yield world.env.until(entry.at_us, self.key)
-            self._fire(act)
-            return
-        gaps = world.streams.draw(entry.every, "every", entry.id, self.member)
-        time = entry.at_us
-        for number in range(1 << 62):
-            time += max(gaps(number), 1)
-            if time >= min(entry.until_us, world.scenario.horizon_us):
-                return
-            yield world.env.until(time, self.key)
+        for time in firing_times(self.entry, self.world.streams, self.member, self.world.scenario.horizon_us):
+            yield self.world.env.until(time, self.key)
             self._fire(act)
 
     def _fire(self, act: Callable[[Teller], None]) -> None:

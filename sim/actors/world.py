@@ -58,7 +58,7 @@ class World:
             self._build(spec)
 
     def _build(self, spec: Group) -> None:
-        slots = self._slots(spec)
+        slots = slots_of(self.scenario, spec)
         group = HostedGroup(self.env, self.scenario, spec.name, self.catalog, slots)
         self.groups[spec.name] = group
         partition = partition_for(spec.name, self.scenario.cluster.config.offsets_topic_num_partitions)
@@ -71,16 +71,6 @@ class World:
         coordinator.adopt(group)
         for index in range(slots):
             self._add_consumer(spec, group, index)
-
-    def _slots(self, spec: Group) -> int:
-        """The most consumers the group can ever have: its own, a surge, or what it is scaled out to."""
-        most = spec.members.count
-        for entry in self.scenario.timeline:
-            verb = entry.verb
-            target = getattr(verb, "target", None)
-            if target is not None and target.kind == "group" and target.name == spec.name:
-                most = max(most, getattr(verb, "to", 0), spec.members.count + getattr(verb, "surge", 0))
-        return most
 
     def _add_consumer(self, spec: Group, group: HostedGroup, index: int) -> None:
         name = f"{spec.name}/{index}"
@@ -206,3 +196,14 @@ class World:
             raise ScenarioError(text)
         if text not in self.warnings:
             self.warnings.append(text)
+
+
+def slots_of(scenario: Scenario, spec: Group) -> int:
+    """The most consumers a group can ever have: its own, a surge, or what it is scaled out to."""
+    most = spec.members.count
+    for entry in scenario.timeline:
+        verb = entry.verb
+        target = getattr(verb, "target", None)
+        if target is not None and target.kind == "group" and target.name == spec.name:
+            most = max(most, getattr(verb, "to", 0), spec.members.count + getattr(verb, "surge", 0))
+    return most

@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sim import simulate
-from sim.model import CreateTopic, Entry, Group, Scenario, Target
+from sim.actors.comings import first_start_us
+from sim.actors.teller import firing_times
+from sim.actors.world import slots_of
+from sim.model import CreateTopic, Entry, Scenario, Target
 from sim.randomness import Streams
 
 
@@ -34,58 +37,31 @@ class Firing:
     targets: tuple[str, ...]
 
 
-def slots(scenario: Scenario, group: Group) -> int:
-    """The most members the group can ever have: its own, a surge, or what it is scaled out to."""
-    most = group.members.count
-    for entry in scenario.timeline:
-        target = getattr(entry.verb, "target", None)
-        if target is not None and target.name == group.name:
-            most = max(most, getattr(entry.verb, "to", 0), group.members.count + getattr(entry.verb, "surge", 0))
-    return most
-
-
 def first_starts(scenario: Scenario, seed: int) -> Iterator[tuple[int, str]]:
     """(instant in microseconds, member) of the members that groups begin with."""
     streams = Streams(seed)
     for group in scenario.groups:
-        start = group.members.start
         for index in range(group.members.count):
-            name = f"{group.name}/{index}"
-            offset = start.value_us * (index if start.kind == "every" else 1)
-            if start.kind == "within":
-                offset = (streams.key("start", name) & 0xFFFFFFFFFFFFFFFF) * start.value_us >> 64
-            yield start.offset_us + offset, name
+            yield first_start_us(streams, group, index), f"{group.name}/{index}"
 
 
 def firings(scenario: Scenario, seed: int) -> list[Firing]:
     """All firings before the horizon, in order of time; those of one instant in order of the file."""
-    drawn = _Drawn(scenario, seed)
-    found = []
-    for entry in scenario.timeline:
-        for number, at_us in enumerate(_instants(scenario, entry, Streams(seed))):
-            found.append(Firing(at_us, entry, number, drawn.targets(entry, at_us)))
+    drawn, streams = _Drawn(scenario, seed), Streams(seed)
+    found = [
+        Firing(at_us, entry, number, drawn.targets(entry, at_us))
+        for entry in scenario.timeline
+        for number, at_us in enumerate(firing_times(entry, streams, "", scenario.horizon_us))
+        if at_us < scenario.horizon_us
+    ]
     return sorted(found, key=lambda one: one.at_us)
-
-
-def _instants(scenario: Scenario, entry: Entry, streams: Streams) -> Iterator[int]:
-    """As `sim.actors.teller.Teller.run` waits for them."""
-    if entry.every is None:
-        if entry.at_us < scenario.horizon_us:
-            yield entry.at_us
-        return
-    gaps, time = streams.draw(entry.every, "every", entry.id, ""), entry.at_us
-    for number in range(1 << 62):
-        time += max(gaps(number), 1)
-        if time >= min(entry.until_us, scenario.horizon_us):
-            return
-        yield time
 
 
 class _Drawn:
     """Whom targets mean; the simulator is asked only if one of them is drawn."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
-        self._slots = {group.name: slots(scenario, group) for group in scenario.groups}
+        self._slots = {group.name: slots_of(scenario, group) for group in scenario.groups}
         verbs = [entry.verb for entry in scenario.timeline if not isinstance(entry.verb, CreateTopic)]
         picks = {verb.target.pick for verb in verbs if hasattr(verb, "target")}
         self._events = simulate(scenario, seed=seed).tables["events"] if picks & {"random", "share"} else None

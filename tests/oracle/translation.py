@@ -18,10 +18,11 @@ from scenarios.problems import Finding, problems_of
 from scenarios.schema import ScenarioFile
 from scenarios.timeline import configured
 from scenarios.yaml_text import read_yaml
+from sim.actors.world import slots_of
 from sim.model import GcPause, Group, Kill, Processing, Restart, RollingRestart, Scenario, SetConfig, Subscription
 from tests.oracle.broker import OWN_KEYS
 from tests.oracle.failures import CannotPlay
-from tests.oracle.timetable import Firing, firings, first_starts, slots
+from tests.oracle.timetable import Firing, firings, first_starts
 
 _CLASSES = {name: java for java, name in JAVA_CLASSES.items()}
 _NO_VERBS = {
@@ -151,7 +152,7 @@ def plan(source: Source, repetition: int) -> Plan:
 
 def _members(scenario: Scenario, file: ScenarioFile, group: Group) -> Iterator[MemberPlan]:
     one = file.groups[group.name]
-    for index in range(slots(scenario, group)):
+    for index in range(slots_of(scenario, group)):
         positions = [at for at, override in enumerate(one.overrides) if index in override.members]
         override = group.override_of(index)
         yield MemberPlan(
