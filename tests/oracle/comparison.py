@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from statistics import median
 
 import numpy as np
 from scipy.stats import fisher_exact, ks_2samp
 
+from analysis.statistics import holm
 from tests.oracle.measures import course, durations, owners, summary
 from tests.oracle.trace import Fact
 
@@ -44,7 +46,7 @@ def differences(recording: Sequence[Fact], told: Sequence[Fact]) -> list[Differe
     """Everything in which a replay differs from its recording: course first, then owners, then durations."""
     found = [
         Difference(f"step {number}", real, mine)
-        for number, (real, mine) in enumerate(_longest(course(recording), course(told)), 1)
+        for number, (real, mine) in enumerate(zip_longest(course(recording), course(told)), 1)
         if real != mine
     ]
     if found:
@@ -56,11 +58,6 @@ def differences(recording: Sequence[Fact], told: Sequence[Fact]) -> list[Differe
         if real_owners.get(partition) != my_owners.get(partition)
     ]
     return found + list(_other_durations(durations(recording), durations(told)))
-
-
-def _longest(real: Sequence[object], mine: Sequence[object]) -> Iterable[tuple[object, object]]:
-    length = max(len(real), len(mine))
-    return zip([*real, *[None] * (length - len(real))], [*mine, *[None] * (length - len(mine))], strict=True)
 
 
 def _other_durations(real: dict[str, float], mine: dict[str, float]) -> Iterable[Difference]:
@@ -120,12 +117,5 @@ def _frequencies(real: Sequence[float], mine: Sequence[float]) -> float:
 
 def corrected(found: Sequence[Row]) -> list[Row]:
     """Rows with Holm's correction over all tests among them."""
-    tested = sorted((row for row in found if row.p is not None), key=lambda row: row.p or 0.0)
-    p, adjusted = 0.0, {}
-    for rank, row in enumerate(tested):
-        p = max(p, min(1.0, (row.p or 0.0) * (len(tested) - rank)))
-        adjusted[id(row)] = p
-    return [
-        replace(row, p=adjusted[id(row)], agrees=adjusted[id(row)] >= SIGNIFICANT) if id(row) in adjusted else row
-        for row in found
-    ]
+    adjusted = zip(found, holm([row.p for row in found]), strict=True)
+    return [row if p is None else replace(row, p=p, agrees=p >= SIGNIFICANT) for row, p in adjusted]

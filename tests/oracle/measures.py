@@ -3,17 +3,17 @@
 *Rounds* are the coordinator's: from PreparingRebalance (join phase) over CompletingRebalance (sync phase) to Stable.
 *Unread* is the time in which nobody fetched a partition: from the end of the last poll() of who had it to the first
 fetch of who has it next, where the time in which a process is frozen or its application hangs counts as not polling.
-Shorter interruptions than ``RESOLUTION_US`` are not seen: polls are up to 100 ms apart.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Fact = Mapping[str, Any]
+from tests.oracle.trace import Fact
+
 Span = tuple[int, int]
 ENDS = {"gc_pause": "thaw", "stuck": "unstuck"}
 """Actions after which a member does not poll, and what ends that."""
@@ -21,15 +21,11 @@ ENDS = {"gc_pause": "thaw", "stuck": "unstuck"}
 
 @dataclass
 class Round:
-    """One attempt of a group to agree; phases that did not come are -1."""
+    """One attempt of a group to agree; phases that did not come are -1. A group that ends Empty is stable, too."""
 
-    trigger: str
-    generation: int
     preparing_us: int
     completing_us: int = -1
     stable_us: int = -1
-    members: int = 0
-    ended_by: str = ""
 
 
 def rounds(facts: Iterable[Fact]) -> list[Round]:
@@ -39,31 +35,31 @@ def rounds(facts: Iterable[Fact]) -> list[Round]:
         if fact["what"] != "transition":
             continue
         if fact["state"] == "PreparingRebalance":
-            found.append(Round(fact["trigger"], fact["generation"], fact["at_us"]))
+            found.append(Round(fact["at_us"]))
+        elif found and fact["state"] == "CompletingRebalance":
+            found[-1].completing_us = fact["at_us"]
         elif found:
-            _go_on(found[-1], fact)
+            found[-1].stable_us = fact["at_us"]
     return found
 
 
-def _go_on(one: Round, fact: Fact) -> None:
-    one.generation, one.members, one.ended_by = fact["generation"], fact["members"], fact["state"]
-    if fact["state"] == "CompletingRebalance":
-        one.completing_us = fact["at_us"]
-    else:
-        one.stable_us = fact["at_us"]
+def orders(facts: Iterable[Fact]) -> list[Fact]:
+    """What entries of the timeline did, but for the ends of what lasts."""
+    ends = {*ENDS.values(), "unslow"}
+    told = (one for one in facts if one["what"] == "action" and one["entry"] is not None)
+    return [one for one in told if one["verb"] not in ends]
 
 
 def faults(facts: Sequence[Fact]) -> list[Fact]:
-    """What the timeline did, but for what has no effect by itself; ends of what lasts are none.
+    """What the timeline did, but for what has no effect by itself.
 
     A member that starts disturbs nobody before its first request: that is when it counts as started.
     """
-    none = {*ENDS.values(), "unslow", "set_config"}
     first = first_requests(facts)
     return [
         {**one, "at_us": first.get((one["target"], one.get("incarnation", -1)), one["at_us"])}
-        for one in facts
-        if one["what"] == "action" and one["entry"] is not None and one["verb"] not in none
+        for one in orders(facts)
+        if one["verb"] != "set_config"
     ]
 
 

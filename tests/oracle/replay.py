@@ -29,12 +29,10 @@ from sim.model import (
     Verb,
 )
 from sim.units import MS
-from tests.oracle.measures import first_requests, rounds
+from tests.oracle.measures import first_requests, orders, rounds
 from tests.oracle.simulated import Ids, simulated
 from tests.oracle.trace import Fact
 
-_TOLD_OTHERWISE = {"start", "thaw", "unstuck", "unslow"}
-"""Starts come with the first request; ends are in the length of what ends."""
 EARLIER_US = 500 * MS
 """A replay begins that much before its recording, so that members can start before they are admitted."""
 Life = tuple[str, int]
@@ -147,8 +145,7 @@ def _starts(facts: Sequence[Fact], clock: _Clock) -> Iterator[Entry]:
 
 def _acts(scenario: Scenario, facts: Sequence[Fact], then: Callable[[int], int]) -> Iterator[Entry]:
     written = {entry.id: entry for entry in scenario.timeline}
-    told = (fact for fact in facts if fact["what"] == "action" and fact["entry"] is not None)
-    done = [fact for fact in told if fact["verb"] not in _TOLD_OTHERWISE]
+    done = [fact for fact in orders(facts) if fact["verb"] != "start"]  # Starts come with the first request.
     for number, fact in enumerate(done):
         verb = _verb(written[fact["entry"]], fact)
         yield Entry(id=f"{fact['entry']}#{number}", at_us=max(then(fact["at_us"]), 0), verb=verb)

@@ -11,7 +11,7 @@ from tests.oracle.comparison import Row
 from tests.oracle.figure import timelines
 from tests.oracle.readme import README, with_table
 from tests.oracle.remaining import REMAINING
-from tests.oracle.study import RECORDINGS, Studied, names, recordings, study, verdicts
+from tests.oracle.study import RECORDINGS, Studied, names, study, verdicts
 from tests.oracle.timings import measured
 from tests.oracle.wording import spread
 
@@ -56,9 +56,9 @@ def _parts(found: Sequence[Studied]) -> Iterator[str]:
 
 
 def _head(found: Sequence[Studied]) -> Iterator[str]:
-    headers = [one.header for name in names() for one in recordings(name)]
+    headers = [header for one in found for header in one.headers]
     kafka, java = ({header[key] for header in headers} for key in ("kafka", "java"))
-    unfit = sum(len(one.unfit) for one in found)
+    unfit = sum(header["unfit"] is not None for header in headers)
     yield "# Held against a real broker\n"
     yield (
         f"{len(headers)} recordings of {len(found)} scenarios: Kafka {', '.join(sorted(kafka))} (broker and Java"

@@ -30,7 +30,7 @@ Ids = Mapping[tuple[str, int], list[str]]
 
 
 def simulated(scenario: Scenario, seed: int, ids: Ids | None = None) -> list[Fact]:
-    """Run a scenario and tell it as a trace does; no header, no actions, no requests.
+    """Run a scenario and tell it as a trace does; no header, no requests, no callbacks.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -34,14 +34,14 @@ class Replayed:
 class Studied:
     """One scenario: its repetitions one by one, and its figures over seeds.
 
-    ``unfit``: why recordings of it are not compared.
+    ``headers``: of all its recordings, those too that are unfit and not compared.
     """
 
     name: str
     scenario: Scenario
+    headers: list[Fact]
     replays: list[Replayed]
     rows: list[Row]
-    unfit: list[str]
 
 
 def names() -> list[str]:
@@ -59,23 +59,22 @@ def played(name: str) -> Scenario:
     return as_measured(load(RECORDINGS / name / "scenario.yaml"))
 
 
-def replays(name: str) -> Iterator[Replayed]:
-    """Each fit repetition against its replay."""
-    scenario = without_chance(played(name))
-    for one in recordings(name):
-        if one.header["unfit"] is None:
-            number = one.header["repetition"]
-            told = replay(scenario, one.facts, number)
-            yield Replayed(number, one.facts, told, differences(one.facts, told))
+def replays(scenario: Scenario, fit: Iterable[Trace]) -> Iterator[Replayed]:
+    """Each repetition against its replay."""
+    constant = without_chance(scenario)
+    for one in fit:
+        number = one.header["repetition"]
+        told = replay(constant, one.facts, number)
+        yield Replayed(number, one.facts, told, differences(one.facts, told))
 
 
 def study(name: str, seeds: int = SEEDS) -> Studied:
     """A scenario's repetitions and figures; verdicts of tests are preliminary."""
     scenario, found = played(name), recordings(name)
-    fit = [one.facts for one in found if one.header["unfit"] is None]
+    fit = [one for one in found if one.header["unfit"] is None]
     runs = [simulated(scenario, seed) for seed in range(1, seeds + 1)] if fit else []
-    unfit = [one.header["unfit"] for one in found if one.header["unfit"] is not None]
-    return Studied(name, scenario, list(replays(name)), rows(name, fit, runs) if fit else [], unfit)
+    figures = rows(name, [one.facts for one in fit], runs) if fit else []
+    return Studied(name, scenario, [one.header for one in found], list(replays(scenario, fit)), figures)
 
 
 def verdicts(found: list[Studied]) -> list[Row]:
