@@ -2,76 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.compare import Comparison
+from analysis.conclusions import counted, percent
 from analysis.metrics import Scale, number, scale
 from analysis.text import WIDTH, Column, TextTable, data_of, estimate_text, named, names
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of what is told: a title (empty for none), a table, and what it shows, name by name, in words."""
+
+    title: str
+    table: TextTable | None
+    findings: tuple[tuple[str, str], ...] = ()
+
+
+def sections(comparisons: Sequence[Comparison], width: int | None = WIDTH) -> Iterator[Section]:
+    """Each pair of variants and each group: its table and its conclusions. More pairs than metrics share one table."""
+    groups, metrics = {one.group for one in comparisons}, {one.metric.name for one in comparisons}
+    found: dict[str, list[Comparison]] = {}
+    for one in comparisons:
+        found.setdefault(title(one.a, one.b, one.group if len(groups) > 1 else ""), []).append(one)
+    together = len(found) > len(metrics)
+    if together:
+        yield Section("", comparison_table(comparisons, width))
+    for name, some in found.items():
+        findings = tuple((one.metric.label, one.conclusion) for one in some)
+        yield Section(name, None if together else comparison_table(some, width), findings)
+
+
+def title(a: str, b: str, group: str = "") -> str:
+    """What is compared with what."""
+    return f"{a} (A) against {b} (B)" + (f", group {group}" if group else "")
 
 
 def comparison_table(comparisons: Sequence[Comparison], width: int | None = WIDTH) -> TextTable:
     """Each comparison in a row: means, difference with its interval, share of pairs, adjusted p, and the verdict."""
     rows = list(comparisons)
-    scales = [scale([c.paired.mean_a, c.paired.mean_b], c.metric.unit) for c in rows]
+    scales = [scale([c.outcome.mean_a, c.outcome.mean_b], c.metric.unit) for c in rows]
     variants, groups = {(c.a, c.b) for c in rows}, {c.group for c in rows}
     columns = [
         named("metric", [c.metric.label for c in rows], "metric", [c.metric.name for c in rows]),
+        named("unit", [measure.unit for measure in scales], "unit", [c.metric.unit for c in rows]),
         names("A", [c.a for c in rows], "a", rank=0 if len(variants) > 1 else 9),
         names("B", [c.b for c in rows], "b", rank=6 if len(variants) > 1 else 9),
         names("group", [c.group for c in rows], "group", rank=0 if len(groups) > 1 else 9),
-        _means("mean A", [c.paired.mean_a for c in rows], scales, "mean_a", 4),
-        _means("mean B", [c.paired.mean_b for c in rows], scales, "mean_b", 5),
+        _means("mean A", [c.outcome.mean_a for c in rows], scales, "mean_a"),
+        _means("mean B", [c.outcome.mean_b for c in rows], scales, "mean_b"),
         _differences(rows, scales),
         _shares(rows),
         _p_values(rows),
+        _reductions(rows),
         _verdicts(rows),
     ]
-    return TextTable(tuple(columns), tuple(_pairs(rows)), width)
-
-
-def findings(comparisons: Sequence[Comparison]) -> dict[str, list[tuple[str, str]]]:
-    """What can and what cannot be concluded: for each pair of variants, in words, each metric and its conclusion."""
-    groups = {one.group for one in comparisons}
-    found: dict[str, list[tuple[str, str]]] = {}
-    for one in comparisons:
-        where = f", group {one.group}" if len(groups) > 1 else ""
-        found.setdefault(f"{one.a} against {one.b}{where}", []).append((one.metric.label, one.conclusion))
-    return found
+    return TextTable(tuple(columns), width=width)
 
 
 def verdict(comparison: Comparison) -> str:
     """The outcome in two or three words."""
-    paired, lower_is_better = comparison.paired, comparison.metric.lower_is_better
-    if paired.difference.n < 2:
-        return "too few pairs"
-    if paired.p_value is None and paired.difference.mean == 0:
+    outcome, lower_is_better = comparison.outcome, comparison.metric.lower_is_better
+    if outcome.difference.half_width is None:
+        return f"too few {'pairs' if outcome.paired else 'runs'}"
+    if outcome.p_value is None and outcome.difference.mean == 0:
         return "the same"
-    if paired.p_value is not None and not comparison.conclusive:
+    if outcome.p_value is not None and not comparison.conclusive:
         return "none shown"
-    lower = paired.difference.mean < 0
+    lower = outcome.difference.mean < 0
     if lower_is_better is None:
-        outcome = "A lower" if lower else "A higher"
+        told = "A lower" if lower else "A higher"
     else:
-        outcome = "A better" if lower == lower_is_better else "A worse"
-    return outcome if paired.p_value is not None else f"{outcome}, always"
+        told = "A better" if lower == lower_is_better else "A worse"
+    return told if outcome.p_value is not None else f"{told}, always"
 
 
-def _means(header: str, values: Sequence[float], scales: Sequence[Scale], name: str, rank: int) -> Column:
-    texts = tuple(f"{number(v * m.factor)} {m.unit}".strip() for v, m in zip(values, scales, strict=True))
-    return Column(header, texts, {name: tuple(None if np.isnan(v) else v for v in values)}, rank)
+def _means(header: str, values: Sequence[float], scales: Sequence[Scale], name: str) -> Column:
+    texts = tuple(number(v * m.factor) for v, m in zip(values, scales, strict=True))
+    return Column(header, texts, {name: tuple(None if np.isnan(v) else v for v in values)}, rank=4)
 
 
 def _differences(rows: Sequence[Comparison], scales: Sequence[Scale]) -> Column:
-    estimates = [c.paired.difference for c in rows]
-    texts = tuple(f"{estimate_text(e, m)} {m.unit}".strip() for e, m in zip(estimates, scales, strict=True))
+    estimates = [c.outcome.difference for c in rows]
+    texts = tuple(estimate_text(e, m) for e, m in zip(estimates, scales, strict=True))
     return Column("A - B, 95 %", texts, data_of("difference", estimates))
 
 
 def _shares(rows: Sequence[Comparison]) -> Column:
     values = tuple(None if c.a_better is None or np.isnan(c.a_better) else c.a_better for c in rows)
-    texts = tuple("-" if v is None else f"{v:.0%}" for v in values)
+    texts = tuple("-" if v is None else percent(v) for v in values)
     return Column("A better", texts, {"a_better": values}, rank=7)
 
 
@@ -81,16 +103,42 @@ def _p_values(rows: Sequence[Comparison]) -> Column:
     return Column("p (Holm)", texts, {"p_holm": values}, rank=8)
 
 
+def _reductions(rows: Sequence[Comparison]) -> Column:
+    values = tuple(c.outcome.variance_reduction for c in rows)
+    data = {"paired": tuple(c.outcome.paired for c in rows), "variance_reduction": values}
+    return Column("variance cut", tuple("-" if v is None else percent(v) for v in values), data, rank=8)
+
+
 def _verdicts(rows: Sequence[Comparison]) -> Column:
     texts = tuple(verdict(c) for c in rows)
     return Column("verdict", texts, {"verdict": texts, "sentence": tuple(c.sentence for c in rows)}, right=False)
 
 
-def _pairs(rows: Sequence[Comparison]) -> list[str]:
-    a, b = sorted({c.a for c in rows}), sorted({c.b for c in rows})
-    notes = [f"A = {a[0]}, B = {b[0]}"] if len(a) == len(b) == 1 else [f"B = {b[0]}"] if len(b) == 1 else []
-    return [*notes, *sorted({_counted(c.paired.difference.n) for c in rows})]
+def notes(rows: Sequence[Comparison]) -> Iterator[str]:
+    """What a reader of comparisons must know: what they are made of, how they are corrected, what pairing was worth."""
+    if pairs := [c.outcome.difference.n for c in rows if c.outcome.paired]:
+        yield f"{_spanned(pairs)} pair{'s' if max(pairs) != 1 else ''} of runs with the same faults"
+    if alone := [n for c in rows if not c.outcome.paired for n in c.outcome.sizes]:
+        yield f"{_spanned(alone)} run{'s' if max(alone) != 1 else ''} each without common faults: independent (Welch)"
+    if tests := sum(c.p_holm is not None for c in rows):
+        yield f"verdicts are corrected for {counted(tests, 'test')} at once (Holm); intervals stand alone"
+    yield from _worth(rows)
 
 
-def _counted(pairs: int) -> str:
-    return f"{pairs} pair{'s' if pairs != 1 else ''}"
+def _worth(rows: Sequence[Comparison]) -> Iterator[str]:
+    """What the shared faults were worth."""
+    known = [(c.outcome.variance_reduction, c) for c in rows if c.outcome.variance_reduction is not None]
+    if not known:
+        return
+    values = np.array([value for value, _ in known])
+    least, most = percent(values.min()), percent(values.max())
+    spread = f" (median; from {least} to {most})" if least != most else ""
+    yield f"common faults cut the variance of A - B by {percent(float(np.median(values)))}{spread}"
+    raised = dict.fromkeys(c.metric.label for value, c in known if value < -0.005)
+    if raised:
+        yield f"where that is negative independent runs would have told more: {', '.join(raised)}"
+
+
+def _spanned(numbers: Sequence[int]) -> str:
+    least, most = min(numbers), max(numbers)
+    return f"{most:,}" if least == most else f"{least:,} to {most:,}"

@@ -1,7 +1,8 @@
 """Result folders, sweep folders and result objects as tables, checked against ``sim.tables``.
 
-A result folder holds ``<table>.parquet`` for each table and ``manifest.json``. A sweep folder holds a dataset
-``summary/``, partitioned by variant (``summary/variant=<name>/*.parquet``).
+A result folder holds ``<table>.parquet`` for each table and ``manifest.json``. A sweep folder holds datasets
+``summary/`` and ``failures/``, partitioned by variant (``summary/variant=<name>/*.parquet``), and a ``manifest.json``
+that is written last: without it the sweep is unfinished.
 """
 
 from __future__ import annotations
@@ -12,14 +13,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+import numpy as np
 import pandas as pd
 from pandas.api import types as dtypes
 
+from analysis.columns import integers, rows
 from analysis.errors import MissingTable, ResultError, SchemaMismatch
 from sim.tables import FLOAT, INT, TABLES, TEXT
 
 NULLABLE: Final = frozenset({"rscore", "recovery_s", "partitions_moved", "partitions_moved_min"})
 """Columns that may be null; an integer one is ``Int64`` then, with ``<NA>`` for null."""
+MANIFEST: Final = "manifest.json"
+RUN: Final = ("scenario", "variant", "group", "seed", "replication", "horizon_s")
+"""Columns of ``summary`` that name a run."""
 
 
 class RunResult(Protocol):
@@ -63,46 +69,106 @@ def load_result(folder: str | Path) -> StoredResult:
     if not files["summary"].is_file():
         raise MissingTable(f"{folder} is not a result folder: it has no summary.parquet")
     tables = {name: conform(_read(file), name, str(file)) for name, file in files.items() if file.is_file()}
-    return StoredResult(folder, tables, _manifest(folder / "manifest.json"))
+    return StoredResult(folder, tables, manifest_of(folder))
 
 
-def load_summary(folder: str | Path) -> pd.DataFrame:
-    """The summary of a result folder or of a sweep folder: one row per run and group.
+def load_summary(folder: str | Path, metrics: Sequence[str] | None = None) -> pd.DataFrame:
+    """The summary of a result folder or of a sweep folder: one row per run and group, variants in their order.
+
+    Parameters
+    ----------
+    metrics : sequence of str, optional
+        Only these, and what names a run: a third of the memory, where runs go into the millions. Everything by default.
 
     Raises
     ------
     MissingTable
         The folder has neither ``summary.parquet`` nor a ``summary`` dataset with at least one file.
-    SchemaMismatch, ResultError
+    ResultError
+        The sweep is unfinished; or as ``load_result``.
+    SchemaMismatch
         As ``load_result``.
     """
     folder = _existing(folder)
     file, dataset = folder / "summary.parquet", folder / "summary"
+    columns = None if metrics is None else [*RUN, *(name for name in metrics if name not in RUN)]
     if file.is_file():
-        return conform(_read(file), "summary", str(file))
+        return conform(_read(file, columns), "summary", str(file), columns)
     if not dataset.is_dir():
         raise MissingTable(f"{folder} has neither summary.parquet (a result) nor summary/ (a sweep)")
-    frame = _read(dataset)
+    if not (folder / MANIFEST).is_file():
+        raise ResultError(
+            f"{folder}: the sweep is unfinished (there is no {MANIFEST}); "
+            f"groupsim sweep SWEEP --out {folder} --resume finishes it"
+        )
+    frame = _read(dataset, columns)
     if frame.empty and len(frame.columns) <= 1:
-        raise MissingTable(f"{dataset} holds no finished run yet")
-    order = ["variant", "group", "seed", "replication"]
-    return conform(frame, "summary", str(dataset)).sort_values(order, kind="stable", ignore_index=True)
+        raise MissingTable(f"{dataset} holds no run: all have failed")
+    return _in_order(conform(frame, "summary", str(dataset), columns), manifest_of(folder))
 
 
-def load_summaries(folders: Sequence[str | Path]) -> pd.DataFrame:
+def load_failures(folder: str | Path) -> dict[str, set[tuple[int, int]]]:
+    """Seed and replication of the runs of a sweep that failed, by variant; empty for any other result."""
+    folder = _existing(folder)
+    where = next((path for path in (folder / "failures", folder / "failures.parquet") if path.exists()), None)
+    failed: dict[str, set[tuple[int, int]]] = {}
+    if where is not None and len(frame := _read(where)):
+        for variant, seed, replication in rows(frame, "variant", "seed", "replication"):
+            failed.setdefault(variant, set()).add((seed, replication))
+    return failed
+
+
+def _in_order(summary: pd.DataFrame, manifest: Mapping[str, Any]) -> pd.DataFrame:
+    """A sweep's summary with its variants as the sweep has them.
+
+    A manifest's keys are sorted; the numbers of the folders of what was kept tell the sweep's own order.
+    """
+    variants = manifest.get("variants") or {}
+    listed = sorted(variants, key=lambda name: str(variants[name].get("kept", "")))
+    codes, found = pd.factorize(summary["variant"])
+    rank = {name: at for at, name in enumerate([*listed, *sorted(set(found) - set(listed))])}
+    by_variant = np.array([rank[name] for name in found], dtype=np.int64)[codes]
+    by_group = pd.factorize(summary["group"], sort=True)[0]
+    order = np.lexsort((integers(summary, "replication"), integers(summary, "seed"), by_group, by_variant))
+    ordered = summary.take(order)
+    ordered.index = pd.RangeIndex(len(ordered))  # reset_index would copy everything once more
+    return ordered
+
+
+def load_summaries(folders: Sequence[str | Path], metrics: Sequence[str] | None = None) -> pd.DataFrame:
     """The summaries of several folders in one table; ``variant`` tells them apart.
 
     A variant keeps its name as long as no other folder has it too; otherwise it becomes ``<folder>/<variant>``, or the
     folder's name when the variant has none. Folders of the same name are told apart by their paths.
     """
-    summaries = [load_summary(folder) for folder in folders]
-    names = [Path(folder).resolve().name for folder in folders]
-    if len(set(names)) < len(names):
-        names = [str(folder) for folder in folders]
+    summaries = [load_summary(folder, metrics) for folder in folders]
+    called = [Path(folder).resolve().name for folder in folders]
+    if len(set(called)) < len(called):
+        called = [str(folder) for folder in folders]
     seen = pd.Series([variant for frame in summaries for variant in frame["variant"].unique()])
     clashing = set(seen[seen.duplicated()]) | {""}
-    renamed = [_renamed(frame, name, clashing) for frame, name in zip(summaries, names, strict=True)]
-    return pd.concat(renamed, ignore_index=True)
+    renamed = [_renamed(frame, name, clashing) for frame, name in zip(summaries, called, strict=True)]
+    return renamed[0] if len(renamed) == 1 else pd.concat(renamed, ignore_index=True)
+
+
+def manifest_of(folder: str | Path) -> Mapping[str, Any]:
+    """What a result or a sweep says of itself.
+
+    Raises
+    ------
+    ResultError
+        There is no ``manifest.json``, or it cannot be read.
+    """
+    file = Path(folder) / MANIFEST
+    if not file.is_file():
+        raise ResultError(f"{folder} has no {MANIFEST}: the result is incomplete")
+    try:
+        manifest = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ResultError(f"{file} cannot be read as JSON: {error}") from error
+    if not isinstance(manifest, dict):
+        raise ResultError(f"{file} does not hold a JSON object")
+    return manifest
 
 
 def table(source: Source, name: str) -> pd.DataFrame:
@@ -123,23 +189,30 @@ def table(source: Source, name: str) -> pd.DataFrame:
     return conform(tables[name], name)
 
 
-def conform(frame: pd.DataFrame, name: str, where: str = "") -> pd.DataFrame:
+def conform(frame: pd.DataFrame, name: str, where: str = "", columns: Sequence[str] | None = None) -> pd.DataFrame:
     """The table with the declared columns first, in their order and with their dtypes; further columns stay.
+
+    Parameters
+    ----------
+    where : str, optional
+        What an error calls the table.
+    columns : sequence of str, optional
+        Those that must be there; all by default.
 
     Raises
     ------
     SchemaMismatch
         A column is missing, or its values are not of the declared kind.
     """
-    schema = TABLES[name]
+    schema = {column: kind for column, kind in TABLES[name].items() if columns is None or column in columns}
     where = where or f"table {name!r}"
     missing = [column for column in schema if column not in frame.columns]
     if missing:
         found = ", ".join(map(str, frame.columns)) or "no columns"
         raise SchemaMismatch(f"{where}: missing column(s) {', '.join(missing)}; found {found}")
-    columns = {column: _cast(frame[column], kind, where) for column, kind in schema.items()}
+    declared = {column: _cast(frame[column], kind, where) for column, kind in schema.items()}
     further = {column: frame[column] for column in frame.columns if column not in schema}
-    return pd.DataFrame(columns | further, index=frame.index, copy=False)
+    return pd.DataFrame(declared | further, index=frame.index, copy=False)
 
 
 def _cast(column: pd.Series[Any], kind: str, where: str) -> pd.Series[Any]:
@@ -161,6 +234,14 @@ def _is_text(column: pd.Series[Any]) -> bool:
     return dtypes.is_string_dtype(categories)
 
 
+def _text(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column as text; of categories each is converted once."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return column.astype("string")
+    texts = pd.Series(column.cat.categories, dtype="string").array
+    return pd.Series(texts.take(column.cat.codes, allow_fill=True), index=column.index, name=column.name)
+
+
 def _is_integer(column: pd.Series[Any]) -> bool:
     return dtypes.is_integer_dtype(column.dtype)
 
@@ -175,7 +256,7 @@ def _whole(column: pd.Series[Any]) -> bool:
 
 
 _KINDS: Final[Mapping[str, tuple[Callable[[pd.Series[Any]], bool], Callable[[pd.Series[Any]], pd.Series[Any]]]]] = {
-    TEXT: (_is_text, lambda column: column.astype("string")),
+    TEXT: (_is_text, _text),
     INT: (_is_integer, lambda column: column.astype("int64")),
     FLOAT: (_is_number, lambda column: column.astype("float64")),
 }
@@ -189,33 +270,29 @@ def _existing(folder: str | Path) -> Path:
     return folder
 
 
-def _read(path: Path) -> pd.DataFrame:
-    """A Parquet file, or a folder of them whose ``variant=`` parts are text whatever they look like."""
+def _read(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """A Parquet file, or a folder of them whose ``variant=`` parts are text whatever they look like.
+
+    Columns that are asked for and not there are left out.
+    """
     import pyarrow as pa  # only files need it, tables in memory do not
     import pyarrow.dataset as ds
 
     by_variant = ds.partitioning(pa.schema([("variant", pa.string())]), flavor="hive") if path.is_dir() else None
     try:
-        frame: pd.DataFrame = ds.dataset(path, format="parquet", partitioning=by_variant).to_table().to_pandas()
+        dataset = ds.dataset(path, format="parquet", partitioning=by_variant)
+        there = None if columns is None else [name for name in columns if name in dataset.schema.names]
+        frame: pd.DataFrame = dataset.to_table(columns=there).to_pandas(strings_to_categorical=True)
     except (OSError, pa.ArrowException) as error:
         raise ResultError(f"{path} cannot be read as Parquet: {error}") from error
-    if path.is_dir() and "variant" in frame:
-        frame["variant"] = frame["variant"].fillna("")
+    if path.is_dir() and "variant" in frame and frame["variant"].hasnans:
+        frame["variant"] = frame["variant"].cat.add_categories([""]).fillna("")
     return frame
 
 
-def _manifest(file: Path) -> Mapping[str, Any]:
-    if not file.is_file():
-        raise ResultError(f"{file.parent} has no manifest.json: the result is incomplete")
-    try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ResultError(f"{file} cannot be read as JSON: {error}") from error
-    if not isinstance(manifest, dict):
-        raise ResultError(f"{file} does not hold a JSON object")
-    return manifest
-
-
 def _renamed(summary: pd.DataFrame, folder: str, clashing: set[str]) -> pd.DataFrame:
-    names = {old: old if old not in clashing else f"{folder}/{old}" if old else folder for old in summary["variant"]}
-    return summary.assign(variant=summary["variant"].map(names).astype("string"))
+    old = set(summary["variant"].unique())
+    if not old & clashing:
+        return summary
+    new = {name: name if name not in clashing else f"{folder}/{name}" if name else folder for name in old}
+    return summary.assign(variant=summary["variant"].map(new).astype("string"))

@@ -1,4 +1,4 @@
-"""Means with intervals, paired differences, and what can be concluded from them.
+"""Means with intervals, and several tests at once.
 
 Intervals are Student t intervals at 95 %. A sample of one has no interval. A sample without any spread has an interval
 of width zero that proves nothing: the simulation repeated itself. Both are said, not hidden.
@@ -62,8 +62,7 @@ def estimate(values: ArrayLike) -> Estimate:
         return Estimate(float(sample[0]), None, 1, missing)
     if not has_spread(sample):
         return Estimate(float(sample[0]), 0.0, n, missing)
-    error = float(sample.std(ddof=1)) / n**0.5
-    return Estimate(float(sample.mean()), t_quantile(0.5 + CONFIDENCE / 2, n - 1) * error, n, missing)
+    return Estimate(float(sample.mean()), half_width(float(sample.std(ddof=1)) / n**0.5, n - 1), n, missing)
 
 
 def has_spread(sample: NDArray[np.float64]) -> bool:
@@ -71,69 +70,23 @@ def has_spread(sample: NDArray[np.float64]) -> bool:
     return bool(np.ptp(sample) > 1e-12 * np.abs(sample).max())
 
 
-def t_quantile(probability: float, degrees: int) -> float:
+def half_width(error: float, degrees: float) -> float:
+    """Of the 95 % interval around a mean with this standard error."""
+    return t_quantile(0.5 + CONFIDENCE / 2, degrees) * error
+
+
+def t_quantile(probability: float, degrees: float) -> float:
     """The quantile of Student's t distribution."""
     from scipy.special import stdtrit  # 0.1 s to import: only who needs an interval pays
 
     return float(stdtrit(degrees, probability))
 
 
-@dataclass(frozen=True, slots=True)
-class PairedDifference:
-    """What pairs of runs say about A minus B.
-
-    Parameters
-    ----------
-    difference : Estimate
-        Of A - B over the pairs; ``n`` pairs, ``missing`` pairs left out because one value was null.
-    mean_a, mean_b : float
-        Over the pairs used.
-    a_lower, a_higher : float
-        Share of pairs in which A is lower, and in which it is higher; the rest are equal.
-    p_value : float or None
-        Of the two-sided paired t test; None without spread among the differences or with fewer than two pairs.
-    """
-
-    difference: Estimate
-    mean_a: float
-    mean_b: float
-    a_lower: float
-    a_higher: float
-    p_value: float | None
-
-
-def paired_difference(a: ArrayLike, b: ArrayLike) -> PairedDifference:
-    """A - B where ``a[i]`` and ``b[i]`` are the same run under two variants.
-
-    Raises
-    ------
-    ValueError
-        The samples are not of the same length.
-    """
-    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    if first.shape != second.shape:
-        raise ValueError(f"not pairs: {len(first)} values against {len(second)}")
-    difference = first - second
-    used = ~np.isnan(difference)
-    known, n = difference[used], int(used.sum())
-    return PairedDifference(
-        difference=estimate(difference),
-        mean_a=float(first[used].mean()) if n else float("nan"),
-        mean_b=float(second[used].mean()) if n else float("nan"),
-        a_lower=float((known < 0).mean()) if n else float("nan"),
-        a_higher=float((known > 0).mean()) if n else float("nan"),
-        p_value=_p_value(known),
-    )
-
-
-def _p_value(difference: NDArray[np.float64]) -> float | None:
-    n = len(difference)
-    if n < 2 or not has_spread(difference):
-        return None
+def p_value(mean: float, error: float, degrees: float) -> float:
+    """Of the two-sided t test that a mean with this standard error is that of nothing but zeros and noise."""
     from scipy.special import stdtr
 
-    t = difference.mean() / (difference.std(ddof=1) / n**0.5)
-    return float(2 * stdtr(n - 1, -abs(t)))
+    return float(2 * stdtr(degrees, -abs(mean / error)))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

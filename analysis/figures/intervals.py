@@ -16,7 +16,7 @@ from analysis.columns import floats, names
 from analysis.errors import ResultError
 from analysis.figures import palette
 from analysis.figures.sheet import Sheet, text_width
-from analysis.load import conform
+from analysis.load import RUN, conform
 from analysis.metrics import HEADLINE, Metric, Scale, metric, plus_minus, scale
 from analysis.statistics import Estimate, estimate
 from analysis.text import shortened
@@ -45,8 +45,8 @@ def compare(summary: pd.DataFrame, metrics: Sequence[str] = HEADLINE) -> Figure:
     ResultError
         A metric is unknown, or none is given.
     """
-    summary = conform(summary, "summary")
     wanted = [metric(name) for name in metrics]
+    summary = conform(summary, "summary", columns=[*RUN, *metrics])
     if not wanted:
         raise ResultError("no metric to compare")
     samples = _samples(summary, wanted)
@@ -116,7 +116,9 @@ def _panel(axes: Axes, cells: Sequence[tuple[NDArray[np.float64], Estimate]], me
     axes.grid(axis="x", color="#e4e4e4", linewidth=0.6)
     axes.hlines(range(len(cells)), 0, 1, transform=axes.get_yaxis_transform(), color="#f1f1f1", linewidth=0.8, zorder=1)
     axes.set_axisbelow(True)
-    _value_axis(axes, [float(v) * measure.factor for values, _ in cells for v in values if not np.isnan(v)], measure)
+    reached = [end for _, mean in cells for end in (mean.low, mean.high) if end is not None]
+    shown = [*reached, *(float(v) for values, _ in cells for v in values if not np.isnan(v))]
+    _value_axis(axes, [value * measure.factor for value in shown], measure)
     axes.set_title(one.label, fontsize=9, loc="left", pad=4)
 
 

@@ -1,66 +1,196 @@
-"""``groupsim compare``: variants of a sweep, or several results, against the first of them."""
+"""``groupsim compare``: variants of a sweep, or several results, run by run where they saw the same faults."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from scenarios.cli.output import print_json, print_pairs, print_table, say, width
+from scenarios.cli.output import print_json, print_pairs, print_table, print_text, say, warn, width
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from analysis.compare import Comparison
+    from analysis.comparison_text import Section
+    from analysis.design import Design
+    from analysis.pairing import Failed
+
+ROWS_MAX: Final = 100
+"""More comparisons than this are told as an overview; CSV and JSON hold each."""
 
 
 def compare(
     folders: Annotated[list[Path], typer.Argument(metavar="A B ...", help="Folder of a sweep, or folders of results.")],
+    variant: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this variant (or bundle), and others so named; all by default."),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What the others are compared with; the first by default.")
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Only this column of summary, and others so named; eight by default."),
+    ] = None,
     figures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw figures into a new folder.")] = None,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV: a line per comparison, in base units.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Compare variants with the first one, run by run: differences with 95 % intervals, and what they show."""
+    """Compare variants with the first one: differences with 95 % intervals, and what they show.
+
+    Runs with the same seed and replication saw the same faults and are compared pair by pair. Variants without common
+    runs are independent samples. Bundles that a sweep crosses with values are compared at equal values. More than a
+    hundred comparisons are told as an overview.
+    """
     from analysis.compare import compare_variants
-    from analysis.load import load_summaries
+    from analysis.metrics import HEADLINE
+    from analysis.metrics import metric as known
+    from sim.errors import ConfigError
+
+    if as_markdown + as_csv + as_json > 1:
+        raise ConfigError("--markdown, --csv and --json exclude one another: give one of them")
+    metrics = [one.name for one in map(known, dict.fromkeys(metric or HEADLINE))]
+    study = _study(folders, variant or [], metrics)
+    if baseline is None and not variant and _is_mere_sample(study):
+        _only_figures(study, metrics, folders, figures)
+        return
+    pairing = None if variant and set(variant) <= set(study.variants) else study.design
+    comparisons = compare_variants(study.summary, baseline, metrics, pairing, study.failed)
+    _warn(study)
+    if figures is not None:
+        _draw(study, metrics, folders, figures)
+    _tell(comparisons, pairing, as_markdown=as_markdown, as_csv=as_csv, as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What is compared."""
+
+    summary: pd.DataFrame
+    design: Design | None
+    failed: Failed
+
+    @property
+    def variants(self) -> list[str]:
+        """The variants that have runs, in their order."""
+        from analysis.columns import names
+
+        return names(self.summary["variant"])
+
+
+def _study(folders: Sequence[Path], wanted: Sequence[str], metrics: Sequence[str]) -> Study:
+    """The runs in some folders, of all variants or of those wanted; one sweep alone has a design."""
+    from analysis.columns import names
+    from analysis.design import chosen, load_design
+    from analysis.load import load_failures, load_summaries
+
+    summary = load_summaries(folders, metrics)
+    design = load_design(folders[0]) if len(folders) == 1 else None
+    failed = load_failures(folders[0]) if len(folders) == 1 else {}
+    if wanted:
+        kept = chosen(names(summary["variant"]), wanted, design)
+        order = {name: at for at, name in enumerate(kept)}
+        summary = summary[summary["variant"].isin(kept)]
+        summary = summary.sort_values("variant", key=lambda column: column.map(order), kind="stable")
+        failed = {name: runs for name, runs in failed.items() if name in order}
+    return Study(summary, design, failed)
+
+
+def _is_mere_sample(study: Study) -> bool:
+    """Whether the variants are points drawn from ranges, of which none is there to be compared with."""
+    design = study.design
+    return design is not None and design.is_sample and len(design.bundles(study.variants)) < 2
+
+
+def _only_figures(study: Study, metrics: Sequence[str], folders: Sequence[Path], into: Path | None) -> None:
+    """Draw a sample's figures; say why it has no table."""
+    from sim.errors import ConfigError
+
+    design = study.design.kind if study.design else ""
+    why = f"the {len(study.variants):,} variants are points of a {design} design, none of which the others go by"
+    if into is None:
+        raise ConfigError(
+            f"nothing to compare: {why}. --figures DIR draws how each metric responds, groupsim sensitivity ranks what "
+            "varies; --baseline NAME or --variant NAME compares single points"
+        )
+    _draw(study, metrics, folders, into)
+    say(f"no table: {why}")
+
+
+def _warn(study: Study) -> None:
+    """Tell what a reader of the numbers may overlook."""
+    from analysis.columns import names
+
+    scenarios = names(study.summary["scenario"])
+    if len(scenarios) > 1:
+        warn(f"several scenarios ({', '.join(scenarios)}): runs share faults as far as their timelines are alike")
+    for name, runs in study.failed.items():
+        if name not in study.variants:
+            warn(f"{name} is left out: all its runs ({len(runs)}) failed")
+    if partly := sum(len(runs) for name, runs in study.failed.items() if name in study.variants):
+        warn(f"{partly} run{'s' if partly > 1 else ''} failed: left out, and so are the partners")
+
+
+def _tell(
+    comparisons: Sequence[Comparison], design: Design | None, *, as_markdown: bool, as_csv: bool, as_json: bool
+) -> None:
+    from analysis.comparison_text import comparison_table, notes
+
+    if as_json:
+        print_json(comparison_table(comparisons).records())
+        return
+    if as_csv:
+        print(comparison_table(comparisons).csv(), end="")
+        return
+    told = list(_sections(comparisons, design, None if as_markdown else width()))
+    if as_markdown:
+        print("\n".join([*map(_markdown, told), *(f"{note}\n" for note in notes(comparisons))]), end="")
+        return
+    for section in told:
+        _print(section)
+    for note in notes(comparisons):
+        print_text(note)
+
+
+def _sections(comparisons: Sequence[Comparison], design: Design | None, characters: int | None) -> Iterator[Section]:
+    """Each comparison, or an overview of many."""
+    from analysis.comparison_overview import overview
+    from analysis.comparison_text import sections
+
+    if len(comparisons) <= ROWS_MAX:
+        return sections(comparisons, characters)
+    say(f"{len(comparisons):,} comparisons: an overview; --variant NAME narrows them down, --csv and --json hold each")
+    return overview(comparisons, design, characters)
+
+
+def _print(section: Section) -> None:
+    if section.title:
+        print(f"{section.title}:\n")
+    if section.table is not None:
+        print_table(section.table)
+        print()
+    if section.findings:
+        print_pairs(section.findings)
+        print()
+
+
+def _markdown(section: Section) -> str:
+    parts = [f"**{section.title}**\n"] if section.title else []
+    parts += [section.table.markdown()] if section.table is not None else []
+    parts += ["".join(f"- {name}: {text}\n" for name, text in section.findings)] if section.findings else []
+    return "\n".join(parts)
+
+
+def _draw(study: Study, metrics: Sequence[str], folders: Sequence[Path], into: Path) -> None:
+    from scenarios.cli.comparison_figures import draw
     from scenarios.results import complete_or_absent
 
-    summary = load_summaries(folders)
-    comparisons = compare_variants(summary)
-    if figures is not None:
-        with complete_or_absent(figures) as folder:
-            _draw(summary, folders, folder)
-    _tell(comparisons, as_json=as_json)
-    if figures is not None:
-        say(f"figures in {figures}")
-
-
-def _tell(comparisons: Sequence[Comparison], *, as_json: bool) -> None:
-    from analysis.comparison_text import comparison_table, findings
-
-    table = comparison_table(comparisons, width=width())
-    if as_json:
-        print_json(table.records())
-        return
-    print_table(table)
-    for title, conclusions in findings(comparisons).items():
-        print(f"\n{title}:")
-        print_pairs(conclusions)
-
-
-def _draw(summary: pd.DataFrame, folders: Sequence[Path], into: Path) -> None:
-    """The comparison, and for every run whose tables were kept its timeline and its lag."""
-    from analysis.figures import compare, lag, save, timeline
-
-    save(compare(summary), into / "compare.png")
-    for folder in _kept(folders):
-        save(timeline(folder), into / f"{folder.name}-timeline.png")
-        save(lag(folder), into / f"{folder.name}-lag.png")
-
-
-def _kept(folders: Sequence[Path]) -> Iterator[Path]:
-    """Folders with the tables of one run: those given, or those inside the sweeps given."""
-    for folder in folders:
-        inside = sorted((folder / "runs").iterdir()) if (folder / "runs").is_dir() else [folder]
-        yield from (one for one in inside if (one / "ownership.parquet").exists())
+    with complete_or_absent(into) as folder:
+        for sentence in draw(study.summary, study.design, metrics, folders, folder):
+            say(sentence)
+    say(f"figures in {into}")

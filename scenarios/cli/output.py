@@ -66,6 +66,11 @@ def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
     _print(shown)
 
 
+def print_text(text: str) -> None:
+    """A sentence, wrapped."""
+    _print(text)
+
+
 def _print(*parts: Any) -> None:
     """Print texts and tables as they are, without meaning read into them and without blanks at the ends of lines."""
     from rich.console import Console

@@ -20,8 +20,8 @@ def test_variants_are_paired_by_seed_and_replication_not_by_position(sweep: Make
     summary = sweep({"range": [10.0, 20.0, 30.0], "static": [9.0, 18.0, 27.0]})
     shuffled = pd.concat([part(summary, "static").iloc[::-1], part(summary, "range")])
     (one,) = compare_variants(shuffled, "range", GAP)
-    assert (one.a, one.b, one.paired.difference.mean) == ("static", "range", -2.0)
-    assert one.paired.difference.half_width == pytest.approx(
+    assert (one.a, one.b, one.outcome.difference.mean) == ("static", "range", -2.0)
+    assert one.outcome.difference.half_width == pytest.approx(
         4.302652730 * 1.0 / 3**0.5
     )  # differences -1, -2, -3: s = 1
     assert one.a_better == 1.0
@@ -46,7 +46,7 @@ def test_no_shown_difference_is_bounded(sweep: Maker) -> None:
 
 def test_one_pair_concludes_nothing(sweep: Maker) -> None:
     (one,) = compare_variants(sweep({"range": [10.0], "static": [7.0]}), "range", GAP)
-    assert (one.paired.difference.half_width, one.conclusive) == (None, False)
+    assert (one.outcome.difference.half_width, one.conclusive) == (None, False)
     assert one.sentence.endswith("lower than range by 3 s in the only pair; one pair cannot tell chance from effect.")
 
 
@@ -55,7 +55,7 @@ def test_constant_variants_are_said_to_be_constant(sweep: Maker) -> None:
     same, static = compare_variants(summary, "range", GAP)
     assert same.sentence == "longest gap: no difference in all 4 pairs; the seed makes no difference to either."
     assert "lower than range by exactly 3 s in all 4 pairs; the seed makes no difference" in static.sentence
-    assert (static.p_holm, static.paired.difference.half_width) == (None, 0.0)
+    assert (static.p_holm, static.outcome.difference.half_width) == (None, 0.0)
 
 
 def test_a_constant_difference_between_varying_runs_has_no_interval(sweep: Maker) -> None:
@@ -77,7 +77,7 @@ def test_runs_without_a_value_are_left_out_and_said(sweep: Maker) -> None:
     summary = sweep({"range": [10.0, 20.0, 30.0], "static": [9.0, 18.0, 27.0]})
     summary["recovery_s"] = [5.0, float("nan"), 7.0, 4.0, 5.0, 5.0]
     (one,) = compare_variants(summary, "range", ["recovery_s"])
-    assert (one.paired.difference.n, one.paired.difference.missing) == (2, 1)
+    assert (one.outcome.difference.n, one.outcome.difference.missing) == (2, 1)
     assert "1 left out for want of a value" in one.sentence
 
 
@@ -131,7 +131,7 @@ def test_each_group_is_compared_for_itself(sweep: Maker) -> None:
     audit = summary.assign(group="audit").astype(summary.dtypes)
     audit["unavailable_gap_s_max"] *= 10
     found = compare_variants(pd.concat([summary, audit]), "range", GAP)
-    assert {one.group: one.paired.difference.mean for one in found} == {"billing": 0.25, "audit": 2.5}
+    assert {one.group: one.outcome.difference.mean for one in found} == {"billing": 0.25, "audit": 2.5}
 
 
 def test_two_folders_of_the_same_variant_are_told_apart(sweep: Maker) -> None:

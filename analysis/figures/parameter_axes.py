@@ -1,0 +1,74 @@
+"""Axes for what a sweep varies: numbers, from small to large or by their logarithms, and categories by name."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from analysis.figures.sheet import text_width
+from analysis.parameters import Parameter
+from analysis.text import shortened
+
+SIZE: Final = 7.5
+MARGIN: Final = 0.05
+APART_IN: Final = 0.08
+SPARSER: Final = ((1, 2, 5), (1, 3), (1,))
+"""Where each decade of a logarithmic axis has its ticks, from many to few."""
+
+
+def lay_out(axes: Axes, along: Parameter, width_in: float) -> None:
+    """The horizontal axis of a panel ``width_in`` wide for values of a parameter, its name below."""
+    low, high = along.levels[0], along.levels[-1]
+    if along.is_logarithmic:
+        axes.set_xscale("log")
+        margin = (high / low) ** MARGIN
+        axes.set_xlim(low / margin, high * margin)
+        axes.xaxis.set_major_locator(FixedLocator(decades(low / margin, high * margin, width_in)))
+    else:
+        margin = MARGIN * (high - low)
+        axes.set_xlim(low - margin, high + margin)
+        axes.xaxis.set_major_locator(MaxNLocator(4, integer=all(one == round(one) for one in along.levels)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(_told))
+    if along.labels:
+        name_categories(axes.xaxis, along.labels, width_in)
+    axes.tick_params(axis="x", labelsize=SIZE, length=2)
+    axes.set_xlabel(along.title, fontsize=SIZE, labelpad=1)
+
+
+def decades(low: float, high: float, room_in: float) -> list[float]:
+    """Round numbers from ``low`` to ``high`` whose texts do not run into one another on a logarithmic axis."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    per_in = math.log10(high / low) / room_in
+    for steps in SPARSER:
+        found = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
+        pairs = itertools.pairwise(found)
+        if all((_half(a) + _half(b) + APART_IN) * per_in <= math.log10(b / a) for a, b in pairs):
+            return found
+    return found[:: max(1, len(found) // 3)]
+
+
+def _half(value: float) -> float:
+    return text_width(_told(value), SIZE) / 2
+
+
+def _told(value: float, _: object = None) -> str:
+    return f"{value:,.6g}"
+
+
+def name_categories(axis: Axis, labels: Sequence[str], room_in: float) -> None:
+    """A tick for each category; names are cut to fit beside one another, and left out where there are too many."""
+    each_in = room_in / len(labels) - APART_IN
+    longest = next((n for n in range(24, 3, -1) if _widest(labels, n) <= each_in), 0)
+    axis.set_major_locator(FixedLocator(range(len(labels))))
+    axis.set_ticklabels([shortened(label, longest) if longest else "" for label in labels], fontsize=SIZE)
+
+
+def _widest(labels: Sequence[str], length: int) -> float:
+    return max(text_width(shortened(label, length), SIZE) for label in labels)
