@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis import statistics
-from analysis.statistics import Estimate, estimate, half_width, has_spread
+from analysis.statistics import Estimate, Moments, half_width, moments, p_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class Difference:
         Whether the samples are pairs.
     variance_reduction : float or None
         By which share pairing has reduced the variance of A - B: 1 - Var(A - B) / (Var A + Var B). Negative where
-        pairing has raised it; None for independent samples, without spread, and with fewer than two pairs.
+        pairing has raised it; None for independent samples and without spread.
     """
 
     difference: Estimate
@@ -62,17 +60,38 @@ def paired_difference(a: ArrayLike, b: ArrayLike) -> Difference:
         raise ValueError(f"not pairs: {len(first)} values against {len(second)}")
     difference = first - second
     used = ~np.isnan(difference)
-    x, y, known = first[used], second[used], difference[used]
+    lower, higher = int((difference < 0).sum()), int((difference > 0).sum())
+    return difference_of_pairs(moments(difference), moments(first[used]), moments(second[used]), lower, higher)
+
+
+def difference_of_pairs(difference: Moments, a: Moments, b: Moments, lower: int, higher: int) -> Difference:
+    """What pairs say, of which the moments are known.
+
+    Parameters
+    ----------
+    difference : Moments
+        Of A - B over the pairs.
+    a, b : Moments
+        Over the same pairs.
+    lower, higher : int
+        Pairs in which A is lower, and in which it is higher.
+    """
+    n = difference.n
     return Difference(
-        difference=estimate(difference),
-        sizes=(len(known), len(known)),
-        mean_a=_mean(x),
-        mean_b=_mean(y),
-        a_lower=_mean(known < 0),
-        a_higher=_mean(known > 0),
-        p_value=statistics.p_value(known.mean(), _error(known), len(known) - 1) if _is_varied(known) else None,
-        variance_reduction=variance_reduction(_variance(x), _variance(y), _variance(known)) if len(x) > 1 else None,
+        difference=difference.estimate,
+        sizes=(n, n),
+        mean_a=a.mean,
+        mean_b=b.mean,
+        a_lower=lower / n if n else math.nan,
+        a_higher=higher / n if n else math.nan,
+        p_value=p_value(difference.mean, difference.error, n - 1) if difference.has_spread else None,
+        variance_reduction=_reduction(a.variance, b.variance, difference.variance),
     )
+
+
+def _reduction(variance_a: float, variance_b: float, of_difference: float) -> float | None:
+    independent = variance_a + variance_b
+    return 1 - of_difference / independent if independent > 0 else None
 
 
 def independent_difference(a: ArrayLike, b: ArrayLike) -> Difference:
@@ -81,33 +100,20 @@ def independent_difference(a: ArrayLike, b: ArrayLike) -> Difference:
     Source: B. L. Welch, "The generalization of 'Student's' problem", Biometrika 34 (1947).
     """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    x, y = first[~np.isnan(first)], second[~np.isnan(second)]
-    missing, n = len(first) + len(second) - len(x) - len(y), len(x) + len(y)
-    mean = _mean(x) - _mean(y)
-    width, p_value = (0.0 if min(len(x), len(y)) > 1 else None), None
-    if width is not None and (_is_varied(x) or _is_varied(y)):
+    x, y = moments(first), moments(second)
+    width, p = (0.0 if min(x.n, y.n) > 1 else None), None
+    if width is not None and (x.has_spread or y.has_spread):
         error, degrees = _welch(x, y)
-        width, p_value = half_width(error, degrees), statistics.p_value(mean, error, degrees)
-    lower, higher = _shares(x, y)
-    difference = Estimate(mean, width, n, missing)
-    return Difference(difference, (len(x), len(y)), _mean(x), _mean(y), lower, higher, p_value, paired=False)
+        width, p = half_width(error, degrees), p_value(x.mean - y.mean, error, degrees)
+    lower, higher = _shares(first[~np.isnan(first)], second[~np.isnan(second)])
+    difference = Estimate(x.mean - y.mean, width, x.n + y.n, x.missing + y.missing)
+    return Difference(difference, (x.n, y.n), x.mean, y.mean, lower, higher, p, paired=False)
 
 
-def variance_reduction(variance_a: float, variance_b: float, of_difference: float) -> float | None:
-    """1 - Var(A - B) / (Var A + Var B); None where neither varies."""
-    independent = variance_a + variance_b
-    return 1 - of_difference / independent if independent > 0 else None
-
-
-def _error(sample: NDArray[np.float64]) -> float:
-    """Of the mean of a sample of at least two values."""
-    return float(sample.std(ddof=1)) / math.sqrt(len(sample))
-
-
-def _welch(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:
+def _welch(x: Moments, y: Moments) -> tuple[float, float]:
     """Standard error of the difference of two means, and its degrees of freedom."""
-    u, v = _error(x) ** 2, _error(y) ** 2
-    return math.sqrt(u + v), (u + v) ** 2 / (u**2 / (len(x) - 1) + v**2 / (len(y) - 1))
+    u, v = x.variance / x.n, y.variance / y.n
+    return math.sqrt(u + v), (u + v) ** 2 / (u**2 / (x.n - 1) + v**2 / (y.n - 1))
 
 
 def _shares(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:
@@ -117,19 +123,7 @@ def _shares(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, floa
     """
     pairs, ordered = len(x) * len(y), np.sort(y)
     if not pairs:
-        return float("nan"), float("nan")
+        return math.nan, math.nan
     higher = int(np.searchsorted(ordered, x, side="left").sum())
     not_lower = int(np.searchsorted(ordered, x, side="right").sum())
     return (pairs - not_lower) / pairs, higher / pairs
-
-
-def _is_varied(sample: NDArray[np.float64]) -> bool:
-    return len(sample) > 1 and has_spread(sample)
-
-
-def _mean(sample: NDArray[Any]) -> float:
-    return float(sample.mean()) if len(sample) else float("nan")
-
-
-def _variance(sample: NDArray[np.float64]) -> float:
-    return float(sample.var(ddof=1)) if _is_varied(sample) else 0.0

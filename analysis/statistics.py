@@ -6,6 +6,7 @@ of width zero that proves nothing: the simulation repeated itself. Both are said
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -48,26 +49,74 @@ class Estimate:
         return None if self.half_width is None else self.mean + self.half_width
 
 
-def estimate(values: ArrayLike) -> Estimate:
-    """Mean and 95 % t interval of a sample; NaN values are left out and counted.
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """A sample in few numbers, so that it may have been counted elsewhere.
 
-    Source: half-width = t(0.975, n - 1) * s / sqrt(n), with s the sample standard deviation.
+    Parameters
+    ----------
+    n, missing : int
+        Values, and null values left out.
+    mean, deviation : float
+        NaN for an empty sample; the deviation is NaN for fewer than two values.
+    low, high : float
+        The least and the greatest value; NaN for an empty sample.
     """
+
+    n: int
+    missing: int
+    mean: float
+    deviation: float
+    low: float
+    high: float
+
+    @property
+    def has_spread(self) -> bool:
+        """Whether there are several values that differ by more than floating point makes of equal ones."""
+        return self.n > 1 and self.high - self.low > 1e-12 * max(abs(self.low), abs(self.high))
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean."""
+        return self.deviation / math.sqrt(self.n)
+
+    @property
+    def variance(self) -> float:
+        """Zero without spread."""
+        return self.deviation**2 if self.has_spread else 0.0
+
+    @property
+    def estimate(self) -> Estimate:
+        """Mean and 95 % t interval.
+
+        Source: half-width = t(0.975, n - 1) * s / sqrt(n), with s the sample standard deviation.
+        """
+        if self.n < 2:
+            return Estimate(self.mean, None, self.n, self.missing)
+        if not self.has_spread:
+            return Estimate(self.low, 0.0, self.n, self.missing)
+        return Estimate(self.mean, half_width(self.error, self.n - 1), self.n, self.missing)
+
+
+def moments(values: ArrayLike) -> Moments:
+    """The moments of a sample; NaN values are left out and counted."""
     everything = np.asarray(values, dtype=np.float64)
     sample = everything[~np.isnan(everything)]
     n, missing = len(sample), len(everything) - len(sample)
     if n == 0:
-        return Estimate(float("nan"), None, 0, missing)
-    if n == 1:
-        return Estimate(float(sample[0]), None, 1, missing)
-    if not has_spread(sample):
-        return Estimate(float(sample[0]), 0.0, n, missing)
-    return Estimate(float(sample.mean()), half_width(float(sample.std(ddof=1)) / n**0.5, n - 1), n, missing)
+        return Moments(0, missing, *[math.nan] * 4)
+    deviation = float(sample.std(ddof=1)) if n > 1 else math.nan
+    return Moments(n, missing, float(sample.mean()), deviation, float(sample.min()), float(sample.max()))
+
+
+def estimate(values: ArrayLike) -> Estimate:
+    """Mean and 95 % t interval of a sample; NaN values are left out and counted."""
+    return moments(values).estimate
 
 
 def has_spread(sample: NDArray[np.float64]) -> bool:
-    """Whether the values differ by more than floating point makes of equal ones."""
-    return bool(np.ptp(sample) > 1e-12 * np.abs(sample).max())
+    """Whether the values of a sample without NaN differ by more than floating point makes of equal ones."""
+    return moments(sample).has_spread
 
 
 def half_width(error: float, degrees: float) -> float:
