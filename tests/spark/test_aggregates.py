@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +21,7 @@ from analysis.columns import floats
 from analysis.errors import NotPairable, ResultError
 from scenarios.spark_runner import open_session
 from sim.tables import FLOAT, SUMMARY, TEXT
+from tests.spark.test_spark_runner import run_program
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -141,7 +143,7 @@ def test_partners_of_failed_runs_are_left_out(spark: SparkSession, tmp_path: Pat
     ids=["run", "group", "horizon", "twice"],
 )
 def test_what_is_not_pairable_is_refused(spark: SparkSession, tmp_path: Path, change: Any, reason: str) -> None:
-    dataset = write(tmp_path, pd.concat([runs_of("range", "billing", 9), change(runs_of("010", "billing", 9))]))
+    write(tmp_path, pd.concat([runs_of("range", "billing", 9), change(runs_of("010", "billing", 9))]))
     with pytest.raises(NotPairable, match=reason):
         on_spark.compare_variants(spark, dataset, "range", METRICS[:1])
 
@@ -151,3 +153,21 @@ def test_what_is_unknown_is_refused(spark: SparkSession, dataset: str) -> None:
         on_spark.compare_variants(spark, dataset, "rnage", METRICS[:1])
     with pytest.raises(ResultError, match="did you mean 'rebalances'"):
         on_spark.aggregates(spark, dataset, ["rebalance"])
+
+
+PROGRAM = """
+from pyspark.sql import SparkSession
+from analysis.spark import aggregates, compare_variants
+
+spark = SparkSession.builder.remote("local[2]").getOrCreate()
+rows = aggregates(spark, "summary", ["rebalances"]).to_dict("records")
+print([(row["variant"], row["n"]) for row in rows])
+print([one.outcome.difference.n for one in compare_variants(spark, "summary", "range", ["rebalances"])])
+"""
+
+
+@pytest.mark.slow
+def test_works_with_spark_connect(tmp_path: Path) -> None:
+    write(tmp_path, pd.concat([runs_of("range", "billing", 9), runs_of("010", "billing", 9)]))
+    told = run_program(PROGRAM, tmp_path, PYSPARK_PYTHON=sys.executable)
+    assert (told.returncode, told.stdout) == (0, "[('010', 9), ('range', 9)]\n[9]\n"), told.stderr

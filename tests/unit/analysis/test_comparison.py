@@ -4,8 +4,10 @@ from collections.abc import Callable
 
 import pandas as pd
 import pytest
+from scipy import stats
 
 from analysis.compare import compare, compare_variants
+from analysis.design import design_of
 from analysis.errors import NotPairable, ResultError
 
 GAP = ["unavailable_gap_s_max"]
@@ -40,7 +42,8 @@ def test_no_shown_difference_is_bounded(sweep: Maker) -> None:
     # differences 0.5, -0.5, 0: mean 0, s = 0.5, half-width 4.3027 * 0.5 / sqrt(3) = 1.242
     assert not one.conclusive
     assert one.sentence == (
-        "longest gap: no difference larger than 1.24 s between static and range at 95 %, and none is shown (3 pairs)."
+        "longest gap: no difference larger than 1.24 s between static and range at 95 %, and none is shown "
+        "(static better in 1 of 3 pairs)."
     )
 
 
@@ -94,7 +97,6 @@ def test_more_of_a_neutral_metric_is_not_better(sweep: Maker) -> None:
 @pytest.mark.parametrize(
     ("column", "value", "reason"),
     [
-        ("seed", 2, "different seed and replication: only range has seed 1 replication 0"),
         ("horizon_s", 60.0, "different horizon: only range has horizon_s 600.0; only static has horizon_s 60.0"),
         ("group", "audit", "different group: only range has group billing; only static has group audit"),
     ],
@@ -122,7 +124,9 @@ def test_a_group_without_all_runs_is_not_paired(sweep: Maker) -> None:
     summary = sweep({"range": [1.0, 2.0], "static": [1.0, 2.0]})
     both = pd.concat([summary, summary.assign(group="audit").astype(summary.dtypes)])
     holey = both[(both["variant"] == "range") | (both["group"] == "billing") | (both["replication"] == 0)]
-    with pytest.raises(NotPairable, match="a group lacks some of the runs"):
+    with pytest.raises(
+        NotPairable, match="different seed and replication of group audit: only range has seed 1 replication 1"
+    ):
         compare_variants(holey, "range", GAP)
 
 
@@ -134,6 +138,60 @@ def test_each_group_is_compared_for_itself(sweep: Maker) -> None:
     assert {one.group: one.outcome.difference.mean for one in found} == {"billing": 0.25, "audit": 2.5}
 
 
+def test_all_pairs_that_cannot_be_compared_are_told(sweep: Maker) -> None:
+    summary = sweep({"range": [1.0, 2.0], **{f"v{i}": [1.0] for i in range(7)}})
+    with pytest.raises(NotPairable) as refused:
+        compare_variants(summary, "range", GAP)
+    lines = str(refused.value).splitlines()
+    assert lines[0].startswith("v0 and range cannot be paired")
+    assert (len(lines), lines[-1]) == (6, "and 2 more")
+
+
+def test_variants_without_a_common_run_are_independent_samples(sweep: Maker) -> None:
+    summary = sweep({"range": [10.0, 20.0, 30.0, 40.0], "static": [1.0, 2.0, 3.0]})
+    summary.loc[summary["variant"] == "static", "seed"] = 2
+    (one,) = compare_variants(summary, "range", GAP)
+    expected = stats.ttest_ind([1.0, 2.0, 3.0], [10.0, 20.0, 30.0, 40.0], equal_var=False)
+    assert (one.outcome.paired, one.outcome.sizes, one.a_better) == (False, (3, 4), 1.0)
+    assert one.outcome.p_value == pytest.approx(expected.pvalue)
+    assert one.sentence == "longest gap: static is lower than range by 23 ± 20 s (95 %), from 3 and 4 independent runs."
+
+
+def test_other_replications_of_the_same_seed_are_independent(sweep: Maker) -> None:
+    summary = sweep({"range": [10.0, 20.0], "static": [1.0, 2.0]})
+    summary.loc[summary["variant"] == "static", "replication"] += 2
+    (one,) = compare_variants(summary, "range", GAP)
+    assert not one.outcome.paired
+    assert "(2 and 2 independent runs)" in one.sentence
+
+
+def test_single_independent_runs_conclude_nothing(sweep: Maker) -> None:
+    summary = sweep({"range": [10.0], "static": [7.0]})
+    summary.loc[1, "seed"] = 2
+    (one,) = compare_variants(summary, "range", GAP)
+    assert (one.outcome.difference.half_width, one.conclusive) == (None, False)
+    assert "by 3 s in 1 and 1 independent runs; one run cannot tell chance from effect" in one.sentence
+
+
+def test_partners_of_failed_runs_are_left_out_and_counted(sweep: Maker) -> None:
+    summary = sweep({"range": [10.0, 20.0, 30.0, 99.0], "static": [9.0, 99.0, 27.0, 38.0]})
+    kept = summary.drop(index=[3, 5])  # range lost its replication 3, static its replication 1
+    (one,) = compare_variants(kept, "range", GAP, failed={"range": {(1, 3)}, "static": {(1, 1)}})
+    assert (one.outcome.difference.n, one.outcome.difference.missing, one.outcome.difference.mean) == (2, 2, -2.0)
+    with pytest.raises(NotPairable, match="only static has seed 1 replication 3"):
+        compare_variants(kept, "range", GAP, failed={"static": {(1, 1)}})
+
+
+def test_bundles_are_compared_at_equal_values(sweep: Maker) -> None:
+    values = {"range, t=1": [1.0, 2.0], "range, t=2": [5.0, 7.0], "static, t=1": [2.0, 4.0], "static, t=2": [4.0, 7.0]}
+    variants = {name: {"set": {"t": int(name[-1])}} for name in values}
+    design = design_of({"design": "grid", "variants": {"range": {}, "static": {}}, "vary": {"t": [1, 2]}}, variants)
+    found = compare_variants(sweep(values), metrics=GAP, design=design)
+    assert [(one.a, one.b) for one in found] == [("static, t=1", "range, t=1"), ("static, t=2", "range, t=2")]
+    assert [one.outcome.difference.mean for one in found] == [1.5, -0.5]
+    assert [one.b for one in compare_variants(sweep(values), "range, t=1", GAP, design)] == ["range, t=1"] * 3
+
+
 def test_two_folders_of_the_same_variant_are_told_apart(sweep: Maker) -> None:
     one = sweep({"range": [1.0, 2.0]})
     (found,) = compare(one, one, GAP)
@@ -142,8 +200,10 @@ def test_two_folders_of_the_same_variant_are_told_apart(sweep: Maker) -> None:
 
 def test_what_cannot_be_compared_says_what_can(sweep: Maker) -> None:
     summary = sweep({"range": [1.0], "static": [1.0]})
-    with pytest.raises(ResultError, match="unknown baseline 'statc'; variants are: range, static"):
+    with pytest.raises(ResultError, match="unknown baseline 'statc'; did you mean 'static'"):
         compare_variants(summary, "statc", GAP)
+    with pytest.raises(ResultError, match="unknown baseline 'x'; variants are: range, static"):
+        compare_variants(summary, "x", GAP)
     with pytest.raises(ResultError, match="did you mean 'recovery_s'"):
         compare_variants(summary, "range", ["recovery"])
     with pytest.raises(ResultError, match="the only variant is 'range'"):

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from analysis.errors import MissingTable, ResultError, SchemaMismatch
-from analysis.load import conform, load_result, load_summaries, load_summary, table
+from analysis.load import RUN, conform, load_failures, load_result, load_summaries, load_summary, table
 from sim.tables import TABLES
+from tests.support.sweep_folder import write_sweep
 
 Maker = Callable[..., pd.DataFrame]
 
@@ -20,15 +21,6 @@ def write(folder: Path, tables: dict[str, pd.DataFrame]) -> Path:
     for name, frame in tables.items():
         frame.to_parquet(folder / f"{name}.parquet", index=False)
     (folder / "manifest.json").write_text(json.dumps({"seed": 1}))
-    return folder
-
-
-def write_sweep(folder: Path, summary: pd.DataFrame) -> Path:
-    for variant, rows in summary.groupby("variant"):
-        part = folder / "summary" / f"variant={str(variant).replace(' ', '%20') or '__HIVE_DEFAULT_PARTITION__'}"
-        part.mkdir(parents=True)
-        rows.drop(columns="variant").to_parquet(part / "part-0.parquet", index=False)
-    (folder / "summary" / "_SUCCESS").touch()
     return folder
 
 
@@ -53,9 +45,39 @@ def test_a_missing_table_is_named(small: SimpleNamespace, tmp_path: Path) -> Non
         load_result(tmp_path)
     with pytest.raises(MissingTable, match=r"neither summary\.parquet"):
         load_summary(tmp_path)
-    (tmp_path / "summary").mkdir()
-    with pytest.raises(MissingTable, match="holds no finished run yet"):
-        load_summary(tmp_path)
+
+
+def test_an_unfinished_sweep_is_told_how_to_finish(sweep: Maker, tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path / "sweep", sweep({"range": [1.0]}))
+    (folder / "manifest.json").unlink()
+    with pytest.raises(ResultError, match=r"the sweep is unfinished .*; groupsim sweep SWEEP --out .*/sweep --resume"):
+        load_summary(folder)
+
+
+def test_a_sweep_in_which_all_runs_failed_has_no_summary(sweep: Maker, tmp_path: Path) -> None:
+    with pytest.raises(MissingTable, match="holds no run: all have failed"):
+        load_summary(write_sweep(tmp_path, sweep({}), {"range": {}}))
+
+
+def test_a_sweep_has_its_variants_in_its_own_order(sweep: Maker, tmp_path: Path) -> None:
+    summary = sweep({"static": [1.0, 2.0], "range": [3.0, 4.0], "all": [5.0, 6.0]})
+    pd.testing.assert_frame_equal(load_summary(write_sweep(tmp_path / "sweep", summary)), summary)
+
+
+def test_only_the_metrics_asked_for_are_read(sweep: Maker, tmp_path: Path) -> None:
+    summary = sweep({"static": [1.0, 2.0], "range": [3.0, 4.0]})
+    for number, folder in enumerate(
+        (write_sweep(tmp_path / "s", summary), write(tmp_path / "r", {"summary": summary}))
+    ):
+        found = load_summary(folder, ["rebalances"])
+        pd.testing.assert_frame_equal(found, summary[[*RUN, "rebalances"]], obj=str(number))
+
+
+def test_failed_runs_are_known_by_variant(sweep: Maker, tmp_path: Path) -> None:
+    summary = sweep({"static": [1.0]})
+    folder = write_sweep(tmp_path / "sweep", summary, failed=[("static", 1, 1), ("010", 1, 0), ("static", 1, 2)])
+    assert load_failures(folder) == {"static": {(1, 1), (1, 2)}, "010": {(1, 0)}}
+    assert load_failures(write(tmp_path / "run", {"summary": summary})) == {}
 
 
 def test_missing_columns_are_named(small: SimpleNamespace) -> None:

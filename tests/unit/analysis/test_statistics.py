@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.differences import paired_difference
 from analysis.statistics import estimate, holm, t_quantile
 
 
@@ -45,38 +44,6 @@ def test_null_values_are_left_out_and_counted() -> None:
 def test_the_t_quantile_is_the_published_one() -> None:
     assert t_quantile(0.975, 1) == pytest.approx(12.7062, abs=1e-4)
     assert t_quantile(0.975, 19) == pytest.approx(2.0930, abs=1e-4)
-
-
-def test_a_paired_difference_agrees_with_scipy() -> None:
-    rng = np.random.default_rng(7)
-    b = rng.normal(10, 3, 15)
-    a = b - 1 + rng.normal(0, 0.5, 15)
-    paired, expected = paired_difference(a, b), stats.ttest_rel(a, b)
-    interval = expected.confidence_interval(0.95)
-    assert (paired.difference.low, paired.difference.high) == pytest.approx((interval.low, interval.high))
-    assert paired.p_value == pytest.approx(expected.pvalue)
-    assert (paired.mean_a, paired.mean_b) == pytest.approx((a.mean(), b.mean()))
-
-
-def test_shares_count_ties_for_neither_side() -> None:
-    paired = paired_difference([1.0, 2.0, 3.0, 4.0], [2.0, 2.0, 4.0, 3.0])
-    assert (paired.a_lower, paired.a_higher) == (0.5, 0.25)
-
-
-def test_a_pair_with_a_null_is_left_out_of_everything() -> None:
-    paired = paired_difference([1.0, math.nan, 3.0], [2.0, 100.0, 5.0])
-    assert (paired.difference.n, paired.difference.missing) == (2, 1)
-    assert (paired.mean_a, paired.mean_b, paired.difference.mean) == (2.0, 3.5, -1.5)
-
-
-@pytest.mark.parametrize(("a", "b"), [([1.0], [2.0]), ([1.0, 2.0], [2.0, 3.0]), ([5.0, 5.0], [5.0, 5.0]), ([], [])])
-def test_without_spread_there_is_no_test(a: list[float], b: list[float]) -> None:
-    assert paired_difference(a, b).p_value is None
-
-
-def test_samples_of_different_length_are_no_pairs() -> None:
-    with pytest.raises(ValueError, match="2 values against 1"):
-        paired_difference([1.0, 2.0], [1.0])
 
 
 def test_holm_is_the_published_example_and_stays_monotone() -> None:

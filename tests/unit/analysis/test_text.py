@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.compare import compare_variants
-from analysis.comparison_text import comparison_table, findings
+from analysis.comparison_text import comparison_table, notes, sections
 from analysis.metrics import HEADLINE, METRICS, Scale, duration, number, plus_minus, scale
 from analysis.summary_text import summary_table
 from analysis.text import TextTable
@@ -146,7 +146,7 @@ def test_a_comparison_fits_80_characters_and_says_the_verdict(sweep: Maker) -> N
     assert table.headers[-1] == "verdict"
     assert table.rows[0][0] == "longest gap"
     assert table.rows[0][-1] == "A better"
-    assert table.notes == ("A = static, B = cooperative-sticky", "4 pairs")
+    assert table.headers == ("metric", "unit", "mean A", "mean B", "A - B, 95 %", "verdict")
     assert "static is lower than cooperative-sticky by" in str(table.records()[0]["sentence"])
     assert width(table) <= 80
 
@@ -169,28 +169,53 @@ def test_verdicts(sweep: Maker, a: list[float], b: list[float], verdict: str) ->
 def test_several_variants_are_named_in_their_rows(sweep: Maker) -> None:
     comparisons = compare_variants(sweep({"x": [1.0, 2.0], "y": [2.0, 2.5], "z": [4.0, 5.0]}), "x", ["rebalances"])
     table = comparison_table(comparisons, width=None)
-    assert table.headers[:3] == ("metric", "A", "B")
-    assert [row[1:3] for row in table.rows] == [("y", "x"), ("z", "x")]
-    assert table.notes == ("B = x", "2 pairs")
+    assert table.headers[:4] == ("metric", "unit", "A", "B")
+    assert [row[2:4] for row in table.rows] == [("y", "x"), ("z", "x")]
 
 
-def test_findings_say_of_each_pair_what_can_be_concluded(sweep: Maker) -> None:
+def test_each_pair_has_a_table_and_what_can_be_concluded(sweep: Maker) -> None:
     summary = sweep({"x": [1.0, 2.0, 4.0], "y": [5.0, 6.1, 8.0], "z": [1.0, 2.0, 4.0]})
-    told = findings(compare_variants(summary, "x", ["unavailable_gap_s_max", "losses"]))
-    assert list(told) == ["y against x", "z against x"]
-    assert told["y against x"][0] == ("longest gap", "higher by 4.03 ± 0.14 s (95 %), in 3 of 3 pairs")
-    assert told["z against x"][0] == (
-        "longest gap",
-        "no difference in all 3 pairs; without spread there is no interval",
-    )
-    assert told["y against x"][1][0] == "losses"
+    y, z = sections(compare_variants(summary, "x", ["unavailable_gap_s_max", "losses"]))
+    assert (y.title, z.title) == ("y (A) against x (B)", "z (A) against x (B)")
+    assert y.table is not None
+    assert len(y.table.rows) == 2
+    assert y.findings[0] == ("longest gap", "higher by 4.03 ± 0.14 s (95 %), in 3 of 3 pairs")
+    assert z.findings[0] == ("longest gap", "no difference in all 3 pairs; without spread there is no interval")
+    assert y.findings[1][0] == "losses"
 
 
-def test_findings_of_several_groups_name_the_group(sweep: Maker) -> None:
+def test_more_pairs_than_metrics_share_a_table(sweep: Maker) -> None:
+    summary = sweep({"x": [1.0, 2.0, 4.0], "y": [5.0, 6.1, 8.0], "z": [1.0, 2.0, 4.0]})
+    first, *others = sections(compare_variants(summary, "x", ["unavailable_gap_s_max"]))
+    assert first.table is not None
+    assert [row[2] for row in first.table.rows] == ["y", "z"]
+    assert [one.title for one in others] == ["y (A) against x (B)", "z (A) against x (B)"]
+    assert [(one.table, len(one.findings)) for one in others] == [(None, 1)] * 2
+
+
+def test_sections_of_several_groups_name_the_group(sweep: Maker) -> None:
     summary = sweep({"x": [1.0, 2.0], "y": [2.0, 2.5]})
     both = pd.concat([summary, summary.assign(group="audit")], ignore_index=True)
-    told = findings(compare_variants(both, "x", ["rebalances"]))
-    assert sorted(told) == ["y against x, group audit", "y against x, group billing"]
+    told = [one.title for one in sections(compare_variants(both, "x", ["rebalances", "losses"]))]
+    assert sorted(told) == ["y (A) against x (B), group audit", "y (A) against x (B), group billing"]
+
+
+def test_notes_say_what_is_compared_corrected_and_won(sweep: Maker) -> None:
+    summary = sweep({"x": [1.0, 2.0, 3.0], "y": [2.0, 4.0, 6.0], "z": [6.0, 4.0, 2.0]})
+    told = list(notes(compare_variants(summary, "x", ["unavailable_gap_s_max", "losses"])))
+    assert told == [
+        "3 pairs of runs with the same faults",
+        "verdicts are corrected for 2 tests at once (Holm); intervals stand alone",
+        "common faults cut the variance of A - B by 0 % (median; from -80 % to 80 %)",
+        "where that is negative independent runs would have told more: longest gap",
+    ]
+
+
+def test_notes_tell_independent_runs_from_pairs(sweep: Maker) -> None:
+    summary = sweep({"x": [1.0, 2.0, 3.0], "y": [2.0, 4.0, 6.0]})
+    summary.loc[summary["variant"] == "y", "seed"] = 2
+    first, *_ = notes(compare_variants(summary, "x", ["unavailable_gap_s_max"]))
+    assert first == "3 runs each without common faults: independent (Welch)"
 
 
 def test_what_no_pair_has_a_value_of_is_null_in_data(sweep: Maker) -> None:
@@ -222,7 +247,7 @@ def test_comparisons_of_long_names_keep_what_they_say(sweep: Maker) -> None:
     table = comparison_table(compare_variants(summary))
     assert width(table) <= 80
     assert [row[0] for row in table.rows[:2]] == ["longest gap", "unread in total"]
-    assert all("…" in row[1] for row in table.rows)
+    assert all("…" in row[2] for row in table.rows)
 
 
 def test_one_group_of_many_without_variants_has_no_column_for_them(sweep: Maker) -> None:
