@@ -52,8 +52,8 @@ def comparison_table(comparisons: Sequence[Comparison], width: int | None = WIDT
         names("A", [c.a for c in rows], "a", rank=0 if len(variants) > 1 else 9),
         names("B", [c.b for c in rows], "b", rank=6 if len(variants) > 1 else 9),
         names("group", [c.group for c in rows], "group", rank=0 if len(groups) > 1 else 9),
-        _means("mean A", [c.outcome.mean_a for c in rows], scales, "mean_a"),
-        _means("mean B", [c.outcome.mean_b for c in rows], scales, "mean_b"),
+        _means("mean A", [c.outcome.mean_a for c in rows], scales, "mean_a", 4),
+        _means("mean B", [c.outcome.mean_b for c in rows], scales, "mean_b", 5),
         _differences(rows, scales),
         _shares(rows),
         _p_values(rows),
@@ -80,9 +80,9 @@ def verdict(comparison: Comparison) -> str:
     return told if outcome.p_value is not None else f"{told}, always"
 
 
-def _means(header: str, values: Sequence[float], scales: Sequence[Scale], name: str) -> Column:
+def _means(header: str, values: Sequence[float], scales: Sequence[Scale], name: str, rank: int) -> Column:
     texts = tuple(number(v * m.factor) for v, m in zip(values, scales, strict=True))
-    return Column(header, texts, {name: tuple(None if np.isnan(v) else v for v in values)}, rank=4)
+    return Column(header, texts, {name: tuple(None if np.isnan(v) else v for v in values)}, rank)
 
 
 def _differences(rows: Sequence[Comparison], scales: Sequence[Scale]) -> Column:

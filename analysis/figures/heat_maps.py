@@ -19,8 +19,8 @@ from analysis.columns import floats, names
 from analysis.design import Design
 from analysis.errors import ResultError
 from analysis.figures import palette
-from analysis.figures.parameter_axes import APART_IN, SIZE, name_categories
-from analysis.figures.sheet import Sheet, text_width
+from analysis.figures.parameter_axes import APART_IN, SIZE, cut, name_categories
+from analysis.figures.sheet import RIGHT_IN, Sheet, text_width
 from analysis.metrics import HEADLINE, Metric, metric, number, scale
 from analysis.parameters import Parameter, parameters
 from analysis.responses import by_bundle
@@ -33,6 +33,8 @@ PER_LINE: Final = 4
 HEIGHT_IN: Final = 1.7
 BAR_IN: Final = 0.7
 """Room for the scale right of a map."""
+NAME_IN: Final = 1.2
+"""The most room for what stands beside a map."""
 COLOURS: Final = colormaps["cividis"]
 PER_CELL: Final = 4
 """Points of a sample that a cell should have."""
@@ -60,9 +62,10 @@ def heat_map(summary: pd.DataFrame, design: Design, metrics: Sequence[str] = HEA
     wanted = [metric(name) for name in metrics]
     if not is_two_dimensional(summary, design):
         raise ResultError(f"no heat map: it needs two parameters that vary, each with at least {LEAST} values")
-    across, up = (_cells(one, design.is_sample) for one in parameters(design, names(summary["variant"])))
+    varied = sorted(parameters(design, names(summary["variant"])), key=lambda one: bool(one.labels))
+    across, up = (_cells(one, design.is_sample) for one in varied)  # names have more room beside a map than below
     bundles = by_bundle(summary, design)
-    sheet = Sheet(left_in=0.75)
+    sheet = Sheet(left_in=max(text_width(cut(text, NAME_IN), SIZE) for _, text in up.ticks) + 0.45)
     sheet.text(
         f"{', '.join(names(summary['scenario']))} over {across.along.name} and {up.along.name}", 12, weight="bold"
     )
@@ -116,17 +119,17 @@ def _map(rows: pd.DataFrame, one: Metric, bundle: str, across: Cells, up: Cells)
 
 def _block(sheet: Sheet, maps: Sequence[Map], across: Cells, up: Cells) -> None:
     """Panels beside one another; those of the same metric share a scale."""
-    pitch = (sheet.axes_in + sheet.left_in) / PER_LINE
-    width_in = pitch - BAR_IN - sheet.left_in
+    pitch = (sheet.axes_in + RIGHT_IN) / PER_LINE
+    width_in = pitch - BAR_IN
     for start in range(0, len(maps), PER_LINE):
         row = maps[start : start + PER_LINE]
         places = [(sheet.left_in + n * pitch, width_in) for n in range(len(row))]
         bars = [(left + width + 0.06, 0.09) for left, width in places]
         cells = sheet.cells(HEIGHT_IN, [*places, *bars], above_in=0.34)
-        for one, axes, bar in zip(row, cells, cells[len(row) :], strict=False):
+        for n, (one, axes, bar) in enumerate(zip(row, cells, cells[len(row) :], strict=False)):
             known = np.concatenate([same.means.ravel() for same in maps if same.metric == one.metric])
             _panel(axes, bar, one, known[~np.isnan(known)], (width_in / across.count, HEIGHT_IN / up.count))
-            _frame(axes, across, up, width_in)
+            _frame(axes, across, up, width_in, is_first=n == 0)
         sheet.skip(0.42)
 
 
@@ -160,7 +163,7 @@ def _numbers(axes: Axes, values: Any, norm: Normalize, cell_in: tuple[float, flo
         axes.text(x, y, text, fontsize=6.5, color=ink, ha="center", va="center")
 
 
-def _frame(axes: Axes, across: Cells, up: Cells, width_in: float) -> None:
+def _frame(axes: Axes, across: Cells, up: Cells, width_in: float, *, is_first: bool) -> None:
     for side in axes.spines.values():
         side.set_visible(False)
     if across.along.labels:
@@ -170,10 +173,11 @@ def _frame(axes: Axes, across: Cells, up: Cells, width_in: float) -> None:
         every = max(1, int(np.ceil(widest_in * across.count / width_in)))
         axes.set_xticks(*zip(*across.ticks[::every], strict=True), fontsize=SIZE)
     every = max(1, int(np.ceil(0.14 * up.count / HEIGHT_IN)))
-    axes.set_yticks(*zip(*((at, shortened(text, 9)) for at, text in up.ticks[::every]), strict=True), fontsize=SIZE)
+    shown = [(at, cut(text, NAME_IN) if is_first else "") for at, text in up.ticks[::every]]
+    axes.set_yticks(*zip(*shown, strict=True), fontsize=SIZE)
     axes.tick_params(length=2)
     axes.set_xlabel(across.along.title, fontsize=SIZE, labelpad=1)
-    axes.set_ylabel(shortened(up.along.title, 28), fontsize=SIZE, labelpad=1)
+    axes.set_ylabel(cut(up.along.title, HEIGHT_IN) if is_first else "", fontsize=SIZE, labelpad=3)
 
 
 def _bar(axes: Axes, span: tuple[float, float]) -> None:

@@ -63,12 +63,13 @@ def _told(value: float, _: object = None) -> str:
 
 
 def name_categories(axis: Axis, labels: Sequence[str], room_in: float) -> None:
-    """A tick for each category; names are cut to fit beside one another, and left out where there are too many."""
+    """A tick for each category, named as far as the names fit beside one another."""
     each_in = room_in / len(labels) - APART_IN
-    longest = next((n for n in range(24, 3, -1) if _widest(labels, n) <= each_in), 0)
     axis.set_major_locator(FixedLocator(range(len(labels))))
-    axis.set_ticklabels([shortened(label, longest) if longest else "" for label in labels], fontsize=SIZE)
+    axis.set_ticklabels([cut(label, each_in) for label in labels], fontsize=SIZE)
 
 
-def _widest(labels: Sequence[str], length: int) -> float:
-    return max(text_width(shortened(label, length), SIZE) for label in labels)
+def cut(text: str, room_in: float) -> str:
+    """A text without as much of its middle as has no room; nothing where hardly anything is left."""
+    cuts = (shortened(text, length) for length in range(len(text), min(len(text), 4) - 1, -1))
+    return next((one for one in cuts if text_width(one, SIZE) <= room_in), "")

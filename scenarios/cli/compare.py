@@ -170,7 +170,7 @@ def _sections(comparisons: Sequence[Comparison], design: Design | None, characte
 
 def _print(section: Section) -> None:
     if section.title:
-        print(f"{section.title}:\n")
+        print_text(f"{section.title}:\n")
     if section.table is not None:
         print_table(section.table)
         print()

@@ -18,7 +18,7 @@ def write_sweep(
     summary: pd.DataFrame,
     variants: Mapping[str, Changes] | None = None,
     failed: Iterable[tuple[str, int, int]] = (),
-    **document: Any,
+    document: Changes | None = None,
 ) -> Path:
     """Write a sweep of these runs.
 
@@ -27,8 +27,8 @@ def write_sweep(
     variants : mapping, optional
         What each sets, in the order of the sweep; by default those of ``summary``, which set nothing.
     failed : iterable of (variant, seed, replication)
-    document : keywords
-        Of the sweep file: design, variants, vary.
+    document : mapping, optional
+        Of the sweep file: what differs from a grid in which nothing varies.
     """
     write_dataset(folder / "summary", summary)
     lost = pd.DataFrame(list(failed), columns=["variant", "seed", "replication"])
@@ -38,7 +38,7 @@ def write_sweep(
         name: {"set": own, "seed": 1, "kept": f"runs/{number:04d}-x"}
         for number, (name, own) in enumerate(changes.items())
     }
-    written = {"design": "grid", "variants": {}, "vary": {}, **document}
+    written = {"design": "grid", "variants": {}, "vary": {}, **(document or {})}
     (folder / "manifest.json").write_text(json.dumps({"variants": listed, "document": written}, sort_keys=True))
     return folder
 
