@@ -71,7 +71,7 @@ def verdict(comparison: Comparison) -> str:
     if outcome.p_value is None and outcome.difference.mean == 0:
         return "the same"
     if outcome.p_value is not None and not comparison.conclusive:
-        return "none shown"
+        return "unclear"
     lower = outcome.difference.mean < 0
     if lower_is_better is None:
         told = "A lower" if lower else "A higher"
@@ -136,7 +136,7 @@ def _worth(rows: Sequence[Comparison]) -> Iterator[str]:
     yield f"common faults cut the variance of A - B by {percent(float(np.median(values)))}{spread}"
     raised = dict.fromkeys(c.metric.label for value, c in known if value < -0.005)
     if raised:
-        yield f"where that is negative independent runs would have told more: {', '.join(raised)}"
+        yield f"where that is negative pairing did not pay: {', '.join(raised)}"
 
 
 def _spanned(numbers: Sequence[int]) -> str:

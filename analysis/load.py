@@ -104,7 +104,7 @@ def load_summary(folder: str | Path, metrics: Sequence[str] | None = None) -> pd
     frame = _read(dataset, columns)
     if frame.empty and len(frame.columns) <= 1:
         raise MissingTable(f"{dataset} holds no run: all have failed")
-    return _in_order(conform(frame, "summary", str(dataset), columns), manifest_of(folder))
+    return _in_order(conform(frame, "summary", str(dataset), columns), _order_of(folder))
 
 
 def load_failures(folder: str | Path) -> dict[str, set[tuple[int, int]]]:
@@ -118,13 +118,20 @@ def load_failures(folder: str | Path) -> dict[str, set[tuple[int, int]]]:
     return failed
 
 
-def _in_order(summary: pd.DataFrame, manifest: Mapping[str, Any]) -> pd.DataFrame:
-    """A sweep's summary with its variants as the sweep has them.
+def _order_of(folder: Path) -> list[str]:
+    """The variants of a sweep in its own order.
 
-    A manifest's keys are sorted; the numbers of the folders of what was kept tell the sweep's own order.
+    A manifest's keys are sorted; the numbers of the folders of what was kept tell the order.
     """
-    variants = manifest.get("variants") or {}
-    listed = sorted(variants, key=lambda name: str(variants[name].get("kept", "")))
+    variants = manifest_of(folder).get("variants", {})
+    try:
+        return sorted(variants, key=lambda name: str(variants[name].get("kept", "")))
+    except (AttributeError, TypeError) as error:
+        raise ResultError(f"{folder / MANIFEST} does not say what the variants are") from error
+
+
+def _in_order(summary: pd.DataFrame, listed: Sequence[str]) -> pd.DataFrame:
+    """A sweep's summary with its variants in this order, those that are not in it last."""
     codes, found = pd.factorize(summary["variant"])
     rank = {name: at for at, name in enumerate([*listed, *sorted(set(found) - set(listed))])}
     by_variant = np.array([rank[name] for name in found], dtype=np.int64)[codes]

@@ -41,11 +41,12 @@ def compare(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV: a line per comparison, in base units.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Compare variants with the first one: differences with 95 % intervals, and what they show.
+    """Compare variants with the first one: differences with 95 % intervals.
 
-    Runs with the same seed and replication saw the same faults and are compared pair by pair. Variants without common
-    runs are independent samples. Bundles that a sweep crosses with values are compared at equal values. More than a
-    hundred comparisons are told as an overview.
+    Runs with the same seed and replication saw the same faults, and are
+    compared pair by pair. Variants without a common run are independent
+    samples. Bundles that a sweep crosses with values are compared at equal
+    values. More than a hundred comparisons are told as an overview.
     """
     from analysis.compare import compare_variants
     from analysis.metrics import HEADLINE

@@ -58,7 +58,7 @@ def _kept(summary: pd.DataFrame, folders: Sequence[Path]) -> list[Path]:
     found: list[Path] = []
     for folder in folders:
         variants = manifest_of(folder).get("variants", {})
-        of_sweep = [folder / variants[one]["kept"] for one in names(summary["variant"]) if one in variants]
+        of_sweep = [folder / variants[one].get("kept", "") for one in names(summary["variant"]) if one in variants]
         found += of_sweep if len(folders) == 1 and of_sweep else _inside(folder)
     return [one for one in found if (one / "ownership.parquet").exists()]
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from analysis.columns import names
 from analysis.errors import MissingTable, ResultError, SchemaMismatch
 from analysis.load import RUN, conform, load_failures, load_result, load_summaries, load_summary, table
 from sim.tables import TABLES
@@ -60,8 +61,23 @@ def test_a_sweep_in_which_all_runs_failed_has_no_summary(sweep: Maker, tmp_path:
 
 
 def test_a_sweep_has_its_variants_in_its_own_order(sweep: Maker, tmp_path: Path) -> None:
-    summary = sweep({"static": [1.0, 2.0], "range": [3.0, 4.0], "all": [5.0, 6.0]})
-    pd.testing.assert_frame_equal(load_summary(write_sweep(tmp_path / "sweep", summary)), summary)
+    one = sweep({"static": [1.0, 2.0], "range": [3.0, 4.0], "all": [5.0, 6.0]})
+    summary = pd.concat([one.assign(group="audit").astype(one.dtypes), one])
+    found = load_summary(
+        write_sweep(tmp_path / "sweep", summary.iloc[::-1], {name: {} for name in names(one["variant"])})
+    )
+    expected = pd.concat(
+        [summary[summary["variant"] == name] for name in ("static", "range", "all")], ignore_index=True
+    )
+    pd.testing.assert_frame_equal(found, expected)
+
+
+@pytest.mark.parametrize("variants", [["static"], {"static": "x"}])
+def test_a_manifest_without_variants_is_named(sweep: Maker, tmp_path: Path, variants: object) -> None:
+    folder = write_sweep(tmp_path / "sweep", sweep({"static": [1.0]}))
+    (folder / "manifest.json").write_text(json.dumps({"variants": variants}))
+    with pytest.raises(ResultError, match=r"manifest\.json does not say what the variants are"):
+        load_summary(folder)
 
 
 def test_only_the_metrics_asked_for_are_read(sweep: Maker, tmp_path: Path) -> None:

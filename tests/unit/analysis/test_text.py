@@ -157,7 +157,7 @@ def test_a_comparison_fits_80_characters_and_says_the_verdict(sweep: Maker) -> N
         ([1.0], [2.0], "too few pairs"),
         ([1.0, 1.0], [1.0, 1.0], "the same"),
         ([3.0, 3.0], [1.0, 1.0], "A worse, always"),
-        ([1.0, 2.0, 3.0], [1.5, 1.5, 3.0], "none shown"),
+        ([1.0, 2.0, 3.0], [1.5, 1.5, 3.0], "unclear"),
         ([5.0, 6.1, 7.0], [1.0, 2.0, 3.0], "A worse"),
     ],
 )
@@ -207,7 +207,7 @@ def test_notes_say_what_is_compared_corrected_and_won(sweep: Maker) -> None:
         "3 pairs of runs with the same faults",
         "verdicts are corrected for 2 tests at once (Holm); intervals stand alone",
         "common faults cut the variance of A - B by 0 % (median; from -80 % to 80 %)",
-        "where that is negative independent runs would have told more: longest gap",
+        "where that is negative pairing did not pay: longest gap",
     ]
 
 
