@@ -32,7 +32,7 @@ def summary_table(summary: pd.DataFrame, metrics: Sequence[str] | None = None, w
     width : int, optional
         Characters at hand; None: no limit.
     """
-    from analysis.load import conform  # brings pandas, which plain rows do without
+    from analysis.schema import conform  # brings pandas, which plain rows do without
 
     return runs_table(records(conform(summary, "summary")), metrics, width)
 

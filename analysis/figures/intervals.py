@@ -16,8 +16,9 @@ from analysis.columns import floats, names
 from analysis.errors import ResultError
 from analysis.figures import palette
 from analysis.figures.sheet import Sheet, text_width
-from analysis.load import RUN, conform
+from analysis.load import RUN
 from analysis.metrics import HEADLINE, Metric, Scale, metric, plus_minus, scale
+from analysis.schema import conform
 from analysis.statistics import Estimate, estimate
 from analysis.text import shortened
 

@@ -10,7 +10,8 @@ import pytest
 
 from analysis.columns import names
 from analysis.errors import MissingTable, ResultError, SchemaMismatch
-from analysis.load import RUN, conform, load_failures, load_result, load_summaries, load_summary, table
+from analysis.load import RUN, load_failures, load_result, load_summaries, load_summary, table
+from analysis.schema import conform
 from sim.tables import TABLES
 from tests.support.sweep_folder import write_sweep
 
