@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import yaml
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
@@ -27,9 +27,6 @@ from scenarios.problems import findings_of, problems_of
 from scenarios.schema_base import FileModel, error, refusal
 from scenarios.yaml_text import YamlDocument, read_yaml
 from sim.model import Scenario
-
-if TYPE_CHECKING:
-    from scenarios.runner import Run
 
 LIBRARY: Final = Path(__file__).with_name("library") / "sweeps"
 
@@ -71,6 +68,13 @@ class SweepFile(FileModel):
         return design
 
 
+@dataclass(frozen=True, slots=True)
+class Replications:
+    at_least: int
+    at_most: int
+    batch: int = 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
     """A scenario of a sweep, and what makes it differ from the sweep's own."""
@@ -100,38 +104,27 @@ class Sweep:
     name: str
     source: str
     variants: tuple[Variant, ...]
-    replications: int
+    replications: Replications
     document: Mapping[str, Any]
     allow_code: tuple[str, ...] = ()
-
-    def runs(self) -> list[Run]:
-        """All runs, variant by variant; the tables of each variant's first are kept."""
-        from scenarios.runner import Run  # brings pandas and pyarrow, which reading a sweep does without
-
-        return [
-            Run(variant=one.name, scenario=one.scenario, seed=one.seed, replication=r, keep=r == 0)
-            for one in self.variants
-            for r in range(self.replications)
-        ]
 
     def warnings(self) -> tuple[str, ...]:
         """What a user should know about the variants (`scenarios.notes.warnings_of`), each sentence once."""
         return tuple(dict.fromkeys(sentence for one in self.variants for sentence in warnings_of(one.scenario)))
 
-    def replay(self, run: Run) -> str:
-        """The command that repeats one run of the sweep."""
-        changes = next(one.changes for one in self.variants if one.name == run.variant)
-        return replay_line(self.source, changes, run.seed, run.replication, self.allow_code)
+    def replay(self, variant: Variant) -> str:
+        """The command that repeats a run of a variant, without its replication."""
+        return replay_line(self.source, variant.changes, variant.seed, self.allow_code)
 
 
-def replay_line(source: str, changes: Changes, seed: int, replication: int, allow_code: Sequence[str] = ()) -> str:
-    """The command that repeats one run: ``groupsim run SCENARIO --set PATH=VALUE --seed N --replication R``."""
+def replay_line(source: str, changes: Changes, seed: int, allow_code: Sequence[str] = ()) -> str:
+    """The command that repeats a run, without its replication: ``groupsim run SCENARIO --set PATH=VALUE --seed N``."""
     words = ["groupsim", "run", source]
     for path, value in changes.items():
         words += ["--set", f"{path}={_yaml(value)}"]
     for one in allow_code:
         words += ["--allow-code", one]
-    return shlex.join([*words, "--seed", str(seed), "--replication", str(replication)])
+    return shlex.join([*words, "--seed", str(seed)])
 
 
 class _Dumper(yaml.SafeDumper):
@@ -185,7 +178,7 @@ def load_sweep(source: str | Path, *, allow_code: Sequence[str] = ()) -> Sweep:
     if found:
         raise ScenarioFileError(str(source), [_in_variants(problem, names) for problem, names in found.items()])
     return Sweep(
-        name=path.stem, source=scenario, variants=tuple(built), replications=file.replications,
+        name=path.stem, source=scenario, variants=tuple(built), replications=Replications(file.replications, file.replications),
         document=file.model_dump(mode="json"), allow_code=tuple(allow_code),
     )  # fmt: skip
 

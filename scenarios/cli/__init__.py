@@ -47,7 +47,7 @@ def _exit_code() -> int:
         if isinstance(leaving.__context__, BrokenPipeError):  # typer and rich make exit code 1 of it
             return READER_GONE
         if leaving.code == INTERRUPTED:
-            say("interrupted: no result was written")
+            say("interrupted")
         return int(leaving.code or 0)
     except BrokenPipeError:
         return READER_GONE
