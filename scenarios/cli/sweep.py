@@ -16,6 +16,7 @@ from scenarios.cli.exits import RUN_FAILED
 from scenarios.cli.output import Progress, print_json, print_table, say, warn, width
 from scenarios.cli.run import AllowCode
 from scenarios.cli.settings import import_allowed
+from scenarios.cli.sweep_plan import tell_plan
 
 if TYPE_CHECKING:
     from scenarios.runner import Executor
@@ -54,7 +55,7 @@ def sweep(
     for warning in loaded.warnings():
         warn(warning)
     if dry_run or out is None:
-        _tell_plan(loaded, as_json=as_json)
+        tell_plan(loaded, as_json=as_json)
         return
     with complete_or_absent(out) as folder:
         summary, failures = _carry_out(loaded, folder, "" if inline else master)
@@ -120,19 +121,6 @@ def _warn_of_kept(variant: str, told: Sequence[str]) -> None:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' if number != 1 else ''}"
-
-
-def _tell_plan(sweep: Sweep, *, as_json: bool) -> None:
-    if as_json:
-        variants = [{"variant": one.name, "seed": one.seed, "set": one.changes} for one in sweep.variants]
-        print_json({"sweep": sweep.name, "scenario": sweep.source, "runs": len(sweep.runs()), "variants": variants})
-        return
-    for one in sweep.variants:
-        print(one.name)
-    runs = _count(len(sweep.runs()), "run")
-    say(
-        f"{runs}: {_count(len(sweep.variants), 'variant')}, {_count(sweep.replications, 'replication')} each; all valid"
-    )
 
 
 def _tell(sweep: Sweep, summary: Rows, failures: Rows, out: Path, *, as_json: bool) -> None:
