@@ -110,9 +110,12 @@ class SweepRun:
         return bool(more)
 
     def _enough(self, name: str) -> bool:
-        """Whether a variant has runs enough: each of its groups."""
-        rows = self._folder.summary(name)
-        raise NotImplementedError(rows)
+        """Whether a variant has been run often enough: each of its groups."""
+        plan, rows = self._sweep.replications, self._folder.summary(name)
+        samples: dict[str, list[float | None]] = {}
+        for group, value in zip(rows["group"].to_pylist(), rows[plan.metric].to_pylist(), strict=True):
+            samples.setdefault(group, []).append(value)
+        return plan.enough(samples)
 
     def _ask(self, wanted: Mapping[str, int]) -> None:
         for name, runs in wanted.items():

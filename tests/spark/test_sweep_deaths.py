@@ -54,7 +54,7 @@ def start(folder: Path, out: str, *options: str) -> subprocess.Popen[str]:
 
 
 def ended(running: subprocess.Popen[str]) -> int:
-    out, err = running.communicate(timeout=180)
+    err = running.communicate(timeout=180)[1]
     assert "Traceback" not in err, err
     return running.returncode
 

@@ -1,4 +1,4 @@
-"""A Spark cluster on loopback: a standalone master with workers, or a Spark Connect server; gone when the block ends."""
+"""A Spark cluster on loopback, a standalone master with workers or a Spark Connect server; it ends with the block."""
 
 from __future__ import annotations
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scenarios.chunk import Done
+from scenarios.replications import Replications
 from scenarios.runner import Simulate
-from scenarios.sweep import Replications, Sweep, Variant
+from scenarios.sweep import Sweep, Variant
 from scenarios.sweep_folder import SweepFolder, sweep_folder
 from scenarios.sweep_identity import identity_of
 from scenarios.sweep_runner import Executor, SweepRun, in_process
@@ -19,7 +20,7 @@ VARIANTS = ("range", "static, a/b=1")
 def sweep_of(
     replications: Replications | int = 3, variants: Iterable[str] = VARIANTS, seed: int = 5, members: int = 3
 ) -> Sweep:
-    plan = Replications(replications, replications) if isinstance(replications, int) else replications
+    plan = Replications.fixed(replications) if isinstance(replications, int) else replications
     return Sweep(
         name="small", source="small.yaml", replications=plan, document={"scenario": "small.yaml", "seed": seed},
         variants=tuple(

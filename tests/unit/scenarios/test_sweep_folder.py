@@ -61,7 +61,7 @@ def test_of_another_sweep_is_refused_and_what_differs_is_said(tmp_path: Path, ot
 def test_of_another_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     carried_out(sweep_of(), tmp_path / "out")
     monkeypatch.setattr("scenarios.sweep_identity.source_digest", lambda: "another")
-    with pytest.raises(AnotherSweep, match="model.sources"):
+    with pytest.raises(AnotherSweep, match=r"model\.sources"):
         carried_out(sweep_of(), tmp_path / "out", resume=True)
 
 

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from scenarios.chunk import Done, Work
+from scenarios.replications import Replications
 from scenarios.runner import Simulate
-from scenarios.sweep_identity import identity_of
 from scenarios.sweep_folder import sweep_folder
+from scenarios.sweep_identity import identity_of
 from scenarios.sweep_runner import SweepRun, chunk_runs, in_process, kept_folder
+from sim import Result
+from sim.model import Scenario
 from tests.support import fake_simulation as fake
 from tests.support.sweeps import carried_out, sweep_of
 
@@ -71,3 +74,36 @@ def test_kept_folders_sort_in_the_order_of_the_variants() -> None:
 
 def test_of_many_variants_keeps_no_runs() -> None:
     assert kept_folder(sweep_of(variants=[str(n) for n in range(41)]), 3) == ""
+
+
+def test_runs_are_added_until_the_mean_is_known_or_there_are_as_many_as_allowed(tmp_path: Path) -> None:
+    plan = Replications(at_least=4, at_most=33, metric="unavailable_gap_s_max", half_width=0.2)
+    folder, done = carried_out(sweep_of(plan), tmp_path / "out", steady_and_wild)
+    assert len(set(folder.summary("range")["replication"].to_pylist())) == 4, "no spread: enough at once"
+    assert len(set(folder.summary("static, a/b=1")["replication"].to_pylist())) == 33
+    assert sum(one.runs for one in done) == 37
+
+
+def test_added_runs_are_the_same_after_a_death_in_the_middle(tmp_path: Path) -> None:
+    plan = Replications(at_least=4, at_most=33, metric="unavailable_gap_s_max", half_width=0.2)
+    whole, _ = carried_out(sweep_of(plan), tmp_path / "whole", steady_and_wild)
+
+    def dies(work: Sequence[Work], simulate: Simulate, folder: Path, told: Callable[[], None]) -> list[Done]:
+        if any(one.chunk.first >= 14 for one in work):
+            in_process(work[:2], simulate, folder, told)
+            raise KeyboardInterrupt
+        return in_process(work, simulate, folder, told)
+
+    with pytest.raises(KeyboardInterrupt):
+        carried_out(sweep_of(plan), tmp_path / "out", steady_and_wild, dies)
+    resumed, _ = carried_out(sweep_of(plan), tmp_path / "out", steady_and_wild, resume=True)
+    for variant in ("range", "static, a/b=1"):
+        assert resumed.summary(variant) == whole.summary(variant)
+
+
+def steady_and_wild(scenario: Scenario, *, seed: int, replication: int, variant: str) -> Result:
+    """One variant always has the same value, the other one now none and now much."""
+    result = fake.simulate(scenario, seed=seed, replication=replication, variant=variant)
+    value = 7.0 if variant == "range" else 100.0 * (replication % 7 == 0)
+    result.summary["unavailable_gap_s_max"] = value
+    return result
