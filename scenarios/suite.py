@@ -13,10 +13,11 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, ValidationError
 
 from scenarios.design import REPLICATIONS_MAX, SEED_MAX, Changes
-from scenarios.errors import Problem, ScenarioFileError, nearest, shown
+from scenarios.errors import Problem, ScenarioFileError, nearest
 from scenarios.file_names import located
 from scenarios.goals import RECOVERY_LAG, GoalsField
 from scenarios.loading import list_names, load
+from scenarios.notes import warnings_of
 from scenarios.problems import Finding, findings_of, problems_of
 from scenarios.schema_base import FileModel
 from scenarios.subscriptions import Name
@@ -87,6 +88,7 @@ class Suite:
     """A checked suite file."""
 
     path: Path
+    question: str
     entries: tuple[Entry, ...]
     allow_code: tuple[str, ...] = ()
 
@@ -99,6 +101,10 @@ class Suite:
     def needs_baseline(self) -> bool:
         """Whether any metric has a tolerance; goals stand alone."""
         return any(entry.tolerances for entry in self.entries)
+
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know about the scenarios (`scenarios.notes.warnings_of`), each with its entry's name."""
+        return tuple(f"{entry.name}: {one}" for entry in self.entries for one in warnings_of(entry.scenario))
 
     def replay(self, entry: Entry, replication: int) -> str:
         """The command that repeats one run."""
@@ -122,15 +128,18 @@ def load_suite(path: Path, *, allow_code: Sequence[str] = ()) -> Suite:
         With everything that is wrong: the file, the path inside it, the value, and what is allowed.
     """
     read = read_yaml(path)
-    data = read.data
-    if not isinstance(data, dict) or {"groups", "scenario", "baseline"} & set(data):
-        what = (
-            "is a baseline: name the suite beside it"
-            if isinstance(data, dict) and "baseline" in data
-            else "is no suite"
-        )
-        raise ScenarioFileError(str(path), [Problem("", f"{what}; {_FORM}")])
+    if (reason := _no_suite(read.data)) is not None:
+        raise ScenarioFileError(str(path), [Problem("", f"{reason}: {_FORM}")])
     return _Reader(path, read, tuple(allow_code)).suite()
+
+
+def _no_suite(data: object) -> str | None:
+    """Why a document is another kind of file; None if it may be a suite."""
+    if isinstance(data, Mapping) and "baseline" in data:
+        return "is a baseline, which belongs to the suite beside it"
+    if not isinstance(data, Mapping) or {"groups", "scenario"} & set(data):
+        return "is no suite"
+    return None
 
 
 class _Reader:
@@ -150,10 +159,10 @@ class _Reader:
         bodies = self._read.data.get(_ENTRIES)
         known = bodies.items() if isinstance(bodies, Mapping) else ()
         entries = [self._entry(name, body, file) for name, body in known if isinstance(body, Mapping)]
-        if self._problems:
+        if self._problems or file is None:
             raise ScenarioFileError(str(self._path), self._problems)
         found = tuple(entry for entry in entries if entry is not None)
-        return Suite(path=self._path, entries=found, allow_code=self._allow_code)
+        return Suite(path=self._path, question=file.question, entries=found, allow_code=self._allow_code)
 
     def _entry(self, name: str, body: Mapping[str, Any], defaults: SuiteFile | None) -> Entry | None:
         """An entry; None if anything is wrong with it, or with the suite's defaults."""
@@ -201,9 +210,8 @@ class _Reader:
 
     def _within(self, problem: Problem, source: str, changes: Changes, place: Place) -> Problem:
         """A problem of a scenario as one of the suite: at the value that the suite sets, if that is to blame."""
-        setting = [
-            path for path in changes if problem.path == path or problem.path.startswith((f"{path}.", f"{path}["))
-        ]
+        here = problem.path
+        setting = [path for path in changes if here == path or here.startswith((f"{path}.", f"{path}["))]
         if setting:
             (found,) = problems_of([((*place, "set", setting[0]), problem.message, None)], self._read)
             return Problem(found.path, found.message, problem.value, found.line)
@@ -235,4 +243,4 @@ def _doubts(entry: Entry, place: Place) -> Iterator[Finding]:
     for metric, tolerance in entry.tolerances.items():
         if tolerance.kind == "overlap" and entry.replications < 2:
             message = "can never be met: one run has no interval; give 2 replications or more"
-            yield (*place, "metrics", metric), message, shown(tolerance.kind).strip("'")
+            yield (*place, "metrics", metric), message, tolerance.kind

@@ -15,7 +15,7 @@ from scenarios.cli.settings import import_allowed
 
 if TYPE_CHECKING:
     from scenarios.baseline import Baseline
-    from scenarios.cli.gate import Outcome, Ran
+    from scenarios.cli.verdict import Outcome, Ran
     from scenarios.suite import Suite
 
 _FAILURES_SHOWN = 5
@@ -71,6 +71,7 @@ def _init(folder: Path) -> None:
 def _outcome(suite: Suite, junit: Path | None, markdown: Path | None, *, update: bool) -> Outcome:
     """Run everything, and write what there is to write."""
     from scenarios.cli import gate, gate_text
+    from scenarios.cli.verdict import Outcome
     from scenarios.junit import MARK
     from scenarios.text_files import refuse_foreign, write_text
 
@@ -79,13 +80,17 @@ def _outcome(suite: Suite, junit: Path | None, markdown: Path | None, *, update:
     for path, mark, _ in reports:
         if path is not None:
             refuse_foreign(path, mark)
+    for warning in suite.warnings():
+        warn(warning)
     ran = _run(suite)
-    outcome = gate.Outcome(
+    outcome = Outcome(
         suite=suite, ran=ran, before=before, now=gate.present(ran), verdicts=gate.judge(suite, ran, before),
         settled=update and not any(one.failures for one in ran),
     )  # fmt: skip
     if outcome.settled:
         _write_baseline(outcome)
+    elif update:
+        say("baseline not written: a run failed")
     for path, mark, text in reports:
         if path is not None:
             write_text(path, text(outcome), mark)
@@ -118,16 +123,12 @@ def _baseline(suite: Suite, *, update: bool) -> Baseline:
 
 def _run(suite: Suite) -> list[Ran]:
     """Carry out every run of every entry; one that fails is noted."""
-    from scenarios.cli.gate import Ran
     from scenarios.cli.replications import Replications
-    from scenarios.notes import warnings_of
+    from scenarios.cli.verdict import Ran
     from scenarios.runner import describe
     from sim import simulate
 
-    ran = [
-        Ran(one, Replications(one.scenario, one.seed, warnings=dict.fromkeys(warnings_of(one.scenario))))
-        for one in suite.entries
-    ]
+    ran = [Ran(one, Replications(one.scenario, one.seed)) for one in suite.entries]
     runs = [(one, number) for one in ran for number in range(one.entry.replications)]
     with Progress("runs", len(runs)) as progress:
         for count, (one, number) in enumerate(runs, start=1):
@@ -172,7 +173,7 @@ def _tell(outcome: Outcome, *, as_json: bool) -> None:
         say("\n".join(["", _wrapped(first), *(_wrapped(line, "    ") for line in lines)]))
     if len(found) > _FAILURES_SHOWN:
         say(f"\nand {len(found) - _FAILURES_SHOWN} more: --junit FILE or --markdown FILE has all of them")
-    if outcome.has_failed and not outcome.settled:
+    if outcome.can_be_settled:
         say(f"\nmeant? then groupsim check {outcome.suite.path} --update, and commit the baseline")
 
 

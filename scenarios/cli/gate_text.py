@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from scenarios.cli.gate import GOALS, STALE, Outcome, Status, Verdict
+from scenarios.cli.verdict import GOALS, STALE, Outcome, Status, Verdict
 from scenarios.junit import Case, junit_text
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ def failures(outcome: Outcome) -> list[list[str]]:
 def markdown(outcome: Outcome) -> str:
     """The report for a pull request."""
     found = failures(outcome)
-    parts = [MARK, f"## groupsim check: {'failed' if found else 'passed'}", counted(outcome), *outcome.notes()]
+    question = [outcome.suite.question] if outcome.suite.question else []
+    title = f"## groupsim check: {'failed' if found else 'passed'}"
+    parts = [MARK, title, *question, counted(outcome), *outcome.notes()]
     if (table := moved_table(outcome.verdicts, None)) is not None:
         parts.append(table.markdown().rstrip())
     for first, *others in found:

@@ -151,7 +151,6 @@ class TestRefusal:
             ("seed: 1", "scenarios", "is required"),
             ("scenarios: [a]", "scenarios", "must be a mapping"),
             ("scenarios: {kill-detection: }", "scenarios.kill-detection", "must be a mapping"),
-            ("scenarios: {kill-detection: {}}", "scenarios.kill-detection", ""),
             ("scenarios: {broadcast: {}}", "scenarios.broadcast", "is held to nothing"),
             ("scenarios: {broadcast: {goals: {recovery_lag_records: 5}}}", "scenarios.broadcast", "held to nothing"),
             ("scenarios: {'a/b': {scenario: small.yaml}}", "scenarios[a/b]", "letters, digits, dots"),
@@ -168,18 +167,18 @@ class TestRefusal:
             ("scenarios: {outage: {sets: {}}}", "scenarios.outage.sets", "did you mean 'set'"),
             ("version: 2\nscenarios: {outage: {}}", "version", "1"),
             ("groups: {}", "", "is no suite"),
-            ("baseline: 1\nscenarios: {}", "", "is a baseline: name the suite beside it"),
+            ("baseline: 1\nscenarios: {}", "", "is a baseline, which belongs to the suite"),
             ("", "", "is no suite"),
             ("[]", "", "is no suite"),
         ],
     )
     def test_names_the_place_and_what_is_allowed(self, folder: Path, text: str, place: str, says: str) -> None:
-        if not says:
-            assert suite(folder, text).entries, "goals of the scenario's own are something to be held to"
-            return
         problems = refusal(folder, text).problems
         assert [problem.path for problem in problems] == [place]
         assert says in problems[0].message
+
+    def test_is_not_for_a_scenario_that_has_goals_of_its_own(self, folder: Path) -> None:
+        assert suite(folder, "scenarios: {kill-detection: {}}").entries
 
     def test_overlap_that_the_suite_asks_of_all_is_told_where_one_run_has_no_interval(self, folder: Path) -> None:
         text = "metrics: {losses: overlap}\nscenarios: {outage: {replications: 2}, broadcast: {}}"
