@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.metrics import Metric, Scale, plus_minus, scale
+from analysis.metrics import Metric, Scale, number, plus_minus, scale
 from analysis.statistics import Estimate, estimate, paired_difference
 
 ULPS: Final = 1e-12
@@ -64,6 +64,11 @@ class Drift:
     def share(self) -> float | None:
         """The difference as a share of what was before; None where that was 0 or null."""
         return self.difference.mean / abs(self.before.mean) if self.before.n and self.before.mean else None
+
+    def share_text(self) -> str:
+        """The share in per cent, with its sign; empty where there is none."""
+        share = self.share
+        return "" if not share else f"{'+' if share > 0 else ''}{number(100 * share)}%"
 
     def text(self, one: Estimate) -> str:
         """An estimate with its interval and unit; ``null`` where there is none."""

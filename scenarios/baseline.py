@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -91,7 +92,7 @@ class Baseline:
         """The file, for a suite of that name."""
         lines = [
             f"{MARK} of {suite}: what its runs gave, a value a line.",
-            f"# Written by: groupsim check {suite} --update",
+            f"# Written by: groupsim check {shlex.quote(suite)} --update",
             "baseline: 1",
             *_section("versions", {name: f"'{version}'" for name, version in self.versions.items()}),
             *_section("scenarios", {f"{name}/{fact}": text for name, fact, text in self._facts()}),

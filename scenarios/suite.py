@@ -5,6 +5,7 @@ Everything that is wrong with a suite and with the scenarios in it is told at on
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,6 +102,12 @@ class Suite:
     def needs_baseline(self) -> bool:
         """Whether any metric has a tolerance; goals stand alone."""
         return any(entry.tolerances for entry in self.entries)
+
+    @property
+    def update_command(self) -> str:
+        """The command that writes the baseline."""
+        allowed = [word for one in self.allow_code for word in ("--allow-code", one)]
+        return shlex.join(["groupsim", "check", str(self.path), *allowed, "--update"])
 
     def warnings(self) -> tuple[str, ...]:
         """What a user should know about the scenarios (`scenarios.notes.warnings_of`), each with its entry's name."""

@@ -106,16 +106,14 @@ def _baseline(suite: Suite, *, update: bool) -> Baseline:
     if update:
         refuse_foreign(suite.baseline, MARK)
     elif not suite.baseline.exists() and suite.needs_baseline:
-        raise ConfigError(
-            f"there is no {suite.baseline} to compare with: groupsim check {suite.path} --update makes it"
-        )
+        raise ConfigError(f"there is no {suite.baseline} to compare with; to make it: {suite.update_command}")
     if not suite.baseline.exists():
         return NOTHING
     try:
         return read_baseline(suite.baseline)
     except ConfigError as unreadable:
         if not update:
-            raise ConfigError(f"{unreadable}\nto write it anew: groupsim check {suite.path} --update") from None
+            raise ConfigError(f"{unreadable}\nto write it anew: {suite.update_command}") from None
         warn("the baseline could not be read and is written anew:")
         say(str(unreadable))
         return NOTHING
@@ -174,7 +172,7 @@ def _tell(outcome: Outcome, *, as_json: bool) -> None:
     if len(found) > _FAILURES_SHOWN:
         say(f"\nand {len(found) - _FAILURES_SHOWN} more: --junit FILE or --markdown FILE has all of them")
     if outcome.can_be_settled:
-        say(f"\nmeant? then groupsim check {outcome.suite.path} --update, and commit the baseline")
+        say(f"\nmeant? then write the baseline anew, and commit it:\n    {outcome.suite.update_command}")
 
 
 def _wrapped(text: str, indent: str = "") -> str:

@@ -116,11 +116,11 @@ def _tolerated(tolerance: Tolerance, found: Drift) -> bool:
 def _story(found: Drift, tolerance: Tolerance) -> Iterator[str]:
     """Baseline, present value, difference, tolerance, and whether it is noise."""
     yield f"baseline {found.text(found.before)}, now {found.text(found.after)}"
-    total = f"{found.runs} run{'s' if found.runs > 1 else ''}"
+    total = _runs(found.runs)
     if found.nulls:
         yield f"null on one side in {len(found.nulls)} of {total}"
     if found.difference.n:
-        share = f" ({found.share:+.1%})" if found.share else ""
+        share = f" ({found.share_text()})" if found.share else ""
         yield f"moved by {found.moved_text(interval=True)}{share}, in {len(found.moved)} of {total}"
     yield f"allowed: {_allowance(found, tolerance)}"
     yield found.noise_text()
@@ -153,8 +153,12 @@ def _goal_verdicts(suite: Suite, one: Ran) -> Iterator[Verdict]:
                 continue
             worst = max(missed, key=lambda r: _distance(goal, values[r]))
             told = "null" if values[worst] is None else f"{values[worst]:g}"
-            reason = f"{goal.column} is {told} in replication {worst}; missed in {len(missed)} of {len(values)} runs"
+            reason = f"{goal.column} is {told} in replication {worst}; missed in {len(missed)} of {_runs(len(values))}"
             yield Verdict(**where, status=Status.MISSED, reason=reason, replay=suite.replay(entry, worst))
+
+
+def _runs(count: int) -> str:
+    return f"{count} run{'s' if count > 1 else ''}"
 
 
 def _distance(goal: Goal, value: float | None) -> float:

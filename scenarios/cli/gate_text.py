@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MARK: Final = "<!-- groupsim check -->"
 """How every report in Markdown begins, invisibly."""
-_NOISE: Final = {True: "within", False: "beyond", None: "-"}
+_NOISE: Final = {True: "yes", False: "no", None: "-"}
 _COUNTS: Final = {
     Status.SAME: "as in the baseline", Status.WITHIN: "moved within tolerance", Status.OUT: "out of tolerance",
     Status.NEW: "new", Status.GONE: "gone", Status.OTHER: "of other runs than the baseline's",
@@ -30,28 +30,34 @@ def moved_table(verdicts: Iterable[Verdict], width: int | None) -> TextTable | N
     rows = [one for one in verdicts if one.moved or one.status in STALE]
     if not rows:
         return None
-    several = len({(one.entry, one.group) for one in rows}) > len({one.entry for one in rows})
     before, after, moved, share = zip(*(_cells(one.drift) for one in rows), strict=True)
     columns = (
-        names("scenario", [one.entry for one in rows], "entry"),
-        names("group", [one.group or "(all)" for one in rows], "group", rank=0 if several else 9),
+        names("scenario", _places(rows), "place"),
         named("metric", [_short(one.metric) for one in rows], "metric", [one.metric for one in rows]),
         Column("baseline", before, {}, rank=6),
         Column("now", after, {}, rank=5),
         Column("moved", moved, {}),
         Column("share", share, {}, rank=4),
         Column("noise", tuple(_NOISE[one.drift.is_noise] if one.drift else "-" for one in rows), {}, right=False),
-        named("tolerance", [str(one.status) for one in rows], "status"),
+        Column("allowed", tuple(one.held_to for one in rows), {}, rank=7, right=False),
+        named("verdict", [str(one.status) for one in rows], "status"),
     )
-    return TextTable(columns, (), width)
+    said = [one for one in columns if set(one.texts) - {"", "-", "(all)"}]
+    return TextTable(tuple(said), (), width)
+
+
+def _places(rows: Sequence[Verdict]) -> list[str]:
+    """The names of scenarios, with the group where there is more than one."""
+    groups = {(one.entry, one.group) for one in rows if one.group}
+    several = Counter(entry for entry, _ in groups)
+    return [f"{one.entry}/{one.group}" if one.group and several[one.entry] > 1 else one.entry for one in rows]
 
 
 def _cells(drift: Drift | None) -> tuple[str, str, str, str]:
     """Baseline, present value, difference, and the difference as a share."""
     if drift is None:
         return "", "", "", ""
-    share = "" if drift.share is None else f"{drift.share:+.1%}"
-    return drift.text(drift.before), drift.text(drift.after), drift.moved_text(), share
+    return drift.text(drift.before), drift.text(drift.after), drift.moved_text(), drift.share_text()
 
 
 def _short(metric: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sim.errors import SimError
-from tests.support.command_line import CommandLine
+from tests.support.command_line import SCENARIO, CommandLine
 from tests.support.given_runs import SUITE, Given, flat
 
 
@@ -30,7 +30,7 @@ class TestCheck:
             "within noise: the 95 % interval of the differences, paired by seed, holds 0",
             "the scenario is the one of the baseline: groupsim, a package or an assignor is not",
             "replay: groupsim run small.yaml --seed 3 --replication 1",
-            "meant? then groupsim check suite.yaml --update",
+            "meant? then write the baseline anew, and commit it: groupsim check suite.yaml --update",
         ):
             assert words in flat(told.err)
 
@@ -74,7 +74,7 @@ class TestCheck:
         assert found["duplicates"]["noise"] is True
         assert found["duplicates"]["runs_moved"] == 2
         rows = [line.split() for line in groupsim("check", guarded).out.splitlines() if line.startswith("small")]
-        assert [(row[-2], row[-1]) for row in rows] == [("within", "within"), ("beyond", "within")]
+        assert [(row[-2], row[-1]) for row in rows] == [("yes", "within"), ("no", "within")]
 
     def test_a_goal_is_missed_where_one_run_misses_it(self, groupsim: CommandLine, guarded: Path, runs: Given) -> None:
         runs.numbers["unavailable_gap_s_max"] = lambda r: [30.0, 61.0, 35.0][r]
@@ -143,7 +143,7 @@ class TestCheck:
         runs.numbers["requests"] = 999
         told = groupsim("check", suite)
         assert "noise or not: one run cannot say" in told.err
-        assert "moved by -1 (-0.1%), in 1 of 1 run" in told.err
+        assert "moved by -1 (-0.100%), in 1 of 1 run" in told.err
 
     def test_fits_80_columns_with_long_names(self, groupsim: CommandLine, suite: Path, runs: Given) -> None:
         name = "a-scenario-with-a-name-that-goes-on-and-on"
@@ -154,7 +154,16 @@ class TestCheck:
         assert max(map(len, told.out.splitlines())) <= 80
         assert all(len(line) <= 80 for line in told.err.splitlines() if "replay: " not in line)
         assert "moved" in told.out
-        assert "tolerance" in told.out
+        assert "verdict" in told.out
+
+    def test_names_the_group_where_there_are_several(self, groupsim: CommandLine, suite: Path, runs: Given) -> None:
+        two = SCENARIO + "  audit:\n    topics: [orders]\n    members: {count: 1}\n"
+        Path("small.yaml").write_text(two)
+        groupsim("check", suite, "--update")
+        runs.numbers["requests"] = 1
+        told = groupsim("check", suite)
+        assert [line.split()[0] for line in told.out.splitlines()[2:4]] == ["small/audit", "small/billing"]
+        assert "small, group audit: requests is out of tolerance" in told.err
 
     def test_of_many_failures_shows_some_and_says_where_the_others_are(
         self, groupsim: CommandLine, suite: Path, runs: Given
