@@ -30,6 +30,7 @@ from scenarios.errors import Problem, ScenarioFileError
 from scenarios.goals import RECOVERY_LAG
 from scenarios.problems import Finding, findings_of, problems_of
 from scenarios.schema_base import FileModel, checked
+from scenarios.text_files import read_bytes
 from scenarios.tolerances import METRICS
 from scenarios.yaml_text import YamlDocument, read_yaml
 
@@ -149,7 +150,10 @@ def read_baseline(path: Path) -> Baseline:
 
 def _conflict(path: Path) -> list[Problem]:
     """What to say of a file that git could not merge."""
-    content = path.read_bytes() if path.is_file() else b""
+    try:
+        content = read_bytes(path)
+    except ValueError:
+        return []
     if not any(line.startswith((b"<<<<<<< ", b">>>>>>> ")) for line in content.splitlines()):
         return []
     return [Problem("", "holds the marks of a merge: take either side, then write it anew with --update")]
