@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,8 +29,8 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A master and workers of one core each; logs and scratch are in ``folder``."""
+def cluster(folder: Path, workers: int = 2, path: Sequence[str] = ()) -> Iterator[Cluster]:
+    """A master and workers of one core each; logs and scratch are in ``folder``, ``path`` is where they import from."""
     started: list[subprocess.Popen[bytes]] = []
     try:
         log = folder / "master.log"
@@ -42,7 +42,8 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
             log, work = folder / f"worker-{number}.log", folder / f"work-{number}"
             options = ["--host", _LOOPBACK, "--cores", "1", "--memory", "1g", "--webui-port", "0"]
             options += ["--work-dir", str(work), found.url]
-            one = _spark_class(log, folder, "org.apache.spark.deploy.worker.Worker", *options)
+            worker = "org.apache.spark.deploy.worker.Worker"
+            one = _spark_class(log, folder, worker, *options, PYTHONPATH=os.pathsep.join(path))
             started.append(one)
             found.workers.append(one)
         for number, one in enumerate(found.workers):
@@ -82,16 +83,15 @@ def environment(folder: Path) -> Mapping[str, str]:
     return {**{name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, **own}
 
 
-def _spark_class(log: Path, folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    return _start([str(HOME / "bin/spark-class"), *arguments], log, folder)
+def _spark_class(log: Path, folder: Path, *arguments: str, **own: str) -> subprocess.Popen[bytes]:
+    return _start([str(HOME / "bin/spark-class"), *arguments], log, folder, **own)
 
 
-def _start(command: list[str], log: Path, folder: Path) -> subprocess.Popen[bytes]:
+def _start(command: list[str], log: Path, folder: Path, **own: str) -> subprocess.Popen[bytes]:
     """A process group of its own, so that what it starts ends with it."""
+    variables = {**environment(folder), **own}
     with log.open("wb") as file:
-        return subprocess.Popen(
-            command, cwd=folder, env=environment(folder), stdout=file, stderr=file, start_new_session=True
-        )
+        return subprocess.Popen(command, cwd=folder, env=variables, stdout=file, stderr=file, start_new_session=True)
 
 
 def _told(log: Path, process: subprocess.Popen[bytes], pattern: str) -> str:
