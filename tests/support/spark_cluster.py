@@ -22,35 +22,45 @@ _LOOPBACK = "127.0.0.1"
 
 @dataclass
 class Cluster:
-    """A master and its workers."""
+    """A master and workers of one core each; logs and scratch are in ``folder``, ``path`` is where they import from."""
 
-    url: str
+    folder: Path
+    path: Sequence[str] = ()
+    url: str = ""
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start_master(self) -> None:
+        log, options = self.folder / "master.log", ["--host", _LOOPBACK, "--port", "0", "--webui-port", "0"]
+        master = self._spark_class(log, "org.apache.spark.deploy.master.Master", *options)
+        port = _told(log, master, r"Starting Spark master at spark://127\.0\.0\.1:(\d+)")
+        self.url = f"spark://{_LOOPBACK}:{port}"
+
+    def add_worker(self) -> None:
+        number = len(self.workers)
+        log, work = self.folder / f"worker-{number}.log", self.folder / f"work-{number}"
+        options = ["--host", _LOOPBACK, "--cores", "1", "--memory", "1g", "--webui-port", "0", "--work-dir", str(work)]
+        worker = self._spark_class(log, "org.apache.spark.deploy.worker.Worker", *options, self.url)
+        self.workers.append(worker)
+        _told(log, worker, "(Successfully registered) with master")
+
+    def _spark_class(self, log: Path, *arguments: str) -> subprocess.Popen[bytes]:
+        command = [str(HOME / "bin/spark-class"), *arguments]
+        self.processes.append(_start(command, log, self.folder, PYTHONPATH=os.pathsep.join(self.path)))
+        return self.processes[-1]
 
 
 @contextmanager
 def cluster(folder: Path, workers: int = 2, path: Sequence[str] = ()) -> Iterator[Cluster]:
-    """A master and workers of one core each; logs and scratch are in ``folder``, ``path`` is where they import from."""
-    started: list[subprocess.Popen[bytes]] = []
+    """A cluster, until the block ends."""
+    found = Cluster(folder, path)
     try:
-        log = folder / "master.log"
-        options = ["--host", _LOOPBACK, "--port", "0", "--webui-port", "0"]
-        started.append(_spark_class(log, folder, "org.apache.spark.deploy.master.Master", *options))
-        port = _told(log, started[0], r"Starting Spark master at spark://127\.0\.0\.1:(\d+)")
-        found = Cluster(f"spark://{_LOOPBACK}:{port}")
-        for number in range(workers):
-            log, work = folder / f"worker-{number}.log", folder / f"work-{number}"
-            options = ["--host", _LOOPBACK, "--cores", "1", "--memory", "1g", "--webui-port", "0"]
-            options += ["--work-dir", str(work), found.url]
-            worker = "org.apache.spark.deploy.worker.Worker"
-            one = _spark_class(log, folder, worker, *options, PYTHONPATH=os.pathsep.join(path))
-            started.append(one)
-            found.workers.append(one)
-        for number, one in enumerate(found.workers):
-            _told(folder / f"worker-{number}.log", one, "(Successfully registered) with master")
+        found.start_master()
+        for _ in range(workers):
+            found.add_worker()
         yield found
     finally:
-        _end(started)
+        _end(found.processes)
 
 
 @contextmanager
@@ -81,10 +91,6 @@ def environment(folder: Path) -> Mapping[str, str]:
         "JDK_JAVA_OPTIONS": f"-Djava.io.tmpdir={folder} -XX:-UsePerfData", "PYTHONDONTWRITEBYTECODE": "1",
     }  # fmt: skip
     return {**{name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, **own}
-
-
-def _spark_class(log: Path, folder: Path, *arguments: str, **own: str) -> subprocess.Popen[bytes]:
-    return _start([str(HOME / "bin/spark-class"), *arguments], log, folder, **own)
 
 
 def _start(command: list[str], log: Path, folder: Path, **own: str) -> subprocess.Popen[bytes]:
