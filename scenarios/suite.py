@@ -117,7 +117,8 @@ class Suite:
         """The command that repeats one run."""
         from scenarios.sweep import replay_line
 
-        return replay_line(entry.source, entry.changes, entry.seed, replication, self.allow_code)
+        line = replay_line(entry.source, entry.changes, entry.seed, self.allow_code)
+        return f"{line} --replication {replication}"
 
 
 def load_suite(path: Path, *, allow_code: Sequence[str] = ()) -> Suite:
