@@ -14,11 +14,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from assignors.hash_table import CROWDED, DEFAULT_CAPACITY, SMALLEST_TREE_TABLE, HashTable
 from assignors.sorting import stable_order
 
 _MASK = 0xFFFFFFFF
-_LONGEST_BUCKET = 8
-_SMALLEST_TREE_TABLE = 64
 
 
 def _utf16(text: str) -> bytes:
@@ -81,9 +80,9 @@ def hash_order(codes: Sequence[int] | npt.NDArray[np.uint32]) -> npt.NDArray[np.
 
 def _table_size(folded: npt.NDArray[np.uint32]) -> int:
     # a bucket can only become crowded while the table has less than 64, so among the first 48 keys
-    early = folded[:_SMALLEST_TREE_TABLE].tolist()
+    early = folded[:SMALLEST_TREE_TABLE].tolist()
     table = HashSet()
-    if len(early) > _LONGEST_BUCKET and np.bincount(np.array(early) & 15).max() > _LONGEST_BUCKET:
+    if len(early) > CROWDED and np.bincount(np.array(early) & 15).max() > CROWDED:
         for at, code in enumerate(early):
             table.add(at, code)
     size = table.size
@@ -105,26 +104,22 @@ def grouping_order(codes: Sequence[int], *, last_used_again: bool) -> list[int]:
     Source: java.util.HashMap of OpenJDK 17, `computeIfAbsent`, `treeifyBin`.
     """
     folded = list(map(fold, codes))
-    size = _grouping_size(folded)
+    if len(codes) >= CROWDED and max(Counter(code & 15 for code in folded).values()) >= CROWDED:
+        return _grouped(folded, last_used_again)  # a crowded bucket makes the table grow early, or becomes a tree
+    size = DEFAULT_CAPACITY
     while len(codes) - (not last_used_again) > size * 3 // 4:
         size *= 2
     buckets = [code & (size - 1) for code in folded]
     return sorted(range(len(codes)), key=lambda at: (buckets[at], -at))
 
 
-def _grouping_size(folded: list[int]) -> int:
-    """Buckets of such a table once all keys are in, if some bucket was given an eighth key; 16 otherwise."""
-    size = 16
-    if len(folded) < _LONGEST_BUCKET or max(Counter(code & 15 for code in folded).values()) < _LONGEST_BUCKET:
-        return size
-    # as in `_table_size`: only a table of less than 64 buckets grows for that
-    for at, code in enumerate(folded[:_SMALLEST_TREE_TABLE]):
-        if at > size * 3 // 4:
-            size *= 2
-        mates = sum((other ^ code) & (size - 1) == 0 for other in folded[:at])
-        if mates >= _LONGEST_BUCKET - 1 and size < _SMALLEST_TREE_TABLE:
-            size *= 2
-    return size
+def _grouped(folded: Sequence[int], last_used_again: bool) -> list[int]:
+    table = HashTable()
+    for key, code in enumerate(folded):
+        table.compute_if_absent(key, code)
+    if last_used_again:
+        table.compute_if_absent(len(folded) - 1, folded[-1])
+    return table.walk()
 
 
 class HashSet:
@@ -155,9 +150,9 @@ class HashSet:
             Its hash code as `fold` gives it.
         """
         # a bucket that outgrows eight elements doubles a small table; only a larger one turns it into a tree
-        if len(self._folded) >= _LONGEST_BUCKET and self.size < _SMALLEST_TREE_TABLE:
+        if len(self._folded) >= CROWDED and self.size < SMALLEST_TREE_TABLE:
             mates = sum((code ^ folded) & (self.size - 1) == 0 for code in self._folded.values())
-            self.size *= 2 if mates >= _LONGEST_BUCKET else 1
+            self.size *= 2 if mates >= CROWDED else 1
         self._folded[element] = folded
         if len(self._folded) > self.size * 3 // 4:
             self.size *= 2

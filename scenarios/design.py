@@ -1,13 +1,16 @@
-"""Which variants a sweep has, and which seed each of their runs gets."""
+"""Which variants a sweep has, what they are called, and which seed each of their runs gets."""
 
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from scenarios.points import Design
 
 Changes = Mapping[str, Any]
 """Paths inside a scenario document, and the value that each is set to."""
@@ -18,40 +21,62 @@ BASE = "base"
 SEED_MAX = (1 << 53) - 1
 """The largest integer that every reader of JSON keeps exact."""
 REPLICATIONS_MAX = 1_000_000
+NAME_BYTES_MAX: Final = 150
+"""Of a variant's name, as the folder that it becomes: file systems take 255, and ``variant=`` stands before it."""
 
 
-def variants(bundles: Mapping[str, Changes], vary: Mapping[str, Sequence[Any]], design: str) -> dict[str, Changes]:
-    """Named bundles of changes, crossed with the points of ``vary``.
+def variants(bundles: Mapping[str, Changes], design: Design) -> dict[str, Changes]:
+    """Named bundles of changes, crossed with the points of a design.
 
     Parameters
     ----------
     bundles : mapping of str to changes
         Empty: one bundle without changes.
-    vary : mapping of str to sequence
-        A path, and the values that it takes.
-    design : {"grid", "list"}
-        grid: every combination of the values; list: the first values of all paths, then the second, and so on.
+    design : Design
 
     Returns
     -------
     dict of str to changes
-        In the order of the file, the last path of ``vary`` changing fastest. A name is the bundle's, then what is
-        varied: ``static, session.timeout.ms=10000``.
+        In the order of the file. A name is the bundle's, then what is varied: ``static, session.timeout.ms=10000``.
+        Points of a sample have numbers instead, ``static, p0013``, and so do those of a grid or list in which a name
+        would be too long for a folder or two would be the same.
     """
-    shown = _short_names(list(vary))
-    crossed: dict[str, Changes] = {}
-    for name, bundle in bundles.items() or [("", {})]:
-        for point in _points(vary, design):
-            varied = (f"{shown[path]}={_text(value)}" for path, value in point.items())
-            crossed[", ".join([name] * bool(name) + list(varied)) or BASE] = {**bundle, **point}
+    points = list(design.points())
+    names = _numbered(len(points)) if design.is_sampled else _told(list(design.vary), points)
+    crossed = _crossed(bundles, names, points)
+    if len(crossed) < len(points) * max(len(bundles), 1) or any(name_bytes(one) > NAME_BYTES_MAX for one in crossed):
+        crossed = _crossed(bundles, _numbered(len(points)), points)
     return crossed
 
 
-def _points(vary: Mapping[str, Sequence[Any]], design: str) -> Iterator[dict[str, Any]]:
-    if not vary:
-        return iter([{}])
-    combinations = itertools.product(*vary.values()) if design == "grid" else zip(*vary.values(), strict=True)
-    return (dict(zip(vary, values, strict=True)) for values in combinations)
+def count_of(bundles: Mapping[str, Changes], design: Design) -> int:
+    """How many variants there are; arithmetic, however many."""
+    return max(len(bundles), 1) * design.count()
+
+
+def name_bytes(name: str) -> int:
+    """The length of a variant's name as the name of a folder."""
+    return len(quote(name, safe=""))
+
+
+def _crossed(bundles: Mapping[str, Changes], names: Sequence[str], points: Sequence[Changes]) -> dict[str, Changes]:
+    return {
+        ", ".join(part for part in (bundle, name) if part) or BASE: {**changes, **point}
+        for bundle, changes in bundles.items() or [("", {})]
+        for name, point in zip(names, points, strict=True)
+    }
+
+
+def _numbered(count: int) -> list[str]:
+    """p0001 and so on, all of the same length."""
+    digits = max(4, len(str(count)))
+    return [f"p{number:0{digits}d}" for number in range(1, count + 1)]
+
+
+def _told(paths: Sequence[str], points: Sequence[Changes]) -> list[str]:
+    """What is varied, in words."""
+    shown = _short_names(paths)
+    return [", ".join(f"{shown[path]}={_text(value)}" for path, value in point.items()) for point in points]
 
 
 def _short_names(paths: Sequence[str]) -> dict[str, str]:

@@ -6,69 +6,28 @@ once.
 
 from __future__ import annotations
 
-import copy
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Any, Final
 
 import yaml
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import ValidationError
 
-from scenarios.design import REPLICATIONS_MAX, SEED_MAX, Changes, seed_of, variants
+from scenarios.design import Changes, seed_of, variants
 from scenarios.errors import Problem, ScenarioFileError, nearest, shown
-from scenarios.file_names import located
-from scenarios.loading import built_in, list_names, load_document, parse, path_of
+from scenarios.loading import built_in, list_names
 from scenarios.notes import warnings_of
-from scenarios.paths import set_path
 from scenarios.problems import findings_of, problems_of
-from scenarios.schema_base import FileModel, error, refusal
+from scenarios.replications import Replications
+from scenarios.sweep_checks import VariantCheck
+from scenarios.sweep_file import SweepFile, readable, samples
 from scenarios.yaml_text import YamlDocument, read_yaml
 from sim.model import Scenario
 
-if TYPE_CHECKING:
-    from scenarios.runner import Run
-
 LIBRARY: Final = Path(__file__).with_name("library") / "sweeps"
-
-
-class SweepFile(FileModel):
-    """A sweep file, as the user writes it."""
-
-    version: Literal[1] = 1
-    question: str = ""
-    scenario: str
-    variants: dict[Annotated[str, Field(min_length=1)], dict[str, Any]] = {}
-    vary: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
-    design: Literal["grid", "list"] = "grid"
-    replications: Annotated[int, Field(ge=1, le=REPLICATIONS_MAX)] = 1
-    seed: Annotated[int, Field(ge=0, le=SEED_MAX)] = 1
-    common_faults: bool = True
-
-    @field_validator("vary")
-    @classmethod
-    def _check_vary(cls, vary: dict[str, list[Any]], info: ValidationInfo) -> dict[str, list[Any]]:
-        errors = []
-        for path, values in vary.items():
-            if len({repr(value) for value in values}) < len(values):
-                errors.append(error(path, "has a value twice", values))
-            setting = [name for name, changes in info.data.get("variants", {}).items() if path in changes]
-            if setting:
-                errors.append(error(path, f"is set by variant {setting[0]!r} too: vary it or set it", values))
-        if errors:
-            raise ValidationError.from_exception_data("vary", errors)
-        return vary
-
-    @field_validator("design")
-    @classmethod
-    def _check_design(cls, design: str, info: ValidationInfo) -> str:
-        lengths = {path: len(values) for path, values in info.data.get("vary", {}).items()}
-        if design == "list" and len(set(lengths.values())) > 1:
-            counts = ", ".join(f"{path} has {count}" for path, count in lengths.items())
-            raise refusal(f"takes equally many values of each path under vary; {counts}")
-        return design
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,38 +59,39 @@ class Sweep:
     name: str
     source: str
     variants: tuple[Variant, ...]
-    replications: int
+    replications: Replications
     document: Mapping[str, Any]
     allow_code: tuple[str, ...] = ()
 
-    def runs(self) -> list[Run]:
-        """All runs, variant by variant; the tables of each variant's first are kept."""
-        from scenarios.runner import Run  # brings pandas and pyarrow, which reading a sweep does without
-
-        return [
-            Run(variant=one.name, scenario=one.scenario, seed=one.seed, replication=r, keep=r == 0)
-            for one in self.variants
-            for r in range(self.replications)
-        ]
-
     def warnings(self) -> tuple[str, ...]:
-        """What a user should know about the variants (`scenarios.notes.warnings_of`), each sentence once."""
-        return tuple(dict.fromkeys(sentence for one in self.variants for sentence in warnings_of(one.scenario)))
+        """What a user should know about the variants, once where sentences differ in numbers alone."""
+        alike: dict[str, dict[str, int]] = {}
+        for one in self.variants:
+            for sentence in warnings_of(one.scenario):
+                some = alike.setdefault(re.sub(r"\d+", "#", sentence), {})
+                some[sentence] = some.get(sentence, 0) + 1
+        return tuple(_alike(some) for some in alike.values())
 
-    def replay(self, run: Run) -> str:
-        """The command that repeats one run of the sweep."""
-        changes = next(one.changes for one in self.variants if one.name == run.variant)
-        return replay_line(self.source, changes, run.seed, run.replication, self.allow_code)
+    def replay(self, variant: Variant) -> str:
+        """The command that repeats a run of a variant, without its replication."""
+        return replay_line(self.source, variant.changes, variant.seed, self.allow_code)
 
 
-def replay_line(source: str, changes: Changes, seed: int, replication: int, allow_code: Sequence[str] = ()) -> str:
-    """The command that repeats one run: ``groupsim run SCENARIO --set PATH=VALUE --seed N --replication R``."""
+def _alike(sentences: Mapping[str, int]) -> str:
+    """The first of some sentences, and how many variants have another one."""
+    first, *others = sentences
+    count = sum(sentences[other] for other in others)
+    return f"{first} [{count} more variants alike, with other numbers]" if count else first
+
+
+def replay_line(source: str, changes: Changes, seed: int, allow_code: Sequence[str] = ()) -> str:
+    """The command that repeats a run, without its replication: ``groupsim run SCENARIO --set PATH=VALUE --seed N``."""
     words = ["groupsim", "run", source]
     for path, value in changes.items():
         words += ["--set", f"{path}={_yaml(value)}"]
     for one in allow_code:
         words += ["--allow-code", one]
-    return shlex.join([*words, "--seed", str(seed), "--replication", str(replication)])
+    return shlex.join([*words, "--seed", str(seed)])
 
 
 class _Dumper(yaml.SafeDumper):
@@ -165,29 +125,29 @@ def load_sweep(source: str | Path, *, allow_code: Sequence[str] = ()) -> Sweep:
     ------
     ScenarioFileError
         With everything that is wrong: the file, the path inside it, the value, and what is allowed.
+    MissingExtra
+        The design needs a package that is not installed.
     """
     path = path_of_sweep(source)
     read = read_yaml(path)
-    file = _sweep_file(read, str(source))
+    file = _sweep_file(read, path, str(source), allow_code)
     scenario = _scenario(file.scenario, path.parent, read, str(source))
-    base = load_document(scenario)
-    built: list[Variant] = []
-    found: dict[Problem, list[str]] = {}
-    for name, own in variants(file.variants, file.vary, file.design).items():
-        changes = located(own, path.parent)
-        try:
-            parsed = _parsed(base, changes, scenario, allow_code)
-            seed = seed_of(file.seed, name, common_faults=file.common_faults)
-            built.append(Variant(name=name, changes=changes, scenario=parsed, seed=seed))
-        except ScenarioFileError as refused:
-            for problem in refused.problems:
-                found.setdefault(problem, []).append(name)
-    if found:
-        raise ScenarioFileError(str(source), [_in_variants(problem, names) for problem, names in found.items()])
+    checker = VariantCheck(scenario, path.parent, allow_code)
+    built = [
+        Variant(name=name, changes=changes, scenario=parsed, seed=_seed(file, name))
+        for name, own in variants(file.variants, file.plan).items()
+        for changes, parsed in checker.check(name, own)
+    ]
+    if problems := checker.problems():
+        raise ScenarioFileError(str(source), problems)
     return Sweep(
         name=path.stem, source=scenario, variants=tuple(built), replications=file.replications,
-        document=file.model_dump(mode="json"), allow_code=tuple(allow_code),
+        document=file.document(), allow_code=tuple(allow_code),
     )  # fmt: skip
+
+
+def _seed(file: SweepFile, name: str) -> int:
+    return seed_of(file.seed, name, common_faults=file.common_faults)
 
 
 def list_sweeps() -> list[str]:
@@ -209,7 +169,7 @@ def path_of_sweep(source: str | Path) -> Path:
     return built_in(text, LIBRARY, "is neither a file nor a built-in sweep")
 
 
-def _sweep_file(read: YamlDocument, file: str) -> SweepFile:
+def _sweep_file(read: YamlDocument, path: Path, file: str, allow_code: Sequence[str]) -> SweepFile:
     if not isinstance(read.data, Mapping):
         raise ScenarioFileError(file, [Problem("", "must be a mapping that names a scenario and what varies")])
     if "groups" in read.data and "scenario" not in read.data:
@@ -217,33 +177,34 @@ def _sweep_file(read: YamlDocument, file: str) -> SweepFile:
     try:
         return SweepFile.model_validate(read.data)
     except ValidationError as refused:
-        raise ScenarioFileError(file, problems_of(findings_of(refused), read)) from None
+        problems = problems_of(findings_of(refused), read)
+    try:
+        scenario = _scenario(read.data.get("scenario"), path.parent, read, file)
+    except ScenarioFileError as missing:
+        known = {problem.path for problem in problems}
+        problems += [problem for problem in missing.problems if problem.path not in known]
+    else:
+        problems += _problems_inside(read.data, VariantCheck(scenario, path.parent, allow_code))
+    raise ScenarioFileError(file, problems)
 
 
-def _scenario(name: str, folder: Path, read: YamlDocument, file: str) -> str:
+def _problems_inside(data: Mapping[str, Any], checker: VariantCheck) -> list[Problem]:
+    """What is wrong with paths and values of a file that is refused for another reason already."""
+    for path, values in readable(data).items():
+        if not values:
+            checker.check_path(path, data["vary"][path])
+    for name, changes in samples(data):
+        for _ in checker.check(name, changes):
+            pass
+    return checker.problems()
+
+
+def _scenario(name: object, folder: Path, read: YamlDocument, file: str) -> str:
     """What a sweep varies, as ``groupsim run`` takes it: a built-in scenario, or a file beside the sweep."""
+    if not isinstance(name, str):
+        raise ScenarioFileError(file, [Problem("scenario", "must name a scenario", shown(name))])
     path = folder / name
     if name in list_names() or path.exists():
         return name if name in list_names() else str(path)
     message = f"is neither built in nor a file: there is no {path}; {nearest(name, list_names())}".rstrip("; ")
     raise ScenarioFileError(file, [Problem("scenario", message, shown(name), read.lines.get(("scenario",), 0))])
-
-
-def _parsed(base: Mapping[str, Any], changes: Changes, scenario: str, allow_code: Sequence[str]) -> Scenario:
-    """The scenario with ``changes``; all paths that lead nowhere are told together."""
-    path, document = path_of(scenario), copy.deepcopy(dict(base))
-    problems: list[Problem] = []
-    for place, value in located(changes, Path.cwd()).items():
-        try:
-            set_path(document, place, value)
-        except ScenarioFileError as refused:
-            problems += refused.problems
-    if problems:
-        raise ScenarioFileError(scenario, problems)
-    return parse(document, file=scenario, name=path.stem, folder=path.parent, allow_code=allow_code)
-
-
-def _in_variants(problem: Problem, names: Sequence[str]) -> Problem:
-    """The problem, and in which variants it is one."""
-    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
-    return replace(problem, message=f"{problem.message} [variant {'; '.join(names[:2])}{more}]", line=0)

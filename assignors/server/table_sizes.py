@@ -11,24 +11,14 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from assignors.hash_table import CROWDED, DEFAULT_CAPACITY
+
 Sizes: TypeAlias = npt.NDArray[np.int64]
 N = TypeVar("N", int, npt.NDArray[np.int64])
 
-DEFAULT_CAPACITY = 16
-CROWDED = 8
-SMALLEST_TREE_TABLE = 64
-
-
-def buckets(capacity: int) -> int:
-    """Buckets of `new HashMap<>(capacity)`.
-
-    Source: java.util.HashMap.tableSizeFor, OpenJDK 17.
-    """
-    return 1 << max(capacity - 1, 0).bit_length()
-
 
 def table_size(capacity: Sizes) -> Sizes:
-    """The same for many tables at once."""
+    """Buckets of `new HashMap<>(capacity)` for many tables at once (`assignors.hash_table.buckets`)."""
     return np.left_shift(1, np.frexp(np.maximum(capacity, 1) - 1.0)[1].astype(np.int64))
 
 

@@ -8,9 +8,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from assignors.hash_table import SMALLEST_TREE_TABLE
 from assignors.packed_order import order_by, spans
 from assignors.server.group_spec import GroupSpec
-from assignors.server.table_sizes import SMALLEST_TREE_TABLE, Sizes, crowded
+from assignors.server.table_sizes import Sizes, crowded
 from assignors.topics import Positions
 
 Order: TypeAlias = npt.NDArray[np.int64]

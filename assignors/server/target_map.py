@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assignors.hash_table import DEFAULT_CAPACITY, HashTable
 from assignors.java_order import fold
-from assignors.server.hash_table import HashTable
-from assignors.server.table_sizes import DEFAULT_CAPACITY, capacity_for
+from assignors.server.table_sizes import capacity_for
 from assignors.server.topic_ids import TopicIds
 from assignors.topics import Positions, Topics, positions_of
 

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from assignors.assignment import Assignment
+from assignors.hash_table import DEFAULT_CAPACITY
 from assignors.packed_order import spans
 from assignors.server.changed_targets import changed_targets
 from assignors.server.group_spec import GroupSpec
 from assignors.server.held_targets import held_targets
-from assignors.server.table_sizes import DEFAULT_CAPACITY, Sizes
+from assignors.server.table_sizes import Sizes
 from assignors.server.target_changes import TargetChanges
 from assignors.server.topic_walks import Walk, topic_set_walk
 from assignors.topics import Positions

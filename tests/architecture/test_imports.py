@@ -9,7 +9,7 @@ import pytest
 
 from tests.architecture.source import PACKAGES, ROOT, Import, imports, modules
 
-SIM_PUBLIC = {"sim", "sim.model", "sim.config", "sim.tables", "sim.errors", "sim.units", "sim.result"}
+SIM_PUBLIC = {"sim", "sim.model", "sim.config", "sim.tables", "sim.errors", "sim.units", "sim.result", "sim.versions"}
 SIM_LEAVES = {"sim.units", "sim.errors", "sim.config"}
 TABLES = {"numpy", "pandas", "pyarrow"}
 FILES = {"pydantic", "pydantic_core", "yaml"}
@@ -23,14 +23,18 @@ RULES: tuple[tuple[str, set[str], set[str]], ...] = (
     ("sim.actors", {"sim.", "assignors."}, {"numpy", "simpy"}),
     ("sim.tables", set(), set()),
     ("sim", {"sim.", "assignors."}, {"numpy", "pandas"}),
-    ("scenarios.spark_runner", {"scenarios.", *SIM_PUBLIC}, {"pyarrow", "pyspark", "py4j"}),
+    ("scenarios.spark_runner", {"scenarios.", *SIM_PUBLIC}, {"pyarrow", "pyspark"}),
+    ("scenarios.spark_session", {"scenarios.", *SIM_PUBLIC}, {"pyspark", "py4j"}),
     ("scenarios.cli", {"scenarios.", "assignors.", "analysis.", *SIM_PUBLIC}, {*TABLES, "typer", "rich", "yaml"}),
+    ("scenarios.points", {"scenarios.", *SIM_PUBLIC}, {"numpy", "scipy", "SALib"}),
+    ("scenarios.replications", {"scenarios.", "analysis.statistics"}, FILES),  # the interval that the tables show
     ("scenarios", {"scenarios.", "assignors.", *SIM_PUBLIC}, {*TABLES, *FILES}),
     ("analysis.spark", {"analysis.", "sim.tables"}, {*TABLES, "pyspark"}),
+    ("analysis.sensitivity", {"analysis."}, {*TABLES, "SALib"}),
     ("analysis", {"analysis.", "sim.tables"}, {*TABLES, "matplotlib", "scipy"}),
 )  # fmt: skip
 
-LAZY = {"pyspark", "py4j", "matplotlib", "scipy"}
+LAZY = {"pyspark", "py4j", "matplotlib", "scipy", "SALib"}
 """Heavy, and not needed by most: imported inside functions only. ``scenarios.cli`` treats ``analysis`` so, too."""
 
 

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
-from scenarios.design import seed_of, variants
+from scenarios.design import Changes, count_of, name_bytes, seed_of
+from scenarios.design import variants as variants_of
+from scenarios.points import Design
+
+
+def variants(bundles: Mapping[str, Changes], vary: Mapping[str, list[Any]], kind: Any) -> dict[str, Changes]:
+    return variants_of(bundles, Design(kind=kind, vary=vary))
+
 
 SESSION = "groups.billing.config[session.timeout.ms]"
 
@@ -59,3 +69,22 @@ def test_without_common_faults_seeds_differ_by_variant_and_are_repeatable() -> N
     assert len(set(seeds.values())) == 6
     assert seeds[1, "a"] == 6724282652570131
     assert all(0 <= seed < 2**53 for seed in seeds.values())
+
+
+def test_names_that_are_too_long_for_a_folder_become_numbers() -> None:
+    long = variants({"a": {}, "b": {}}, {"x": ["y" * 149, "z"]}, "grid")
+    assert list(long) == ["a, p0001", "a, p0002", "b, p0001", "b, p0002"]
+    assert long["b, p0002"] == {"x": "z"}
+    just_short_enough = variants({}, {"x": ["y" * 146, "z"]}, "grid")
+    assert max(map(name_bytes, just_short_enough)) == 150
+    assert list(variants({}, {"x": ["é" * 30, "z"]}, "grid")) == ["p0001", "p0002"], "an é is six bytes when quoted"
+
+
+def test_points_that_would_have_one_name_become_numbers() -> None:
+    assert variants({}, {"x": [1, "1"]}, "grid") == {"p0001": {"x": 1}, "p0002": {"x": "1"}}
+
+
+def test_a_count_is_arithmetic() -> None:
+    vary = {str(path): list(range(100)) for path in range(10)}
+    assert count_of({"a": {}, "b": {}}, Design(kind="grid", vary=vary)) == 2 * 10**20
+    assert count_of({}, Design(kind="list", vary=vary)) == 100

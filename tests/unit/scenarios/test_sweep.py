@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
 from scenarios.cli.settings import parse_settings
 from scenarios.errors import ScenarioFileError
 from scenarios.loading import load
+from scenarios.replications import Replications
 from scenarios.sweep import Sweep, list_sweeps, load_sweep, replay_line
+from scenarios.sweep_file import SweepFile
 
 SESSION = "groups.billing.config[session.timeout.ms]"
 SCENARIO = """
@@ -47,9 +51,10 @@ def refusal(folder: Path, text: str) -> ScenarioFileError:
 
 class TestMeaning:
     def test_least_is_a_scenario_run_once(self, folder: Path) -> None:
-        runs = sweep(folder, "").runs()
-        assert [(run.variant, run.seed, run.replication, run.keep) for run in runs] == [("base", 1, 0, True)]
-        assert runs[0].scenario == load(folder / "small.yaml")
+        found = sweep(folder, "")
+        assert [(one.name, one.seed) for one in found.variants] == [("base", 1)]
+        assert found.replications.at_most == 1
+        assert found.variants[0].scenario == load(folder / "small.yaml")
 
     def test_changes_reach_the_scenarios_and_nothing_else_does(self, folder: Path) -> None:
         variants = sweep(
@@ -69,15 +74,13 @@ class TestMeaning:
         variants = sweep(folder, "variants: {many: {groups.billing.members.count: 3}, as-it-is: {}}").variants
         assert [one.scenario.groups[0].members.count for one in variants] == [3, 2]
 
-    def test_runs_are_variant_by_variant_and_the_first_of_each_is_kept(self, folder: Path) -> None:
-        runs = sweep(folder, "variants: {a: {}, b: {horizon: 6min}}\nreplications: 2\nseed: 7").runs()
-        assert [(run.variant, run.seed, run.replication, run.keep) for run in runs] == [
-            ("a", 7, 0, True), ("a", 7, 1, False), ("b", 7, 0, True), ("b", 7, 1, False)
-        ]  # fmt: skip
+    def test_variants_share_the_seed(self, folder: Path) -> None:
+        found = sweep(folder, "variants: {a: {}, b: {horizon: 6min}}\nreplications: 2\nseed: 7")
+        assert [(one.name, one.seed) for one in found.variants] == [("a", 7), ("b", 7)]
 
     def test_faults_of_their_own_mean_seeds_of_their_own(self, folder: Path) -> None:
-        runs = sweep(folder, "variants: {a: {}, b: {}}\ncommon_faults: false").runs()
-        assert len({run.seed for run in runs} | {1}) == 3
+        variants = sweep(folder, "variants: {a: {}, b: {}}\ncommon_faults: false").variants
+        assert len({one.seed for one in variants} | {1}) == 3
 
     def test_timeline_entries_go_by_their_ids(self, folder: Path) -> None:
         variants = sweep(folder, "vary: {'timeline[crash].at': [2min, 3min]}").variants
@@ -87,9 +90,47 @@ class TestMeaning:
         (folder / "sweep.yaml").write_text("scenario: rolling-deploy\n")
         assert load_sweep(folder / "sweep.yaml").variants[0].scenario == load("rolling-deploy")
 
+    def test_a_sample_is_a_variant_a_point(self, folder: Path) -> None:
+        found = sweep(
+            folder, f"vary: {{'{SESSION}': {{log_integer: [6000, 60000]}}}}\ndesign: sobol\npoints: 4\nseed: 3"
+        )
+        assert [one.name for one in found.variants] == ["p0001", "p0002", "p0003", "p0004"]
+        for one in found.variants:
+            assert one.scenario.groups[0].client.session_timeout_us == one.changes[SESSION] * 1000
+        again = sweep(
+            folder, f"vary: {{'{SESSION}': {{log_integer: [6000, 60000]}}}}\ndesign: sobol\npoints: 4\nseed: 3"
+        )
+        assert again.variants == found.variants
+
+    def test_replications_may_depend_on_what_comes_out(self, folder: Path) -> None:
+        text = "replications: {until: {metric: losses, half_width: 2.5%}, at_least: 5}"
+        assert sweep(folder, text).replications == Replications(
+            at_least=5, at_most=200, metric="losses", half_width=0.025
+        )
+        assert sweep(folder, "replications: 7").replications == Replications.fixed(7)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "vary: {horizon: [5min, null]}",
+            "vary: {'timeline[crash].at': {linear: [1min, 2min]}}\ndesign: latin_hypercube\npoints: 3",
+            "vary: {horizon: {choice: [5min, 6min]}, sample_every: {log: [1s, 1min]}}\ndesign: morris\ntrajectories: 2",
+            "replications: {until: {metric: losses, half_width: 5%}, at_most: 30}",
+        ],
+    )
+    def test_the_document_reads_back_to_the_same_file(self, folder: Path, text: str) -> None:
+        file = SweepFile.model_validate({"scenario": "small.yaml", **yaml.safe_load(text)})
+        assert SweepFile.model_validate(json.loads(json.dumps(file.document()))) == file
+
+    def test_warnings_that_differ_in_numbers_are_told_once(self, folder: Path) -> None:
+        found = sweep(folder, f"vary: {{'{SESSION}': [10000, 20000, 30000, 45000]}}").warnings()
+        assert len(found) == 1
+        assert "session.timeout.ms (10000)" in found[0]
+        assert found[0].endswith("[2 more variants alike, with other numbers]")
+
     @pytest.mark.parametrize("name", list_sweeps())
     def test_every_built_in_sweep_is_valid(self, name: str) -> None:
-        assert load_sweep(name).runs()
+        assert load_sweep(name).variants
 
 
 class TestRefusal:
@@ -110,6 +151,43 @@ class TestRefusal:
         assert len(error.problems) == 1
         assert "and 1 more" in error.problems[0].message
 
+    def test_of_the_file_tells_paths_and_values_that_are_wrong_too(self, folder: Path) -> None:
+        problems = refusal(
+            folder,
+            "variants: {a: {groups.billing.members.cuont: 3}, b: 3}\nfrobnicate: 1\n"
+            f"vary: {{'{SESSION}': {{linear: [1000, 2000]}}, horizn: [], horizon: [], sample_every: [0s, 5]}}",
+        ).problems
+        assert sorted(problem.path for problem in problems) == [
+            "frobnicate", "groups.billing.config[session.timeout.ms]", "groups.billing.members.cuont", "horizn",
+            "sample_every", "sample_every", "variants.b", "vary.horizn", "vary.horizon",
+        ]  # fmt: skip
+
+    def test_of_a_file_whose_scenario_is_missing_tells_both(self, folder: Path) -> None:
+        (folder / "sweep.yaml").write_text("scenario: smal.yaml\nreplicatons: 3\n")
+        with pytest.raises(ScenarioFileError) as refused:
+            load_sweep(folder / "sweep.yaml")
+        assert sorted(problem.path for problem in refused.value.problems) == ["replicatons", "scenario"]
+
+    def test_of_a_path_is_told_once_however_many_values_it_has(self, folder: Path) -> None:
+        text = "vary: {groups.billing.members.cuont: {integer: [1, 500]}}\ndesign: latin_hypercube\npoints: 50"
+        (problem,) = refusal(folder, text).problems
+        assert "did you mean 'count'" in problem.message
+        assert problem.message.endswith("[variant p0001; p0002 and 48 more]")
+        assert problem.value.endswith(" and 49 more")
+
+    def test_of_too_many_variants_names_the_number_at_once(self, folder: Path) -> None:
+        ten = list(range(10))
+        vary = {f"groups.billing.config[{key}]": ten for key in "abcdefg"}
+        problems = refusal(folder, yaml.safe_dump({"vary": vary})).problems
+        assert "the sweep has 10,000,000 variants" in problems[0].message
+        assert "at_most_variants: 10000000" in problems[0].message
+        assert [problem.path for problem in problems[:2]] == ["at_most_variants", "groups.billing.config.a"]
+
+    def test_of_more_variants_than_asked_for(self, folder: Path) -> None:
+        text = "variants: {a: {}, b: {}}\nvary: {horizon: [5min, 6min]}\nat_most_variants: "
+        assert "the sweep has 4 variants" in refusal(folder, text + "3").problems[0].message
+        assert len(sweep(folder, text + "4").variants) == 4
+
     @pytest.mark.parametrize(
         ("text", "place", "says"),
         [
@@ -117,7 +195,7 @@ class TestRefusal:
             ("replications: 0", "replications", "greater than or equal to 1"),
             ("replications: 1.5", "replications", "whole number"),
             ("seed: -1", "seed", "greater than or equal to 0"),
-            ("design: sobol", "design", "'grid' or 'list'"),
+            ("design: sobl", "design", "'grid', 'list', 'latin_hypercube'"),
             ("vary: {horizon: []}", "vary.horizon", "at least 1"),
             ("vary: {horizon: 5min}", "vary.horizon", "must be a list"),
             ("vary: {horizon: [5min, 5min]}", "vary.horizon", "twice"),
@@ -125,6 +203,36 @@ class TestRefusal:
             ("design: list\nvary: {horizon: [5min], sample_every: [1s, 2s]}", "design", "equally many values"),
             ("variants: {a: 3}", "variants.a", "must be a mapping"),
             ("variants: [a]", "variants", "must be a mapping"),
+            (f"variants: {{{'a' * 140}: {{}}}}", f"variants.{'a' * 140}", "at most 136 bytes"),
+            ("vary: {horizon: {linear: [5min, 6min]}}", "vary.horizon", "ranges are for latin_hypercube"),
+            ("design: sobol\npoints: 4\nvary: {horizon: [5min]}", "vary.horizon", "samples a range: {choice"),
+            ("design: sobol\nvary: {horizon: {linear: [5min, 6min]}}", "points", "is needed by design sobol"),
+            ("design: sobol\npoints: 9\nvary: {horizon: {linear: [5min, 6min]}}", "points", "power of two"),
+            ("design: latin_hypercube\npoints: 4", "design", "needs a path or more"),
+            ("design: morris\ntrajectories: 4\nvary: {horizon: {linear: [5min, 6min]}}", "design", "two paths or more"),
+            (
+                "points: 4\nvary: {horizon: [5min]}",
+                "points",
+                "sobol_indices, not with grid",
+            ),
+            ("vary: {horizon: {liner: [5min, 6min]}}", "vary.horizon", "did you mean 'linear'"),
+            ("vary: {horizon: {linear: [6min, 5min]}}", "vary.horizon", "the lower first"),
+            ("replications: {until: {metric: loses, half_width: 5%}}", "replications.until.metric", "'losses'"),
+            (
+                "replications: {until: {metric: group, half_width: 5%}}",
+                "replications.until.metric",
+                "no numeric column",
+            ),
+            ("replications: {until: {metric: losses, half_width: 5}}", "replications.until.half_width", "such as 5%"),
+            ("replications: {until: {metric: losses, half_width: 0%}}", "replications.until.half_width", "above 0%"),
+            ("replications: {until: {metric: losses}}", "replications.until.half_width", "is required"),
+            ("replications: {at_most: 3}", "replications.until", "is required"),
+            (
+                "replications: {until: {metric: losses, half_width: 5%}, at_least: 9, at_most: 8}",
+                "replications",
+                "at_least must not be above",
+            ),
+            ("replications: true", "replications", "whole number"),
         ],
     )
     def test_names_the_place_and_what_is_allowed(self, folder: Path, text: str, place: str, says: str) -> None:
@@ -149,15 +257,15 @@ class TestRefusal:
 class TestReplay:
     def test_line_repeats_the_run(self, folder: Path) -> None:
         found = sweep(folder, f"vary: {{'{SESSION}': [10000], 'groups.billing.topics': [[orders]]}}\nseed: 3")
-        words = shlex.split(found.replay(found.runs()[0]))
+        words = shlex.split(found.replay(found.variants[0]))
         assert words[:3] == ["groupsim", "run", str(folder / "small.yaml")]
-        assert words[-4:] == ["--seed", "3", "--replication", "0"]
+        assert words[-2:] == ["--seed", "3"]
         settings = parse_settings([words[at + 1] for at, word in enumerate(words) if word == "--set"])
-        assert load(words[2], set_=settings) == found.runs()[0].scenario
+        assert load(words[2], set_=settings) == found.variants[0].scenario
 
     @pytest.mark.parametrize(
         "value", ["30s", "yes", "1e3", 0.0000001, True, None, [1, "a b"], {"at": "0s"}, "it's", ""]
     )
     def test_values_survive_shell_and_yaml(self, value: object) -> None:
-        words = shlex.split(replay_line("x", {"a[b.c]": value}, 1, 0))
+        words = shlex.split(replay_line("x", {"a[b.c]": value}, 1))
         assert parse_settings([words[words.index("--set") + 1]]) == {"a[b.c]": value}

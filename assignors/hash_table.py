@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from assignors.server.table_sizes import CROWDED, DEFAULT_CAPACITY, SMALLEST_TREE_TABLE, buckets
-from assignors.server.tree_bin import TreeBin
+from assignors.tree_bin import TreeBin
 
 Chain: TypeAlias = list[int]
+
+DEFAULT_CAPACITY = 16
+CROWDED = 8
+"""Keys of a bucket that one more makes a tree, or doubles a table of less than `SMALLEST_TREE_TABLE` buckets."""
+SMALLEST_TREE_TABLE = 64
+
+
+def buckets(capacity: int) -> int:
+    """Buckets of `new HashMap<>(capacity)`.
+
+    Source: java.util.HashMap.tableSizeFor, OpenJDK 17.
+    """
+    return 1 << max(capacity - 1, 0).bit_length()
 
 
 class HashTable:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assignors.server.hash_table import HashTable
+from assignors.hash_table import HashTable, buckets
 from assignors.server.table_sizes import (
-    buckets,
     capacity_for,
     copied_size,
     crowded,

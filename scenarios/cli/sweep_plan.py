@@ -1,0 +1,137 @@
+"""``groupsim sweep --dry-run``: what would run, and what it is expected to cost."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from scenarios.cli.output import counted, print_json, print_table, width
+
+if TYPE_CHECKING:
+    from analysis.text import TextTable
+    from scenarios.cost import Cost
+    from scenarios.sweep import Sweep, Variant
+
+SHOWN: Final = 30
+"""More variants than this are cut to the first and the last few."""
+FIRST: Final = 20
+LAST: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A variant, and what one of its runs is expected to cost."""
+
+    variant: Variant
+    cost: Cost
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a run would exceed its event budget."""
+        return self.cost.events > self.variant.scenario.event_budget
+
+    @property
+    def spent(self) -> Cost:
+        """What a run costs that ends at its budget."""
+        return self.cost.times(min(1.0, self.variant.scenario.event_budget / self.cost.events))
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        one = self.variant
+        return {
+            "variant": one.name, "seed": one.seed, "set": one.changes, "events": round(self.cost.events),
+            "seconds": round(self.cost.seconds, 4), "event_budget": one.scenario.event_budget, "over": self.is_over,
+        }  # fmt: skip
+
+
+def tell_plan(sweep: Sweep, *, as_json: bool) -> None:
+    """Tell the variants, the number of runs, and what they are expected to cost."""
+    from scenarios.cost import Cost, cost_of
+
+    plan = [Planned(one, cost_of(one.scenario)) for one in sweep.variants]
+    once = sum((one.spent for one in plan), Cost())
+    if as_json:
+        print_json(_as_json(sweep, plan, once))
+        return
+    print_table(_table(plan))
+    for line in ["", *_totals(sweep, once), *_over(plan)]:
+        print(textwrap.fill(line, width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
+
+
+def _as_json(sweep: Sweep, plan: Sequence[Planned], once: Cost) -> dict[str, Any]:
+    rule, cores = sweep.replications, _cores()
+    bounds = {"at_least": rule.at_least, "at_most": rule.at_most}
+    return {
+        "sweep": sweep.name,
+        "scenario": sweep.source,
+        "runs": {bound: len(plan) * times for bound, times in bounds.items()},
+        "events": {bound: round(once.events * times) for bound, times in bounds.items()},
+        "seconds": {bound: round(once.seconds * times / cores, 3) for bound, times in bounds.items()},
+        "cores": cores,
+        "over_event_budget": [one.variant.name for one in plan if one.is_over],
+        "variants": [one.as_json() for one in plan],
+    }
+
+
+def _table(plan: Sequence[Planned]) -> TextTable:
+    from analysis.metrics import duration
+    from analysis.text import Column, TextTable, names
+
+    left_out = len(plan) - FIRST - LAST if len(plan) > SHOWN else 0
+    shown: list[Planned | None] = [*plan[:FIRST], None, *plan[-LAST:]] if left_out else [*plan]
+    titles = [f"... {left_out:,} more" if one is None else one.variant.name for one in shown]
+    events = tuple("" if one is None else _rounded(one.cost.events) for one in shown)
+    seconds = tuple("" if one is None else duration(one.cost.seconds) for one in shown)
+    return TextTable(
+        (
+            names("variant", titles, "variant"),
+            Column("events a run", events, {"events": events}),
+            Column("time a run", seconds, {"seconds": seconds}),
+        ),
+        width=width(),
+    )
+
+
+def _totals(sweep: Sweep, once: Cost) -> list[str]:
+    from analysis.metrics import duration
+
+    rule, cores = sweep.replications, _cores()
+    bounds = sorted({rule.at_least, rule.at_most})
+    runs = " to ".join(f"{len(sweep.variants) * times:,}" for times in bounds)
+    events = " to ".join(_rounded(once.events * times) for times in bounds)
+    seconds = " to ".join(duration(once.seconds * times / cores) for times in bounds)
+    of_each = (
+        f"until the mean of {rule.metric} is known to ± {rule.half_width * 100:.3g} %"
+        if rule.metric
+        else (f"{counted(rule.at_most, 'replication')} each")
+    )
+    return [
+        f"{runs} run{'' if runs == '1' else 's'}: {counted(len(sweep.variants), 'variant')}, {of_each}; all valid",
+        f"estimated: {events} events, {seconds} on {counted(cores, 'core')} once Spark has started",
+    ]
+
+
+def _over(plan: Sequence[Planned]) -> list[str]:
+    """The variants whose runs would end in an error."""
+    over = [one for one in plan if one.is_over]
+    if not over:
+        return []
+    told = [
+        f"  {one.variant.name}: about {_rounded(one.cost.events)} events, {one.variant.scenario.event_budget:,} allowed"
+        for one in over[:LAST]
+    ]
+    more = [f"  ... {len(over) - LAST:,} more"] if len(over) > LAST else []
+    return [f"would exceed their event_budget and fail: {counted(len(over), 'variant')}", *told, *more]
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _rounded(number: float) -> str:
+    """Three significant digits: it is an estimate."""
+    return f"{float(f'{number:.3g}'):,.0f}"

@@ -1,0 +1,35 @@
+"""Where Spark is looked for."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from scenarios.spark_session import Unreachable, Where, open_session
+
+
+@pytest.mark.parametrize(
+    ("url", "addresses"),
+    [
+        ("local[*]", []),
+        ("yarn", []),
+        ("k8s://https://10.0.0.1:6443", []),
+        ("spark://a:7078", [("a", 7078)]),
+        ("spark://a:7078,b:7079", [("a", 7078), ("b", 7079)]),
+        ("spark://a", [("a", 7077)]),
+        ("spark://[::1]:7077", [("::1", 7077)]),
+        ("sc://server", [("server", 15002)]),
+        ("sc://server:443/;use_ssl=true;token=x:y", [("server", 443)]),
+    ],
+)
+def test_addresses_of_a_url(url: str, addresses: list[tuple[str, int]]) -> None:
+    assert Where(url).addresses() == addresses
+
+
+def test_where_nobody_listens_is_told() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"sc://127.0.0.1:{closed.getsockname()[1]}"
+        with pytest.raises(Unreachable, match=r"127\.0\.0\.1:\d+: Connection refused"), open_session(Where(url)):
+            raise AssertionError
