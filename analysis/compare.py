@@ -14,7 +14,7 @@ from analysis.design import Design, against
 from analysis.differences import Difference, independent_difference, paired_difference
 from analysis.errors import NotPairable, ResultError
 from analysis.metrics import HEADLINE, Metric, metric
-from analysis.pairing import Failed, Groups, Match, matched, samples
+from analysis.pairing import Absent, Groups, Match, matched, samples
 from analysis.statistics import CONFIDENCE, holm
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def compare_variants(
     baseline: str | None = None,
     metrics: Sequence[str] = HEADLINE,
     design: Design | None = None,
-    failed: Failed | None = None,
+    absent: Absent | None = None,
 ) -> tuple[Comparison, ...]:
     """Variants of a sweep, or of several folders (``load_summaries``), against a baseline.
 
@@ -97,8 +97,8 @@ def compare_variants(
         several, and the first variant otherwise.
     design : Design, optional
         How the variants came to be; without it none is in a bundle.
-    failed : mapping of str to runs, optional
-        Runs that failed, by variant: their partners are left out.
+    absent : mapping of str to runs, optional
+        Runs that a variant lacks for a known reason (``load_absent``): their partners are left out.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def compare_variants(
     found = samples(summary, metrics)
     if len(found) < 2:
         raise ResultError(f"nothing to compare: the only variant is {next(iter(found))!r}" if found else "no runs")
-    return _compared(found, against(list(found), baseline, design), wanted, failed or {})
+    return _compared(found, against(list(found), baseline, design), wanted, absent or {})
 
 
 def adjusted(comparisons: Iterable[Comparison]) -> tuple[Comparison, ...]:
@@ -122,13 +122,13 @@ def adjusted(comparisons: Iterable[Comparison]) -> tuple[Comparison, ...]:
 
 
 def _compared(
-    found: Mapping[str, Groups], pairs: Sequence[tuple[str, str]], wanted: Sequence[Metric], failed: Failed
+    found: Mapping[str, Groups], pairs: Sequence[tuple[str, str]], wanted: Sequence[Metric], absent: Absent
 ) -> tuple[Comparison, ...]:
     """All pairs; those that cannot be compared are told together."""
     done: list[Comparison] = []
     refusals: list[str] = []
     for pair in pairs:
-        matches, why = matched(found[pair[0]], found[pair[1]], pair, failed)
+        matches, why = matched(found[pair[0]], found[pair[1]], pair, absent)
         refusals += [f"{pair[0]} and {pair[1]} cannot be paired: {one}" for one in why]
         done += [one for group, match in matches.items() for one in _comparisons(group, pair, match, wanted)]
     if refusals:

@@ -100,9 +100,23 @@ def load_summary(folder: str | Path, metrics: Sequence[str] | None = None) -> pd
             f"groupsim sweep SWEEP --out {folder} --resume finishes it"
         )
     frame = _read(dataset, columns)
-    if frame.empty and len(frame.columns) <= 1:
+    if frame.empty:
         raise MissingTable(f"{dataset} holds no run: all have failed")
     return _in_order(conform(frame, "summary", str(dataset), columns), _order_of(folder))
+
+
+def load_absent(folder: str | Path) -> dict[str, set[tuple[int, int]]]:
+    """Seed and replication of the runs that a variant of a sweep lacks and others have; empty for any other result.
+
+    They failed, or were not carried out because the variant's mean was known earlier than that of others.
+    """
+    absent = load_failures(folder)
+    variants = _variants(Path(folder)) if (Path(folder) / "summary").is_dir() else {}
+    most = max((int(own["runs"]) for own in variants.values()), default=0)
+    for name, own in variants.items():
+        if fewer := {(int(own["seed"]), r) for r in range(int(own["runs"]), most)}:
+            absent[name] = absent.get(name, set()) | fewer
+    return absent
 
 
 def load_failures(folder: str | Path) -> dict[str, set[tuple[int, int]]]:
@@ -117,15 +131,18 @@ def load_failures(folder: str | Path) -> dict[str, set[tuple[int, int]]]:
 
 
 def _order_of(folder: Path) -> list[str]:
-    """The variants of a sweep in its own order.
+    """The variants of a sweep in its own order: the manifest's keys are sorted."""
+    variants = _variants(folder)
+    return sorted(variants, key=lambda name: int(variants[name]["number"]))
 
-    A manifest's keys are sorted; the numbers of the folders of what was kept tell the order.
-    """
+
+def _variants(folder: Path) -> dict[str, dict[str, Any]]:
+    """What the manifest of a sweep says of each variant."""
     variants = manifest_of(folder).get("variants", {})
-    try:
-        return sorted(variants, key=lambda name: str(variants[name].get("kept", "")))
-    except (AttributeError, TypeError) as error:
-        raise ResultError(f"{folder / MANIFEST} does not say what the variants are") from error
+    told = {"number", "runs", "seed", "set"}
+    if not isinstance(variants, dict) or any(not isinstance(one, dict) or told - set(one) for one in variants.values()):
+        raise ResultError(f"{folder / MANIFEST} does not say what the variants are")
+    return variants
 
 
 def _in_order(summary: pd.DataFrame, listed: Sequence[str]) -> pd.DataFrame:

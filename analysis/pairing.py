@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 RunKey: TypeAlias = tuple[int, int]
 """Seed and replication."""
-Failed: TypeAlias = Mapping[str, Collection[RunKey]]
-"""Runs that failed, by variant."""
+Absent: TypeAlias = Mapping[str, Collection[RunKey]]
+"""Runs that a variant lacks for a known reason, by variant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,28 +72,28 @@ def samples(summary: pd.DataFrame, metrics: Sequence[str]) -> dict[str, dict[str
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """How the runs of A and B in one group stand to one another: values row by row, which are pairs or are not."""
+    """The values of A and of B, shape (runs, metrics); in the same row stand the two of a pair, if they are pairs."""
 
     a: NDArray[np.float64]
     b: NDArray[np.float64]
     paired: bool
 
 
-def matched(a: Groups, b: Groups, names: tuple[str, str], failed: Failed) -> tuple[dict[str, Match], list[str]]:
-    """The runs of A and B group by group, and why they cannot be compared (empty if they can).
+def matched(a: Groups, b: Groups, names: tuple[str, str], absent: Absent) -> tuple[dict[str, Match], list[str]]:
+    """How the runs of A and B stand to one another, by group, and why they cannot be compared (empty if they can).
 
     Parameters
     ----------
     names : (str, str)
         Of the two variants.
-    failed : mapping
-        A run that failed under one variant is a pair without a value, not a run that the other has too many.
+    absent : mapping
+        A run that a variant lacks for a known reason is a pair without a value, not one that the other has too many.
     """
     if refusals := list(_misfits(a, b, names)):
         return {}, refusals
     found, why = {}, []
     for group in a:
-        match = _match(a[group], b[group], [set(failed.get(name, ())) for name in names])
+        match = _match(a[group], b[group], [set(absent.get(name, ())) for name in names])
         if match is None:
             where = f" of group {group}" if len(a) > 1 else ""
             told = _only(a[group].keys(), b[group].keys(), names, "seed {} replication {}")
@@ -121,16 +121,18 @@ def _misfits(a: Groups, b: Groups, names: tuple[str, str]) -> Iterator[str]:
         yield f"different horizon: {_only(x, y, names, 'horizon_s {}')}"
 
 
-def _match(a: Sample, b: Sample, failed: Sequence[set[RunKey]]) -> Match | None:
+def _match(a: Sample, b: Sample, absent: Sequence[set[RunKey]]) -> Match | None:
     if np.array_equal(a.runs, b.runs):
         return Match(a.values, b.values, paired=True)
     if not np.isin(a.runs[:, 0], b.runs[:, 0]).any():
         return Match(a.values, b.values, paired=False)
     keys_a, keys_b = a.keys(), b.keys()
-    if keys_a | failed[0] == keys_b | failed[1]:
+    if not keys_a & keys_b:
+        return Match(a.values, b.values, paired=False)
+    if keys_b - keys_a <= absent[0] and keys_a - keys_b <= absent[1]:
         keys = sorted(keys_a | keys_b)
         return Match(a.onto(keys), b.onto(keys), paired=True)
-    return None if keys_a & keys_b else Match(a.values, b.values, paired=False)
+    return None
 
 
 def _only(a: set[Any], b: set[Any], names: tuple[str, str], text: str) -> str:

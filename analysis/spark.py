@@ -16,7 +16,7 @@ from analysis.differences import difference_of_pairs
 from analysis.errors import NotPairable, ResultError
 from analysis.load import RUN
 from analysis.metrics import HEADLINE, metric
-from analysis.pairing import Failed
+from analysis.pairing import Absent
 from analysis.statistics import Moments
 from sim.tables import FLOAT, INT, SUMMARY, TEXT
 
@@ -67,7 +67,7 @@ def compare_variants(
     dataset: str,
     baseline: str,
     metrics: Sequence[str] = HEADLINE,
-    failed: Failed | None = None,
+    absent: Absent | None = None,
 ) -> tuple[Comparison, ...]:
     """Every other variant against the baseline, run by run, as ``analysis.compare.compare_variants``; by name.
 
@@ -75,8 +75,8 @@ def compare_variants(
     ----------
     dataset : str
         The ``summary`` folder of a sweep, or its URL.
-    failed : mapping of str to runs, optional
-        Runs that failed, by variant (``analysis.load.load_failures``): their partners are left out.
+    absent : mapping of str to runs, optional
+        Runs that a variant lacks for a known reason (``analysis.load.load_absent``): their partners are left out.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def compare_variants(
     runs = _runs(spark, dataset, metrics)
     _require_alike(runs, baseline)
     pairs = _pairs(runs, baseline, metrics)
-    _require_partners(pairs, baseline, failed or {})
+    _require_partners(pairs, baseline, absent or {})
     values = pairs.select("variant", "group", f.explode(_triples(metrics)).alias("one")).select(
         "variant", "group", "one.metric", *_known("one.a", "one.b")
     )
@@ -200,8 +200,8 @@ def _pairs(runs: DataFrame, baseline: str, metrics: Sequence[str]) -> DataFrame:
     return a.join(b, _KEYS, "full_outer")
 
 
-def _require_partners(pairs: DataFrame, baseline: str, failed: Failed) -> None:
-    """Check that the partner of every run that has none is a run that failed."""
+def _require_partners(pairs: DataFrame, baseline: str, absent: Absent) -> None:
+    """Check that every run that has no partner lacks it for a known reason."""
     from pyspark.sql import functions as f
 
     alone = pairs.where(f.col("has_a").isNull() | f.col("has_b").isNull())
@@ -210,7 +210,7 @@ def _require_partners(pairs: DataFrame, baseline: str, failed: Failed) -> None:
         raise NotPairable(f"more than {LONELY_MAX:,} runs have no partner in {baseline}, or of it no partner")
     for row in found:
         having, lacking = (row["variant"], baseline) if row["has_a"] else (baseline, row["variant"])
-        if (row["seed"], row["replication"]) not in failed.get(lacking, ()):
+        if (row["seed"], row["replication"]) not in absent.get(lacking, ()):
             raise NotPairable(
                 f"{row['variant']} and {baseline} cannot be paired: different seed and replication: "
                 f"only {having} has seed {row['seed']} replication {row['replication']}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from scenarios.cli.output import print_json, print_pairs, print_table, print_text, say, warn, width
+from scenarios.cli.output import counted, print_json, print_pairs, print_table, print_text, say, warn, width
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from analysis.compare import Comparison
     from analysis.comparison_text import Section
     from analysis.design import Design
-    from analysis.pairing import Failed
+    from analysis.pairing import Absent
 
 ROWS_MAX: Final = 100
 """More comparisons than this are told as an overview; CSV and JSON hold each."""
@@ -61,7 +61,7 @@ def compare(
         _only_figures(study, metrics, folders, figures)
         return
     pairing = None if variant and set(variant) <= set(study.variants) else study.design
-    comparisons = compare_variants(study.summary, baseline, metrics, pairing, study.failed)
+    comparisons = compare_variants(study.summary, baseline, metrics, pairing, study.absent)
     _warn(study)
     if figures is not None:
         _draw(study, metrics, folders, figures)
@@ -74,7 +74,9 @@ class Study:
 
     summary: pd.DataFrame
     design: Design | None
-    failed: Failed
+    failed: Absent
+    absent: Absent
+    """Those that failed, and those that were not wanted any more."""
 
     @property
     def variants(self) -> list[str]:
@@ -88,18 +90,18 @@ def _study(folders: Sequence[Path], wanted: Sequence[str], metrics: Sequence[str
     """The runs in some folders, of all variants or of those wanted; one sweep alone has a design."""
     from analysis.columns import names
     from analysis.design import chosen, load_design
-    from analysis.load import load_failures, load_summaries
+    from analysis.load import load_absent, load_failures, load_summaries
 
     summary = load_summaries(folders, metrics)
     design = load_design(folders[0]) if len(folders) == 1 else None
-    failed = load_failures(folders[0]) if len(folders) == 1 else {}
+    failed, absent = (load(folders[0]) if len(folders) == 1 else {} for load in (load_failures, load_absent))
     if wanted:
         kept = chosen(names(summary["variant"]), wanted, design)
         order = {name: at for at, name in enumerate(kept)}
         summary = summary[summary["variant"].isin(kept)]
         summary = summary.sort_values("variant", key=lambda column: column.map(order), kind="stable")
         failed = {name: runs for name, runs in failed.items() if name in order}
-    return Study(summary, design, failed)
+    return Study(summary, design, failed, absent)
 
 
 def _is_mere_sample(study: Study) -> bool:
@@ -134,7 +136,9 @@ def _warn(study: Study) -> None:
         if name not in study.variants:
             warn(f"{name} is left out: all its runs ({len(runs)}) failed")
     if partly := sum(len(runs) for name, runs in study.failed.items() if name in study.variants):
-        warn(f"{partly} run{'s' if partly > 1 else ''} failed: left out, and so are the partners")
+        warn(f"{counted(partly, 'run')} failed: left out, and so are the partners")
+    if any(set(runs) - set(study.failed.get(name, ())) for name, runs in study.absent.items()):
+        warn("some variants needed fewer runs than others: what has no partner is left out")
 
 
 def _tell(

@@ -62,7 +62,7 @@ def _entry(sweep: Sweep, number: int, summary: pa.Table, failures: pa.Table) -> 
 
     one: Variant = sweep.variants[number]
     return {
-        "set": one.changes, "seed": one.seed, "kept": kept_folder(sweep, number),
+        "number": number, "set": one.changes, "seed": one.seed, "kept": kept_folder(sweep, number),
         "runs": len(set(summary["replication"].to_pylist())) + failures.num_rows, "failed": failures.num_rows,
         "digests": {"summary": digest(to_frame(summary)), "failures": digest(to_frame(failures))},
     }  # fmt: skip

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -19,15 +19,17 @@ from analysis import compare
 from analysis import spark as on_spark
 from analysis.columns import floats
 from analysis.errors import NotPairable, ResultError
-from scenarios.spark_runner import open_session
+from scenarios.spark_session import Where, open_session
 from sim.tables import FLOAT, SUMMARY, TEXT
-from tests.spark.test_spark_runner import run_program
+from tests.support.spark_cluster import connect_server, environment
+from tests.support.sweep_folder import write_dataset
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
+ROOT = Path(__file__).parents[2]
 METRICS = ["unavailable_gap_s_max", "rebalances", "recovery_s", "rscore", "partitions_moved"]
 VARIANTS = ["range", "010", "groups.x=1, a/b 100 %", "übergröße"]
 RUNS = 2_000
@@ -35,7 +37,7 @@ RUNS = 2_000
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    with open_session("local[2]") as session:
+    with open_session(Where("local[2]")) as session:
         session.conf.set("spark.sql.shuffle.partitions", "2")  # 200 by default, for a few thousand rows
         yield session
 
@@ -55,11 +57,7 @@ def runs_of(variant: str, group: str, runs: int = RUNS) -> pd.DataFrame:
 
 
 def write(folder: Path, summary: pd.DataFrame) -> str:
-    for variant, rows in summary.groupby("variant"):
-        part = folder / "summary" / f"variant={quote(str(variant), safe='')}"
-        part.mkdir(parents=True)
-        for number, some in enumerate(np.array_split(np.random.default_rng(1).permutation(len(rows)), 3)):
-            rows.drop(columns="variant").iloc[some].to_parquet(part / f"part-{number}.parquet", index=False)
+    write_dataset(folder, "summary", summary.sample(frac=1, random_state=1))
     return str(folder / "summary")
 
 
@@ -122,12 +120,12 @@ def flat(one: compare.Comparison) -> dict[str, Any]:
     return {name: math.nan if value is None else value for name, value in told.items()}
 
 
-def test_partners_of_failed_runs_are_left_out(spark: SparkSession, tmp_path: Path) -> None:
+def test_partners_of_runs_that_are_absent_are_left_out(spark: SparkSession, tmp_path: Path) -> None:
     base, other = runs_of("range", "billing", 30), runs_of("010", "billing", 30)
     summary = pd.concat([other.drop(index=[3, 4]), base.drop(index=[9])])
-    failed = {"010": {(7, 3), (7, 4)}, "range": {(7, 9)}}
-    (there,) = on_spark.compare_variants(spark, write(tmp_path, summary), "range", METRICS[:1], failed)
-    (here,) = compare.compare_variants(summary, "range", METRICS[:1], failed=failed)
+    absent = {"010": {(7, 3), (7, 4)}, "range": {(7, 9)}}
+    (there,) = on_spark.compare_variants(spark, write(tmp_path, summary), "range", METRICS[:1], absent)
+    (here,) = compare.compare_variants(summary, "range", METRICS[:1], absent=absent)
     assert (there.outcome.difference.n, there.outcome.difference.missing) == (27, 3)
     assert flat(there) == pytest.approx(flat(here), rel=1e-9)
 
@@ -156,18 +154,24 @@ def test_what_is_unknown_is_refused(spark: SparkSession, dataset: str) -> None:
 
 
 PROGRAM = """
-from pyspark.sql import SparkSession
+import sys
 from analysis.spark import aggregates, compare_variants
+from scenarios.spark_session import Where, open_session
 
-spark = SparkSession.builder.remote("local[2]").getOrCreate()
-rows = aggregates(spark, "summary", ["rebalances"]).to_dict("records")
-print([(row["variant"], row["n"]) for row in rows])
-print([one.outcome.difference.n for one in compare_variants(spark, "summary", "range", ["rebalances"])])
+url, dataset = sys.argv[1:]
+with open_session(Where(url)) as spark:
+    rows = aggregates(spark, dataset, ["rebalances"]).to_dict("records")
+    print([(row["variant"], row["n"]) for row in rows])
+    print([one.outcome.difference.n for one in compare_variants(spark, dataset, "range", ["rebalances"])])
 """
 
 
 @pytest.mark.slow
 def test_works_with_spark_connect(tmp_path: Path) -> None:
-    write(tmp_path, pd.concat([runs_of("range", "billing", 9), runs_of("010", "billing", 9)]))
-    told = run_program(PROGRAM, tmp_path, PYSPARK_PYTHON=sys.executable)
+    dataset = write(tmp_path / "sweep", pd.concat([runs_of("range", "billing", 9), runs_of("010", "billing", 9)]))
+    with connect_server(tmp_path) as url:
+        told = subprocess.run(
+            [sys.executable, "-c", PROGRAM, url, dataset], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+            env={**environment(tmp_path), "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
     assert (told.returncode, told.stdout) == (0, "[('010', 9), ('range', 9)]\n[9]\n"), told.stderr

@@ -1,4 +1,4 @@
-"""A sweep's folder as the runner leaves it: summary and failures by variant, and the manifest."""
+"""A sweep's folder as the runner leaves it, with runs that are made up: summary, failures, manifest."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pandas as pd
+
+from scenarios.chunk import part_of
 
 Changes = Mapping[str, Any]
 
@@ -30,23 +31,29 @@ def write_sweep(
     document : mapping, optional
         Of the sweep file: what differs from a grid in which nothing varies.
     """
-    write_dataset(folder / "summary", summary)
-    lost = pd.DataFrame(list(failed), columns=["variant", "seed", "replication"])
-    write_dataset(folder / "failures", lost.assign(error="SimError: no", replay="groupsim run"))
+    columns = ["variant", "seed", "replication"]
+    lost = list(failed)
+    (folder / "summary").mkdir(parents=True)
+    write_dataset(folder, "summary", summary)
+    told = {"error": "SimError: no", "replay": "groupsim run"}
+    write_dataset(folder, "failures", pd.DataFrame(lost, columns=columns).assign(**told))
     changes = variants if variants is not None else {name: {} for name in summary["variant"].unique()}
+    runs = {*zip(*(summary[column].tolist() for column in columns), strict=True), *lost}
     listed = {
-        name: {"set": own, "seed": 1, "kept": f"runs/{number:04d}-x"}
+        name: {"number": number, "set": own, "seed": min((seed for one, seed, _ in runs if one == name), default=0),
+               "runs": sum(one == name for one, _, _ in runs), "kept": f"runs/{number}"}
         for number, (name, own) in enumerate(changes.items())
-    }
+    }  # fmt: skip
     written = {"design": "grid", "variants": {}, "vary": {}, **(document or {})}
     (folder / "manifest.json").write_text(json.dumps({"variants": listed, "document": written}, sort_keys=True))
     return folder
 
 
-def write_dataset(folder: Path, rows: pd.DataFrame) -> None:
-    """Write rows as a Parquet dataset partitioned by variant, one file each."""
-    folder.mkdir(parents=True)
+def write_dataset(folder: Path, table: str, rows: pd.DataFrame) -> None:
+    """Write rows as the runner does, two files a variant."""
     for variant, some in rows.groupby("variant"):
-        part = folder / f"variant={quote(str(variant), safe='') or '__HIVE_DEFAULT_PARTITION__'}"
-        part.mkdir()
-        some.drop(columns="variant").to_parquet(part / "part-0.parquet", index=False)
+        own = some.drop(columns="variant")
+        for first, part in ((0, own.iloc[::2]), (500, own.iloc[1::2])):
+            file = folder / part_of(table, str(variant), first)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            part.to_parquet(file, index=False)

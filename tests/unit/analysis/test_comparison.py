@@ -176,10 +176,10 @@ def test_single_independent_runs_conclude_nothing(sweep: Maker) -> None:
 def test_partners_of_failed_runs_are_left_out_and_counted(sweep: Maker) -> None:
     summary = sweep({"range": [10.0, 20.0, 30.0, 99.0], "static": [9.0, 99.0, 27.0, 38.0]})
     kept = summary.drop(index=[3, 5])  # range lost its replication 3, static its replication 1
-    (one,) = compare_variants(kept, "range", GAP, failed={"range": {(1, 3)}, "static": {(1, 1)}})
+    (one,) = compare_variants(kept, "range", GAP, absent={"range": {(1, 3)}, "static": {(1, 1)}})
     assert (one.outcome.difference.n, one.outcome.difference.missing, one.outcome.difference.mean) == (2, 2, -2.0)
     with pytest.raises(NotPairable, match="only static has seed 1 replication 3"):
-        compare_variants(kept, "range", GAP, failed={"static": {(1, 1)}})
+        compare_variants(kept, "range", GAP, absent={"static": {(1, 1)}})
 
 
 def test_bundles_are_compared_at_equal_values(sweep: Maker) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.columns import names
 from analysis.errors import MissingTable, ResultError, SchemaMismatch
-from analysis.load import RUN, load_failures, load_result, load_summaries, load_summary, table
+from analysis.load import RUN, load_absent, load_failures, load_result, load_summaries, load_summary, table
 from analysis.schema import conform
 from sim.tables import TABLES
 from tests.support.sweep_folder import write_sweep
@@ -92,9 +92,17 @@ def test_only_the_metrics_asked_for_are_read(sweep: Maker, tmp_path: Path) -> No
 
 def test_failed_runs_are_known_by_variant(sweep: Maker, tmp_path: Path) -> None:
     summary = sweep({"static": [1.0]})
-    folder = write_sweep(tmp_path / "sweep", summary, failed=[("static", 1, 1), ("010", 1, 0), ("static", 1, 2)])
+    lost = [("static", 1, 1), ("010", 1, 0), ("static", 1, 2)]
+    folder = write_sweep(tmp_path / "sweep", summary, {"static": {}, "010": {}}, lost)
     assert load_failures(folder) == {"static": {(1, 1), (1, 2)}, "010": {(1, 0)}}
     assert load_failures(write(tmp_path / "run", {"summary": summary})) == {}
+
+
+def test_runs_that_were_not_wanted_any_more_are_absent_too(sweep: Maker, tmp_path: Path) -> None:
+    summary = sweep({"range": [1.0, 2.0, 3.0], "static": [1.0]})
+    folder = write_sweep(tmp_path / "sweep", summary, failed=[("static", 1, 1)])
+    assert load_absent(folder) == {"static": {(1, 1), (1, 2)}}
+    assert load_absent(write(tmp_path / "run", {"summary": summary})) == {}
 
 
 def test_missing_columns_are_named(small: SimpleNamespace) -> None:

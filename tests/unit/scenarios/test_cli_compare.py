@@ -136,16 +136,25 @@ class TestRuns:
 
     def test_that_failed_are_told_and_left_out_with_their_partners(self, groupsim: CommandLine, tmp_path: Path) -> None:
         parts = [runs("range", [1.0, 2.0, 3.5]), runs("static", [4.0, 5.0, 6.0]).drop(index=1)]
-        lost = [("static", 1, 1), ("starved", 1, 0)]
+        lost = [("static", 1, 1), *(("starved", 1, r) for r in range(3))]
         variants: dict[str, Mapping[str, Any]] = {"range": {}, "static": {}, "starved": {}}
         told = groupsim("compare", write_sweep(tmp_path / "out", pd.concat(parts), variants, lost))
         assert told.code == 0
         assert "2 pairs of runs with the same faults" in told.out
         assert "of 2 pairs, 1 left out for want of a value" in " ".join(told.out.split())
         assert told.err.splitlines() == [
-            "warning: starved is left out: all its runs (1) failed",
+            "warning: starved is left out: all its runs (3) failed",
             "warning: 1 run failed: left out, and so are the partners",
         ]
+
+    def test_beyond_those_of_the_partner_are_left_out(self, groupsim: CommandLine, tmp_path: Path) -> None:
+        parts = [runs("range", [1.0, 2.0, 3.5, 4.0]), runs("static", [4.0, 5.5])]
+        until = {"replications": {"until": {"metric": "losses", "half_width": "5%"}}}
+        told = groupsim("compare", write_sweep(tmp_path / "out", pd.concat(parts), document=until))
+        assert told.code == 0
+        said = " ".join(told.err.split())
+        assert said == "warning: some variants needed fewer runs than others: what has no partner is left out"
+        assert "2 pairs of runs with the same faults" in told.out
 
     def test_of_other_scenarios_are_told(self, groupsim: CommandLine, tmp_path: Path) -> None:
         parts = [runs("range", [1.0, 2.0]), runs("static", [4.0, 5.0], scenario="kill")]
@@ -154,10 +163,12 @@ class TestRuns:
         assert "several scenarios (deploy, kill): runs share faults as far as" in told.err
 
     def test_that_only_partly_agree_are_refused(self, groupsim: CommandLine, tmp_path: Path) -> None:
-        parts = [runs("range", [1.0, 2.0, 3.0]), runs("static", [4.0, 5.0])]
-        told = groupsim("compare", write_sweep(tmp_path / "out", pd.concat(parts)))
+        folders = [tmp_path / "a", tmp_path / "b"]
+        for folder, gaps in zip(folders, ([1.0, 2.0, 3.0], [4.0, 5.0]), strict=True):
+            write_sweep(folder, runs("range", gaps))
+        told = groupsim("compare", *folders)
         assert (told.code, told.out) == (2, "")
-        assert "cannot be paired: different seed and replication: only range has seed 1 replication 2" in told.err
+        assert "b/range and a/range cannot be paired: different seed and replication: only a/range has" in told.err
 
     def test_of_an_unfinished_sweep_are_refused(self, groupsim: CommandLine, tmp_path: Path) -> None:
         out = crossed(tmp_path / "out", [10000])
