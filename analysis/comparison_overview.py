@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from analysis.compare import Comparison
 from analysis.comparison_text import Section, title, verdict
 from analysis.conclusions import counted
-from analysis.design import Design
+from analysis.design import Design, short_names
 from analysis.metrics import Metric, Scale, number, scale
 from analysis.text import WIDTH, Column, TextTable, named
 
@@ -60,7 +60,7 @@ def overview(comparisons: Sequence[Comparison], design: Design | None, width: in
     for one in overviews(comparisons, design):
         parts.setdefault(title(one.a, one.b, one.group if len(groups) > 1 else ""), []).append(one)
     for name, found in parts.items():
-        reaches = tuple((one.metric.label, _reach(one)) for one in found if one.shown and one.extremes)
+        reaches = tuple((one.metric.label, _reach(one, design)) for one in found if one.shown and one.extremes)
         yield Section(name, overview_table(found, width), reaches)
 
 
@@ -87,9 +87,18 @@ def _names(one: Comparison, design: Design | None) -> tuple[str, str]:
     return (a, b) if a != b and one.a != a else (OTHERS, one.b)
 
 
-def _reach(one: Overview) -> str:
-    low, high = (end.a.removeprefix(f"{one.a}, ") for end in one.extremes)
+def _reach(one: Overview, design: Design | None) -> str:
+    low, high = (_point(end.a, one.a, design) for end in one.extremes)
     return f"lowest at {low}, highest at {high}"
+
+
+def _point(variant: str, bundle: str, design: Design | None) -> str:
+    """Where a variant stands in what varies: its name without the bundle's; behind a number, the values."""
+    name = variant.removeprefix(f"{bundle}, ")
+    if design is None or not design.is_sample:
+        return name
+    short, values = short_names(design.paths), design.places[variant].values
+    return f"{name} ({', '.join(f'{short[path]}={value}' for path, value in zip(short, values, strict=True))})"
 
 
 def _is_judged(one: Overview) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from analysis.compare import Comparison
 from analysis.conclusions import counted, percent
 from analysis.metrics import Scale, number, scale
-from analysis.text import WIDTH, Column, TextTable, data_of, estimate_text, named, names
+from analysis.text import WIDTH, Column, TextTable, data_of, estimate_text, named, names, shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,8 @@ class Section:
     """A part of what is told: a title (empty for none), a table, and what it shows, name by name, in words."""
 
     title: str
-    table: TextTable | None
-    findings: tuple[tuple[str, str], ...] = ()
+    table: TextTable
+    findings: tuple[tuple[str, str], ...]
 
 
 def sections(comparisons: Sequence[Comparison], width: int | None = WIDTH) -> Iterator[Section]:
@@ -28,12 +28,13 @@ def sections(comparisons: Sequence[Comparison], width: int | None = WIDTH) -> It
     found: dict[str, list[Comparison]] = {}
     for one in comparisons:
         found.setdefault(title(one.a, one.b, one.group if len(groups) > 1 else ""), []).append(one)
-    together = len(found) > len(metrics)
-    if together:
-        yield Section("", comparison_table(comparisons, width))
+    if len(found) > len(metrics):
+        name = "{a}" if len(metrics) == 1 else "{a}: {label}"
+        told = ((name.format(a=shortened(one.a), label=one.metric.label), one.conclusion) for one in comparisons)
+        yield Section("", comparison_table(comparisons, width), tuple(told))
+        return
     for name, some in found.items():
-        findings = tuple((one.metric.label, one.conclusion) for one in some)
-        yield Section(name, None if together else comparison_table(some, width), findings)
+        yield Section(name, comparison_table(some, width), tuple((one.metric.label, one.conclusion) for one in some))
 
 
 def title(a: str, b: str, group: str = "") -> str:

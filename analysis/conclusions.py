@@ -27,7 +27,7 @@ def conclusion(one: Comparison, a_is: str = "", than_b: str = "", between: str =
         amount = _amount(abs(estimate.mean), one.metric, estimate.half_width)
         return f"{side} {amount} (95 %), {_agreeing(one)}"
     bound = _amount(abs(estimate.mean) + estimate.half_width, one.metric)
-    return f"no difference larger than {bound}{between} at 95 %{_but(one)} ({_share(one)})"
+    return f"no difference larger than {bound}{between} at 95 %{_but(one)} ({_share(one, one.a if a_is else 'A')})"
 
 
 def counted(number: int, noun: str) -> str:
@@ -65,14 +65,14 @@ def _lost(one: Comparison) -> str:
     return f", {missing:,} left out for want of a value" if missing else ""
 
 
-def _share(one: Comparison) -> str:
+def _share(one: Comparison, a: str) -> str:
     """In how many pairs A is better, or lower where neither is."""
     outcome = one.outcome
     if not outcome.paired:
         return _runs(one)
     share = one.a_better if one.a_better is not None else outcome.a_lower
     word = "lower" if one.a_better is None else "better"
-    return f"{one.a} {word} in {round(share * outcome.difference.n):,} of {_runs(one)}"
+    return f"{a} {word} in {round(share * outcome.difference.n):,} of {_runs(one)}"
 
 
 def _agreeing(one: Comparison) -> str:

@@ -41,12 +41,15 @@ class Design:
     paths : tuple of str
         What is varied.
     places : mapping of str to Place
-        By variant, in the order of the sweep.
+        By variant.
+    logarithmic : set of str
+        Paths whose values were drawn evenly by their logarithms.
     """
 
     kind: str
     paths: tuple[str, ...]
     places: Mapping[str, Place]
+    logarithmic: frozenset[str] = frozenset()
 
     @property
     def is_sample(self) -> bool:
@@ -95,7 +98,9 @@ def design_of(document: Mapping[str, Any], variants: Mapping[str, Mapping[str, A
         name: Place(_bundle(name, longest_first), tuple(own["set"].get(path) for path in paths))
         for name, own in variants.items()
     }
-    return Design(document["design"], paths, places)
+    forms = {path: next(iter(held), "") for path, held in document["vary"].items() if isinstance(held, dict)}
+    logarithmic = frozenset(path for path, form in forms.items() if form.startswith("log"))
+    return Design(document["design"], paths, places, logarithmic)
 
 
 def _bundle(variant: str, longest_first: Sequence[str]) -> str:

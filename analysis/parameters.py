@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -34,12 +34,15 @@ class Parameter:
         Where each variant stands on the axis.
     labels : tuple of str
         Of the positions 0, 1, ... of categories; empty for numbers.
+    is_drawn_by_logarithm : bool
+        Whether the sweep spread the values evenly by their logarithms.
     """
 
     name: str
     unit: str
     positions: Mapping[str, float]
     labels: tuple[str, ...] = ()
+    is_drawn_by_logarithm: bool = False
 
     @property
     def levels(self) -> list[float]:
@@ -48,10 +51,12 @@ class Parameter:
 
     @property
     def is_logarithmic(self) -> bool:
-        """Whether the values crowd at the low end of a range above zero."""
+        """Whether the values were drawn so, or crowd at the low end of a range above zero."""
         levels = self.levels
         if self.labels or len(levels) < 3 or levels[0] <= 0:
             return False
+        if self.is_drawn_by_logarithm:
+            return True
         return bool((np.median(levels) - levels[0]) / (levels[-1] - levels[0]) < _SKEWED)
 
     @property
@@ -69,7 +74,10 @@ def parameters(design: Design, variants: Iterable[str]) -> list[Parameter]:
     places = {one: design.places[one] for one in variants if one in design.places}
     shown = short_names(design.paths)
     found = [
-        _parameter(shown[path], {one: place.values[i] for one, place in places.items()})
+        replace(
+            _parameter(shown[path], {one: place.values[i] for one, place in places.items()}),
+            is_drawn_by_logarithm=path in design.logarithmic,
+        )
         for i, path in enumerate(design.paths)
     ]
     return [one for one in found if len(one.levels) > 1]

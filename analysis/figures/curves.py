@@ -86,7 +86,7 @@ def _block(
 
 
 def _panel(axes: Axes, found: Mapping[str, pd.DataFrame], along: Parameter, one: Metric, *, is_sample: bool) -> None:
-    measure = scale([float(v) for rows in found.values() for v in floats(rows, one.name)], one.unit)
+    measure = scale([float(np.fmax.reduce(floats(rows, one.name), initial=0)) for rows in found.values()], one.unit)
     colours = _colours(list(found))
     for name, rows in reversed(list(found.items())):
         if is_sample:

@@ -70,8 +70,9 @@ def heat_map(summary: pd.DataFrame, design: Design, metrics: Sequence[str] = HEA
         f"{', '.join(names(summary['scenario']))} over {across.along.name} and {up.along.name}", 12, weight="bold"
     )
     maps = [[_map(rows, one, name, across, up) for name, rows in bundles.items()] for one in wanted]
-    for block in maps if len(bundles) > 1 else [[one for some in maps for one in some]]:
-        _block(sheet, block, across, up)
+    together = max(1, PER_LINE // len(bundles))
+    for start in range(0, len(maps), together):
+        _block(sheet, [one for some in maps[start : start + together] for one in some], across, up)
     sheet.text(_caption(is_sample=design.is_sample, several=len(bundles) > 1), 7.5, 0.02, palette.FAINT)
     return sheet.close()
 

@@ -25,6 +25,8 @@ from analysis.text import shortened
 SIZE: Final = 8.0
 ROW_IN: Final = 0.24
 """Height of a variant's row."""
+SINGLE: Final = 500
+"""More runs than this are not drawn one by one."""
 LEAST_IN: Final = 1.7
 """Width below which a panel's dots say little."""
 
@@ -81,7 +83,7 @@ def _order(samples: Samples, first: Metric) -> list[str]:
 
 
 def _panels(sheet: Sheet, samples: Samples, labels: Sequence[str], wanted: Sequence[Metric]) -> None:
-    scales = [scale([v for label in labels for v in samples[label][i][0]], one.unit) for i, one in enumerate(wanted)]
+    scales = [scale(_ends([samples[label][i] for label in labels]), one.unit) for i, one in enumerate(wanted)]
     texts = [[_text(samples[label][i][1], measure) for label in labels] for i, measure in enumerate(scales)]
     beside = max([text_width(text, SIZE - 0.5) for some in texts for text in some] + [0.3]) + 0.3
     per_line = max(1, min(len(wanted), 4, int(sheet.axes_in // (LEAST_IN + beside))))
@@ -98,6 +100,12 @@ def _panels(sheet: Sheet, samples: Samples, labels: Sequence[str], wanted: Seque
         sheet.skip(0.3)
 
 
+def _ends(cells: Sequence[tuple[NDArray[np.float64], Estimate]]) -> list[float]:
+    """The least and the greatest value of each row that has any."""
+    known = (values[~np.isnan(values)] for values, _ in cells)
+    return [float(end) for values in known if len(values) for end in (values.min(), values.max())]
+
+
 def _text(one: Estimate, measure: Scale) -> str:
     return plus_minus(one.mean, one.half_width, measure)
 
@@ -106,7 +114,8 @@ def _panel(axes: Axes, cells: Sequence[tuple[NDArray[np.float64], Estimate]], me
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     for y, (values, mean) in enumerate(cells):
-        axes.plot(values * measure.factor, np.full(len(values), y), "|", color="#a8c4d8", markersize=6, zorder=2)
+        single = values if len(values) <= SINGLE else values[:0]
+        axes.plot(single * measure.factor, np.full(len(single), y), "|", color="#a8c4d8", markersize=6, zorder=2)
         if mean.half_width:
             ends = np.array([mean.mean - mean.half_width, mean.mean + mean.half_width]) * measure.factor
             axes.plot(ends, [y, y], color=palette.SERIES[0], linewidth=2.2, solid_capstyle="butt", zorder=3)
@@ -118,8 +127,7 @@ def _panel(axes: Axes, cells: Sequence[tuple[NDArray[np.float64], Estimate]], me
     axes.hlines(range(len(cells)), 0, 1, transform=axes.get_yaxis_transform(), color="#f1f1f1", linewidth=0.8, zorder=1)
     axes.set_axisbelow(True)
     reached = [end for _, mean in cells for end in (mean.low, mean.high) if end is not None]
-    shown = [*reached, *(float(v) for values, _ in cells for v in values if not np.isnan(v))]
-    _value_axis(axes, [value * measure.factor for value in shown], measure)
+    _value_axis(axes, [value * measure.factor for value in (*reached, *_ends(cells))], measure)
     axes.set_title(one.label, fontsize=9, loc="left", pad=4)
 
 
@@ -157,6 +165,7 @@ def _caption(samples: Samples) -> str:
     if max(sizes) == 1:
         return "one run each (open dots): no interval"
     lost = any(one.missing for cells in samples.values() for _, one in cells)
-    return f"dot: mean of {runs} runs; bar: 95 % interval; ticks: single runs" + (
+    few = f", in rows of at most {SINGLE}" if max(sizes) > SINGLE else ""
+    return f"dot: mean of {runs} runs; bar: 95 % interval; ticks: single runs{few}" + (
         "; runs without a value are left out" if lost else ""
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from analysis.design import Design
     from analysis.pairing import Absent
 
-ROWS_MAX: Final = 100
+ROWS_MAX: Final = 48
 """More comparisons than this are told as an overview; CSV and JSON hold each."""
 
 
@@ -46,7 +46,7 @@ def compare(
     Runs with the same seed and replication saw the same faults, and are
     compared pair by pair. Variants without a common run are independent
     samples. Bundles that a sweep crosses with values are compared at equal
-    values. More than a hundred comparisons are told as an overview.
+    values. More than 48 comparisons are told as an overview.
     """
     from analysis.compare import compare_variants
     from analysis.metrics import HEADLINE
@@ -176,9 +176,8 @@ def _sections(comparisons: Sequence[Comparison], design: Design | None, characte
 def _print(section: Section) -> None:
     if section.title:
         print_text(f"{section.title}:\n")
-    if section.table is not None:
-        print_table(section.table)
-        print()
+    print_table(section.table)
+    print()
     if section.findings:
         print_pairs(section.findings)
         print()
@@ -186,9 +185,8 @@ def _print(section: Section) -> None:
 
 def _markdown(section: Section) -> str:
     parts = [f"**{section.title}**\n"] if section.title else []
-    parts += [section.table.markdown()] if section.table is not None else []
-    parts += ["".join(f"- {name}: {text}\n" for name, text in section.findings)] if section.findings else []
-    return "\n".join(parts)
+    parts += [section.table.markdown(), "".join(f"- {name}: {text}\n" for name, text in section.findings)]
+    return "\n".join(filter(None, parts))
 
 
 def _draw(study: Study, metrics: Sequence[str], folders: Sequence[Path], into: Path) -> None:

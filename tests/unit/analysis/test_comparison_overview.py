@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -39,17 +40,22 @@ def test_the_table_counts_and_the_words_say_where(sweep: Maker) -> None:
     summary, design = crossed(sweep, range=[0.0] * 4, static=[-5.0, -3.0, 0.0, 4.0])
     (section,) = overview(compare_variants(summary, metrics=GAP, design=design), design)
     assert section.title == "static (A) against range (B)"
-    assert section.table is not None
     assert section.table.headers == ("metric", "unit", "better", "worse", "none", "A - B, from", "to")
     assert section.table.rows == [("longest gap", "s", "2", "1", "1", "-5.00", "4.00")]
     assert section.findings == (("longest gap", "lowest at t=0, highest at t=3"),)
+
+
+def test_points_of_a_sample_are_told_by_their_values(sweep: Maker) -> None:
+    summary, design = crossed(sweep, range=[0.0] * 3, static=[-5.0, 0.0, 4.0])
+    sampled = replace(design, kind="sobol")
+    (section,) = overview(compare_variants(summary, metrics=GAP, design=sampled), sampled)
+    assert section.findings == (("longest gap", "lowest at t=0 (t=0), highest at t=2 (t=2)"),)
 
 
 def test_without_bundles_all_others_stand_against_the_baseline(sweep: Maker) -> None:
     summary, _ = crossed(sweep, range=[0.0, 5.0, 6.0])
     (section,) = overview(compare_variants(summary, metrics=["joins"]), None)
     assert section.title == "all others (A) against range, t=0 (B)"
-    assert section.table is not None
     assert section.table.rows == [("joins", "", "-", "-", "2", "0", "0")]
     assert section.findings == ()  # nothing is shown
 
@@ -57,7 +63,6 @@ def test_without_bundles_all_others_stand_against_the_baseline(sweep: Maker) -> 
 def test_a_metric_without_values_has_no_ends(sweep: Maker) -> None:
     summary, design = crossed(sweep, range=[0.0, 1.0], static=[0.0, 1.0])
     (section,) = overview(compare_variants(summary, metrics=["recovery_s"], design=design), design)
-    assert section.table is not None
     assert section.table.rows == [("recovery", "s", "0", "0", "2", "-", "-")]
 
 
@@ -75,6 +80,5 @@ def test_each_group_has_a_section(sweep: Maker) -> None:
 def test_an_overview_fits_80_characters(sweep: Maker, width: int | None) -> None:
     summary, design = crossed(sweep, range=[1e6] * 3, static=[-5e6, -3e6, 4e6])
     (section,) = overview(compare_variants(summary, design=design), design, width)
-    assert section.table is not None
     assert len(section.table.rows) == 8
     assert sum(max(map(len, cells)) + 2 for cells in zip(section.table.headers, *section.table.rows, strict=True)) <= 80

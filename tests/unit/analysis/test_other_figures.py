@@ -67,6 +67,20 @@ def test_a_metric_without_values_shows_none(sweep: Maker) -> None:
     assert any("runs without a value are left out" in text for text in texts(figure))
 
 
+def test_an_interval_is_drawn_to_its_ends(sweep: Maker) -> None:
+    (panel,) = panels(compare(sweep({"a": [10.0, 14.0]}), GAP))
+    low, high = panel.get_xlim()
+    _, start, end = intervals(panel)[0]
+    assert low < start < 0 < end < high  # 12 ± 25
+
+
+def test_many_runs_are_not_drawn_one_by_one(sweep: Maker) -> None:
+    figure = compare(sweep({"a": [float(i) for i in range(501)], "b": [1.0, 2.0]}), GAP)
+    (panel,) = panels(figure)
+    assert [len(line.get_xdata()) for line in panel.lines if line.get_marker() == "|"] == [2, 0]
+    assert "dot: mean of 2 to 501 runs; bar: 95 % interval; ticks: single runs, in rows of at most 500" in texts(figure)
+
+
 def test_groups_are_told_apart(sweep: Maker) -> None:
     summary = sweep({"a": [4.0, 5.0]})
     both = pd.concat([summary, summary.assign(group="audit").astype(summary.dtypes)])

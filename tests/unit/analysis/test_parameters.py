@@ -51,6 +51,13 @@ def test_values_that_crowd_at_the_low_end_are_logarithmic(values: list[int], is_
     assert parameter(*values).is_logarithmic is is_logarithmic
 
 
+def test_what_was_drawn_by_logarithms_is_laid_out_so() -> None:
+    variants = {f"v{i}": {"set": {"x": value, "y": value}} for i, value in enumerate((6000, 30000, 60000))}
+    vary = {"x": {"log_integer": [6000, 60000]}, "y": {"integer": [6000, 60000]}}
+    design = design_of({"design": "sobol", "variants": {}, "vary": vary}, variants)
+    assert [one.is_logarithmic for one in parameters(design, list(variants))] == [True, False]
+
+
 def test_what_has_one_value_does_not_vary() -> None:
     variants = {"a": {"set": {"x": 1, "y": 3}}, "b": {"set": {"x": 2, "y": 3}}}
     design = design_of({"design": "grid", "variants": {}, "vary": {"x": [], "y": []}}, variants)
