@@ -141,7 +141,7 @@ def test_partners_of_runs_that_are_absent_are_left_out(spark: SparkSession, tmp_
     ids=["run", "group", "horizon", "twice"],
 )
 def test_what_is_not_pairable_is_refused(spark: SparkSession, tmp_path: Path, change: Any, reason: str) -> None:
-    write(tmp_path, pd.concat([runs_of("range", "billing", 9), change(runs_of("010", "billing", 9))]))
+    dataset = write(tmp_path, pd.concat([runs_of("range", "billing", 9), change(runs_of("010", "billing", 9))]))
     with pytest.raises(NotPairable, match=reason):
         on_spark.compare_variants(spark, dataset, "range", METRICS[:1])
 
