@@ -15,6 +15,12 @@ _COLUMNS: Final = {
     "sobol_indices": (("total", "st"), ("first order", "s1")),
 }
 """Header and name of weight and detail."""
+NOTHING: Final = 1e-3
+"""Of the heaviest knob's weight."""
+IDLE: Final = 0.02
+"""Of the heaviest knob's weight: what weighs less, interval included, does next to nothing."""
+NAMED: Final = 3
+"""More idle knobs than this are counted and not named."""
 
 
 def sensitivity_table(found: Sensitivity, short: Mapping[str, str], width: int | None = WIDTH) -> TextTable:
@@ -33,12 +39,12 @@ def sensitivity_table(found: Sensitivity, short: Mapping[str, str], width: int |
         names("knob", [short[knob.path] for knob in knobs], "knob"),
         Column(
             f"{weight}{unit}",
-            tuple(plus_minus(knob.weight, knob.weight_half_width, measure) for knob in knobs),
+            tuple(weight_text(found, knob) for knob in knobs),
             _data(found, {"path": "path", name: "weight", f"{name} ±": "weight_half_width"}),
         ),
         Column(
             f"{detail}{unit}",
-            tuple(plus_minus(knob.detail, knob.detail_half_width, measure) for knob in knobs),
+            tuple(_text(found, knob.detail, knob.detail_half_width) for knob in knobs),
             _data(found, {own: "detail", f"{own} ±": "detail_half_width"}),
         ),
     )
@@ -47,6 +53,18 @@ def sensitivity_table(found: Sensitivity, short: Mapping[str, str], width: int |
 
 def _data(found: Sensitivity, fields: Mapping[str, str]) -> dict[str, tuple[object, ...]]:
     return {name: tuple(getattr(knob, field) for knob in found.knobs) for name, field in fields.items()}
+
+
+def weight_text(found: Sensitivity, knob: Knob) -> str:
+    """A knob's weight with its interval."""
+    return _text(found, knob.weight, knob.weight_half_width)
+
+
+def _text(found: Sensitivity, value: float, half_width: float | None) -> str:
+    """A number in the unit of the weights; what is lost beside the heaviest knob is told so."""
+    if 0 < abs(value) + (half_width or 0.0) < found.knobs[0].weight * NOTHING:
+        return "≈ 0"
+    return plus_minus(value, half_width, scale_of(found))
 
 
 def scale_of(found: Sensitivity) -> Scale:
@@ -95,15 +113,15 @@ def _effect(found: Sensitivity, knob: Knob, label: str) -> str:
 
 
 def _share(found: Sensitivity, knob: Knob, label: str) -> str:
-    amount = plus_minus(knob.weight, knob.weight_half_width, scale_of(found))
-    alone = number(max(knob.detail, 0.0) * 100, 0)
-    return f"it has a part in {amount} % of the variance of the {label}, {alone} % by itself"
+    alone = f"{number(max(knob.detail, 0.0) * 100, 0)} %" if knob.detail < knob.weight else "all of it"
+    return f"it has a part in {weight_text(found, knob)} % of the variance of the {label}, {alone} by itself"
 
 
 def _idle(found: Sensitivity, short: Mapping[str, str]) -> str:
-    """The knobs that do next to nothing: less than a fiftieth of the first, with their whole intervals."""
+    """The knobs that do next to nothing."""
     top = found.knobs[0].weight
-    idle = [short[one.path] for one in found.knobs[1:] if one.weight + one.weight_half_width < top / 50]
+    idle = [short[one.path] for one in found.knobs[1:] if one.weight + one.weight_half_width < top * IDLE]
     if not idle:
         return ""
-    return f" {' and '.join(idle)} {'does' if len(idle) == 1 else 'do'} next to nothing."
+    told = " and ".join(idle) if len(idle) <= NAMED else f"{len(idle)} others"
+    return f" {told} {'does' if len(idle) == 1 else 'do'} next to nothing."

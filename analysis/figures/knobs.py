@@ -11,9 +11,9 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from analysis.figures import palette
 from analysis.figures.sheet import Sheet, text_width
-from analysis.metrics import Scale, plus_minus
+from analysis.metrics import Scale
 from analysis.sensitivity import Sensitivity
-from analysis.sensitivity_text import counted, scale_of, sentence, title
+from analysis.sensitivity_text import counted, scale_of, sentence, title, weight_text
 from analysis.text import shortened
 
 ROW_IN: Final = 0.3
@@ -51,7 +51,7 @@ def sensitivity(found: Sequence[Sensitivity], short: Mapping[str, str]) -> Figur
 
 def _block(sheet: Sheet, one: Sensitivity, short: Mapping[str, str]) -> None:
     knobs, measure = one.knobs[:KNOBS], scale_of(one)
-    weights = [plus_minus(knob.weight, knob.weight_half_width, measure) for knob in knobs]
+    weights = [weight_text(one, knob) for knob in knobs]
     beside = max(text_width(text, SIZE) for text in weights) + 0.35
     sheet.legend(
         "", [(label, colour, "") for label, colour in zip(_LABELS[one.method], (WEIGHT, DETAIL), strict=True)], 0.05

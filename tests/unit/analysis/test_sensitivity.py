@@ -42,6 +42,10 @@ def linear(at: Floats) -> Floats:
     return at @ np.array([2.0, -30.0, 0.0]) + 7.0
 
 
+def slight(at: Floats) -> Floats:
+    return at @ np.array([1e-6, 1.0, 0.0])
+
+
 def product(at: Floats) -> Floats:
     return np.asarray(at[:, 0] * at[:, 1])
 
@@ -148,6 +152,7 @@ def test_a_figure_of_many_knobs_shows_the_heaviest() -> None:
     figure = bars([one], {path: path for path in paths})
     told = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert any("10 lighter knobs are not shown" in text for text in told)
+    assert "≈ 0" in [text.get_text() for axes in bars([found("morris", slight)], SHORT).axes for text in axes.texts]
     assert figure.get_size_inches()[1] < 10
 
 
@@ -167,6 +172,12 @@ class TestSentence:
         told = sentence(found("morris", product), SHORT)
         assert "has the largest weight" in told
         assert "may matter as much: their intervals overlap" in told
+
+    def test_counts_idle_knobs_that_are_many(self) -> None:
+        paths = [str(number) for number in range(9)]
+        at = np.vstack([np.tril(np.ones((10, 9)), -1) * 2 / 3] * 2)
+        one = sensitivity("morris", paths, at, at[:, 0] * 1.0, metric=METRIC)
+        assert sentence(one, {path: path for path in paths}).endswith(" 8 others do next to nothing.")
 
     def test_tells_shares_of_the_variance(self) -> None:
         told = sentence(found("sobol_indices", linear, 256), SHORT)
