@@ -39,9 +39,18 @@ def summary_table(summary: pd.DataFrame, metrics: Sequence[str] | None = None, w
 
 def runs_table(runs: Iterable[Row], metrics: Sequence[str] | None = None, width: int | None = WIDTH) -> TextTable:
     """The table of ``summary_table`` from rows of ``summary`` as plain data."""
-    chosen = metrics if metrics is not None else [*HEADLINE, *(name for name in METRICS if name not in HEADLINE)]
-    wanted = [metric(name) for name in chosen]
-    entries = {key: estimates_of(rows, chosen) for key, rows in by_entry(runs).items()}
+    chosen = metrics_shown() if metrics is None else metrics
+    return entries_table({key: estimates_of(rows, chosen) for key, rows in by_entry(runs).items()}, chosen, width)
+
+
+def metrics_shown() -> list[str]:
+    """All metrics, the headline ones first."""
+    return [*HEADLINE, *(name for name in METRICS if name not in HEADLINE)]
+
+
+def entries_table(entries: Entries, metrics: Sequence[str], width: int | None = WIDTH) -> TextTable:
+    """The table of ``summary_table`` from the estimates of each of ``metrics``."""
+    wanted = [metric(name) for name in metrics]
     scales = [scale([cells[i].mean for cells in entries.values()], one.unit) for i, one in enumerate(wanted)]
     columns = _metrics_down(wanted, entries, scales)
     if width is not None and width_of(columns) > width:

@@ -53,10 +53,17 @@ def load(source: str | Path, *, set_: Mapping[str, Any] = _NOTHING, allow_code: 
     path = path_of(source)
     read = read_yaml(path)
     document = YamlDocument(_mapping(read, str(source)), dict(read.lines))
+    problems: list[Problem] = []
     for where, value in located(set_, Path.cwd()).items():
-        place = set_path(document.data, where, value, file=str(source))
+        try:
+            place = set_path(document.data, where, value)
+        except ScenarioFileError as refused:
+            problems += refused.problems
+            continue
         kept = {one: line for one, line in document.lines.items() if one[: len(place)] != place}
         document = YamlDocument(document.data, {**kept, place: 0})
+    if problems:
+        raise ScenarioFileError(str(source), problems)
     return _parse(document, file=str(source), name=path.stem, folder=path.parent, allow_code=allow_code)
 
 

@@ -6,6 +6,7 @@ either a complete result or none (at worst a hidden ``.NAME.*.partial`` folder, 
 
 from __future__ import annotations
 
+import errno
 import io
 import secrets
 import shutil
@@ -60,7 +61,7 @@ def complete_or_absent(path: Path) -> Iterator[Path]:
         If ``path`` holds anything, at the begin or at the end, or no folder can be made there.
     """
     refuse_occupied(path)
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    partial = _partial(path)
     try:
         partial.mkdir(parents=True)
     except OSError as error:
@@ -100,7 +101,7 @@ def table_of(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 def parquet(table: pa.Table) -> bytes:
     """The table as the bytes of a Parquet file."""
     sink = io.BytesIO()
-    pq.write_table(table, sink, compression="zstd")
+    pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
     return sink.getvalue()
 
 
@@ -132,3 +133,33 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / name).write_bytes(content)
+
+
+def put_file(path: Path, content: bytes) -> None:
+    """Write a file that is there as a whole or not at all. One that is there already is replaced."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = _partial(path)
+    try:
+        partial.write_bytes(content)
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def put_folder(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write a folder that is there as a whole or not at all; one that is there already stays as it is."""
+    partial = _partial(path)
+    try:
+        write_files(partial, files)
+        partial.rename(path)
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+            raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _partial(path: Path) -> Path:
+    """A name beside ``path`` that no other writer has and no reader of datasets looks at."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")

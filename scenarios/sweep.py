@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import yaml
 from pydantic import ValidationError
@@ -26,9 +26,6 @@ from scenarios.sweep_checks import VariantCheck
 from scenarios.sweep_file import SweepFile, readable, samples
 from scenarios.yaml_text import YamlDocument, read_yaml
 from sim.model import Scenario
-
-if TYPE_CHECKING:
-    from scenarios.runner import Run
 
 LIBRARY: Final = Path(__file__).with_name("library") / "sweeps"
 
@@ -66,16 +63,6 @@ class Sweep:
     document: Mapping[str, Any]
     allow_code: tuple[str, ...] = ()
 
-    def runs(self) -> list[Run]:
-        """All runs, variant by variant; the tables of each variant's first are kept."""
-        from scenarios.runner import Run  # brings pandas and pyarrow, which reading a sweep does without
-
-        return [
-            Run(variant=one.name, scenario=one.scenario, seed=one.seed, replication=r, keep=r == 0)
-            for one in self.variants
-            for r in range(self.replications.at_most)
-        ]
-
     def warnings(self) -> tuple[str, ...]:
         """What a user should know about the variants, once where sentences differ in numbers alone."""
         alike: dict[str, dict[str, int]] = {}
@@ -85,10 +72,9 @@ class Sweep:
                 some[sentence] = some.get(sentence, 0) + 1
         return tuple(_alike(some) for some in alike.values())
 
-    def replay(self, run: Run) -> str:
-        """The command that repeats one run of the sweep."""
-        changes = next(one.changes for one in self.variants if one.name == run.variant)
-        return replay_line(self.source, changes, run.seed, run.replication, self.allow_code)
+    def replay(self, variant: Variant) -> str:
+        """The command that repeats a run of a variant, without its replication."""
+        return replay_line(self.source, variant.changes, variant.seed, self.allow_code)
 
 
 def _alike(sentences: Mapping[str, int]) -> str:
@@ -98,14 +84,14 @@ def _alike(sentences: Mapping[str, int]) -> str:
     return f"{first} [{count} more variants alike, with other numbers]" if count else first
 
 
-def replay_line(source: str, changes: Changes, seed: int, replication: int, allow_code: Sequence[str] = ()) -> str:
-    """The command that repeats one run: ``groupsim run SCENARIO --set PATH=VALUE --seed N --replication R``."""
+def replay_line(source: str, changes: Changes, seed: int, allow_code: Sequence[str] = ()) -> str:
+    """The command that repeats a run, without its replication: ``groupsim run SCENARIO --set PATH=VALUE --seed N``."""
     words = ["groupsim", "run", source]
     for path, value in changes.items():
         words += ["--set", f"{path}={_yaml(value)}"]
     for one in allow_code:
         words += ["--allow-code", one]
-    return shlex.join([*words, "--seed", str(seed), "--replication", str(replication)])
+    return shlex.join([*words, "--seed", str(seed)])
 
 
 class _Dumper(yaml.SafeDumper):

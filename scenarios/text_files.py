@@ -1,11 +1,15 @@
-"""Files that users name: their text, or in a sentence why there is none."""
+"""Files that users name: their text, or in a sentence why there is none; and texts written to them."""
 
 from __future__ import annotations
 
 import csv
 import io
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from sim.errors import ConfigError
 
 BYTES_MAX: Final = 1 << 26
 """No file that means to be text is longer; a device may never end."""
@@ -59,3 +63,48 @@ def read_csv(path: Path) -> list[list[str]]:
         return [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text, newline="")) if row]
     except csv.Error as reason:
         raise ValueError(f"{path}: is no CSV: {reason}") from None
+
+
+def refuse_foreign(path: Path, mark: str) -> None:
+    """Check that a text may be written to ``path``: there is nothing, or what groupsim wrote before, or nothing in it.
+
+    Parameters
+    ----------
+    path : Path
+    mark : str
+        How such a text begins.
+
+    Raises
+    ------
+    ConfigError
+        Something else is there, or no file can be.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise ConfigError(f"{path} is no file: name another")
+        begin = path.read_bytes()[: len(mark.encode())] if path.exists() else b""
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    if begin and begin != mark.encode():
+        raise ConfigError(f"{path} exists and was not written by groupsim: left alone; name another")
+
+
+def write_text(path: Path, text: str, mark: str) -> None:
+    """Write a text, all of it or nothing; what groupsim wrote before is replaced.
+
+    Raises
+    ------
+    ConfigError
+        It may not be written there (`refuse_foreign`), or cannot.
+    """
+    refuse_foreign(path, mark)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch.write_text(text, encoding="utf-8")
+        scratch.replace(path)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            scratch.unlink()

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import gc
-import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 from sim.actors.comings import first_start
@@ -26,6 +23,7 @@ from sim.randomness import Streams, name_hash
 from sim.recorder import HORIZON
 from sim.result import Result
 from sim.tabulate import Tabulator
+from sim.versions import versions
 
 Fidelity = Literal["elided", "message"]
 
@@ -157,18 +155,6 @@ def _manifest(scenario: Scenario, seed: int, replication: int, variant: str, fid
     return {
         "scenario": scenario.name, "variant": variant, "seed": seed, "replication": replication,
         "fidelity": fidelity, "document": dict(scenario.document),
-        "versions": _versions(),
+        "versions": versions(),
         "replay": replay_line(scenario, seed, replication),
     }  # fmt: skip
-
-
-@cache
-def _versions() -> dict[str, str]:
-    """Of Python and of everything that has a part in the numbers."""
-    found = {"python": platform.python_version()}
-    for package in ("groupsim", "simpy", "numpy", "pandas"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found

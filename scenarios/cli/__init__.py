@@ -7,15 +7,15 @@ import sys
 
 import typer
 
-from scenarios.cli import assignors, compare, run, scenarios, sensitivity, sweep
+from scenarios.cli import assignors, check, compare, run, scenarios, sensitivity, sweep
 from scenarios.cli.exits import INTERRUPTED, READER_GONE, explain
 from scenarios.cli.output import say
 
 app = typer.Typer(
     name="groupsim",
     help="Simulate Apache Kafka consumer groups in virtual time.",
-    epilog="Exit codes: 0 fine; 1 a goal is missed; 2 the input is wrong; 3 a run failed; 130 interrupted; "
-    "141 who read the output left before its end.",
+    epilog="Exit codes: 0 fine; 1 a goal is missed or a check failed; 2 the input is wrong; 3 a run failed; "
+    "130 interrupted; 141 who read the output left before its end.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -24,6 +24,7 @@ app.command("run")(run.run)
 app.command("sweep")(sweep.sweep)
 app.command("compare")(compare.compare)
 app.command("sensitivity")(sensitivity.sensitivity)
+app.command("check")(check.check)
 app.add_typer(scenarios.app, name="scenarios")
 app.add_typer(assignors.app, name="assignors")
 
@@ -48,7 +49,7 @@ def _exit_code() -> int:
         if isinstance(leaving.__context__, BrokenPipeError):  # typer and rich make exit code 1 of it
             return READER_GONE
         if leaving.code == INTERRUPTED:
-            say("interrupted: no result was written")
+            say("interrupted")
         return int(leaving.code or 0)
     except BrokenPipeError:
         return READER_GONE

@@ -149,7 +149,7 @@ def bench(
     found = [one for one in contenders() if is_exclusive(one)]
     wanted = [(one, True) for one in found] + [(one, False) for one in found if one.label in UNEQUAL]
     records: list[dict[str, Any]] = []
-    with Progress("assignors", len(wanted)) as progress:
+    with Progress("assignor", len(wanted)) as progress:
         for done, (one, equal) in enumerate(wanted, start=1):
             mine = list(bench(one, equal=equal, grid=grid))
             records += mine
@@ -200,7 +200,7 @@ def _records(taking_part: Sequence[Contender], group: GroupSnapshot, many: int) 
     from scenarios.assignor_trials import trials
 
     records: list[dict[str, Any]] = []
-    with Progress("assignors", len(taking_part)) as progress:
+    with Progress("assignor", len(taking_part)) as progress:
         for done, one in enumerate(taking_part, start=1):
             records += trials(one, group, many)
             progress(done)

@@ -27,7 +27,8 @@ def explain(error: Exception) -> int:
     """
     from analysis.errors import ResultError
     from assignors.errors import AssignorError
-    from scenarios.spark_runner import NoJava, SparkFailed
+    from scenarios.java import NoJava
+    from scenarios.spark_session import SparkFailed
     from sim.errors import ConfigError, SimError
 
     if isinstance(error, ConfigError | NoJava | ResultError):

@@ -89,29 +89,37 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 run``, ``2,000 runs``."""
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"
+
+
 class Progress:
-    """Runs done of a total: a bar on a terminal, one line a minute elsewhere.
+    """Runs done of a total, how fast, and the time left: a bar on a terminal, one line a minute elsewhere.
 
     Parameters
     ----------
-    what : str
-        What is done, such as ``runs``.
+    noun : str
+        What is done, such as ``run``.
     total : int
         How many there are.
     """
 
-    def __init__(self, what: str, total: int) -> None:
-        self._what, self._total = what, total
+    def __init__(self, noun: str, total: int) -> None:
+        self._noun, self._total = noun, total
         self._bar: Bar | None = None
-        self._told_s = time.monotonic()
+        self._told_s = self._begin_s = time.monotonic()
+        self._begin_done: int | None = None
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
             from rich.console import Console
+            from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as Bar
 
-            self._bar = Bar(console=Console(stderr=True), transient=True)
-            self._bar.add_task(self._what, total=self._total)
+            columns = (BarColumn(bar_width=24), TextColumn("{task.description}"))
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self._bar.add_task(self._text(0, 0), total=self._total)
             self._bar.start()
         return self
 
@@ -121,10 +129,23 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def __call__(self, done: int) -> None:
-        """Take note that ``done`` of the total are done."""
+    def __call__(self, done: int, failed: int = 0, total: int | None = None) -> None:
+        """Take note that ``done`` of the total are done, ``failed`` among them; the total may grow on the way."""
+        self._total = total or self._total
+        if self._begin_done is None:
+            self._begin_done, self._begin_s = done, time.monotonic()  # what was there before says nothing of the rate
         if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=done)
+            text = self._text(done, failed)
+            self._bar.update(self._bar.task_ids[0], completed=done, total=self._total, description=text)
         elif time.monotonic() - self._told_s >= _LINE_EVERY_S:
             self._told_s = time.monotonic()
-            say(f"{done} of {self._total} {self._what} done")
+            say(self._text(done, failed))
+
+    def _text(self, done: int, failed: int) -> str:
+        parts = [f"{done:,} of {counted(self._total, self._noun)} done"]
+        parts += [f"{failed:,} failed"] if failed else []
+        rate = (done - (self._begin_done or 0)) / max(time.monotonic() - self._begin_s, 1e-9)
+        if self._begin_done is not None and done > self._begin_done:
+            left_s = round((self._total - done) / rate)
+            parts += [f"{rate:,.3g}/s", f"{left_s // 3600}:{left_s // 60 % 60:02}:{left_s % 60:02} left"]
+        return ", ".join(parts)

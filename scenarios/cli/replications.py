@@ -11,9 +11,12 @@ from sim.model import Scenario
 from sim.tables import SUMMARY, TEXT
 
 if TYPE_CHECKING:
+    from analysis.statistics import Estimate
     from sim import Result
 
 _NAMES = ("scenario", "variant", "group", "seed")
+NUMBERS = tuple(name for name, dtype in SUMMARY.items() if dtype != TEXT and name not in (*_NAMES, "replication"))
+"""Columns of which means are told."""
 
 
 @dataclass
@@ -75,11 +78,15 @@ def means(summary: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """For each variant and group: mean, half-width of the 95 % interval and n of every number."""
     from analysis.runs import by_entry, estimates_of
 
-    numbers = [column for column, dtype in SUMMARY.items() if dtype != TEXT and column not in (*_NAMES, "replication")]
     found = []
     for rows in by_entry(summary).values():
         told: dict[str, Any] = {name: rows[0][name] for name in _NAMES}
-        for column, one in zip(numbers, estimates_of(rows, numbers), strict=True):
-            told[column] = {"mean": one.mean if one.n else None, "half_width": one.half_width, "n": one.n}
-        found.append(told)
+        found.append(told | plain_estimates(zip(NUMBERS, estimates_of(rows, NUMBERS), strict=True)))
     return found
+
+
+def plain_estimates(estimates: Iterable[tuple[str, Estimate]]) -> dict[str, dict[str, Any]]:
+    """Estimates by column, as plain data."""
+    return {
+        name: {"mean": one.mean if one.n else None, "half_width": one.half_width, "n": one.n} for name, one in estimates
+    }

@@ -57,7 +57,7 @@ def run(
     def replay(number: int) -> str:
         from scenarios.sweep import replay_line
 
-        return replay_line(scenario, changes, seed, number, allowed)
+        return f"{replay_line(scenario, changes, seed, allowed)} --replication {number}"
 
     loaded = load(scenario, set_=changes, allow_code=allowed)
     done = Replications(loaded, seed, warnings=dict.fromkeys(warnings_of(loaded)))
@@ -83,7 +83,7 @@ def _write(done: Replications, numbers: Sequence[int], out: Path, replay: Callab
 
 def _results(done: Replications, numbers: Sequence[int], replay: Callable[[int], str]) -> Iterator[Result]:
     """The results of these replications, one by one; ``done`` takes what matters of them."""
-    with Progress("runs", len(numbers)) as progress:
+    with Progress("run", len(numbers)) as progress:
         for count, number in enumerate(numbers, start=1):
             result = _simulate(done.scenario, done.seed, number, replay)
             done.add(result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -47,19 +48,15 @@ def show(
 
 @app.command()
 def validate(
-    files: Annotated[list[str], typer.Argument(metavar="FILE ...", help="Scenario and sweep files.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE ...", help="Scenario, sweep and suite files.")],
 ) -> None:
     """Check files; tell everything that is wrong with them, and what is allowed but unwise."""
     from scenarios.errors import ScenarioFileError
-    from scenarios.loading import load, load_document
-    from scenarios.notes import warnings_of
-    from scenarios.sweep import load_sweep
 
     refused = False
     for file in files:
         try:
-            is_sweep = "scenario" in load_document(file)
-            warnings = load_sweep(file).warnings() if is_sweep else warnings_of(load(file))
+            warnings = _warnings(file)
             print(f"{file}: valid")
             for warning in warnings:
                 say(f"{file}: warning: {warning}")
@@ -68,6 +65,19 @@ def validate(
             say(str(error))
     if refused:
         raise typer.Exit(WRONG_INPUT)
+
+
+def _warnings(file: str) -> tuple[str, ...]:
+    """What is unwise about a file of whichever kind; a refusal if it is worse."""
+    from scenarios.loading import load, load_document
+    from scenarios.notes import warnings_of
+    from scenarios.suite import load_suite
+    from scenarios.sweep import load_sweep
+
+    document = load_document(file)
+    if "scenarios" in document:
+        return load_suite(Path(file)).warnings()
+    return load_sweep(file).warnings() if "scenario" in document else warnings_of(load(file))
 
 
 @app.command()

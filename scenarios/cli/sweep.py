@@ -2,139 +2,128 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scenarios.cli.exits import RUN_FAILED
-from scenarios.cli.output import Progress, print_json, print_table, say, warn, width
+from scenarios.cli.output import Progress, counted, say, warn
 from scenarios.cli.run import AllowCode
 from scenarios.cli.settings import import_allowed
-from scenarios.cli.sweep_plan import tell_plan
 
 if TYPE_CHECKING:
-    from scenarios.runner import Executor
+    from scenarios.chunk import Done
+    from scenarios.spark_session import Where
     from scenarios.sweep import Sweep
-
-_FAILURES_SHOWN = 5
-_WARNINGS_SHOWN = 2
-
-Rows: TypeAlias = Sequence[dict[str, Any]]
+    from scenarios.sweep_folder import SweepFolder
+    from scenarios.sweep_runner import Executor
 
 
 def sweep(
     sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="Name of a built-in sweep, or a file.")],
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="A new folder for the results.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A new folder for the results; on a cluster, a shared one.")
+    ] = None,
     master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs.")] = "local[*]",
+    remote: Annotated[str, typer.Option(metavar="URL", help="A Spark Connect server, sc://host:15002.")] = "",
     inline: Annotated[bool, typer.Option("--inline", help="Run in this process, without Spark.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on in DIR where a sweep has ended early.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, tell what would run.")] = False,
+    conf: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark's, such as spark.archives.")
+    ] = None,
     allow_code: AllowCode = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Run every variant of a sweep as often as it says.
 
-    Exit code 3: runs failed; they are listed in failures.parquet, and the results hold all others.
+    Exit code 3: runs failed; they are listed in DIR/failures, and the results hold all others.
     """
-    from scenarios.results import complete_or_absent
-    from scenarios.spark_runner import require_java
+    from scenarios.cli.sweep_plan import tell_plan
     from scenarios.sweep import load_sweep
     from sim import ConfigError
 
     if out is None and not dry_run:
         raise ConfigError("--out DIR is needed: a new folder for the results (or --dry-run)")
+    where = None if inline else _where(master, remote, conf or [])
     import_allowed(allow_code or [])
     loaded = load_sweep(sweep, allow_code=allow_code or [])
-    if not inline:
-        require_java()
     for warning in loaded.warnings():
         warn(warning)
     if dry_run or out is None:
         tell_plan(loaded, as_json=as_json)
-        return
-    with complete_or_absent(out) as folder:
-        summary, failures = _carry_out(loaded, folder, "" if inline else master)
-    _tell(loaded, summary, failures, out, as_json=as_json)
-    if failures:
+    elif _carry_out(loaded, out, where, resume=resume, as_json=as_json):
         raise typer.Exit(RUN_FAILED)
 
 
-@contextmanager
-def _executor(master: str) -> Iterator[Executor]:
-    """What carries out the runs: Spark, or for an empty ``master`` this process."""
-    from scenarios.runner import in_process
-    from scenarios.spark_runner import on_spark, open_session
+def _where(master: str, remote: str, conf: Sequence[str]) -> Where:
+    from scenarios.java import require_java
+    from scenarios.spark_session import Where
+    from sim import ConfigError
 
-    if not master:
-        yield in_process
-        return
-    with open_session(master) as spark:
-        yield partial(on_spark, spark, spark.sparkContext.defaultParallelism)
+    if remote and not remote.startswith("sc://"):
+        raise ConfigError(f"--remote {remote}: must be sc://HOST:PORT; other clusters go by --master")
+    if remote and conf:
+        raise ConfigError("--conf: a Spark Connect server has its settings already; --conf is for --master")
+    if wrong := [one for one in conf if not one.partition("=")[2]]:
+        raise ConfigError(f"--conf {wrong[0]}: must be KEY=VALUE, such as spark.executor.memory=2g")
+    if not remote:
+        require_java()
+    pairs = (one.partition("=") for one in conf)
+    return Where(remote or master, {key: value for key, _, value in pairs})
 
 
-def _carry_out(sweep: Sweep, folder: Path, master: str) -> tuple[Rows, Rows]:
-    """Run all and fill ``folder``; the summary, and the failures."""
-    from scenarios.results import parquet, summary_files, write_files
-    from scenarios.runner import carry_out, kept_folder
+def _carry_out(sweep: Sweep, out: Path, where: Where | None, *, resume: bool, as_json: bool) -> int:
+    """Run what is missing, say what became of it; how many runs have failed."""
+    from scenarios.cli.sweep_report import account, effort, finish, tell
+    from scenarios.sweep_folder import sweep_folder
+    from scenarios.sweep_identity import identity_of
+    from scenarios.sweep_runner import chunk_runs
+
+    begin_s = time.monotonic()
+    with sweep_folder(out, identity_of(sweep), chunk_runs(sweep), resume=resume) as folder:
+        done = _run(sweep, folder, where)
+        found = account(sweep, folder)
+        finish(sweep, folder, found, effort(done, where.url if where else "in process", time.monotonic() - begin_s))
+    tell(sweep, found, out, as_json=as_json)
+    return found.failed
+
+
+def _run(sweep: Sweep, folder: SweepFolder, where: Where | None) -> list[Done]:
+    from scenarios.sweep_runner import SweepRun
     from sim import simulate
 
-    runs = sweep.runs()
-    begin_s = time.monotonic()
-    where = f"on {master}" if master else "in this process"
-    say(f"{_count(len(runs), 'run')} of {_count(len(sweep.variants), 'variant')}, {where}")
-    with Progress("runs", len(runs)) as progress, _executor(master) as execute:
-        summary, failures = carry_out(runs, simulate, execute, folder, sweep.replay, progress)
-    variants = {
-        one.name: {"set": one.changes, "seed": one.seed, "kept": kept_folder(runs, one.name)} for one in sweep.variants
-    }
-    kept = _manifests({name: folder / str(variant["kept"]) for name, variant in variants.items()})
-    content = {
-        "sweep": sweep.name, "scenario": sweep.source, "document": sweep.document, "variants": variants,
-        "runs": len(runs), "failed": failures.num_rows, "executor": master or "in process",
-        "wall_s": round(time.monotonic() - begin_s, 3),
-        "versions": next((one["versions"] for one in kept.values()), {}),
-    }  # fmt: skip
-    write_files(folder, {**summary_files(summary, content), "failures.parquet": parquet(failures)})
-    for name, manifest in kept.items():
-        _warn_of_kept(name, manifest["warnings"])
-    return summary.to_pylist(), failures.to_pylist()
+    total = sweep.replications.at_least * len(sweep.variants)
+    place = f"on {where.url}" if where else "in this process"
+    say(f"{counted(total, 'run')} of {counted(len(sweep.variants), 'variant')}, {place}")
+    running = SweepRun(sweep, folder)
+    for damage in running.mend():
+        warn(f"{damage}; it is carried out again")
+    if there := running.count()[0]:
+        say(f"{counted(there, 'run')} there already")
+    try:
+        with _executor(where, sweep.allow_code) as execute, Progress("run", total) as progress:
+            return running.carry_out(simulate, execute, progress)
+    except BaseException:
+        say(f"{counted(running.count()[0], 'run')} done, kept in {folder.path}: the same command with --resume goes on")
+        raise
 
 
-def _manifests(folders: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
-    """What the runs that are kept say of themselves, by variant; those that failed say nothing."""
-    files = {name: folder / "manifest.json" for name, folder in folders.items()}
-    return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
+@contextmanager
+def _executor(where: Where | None, allow_code: Sequence[str]) -> Iterator[Executor]:
+    """What carries out the runs: Spark, or this process."""
+    from scenarios.sweep_runner import in_process
 
+    if where is None:
+        yield in_process
+        return
+    from scenarios.spark_runner import on_spark
+    from scenarios.spark_session import open_session
 
-def _warn_of_kept(variant: str, told: Sequence[str]) -> None:
-    """Tell what the run that is kept of a variant has warned of: assignors that failed, targets that were not there."""
-    for sentence in told[:_WARNINGS_SHOWN]:
-        warn(f"{variant}, replication 0: {sentence}")
-    if len(told) > _WARNINGS_SHOWN:
-        warn(f"{variant}, replication 0: {len(told) - _WARNINGS_SHOWN} more, in its manifest.json")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' if number != 1 else ''}"
-
-
-def _tell(sweep: Sweep, summary: Rows, failures: Rows, out: Path, *, as_json: bool) -> None:
-    from analysis.summary_text import runs_table
-    from scenarios.cli.replications import means
-
-    runs = len(sweep.runs())
-    if as_json:
-        told = {"sweep": sweep.name, "scenario": sweep.source, "runs": runs, "failed": len(failures)}
-        print_json({**told, "summary": means(summary), "out": str(out)})
-    elif summary:
-        print_table(runs_table(summary, width=width()))
-    for row in failures[:_FAILURES_SHOWN]:
-        say(f"failed: {row['variant']}, replication {row['replication']}: {row['error']}\n  replay: {row['replay']}")
-    if failures:
-        say(f"{_count(len(failures), 'run')} of {runs} failed: see {out / 'failures.parquet'}")
-    say(f"results in {out}; next: groupsim compare {out}")
+    with open_session(where, [path.partition(":")[0] for path in allow_code]) as spark:
+        yield partial(on_spark, spark)

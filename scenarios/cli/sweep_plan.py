@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from scenarios.cli.output import print_json, print_table, print_wrapped, width
+from scenarios.cli.output import counted, print_json, print_table, print_wrapped, width
 
 if TYPE_CHECKING:
     from analysis.text import TextTable
@@ -104,11 +104,11 @@ def _totals(sweep: Sweep, once: Cost) -> list[str]:
     of_each = (
         f"until the mean of {rule.metric} is known to ± {rule.half_width * 100:.3g} %"
         if rule.metric
-        else (f"{_count(rule.at_most, 'replication')} each")
+        else (f"{counted(rule.at_most, 'replication')} each")
     )
     return [
-        f"{runs} run{'' if runs == '1' else 's'}: {_count(len(sweep.variants), 'variant')}, {of_each}; all valid",
-        f"estimated: {events} events, {seconds} on {_count(cores, 'core')} once Spark has started",
+        f"{runs} run{'' if runs == '1' else 's'}: {counted(len(sweep.variants), 'variant')}, {of_each}; all valid",
+        f"estimated: {events} events, {seconds} on {counted(cores, 'core')} once Spark has started",
     ]
 
 
@@ -122,16 +122,12 @@ def _over(plan: Sequence[Planned]) -> list[str]:
         for one in over[:LAST]
     ]
     more = [f"  ... {len(over) - LAST:,} more"] if len(over) > LAST else []
-    return [f"would exceed their event_budget and fail: {_count(len(over), 'variant')}", *told, *more]
+    return [f"would exceed their event_budget and fail: {counted(len(over), 'variant')}", *told, *more]
 
 
 def _cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
 def _rounded(number: float) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.architecture.source import PACKAGES, ROOT, Import, imports, modules
 
-SIM_PUBLIC = {"sim", "sim.model", "sim.config", "sim.tables", "sim.errors", "sim.units", "sim.result"}
+SIM_PUBLIC = {"sim", "sim.model", "sim.config", "sim.tables", "sim.errors", "sim.units", "sim.result", "sim.versions"}
 SIM_LEAVES = {"sim.units", "sim.errors", "sim.config"}
 TABLES = {"numpy", "pandas", "pyarrow"}
 FILES = {"pydantic", "pydantic_core", "yaml"}
@@ -23,7 +23,8 @@ RULES: tuple[tuple[str, set[str], set[str]], ...] = (
     ("sim.actors", {"sim.", "assignors."}, {"numpy", "simpy"}),
     ("sim.tables", set(), set()),
     ("sim", {"sim.", "assignors."}, {"numpy", "pandas"}),
-    ("scenarios.spark_runner", {"scenarios.", *SIM_PUBLIC}, {"pyarrow", "pyspark", "py4j"}),
+    ("scenarios.spark_runner", {"scenarios.", *SIM_PUBLIC}, {"pyarrow", "pyspark"}),
+    ("scenarios.spark_session", {"scenarios.", *SIM_PUBLIC}, {"pyspark", "py4j"}),
     ("scenarios.cli", {"scenarios.", "assignors.", "analysis.", *SIM_PUBLIC}, {*TABLES, "typer", "rich", "yaml"}),
     ("scenarios.points", {"scenarios.", *SIM_PUBLIC}, {"numpy", "scipy", "SALib"}),
     ("scenarios.replications", {"scenarios.", "analysis.statistics"}, FILES),  # the interval that the tables show

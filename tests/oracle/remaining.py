@@ -35,6 +35,7 @@ _RACE: Final = (
 REMAINING: Final[Mapping[str, Remaining]] = MappingProxyType(
     {
         "assignor-upgrade": Remaining(_SLOW, repetitions=(1, 2, 3, 5)),
+        "fifty-members": Remaining(_SLOW, repetitions=(1, 2, 3, 4, 5, 6)),
         "join-cooperative": Remaining(_SLOW, repetitions=(1,)),
         "join-range": Remaining(_SLOW, repetitions=(1, 2, 3, 4, 6), figures=("unread, worst",)),
         "leave-cooperative": Remaining(_SLOW, repetitions=(3, 4)),

@@ -74,9 +74,9 @@ def test_gives_the_numbers_of_one_process_in_the_same_words_and_leaves_nothing_e
     assert (running.returncode, here.code) == (3, 3), err
     assert out == here.out
     assert err.replace("on local[2]", "in this process") == here.err.replace("here", "there")
-    assert pq.read_table("there/summary.parquet").equals(pq.read_table("here/summary.parquet"))
-    failures = pq.read_table("there/failures.parquet")
-    assert failures.equals(pq.read_table("here/failures.parquet"))
+    assert pq.read_table("there/summary").equals(pq.read_table("here/summary"))
+    failures = pq.read_table("there/failures")
+    assert failures.equals(pq.read_table("here/failures"))
     assert failures["variant"].to_pylist() == ["starved"] * 4
     assert digests(folder / "there") == digests(folder / "here")
     assert list((folder / "tmp").iterdir()) == []
@@ -93,7 +93,7 @@ def digests(out: Path) -> dict[str, object]:
     return {str(file.relative_to(out)): json.loads(file.read_text())["digests"] for file in files}
 
 
-def test_ends_at_ctrl_c_and_leaves_nothing(folder: Path) -> None:
+def test_ends_at_ctrl_c_and_keeps_what_is_done(folder: Path) -> None:
     (folder / "sweep.yaml").write_text(SWEEP.replace("replications: 4", "replications: 20000"))
     running = start(folder)
     try:
@@ -104,9 +104,11 @@ def test_ends_at_ctrl_c_and_leaves_nothing(folder: Path) -> None:
         running.kill()
     assert running.returncode == 130, err
     assert out == ""
-    assert err.splitlines()[-1] == "interrupted: no result was written"
-    assert sorted(path.name for path in folder.iterdir()) == ["reversing.py", "small.yaml", "sweep.yaml", "tmp"]
+    assert err.splitlines()[-1] == "interrupted"
+    assert "kept in there: the same command with --resume goes on" in err
     assert list((folder / "tmp").iterdir()) == []
+    assert list((folder / "there").rglob("*.partial")) == []
+    assert not (folder / "there/manifest.json").exists()
 
 
 def wait_for_workers(running: subprocess.Popen[str]) -> None:

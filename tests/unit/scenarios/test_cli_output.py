@@ -20,17 +20,33 @@ def test_progress_is_a_line_a_minute_where_there_is_no_terminal(
 ) -> None:
     now_s = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now_s)
-    with Progress("runs", 9) as progress:
+    with Progress("run", 9) as progress:
         for done in range(1, 10):
             now_s = done * 25.0
             progress(done)
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err.splitlines() == ["3 of 9 runs done", "6 of 9 runs done", "9 of 9 runs done"]
+    assert told.err.splitlines() == [
+        "3 of 9 runs done, 0.04/s, 0:02:30 left",
+        "6 of 9 runs done, 0.04/s, 0:01:15 left",
+        "9 of 9 runs done, 0.04/s, 0:00:00 left",
+    ]
+
+
+def test_progress_counts_neither_what_was_there_before_nor_hides_failures(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now_s = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
+    with Progress("run", 20_000) as progress:
+        progress(5_000)
+        now_s = 60.0
+        progress(11_000, 3, 21_000)
+    assert capsys.readouterr().err == "11,000 of 21,000 runs done, 3 failed, 100/s, 0:01:40 left\n"
 
 
 def test_progress_says_nothing_about_short_work(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress("runs", 2) as progress:
+    with Progress("run", 2) as progress:
         progress(1)
     assert capsys.readouterr().err == ""
 
@@ -41,7 +57,7 @@ def test_progress_is_a_bar_on_a_terminal() -> None:
         "pid, terminal = pty.fork()\n"
         "if not pid:\n"
         "    from scenarios.cli.output import Progress\n"
-        "    with Progress('runs', 2) as progress: progress(1)\n"
+        "    with Progress('run', 2) as progress: progress(1)\n"
         "    os._exit(0)\n"
         "told = b''\n"
         "try:\n"
@@ -51,8 +67,7 @@ def test_progress_is_a_bar_on_a_terminal() -> None:
         "sys.stdout.buffer.write(told)"
     )
     told = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True)
-    assert b"runs" in told.stdout
-    assert b"50%" in told.stdout
+    assert b"1 of 2 runs done" in told.stdout
 
 
 def test_table_prints_texts_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,7 +33,7 @@ vary:
   {MU}: {{log: [0.1, 10]}}
 """
 MORRIS = f"{VARY}design: morris\ntrajectories: 6\n"
-SOBOL = f"{VARY}design: sobol_indices\npoints: 128\n"
+SOBOL = f"{VARY}design: sobol_indices\npoints: 64\n"
 
 Knobs = tuple[float, float, float]
 Swept = Callable[..., Path]
@@ -98,17 +98,13 @@ def test_morris_finds_the_coefficients_of_a_linear_function(groupsim: CommandLin
     assert max(knob["sigma"] for knob in told["knobs"]) < 0.01, "values are rounded to six digits"
 
 
-def test_sobol_finds_the_known_indices_of_the_g_function(
-    groupsim: CommandLine, swept: Swept, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scenarios.runner.run_files", lambda result: {})  # 640 folders of tables nobody reads
+def test_sobol_finds_the_known_indices_of_the_g_function(groupsim: CommandLine, swept: Swept) -> None:
     told = groupsim("sensitivity", swept(SOBOL, g_function), "--json").json[0]
-    assert (told["method"], told["blocks"], told["missing"]) == ("sobol_indices", 128, 0)
+    assert (told["method"], told["blocks"], told["missing"]) == ("sobol_indices", 64, 0)
     assert [knob["path"] for knob in told["knobs"]] == [ZETA, ALPHA, MU]
     for knob in told["knobs"]:
-        assert knob["st"] == pytest.approx(TOTAL[knob["path"]], abs=0.03)
-        assert knob["s1"] == pytest.approx(FIRST_ORDER[knob["path"]], abs=0.03)
-        assert abs(knob["s1"] - FIRST_ORDER[knob["path"]]) <= knob["s1 ±"] + 0.01
+        assert knob["st"] == pytest.approx(TOTAL[knob["path"]], abs=0.05)
+        assert abs(knob["s1"] - FIRST_ORDER[knob["path"]]) <= knob["s1 ±"]
 
 
 def test_it_is_told_as_a_table_and_a_sentence(groupsim: CommandLine, swept: Swept, folder: Path) -> None:

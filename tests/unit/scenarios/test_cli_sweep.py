@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.load import load_summary
+from scenarios.results import to_frame
 from sim.result import digest
 from sim.tables import TABLES
 from tests.support import fake_simulation as fake
@@ -54,12 +55,13 @@ class TestSweep:
     def test_writes_summary_failures_kept_runs_and_manifest(self, groupsim: CommandLine, folder: Path) -> None:
         groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out")
         out = folder / "out"
-        summary = pq.read_table(out / "summary.parquet")
-        assert summary["variant"].to_pylist() == ["few"] * 3 + ["many"] * 3
-        assert pq.read_table(out / "failures.parquet").num_rows == 0
+        assert load_summary(out)["variant"].to_list() == ["few"] * 3 + ["many"] * 3
+        assert not (out / "failures").exists()
         manifest = json.loads((out / "manifest.json").read_text())
-        assert manifest["digests"] == {"summary": digest(load_summary(out))}
-        assert manifest["versions"] == {"python": "3"}
+        for variant in ("few", "many"):
+            own = to_frame(pq.ParquetFile(out / f"summary/variant={variant}/part-0000000.parquet").read())
+            assert manifest["variants"][variant]["digests"]["summary"] == digest(own)
+        assert {"python", "groupsim"} < set(manifest["versions"])
         assert (manifest["runs"], manifest["failed"], manifest["executor"]) == (6, 0, "in process")
         assert manifest["variants"]["many"]["set"] == {"groups.billing.members.count": 3}
         kept = out / manifest["variants"]["many"]["kept"]
@@ -77,14 +79,14 @@ class TestSweep:
         simulator(fake.fail_on_second)
         told = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out")
         assert told.code == 3
-        failures = pq.read_table(folder / "out" / "failures.parquet").to_pylist()
+        failures = pq.read_table(folder / "out" / "failures").to_pylist()
         assert [(row["variant"], row["replication"]) for row in failures] == [("few", 1), ("many", 1)]
         assert failures[1]["replay"] == (
             f"groupsim run {folder}/small.yaml --set groups.billing.members.count=3 --seed 1 --replication 1"
         )
         assert failures[1]["replay"] in told.err
         assert "2 runs of 6 failed" in told.err
-        assert pq.read_table(folder / "out" / "summary.parquet").num_rows == 4
+        assert len(load_summary(folder / "out")) == 4
 
     def test_in_which_all_runs_fail_is_told(
         self, groupsim: CommandLine, folder: Path, simulator: Callable[..., None]
@@ -102,7 +104,7 @@ class TestSweep:
         assert "6 runs: 2 variants, 3 replications each; all valid" in told.out
         assert not (folder / "out").exists()
 
-    def test_interrupted_leaves_nothing(
+    def test_interrupted_keeps_what_is_done_and_says_how_to_go_on(
         self, groupsim: CommandLine, folder: Path, simulator: Callable[..., None]
     ) -> None:
         def interrupted(scenario: object, *, replication: int, **rest: object) -> object:
@@ -113,7 +115,14 @@ class TestSweep:
         simulator(interrupted)
         told = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out")
         assert told.code == 130
-        assert sorted(path.name for path in folder.iterdir()) == ["small.yaml", "sweep.yaml"]
+        assert told.err.endswith(
+            f"0 runs done, kept in {folder}/out: the same command with --resume goes on\ninterrupted\n"
+        )
+        simulator(fake.simulate)
+        assert groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out").code == 2
+        again = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out", "--resume")
+        assert again.code == 0
+        assert len(load_summary(folder / "out")) == 6
 
 
 class TestWrongInput:

@@ -75,6 +75,6 @@ def test_named_by_a_sweep_are_looked_up_beside_it_and_its_replays_find_them(here
     )
     sweep = load_sweep("sweeps/mine.yaml")
     assert session_us(sweep.variants[0].scenario) == 9_000_000
-    words = shlex.split(sweep.replay(sweep.runs()[0]))
+    words = shlex.split(sweep.replay(sweep.variants[0]))
     again = load(words[2], set_=parse_settings([words[words.index("--set") + 1]]))
     assert session_us(again) == 9_000_000

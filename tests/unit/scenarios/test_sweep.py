@@ -51,9 +51,10 @@ def refusal(folder: Path, text: str) -> ScenarioFileError:
 
 class TestMeaning:
     def test_least_is_a_scenario_run_once(self, folder: Path) -> None:
-        runs = sweep(folder, "").runs()
-        assert [(run.variant, run.seed, run.replication, run.keep) for run in runs] == [("base", 1, 0, True)]
-        assert runs[0].scenario == load(folder / "small.yaml")
+        found = sweep(folder, "")
+        assert [(one.name, one.seed) for one in found.variants] == [("base", 1)]
+        assert found.replications.at_most == 1
+        assert found.variants[0].scenario == load(folder / "small.yaml")
 
     def test_changes_reach_the_scenarios_and_nothing_else_does(self, folder: Path) -> None:
         variants = sweep(
@@ -73,15 +74,13 @@ class TestMeaning:
         variants = sweep(folder, "variants: {many: {groups.billing.members.count: 3}, as-it-is: {}}").variants
         assert [one.scenario.groups[0].members.count for one in variants] == [3, 2]
 
-    def test_runs_are_variant_by_variant_and_the_first_of_each_is_kept(self, folder: Path) -> None:
-        runs = sweep(folder, "variants: {a: {}, b: {horizon: 6min}}\nreplications: 2\nseed: 7").runs()
-        assert [(run.variant, run.seed, run.replication, run.keep) for run in runs] == [
-            ("a", 7, 0, True), ("a", 7, 1, False), ("b", 7, 0, True), ("b", 7, 1, False)
-        ]  # fmt: skip
+    def test_variants_share_the_seed(self, folder: Path) -> None:
+        found = sweep(folder, "variants: {a: {}, b: {horizon: 6min}}\nreplications: 2\nseed: 7")
+        assert [(one.name, one.seed) for one in found.variants] == [("a", 7), ("b", 7)]
 
     def test_faults_of_their_own_mean_seeds_of_their_own(self, folder: Path) -> None:
-        runs = sweep(folder, "variants: {a: {}, b: {}}\ncommon_faults: false").runs()
-        assert len({run.seed for run in runs} | {1}) == 3
+        variants = sweep(folder, "variants: {a: {}, b: {}}\ncommon_faults: false").variants
+        assert len({one.seed for one in variants} | {1}) == 3
 
     def test_timeline_entries_go_by_their_ids(self, folder: Path) -> None:
         variants = sweep(folder, "vary: {'timeline[crash].at': [2min, 3min]}").variants
@@ -131,7 +130,7 @@ class TestMeaning:
 
     @pytest.mark.parametrize("name", list_sweeps())
     def test_every_built_in_sweep_is_valid(self, name: str) -> None:
-        assert load_sweep(name).runs()
+        assert load_sweep(name).variants
 
 
 class TestRefusal:
@@ -258,15 +257,15 @@ class TestRefusal:
 class TestReplay:
     def test_line_repeats_the_run(self, folder: Path) -> None:
         found = sweep(folder, f"vary: {{'{SESSION}': [10000], 'groups.billing.topics': [[orders]]}}\nseed: 3")
-        words = shlex.split(found.replay(found.runs()[0]))
+        words = shlex.split(found.replay(found.variants[0]))
         assert words[:3] == ["groupsim", "run", str(folder / "small.yaml")]
-        assert words[-4:] == ["--seed", "3", "--replication", "0"]
+        assert words[-2:] == ["--seed", "3"]
         settings = parse_settings([words[at + 1] for at, word in enumerate(words) if word == "--set"])
-        assert load(words[2], set_=settings) == found.runs()[0].scenario
+        assert load(words[2], set_=settings) == found.variants[0].scenario
 
     @pytest.mark.parametrize(
         "value", ["30s", "yes", "1e3", 0.0000001, True, None, [1, "a b"], {"at": "0s"}, "it's", ""]
     )
     def test_values_survive_shell_and_yaml(self, value: object) -> None:
-        words = shlex.split(replay_line("x", {"a[b.c]": value}, 1, 0))
+        words = shlex.split(replay_line("x", {"a[b.c]": value}, 1))
         assert parse_settings([words[words.index("--set") + 1]]) == {"a[b.c]": value}

@@ -1,0 +1,67 @@
+"""The code that travels to Spark's executors: groupsim's own, and what the user has allowed to be imported.
+
+Third-party packages do not travel: they are installed on the workers, or come as ``spark.archives``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import marshal
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+PACKAGES: Final = ("sim", "assignors", "scenarios")
+_UNCHECKED: Final = (1).to_bytes(4, "little") + bytes(8)
+"""Flags and an empty hash: the compiled code is valid whatever time the source carries (PEP 552)."""
+
+
+def write_code(archive: Path, modules: Sequence[str] = ()) -> None:
+    """Write a zip file from which Python imports groupsim and the user's ``modules``.
+
+    Compiled code stands beside each source: to compile all of it takes each worker 0.7 s.
+
+    Parameters
+    ----------
+    archive : Path
+    modules : sequence of str
+        Imported already. Whatever else was imported from the folder of one of them travels too, unless it is where
+        packages are installed.
+    """
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for top, source in [*_own(), *_users(modules)]:
+            name, text = source.relative_to(top), source.read_bytes()
+            code = marshal.dumps(compile(text, name.as_posix(), "exec", dont_inherit=True))
+            file.writestr(name.as_posix(), text)
+            file.writestr(name.with_suffix(".pyc").as_posix(), importlib.util.MAGIC_NUMBER + _UNCHECKED + code)
+
+
+def _own() -> Iterator[tuple[Path, Path]]:
+    top = Path(__file__).parents[1]
+    for package in PACKAGES:
+        for source in sorted((top / package).rglob("*.py")):
+            yield top, source
+
+
+def _users(modules: Sequence[str]) -> Iterator[tuple[Path, Path]]:
+    """Folder and file of the modules, and of those that were imported from the same folders."""
+    installed = {Path(sysconfig.get_path(kind)) for kind in ("stdlib", "purelib", "platlib")}
+    tops = {_top(module) for module in modules} - installed - {None}
+    files = {file: name for name in list(sys.modules) if (file := _file(name)) is not None}
+    for file, name in sorted(files.items()):
+        if (top := _top(name)) is not None and top in tops and name.partition(".")[0] not in PACKAGES:
+            yield top, file
+
+
+def _top(module: str) -> Path | None:
+    """The folder from which a module's outermost package was imported."""
+    file = _file(module.partition(".")[0])
+    return file and file.parents[1 if file.name == "__init__.py" else 0]
+
+
+def _file(module: str) -> Path | None:
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return Path(file) if file and file.endswith(".py") else None

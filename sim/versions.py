@@ -1,0 +1,34 @@
+"""Which model this is: the versions of what has a part in the numbers, and a digest of the rules themselves."""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+_PACKAGES = ("sim", "assignors")
+"""Whose sources decide what a run gives."""
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Of Python and of everything that has a part in the numbers."""
+    found = {"python": platform.python_version()}
+    for package in ("groupsim", "simpy", "numpy", "pandas"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+@cache
+def source_digest() -> str:
+    """SHA-256 over the sources of the model: it differs as soon as a rule does, whatever the version says."""
+    top = Path(__file__).parents[1]
+    state = sha256()
+    for file in sorted(file for package in _PACKAGES for file in (top / package).rglob("*.py")):
+        state.update(f"{file.relative_to(top).as_posix()}\x1e".encode() + file.read_bytes())
+    return state.hexdigest()

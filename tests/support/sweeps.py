@@ -1,0 +1,42 @@
+"""Small sweeps of a stand-in for the simulator, and what becomes of them in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from scenarios.chunk import Done
+from scenarios.replications import Replications
+from scenarios.runner import Simulate
+from scenarios.sweep import Sweep, Variant
+from scenarios.sweep_folder import SweepFolder, sweep_folder
+from scenarios.sweep_identity import identity_of
+from scenarios.sweep_runner import Executor, SweepRun, in_process
+from tests.support import fake_simulation as fake
+
+VARIANTS = ("range", "static, a/b=1")
+
+
+def sweep_of(
+    replications: Replications | int = 3, variants: Iterable[str] = VARIANTS, seed: int = 5, members: int = 3
+) -> Sweep:
+    plan = Replications.fixed(replications) if isinstance(replications, int) else replications
+    return Sweep(
+        name="small", source="small.yaml", replications=plan, document={"scenario": "small.yaml", "seed": seed},
+        variants=tuple(
+            Variant(name=name, changes={"n": n}, scenario=fake.scenario(members=members + n), seed=seed)
+            for n, name in enumerate(variants)
+        ),
+    )  # fmt: skip
+
+
+def carried_out(
+    sweep: Sweep, path: Path, simulate: Simulate = fake.simulate, execute: Executor = in_process,
+    *, chunk: int = 2, resume: bool = False,
+) -> tuple[SweepFolder, list[Done]]:  # fmt: skip
+    """The folder after all runs, ``chunk`` of them a chunk, and the chunks that were done."""
+    sizes = {one.name: chunk for one in sweep.variants}
+    with sweep_folder(path, identity_of(sweep), sizes, resume=resume) as folder:
+        running = SweepRun(sweep, folder)
+        running.mend()
+        return folder, running.carry_out(simulate, execute, lambda done, failed, wanted: None)
