@@ -63,7 +63,7 @@ def load_result(folder: str | Path) -> StoredResult:
     if not files["summary"].is_file():
         raise MissingTable(f"{folder} is not a result folder: it has no summary.parquet")
     tables = {name: conform(_read(file), name, str(file)) for name, file in files.items() if file.is_file()}
-    return StoredResult(folder, tables, _manifest(folder / "manifest.json"))
+    return StoredResult(folder, tables, load_manifest(folder))
 
 
 def load_summary(folder: str | Path) -> pd.DataFrame:
@@ -87,6 +87,26 @@ def load_summary(folder: str | Path) -> pd.DataFrame:
         raise MissingTable(f"{dataset} holds no finished run yet")
     order = ["variant", "group", "seed", "replication"]
     return conform(frame, "summary", str(dataset)).sort_values(order, kind="stable", ignore_index=True)
+
+
+def load_manifest(folder: str | Path) -> Mapping[str, Any]:
+    """The manifest of a result folder or of a sweep folder.
+
+    Raises
+    ------
+    ResultError
+        There is none, or it cannot be read.
+    """
+    file = _existing(folder) / "manifest.json"
+    if not file.is_file():
+        raise ResultError(f"{file.parent} has no manifest.json: the result is incomplete")
+    try:
+        manifest = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ResultError(f"{file} cannot be read as JSON: {error}") from error
+    if not isinstance(manifest, dict):
+        raise ResultError(f"{file} does not hold a JSON object")
+    return manifest
 
 
 def load_summaries(folders: Sequence[str | Path]) -> pd.DataFrame:
@@ -202,18 +222,6 @@ def _read(path: Path) -> pd.DataFrame:
     if path.is_dir() and "variant" in frame:
         frame["variant"] = frame["variant"].fillna("")
     return frame
-
-
-def _manifest(file: Path) -> Mapping[str, Any]:
-    if not file.is_file():
-        raise ResultError(f"{file.parent} has no manifest.json: the result is incomplete")
-    try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ResultError(f"{file} cannot be read as JSON: {error}") from error
-    if not isinstance(manifest, dict):
-        raise ResultError(f"{file} does not hold a JSON object")
-    return manifest
 
 
 def _renamed(summary: pd.DataFrame, folder: str, clashing: set[str]) -> pd.DataFrame:

@@ -41,6 +41,12 @@ def width() -> int:
     return get_terminal_size((WIDTH, 24)).columns
 
 
+def print_wrapped(text: str) -> None:
+    """A paragraph, wrapped; further lines are indented, and names that are longer than a line stay whole."""
+    for line in text.splitlines():
+        print(textwrap.fill(line, width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
+
+
 def print_table(table: TextTable) -> None:
     """A table with its notes."""
     from rich import box
