@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from analysis.compare import Comparison
 from analysis.comparison_text import Section, title, verdict
 from analysis.conclusions import counted
-from analysis.design import Design, short_names
+from analysis.design import Design
 from analysis.metrics import Metric, Scale, number, scale
 from analysis.text import WIDTH, Column, TextTable, named
 
@@ -97,8 +97,8 @@ def _point(variant: str, bundle: str, design: Design | None) -> str:
     name = variant.removeprefix(f"{bundle}, ")
     if design is None or not design.is_sample:
         return name
-    short, values = short_names(design.paths), design.places[variant].values
-    return f"{name} ({', '.join(f'{short[path]}={value}' for path, value in zip(short, values, strict=True))})"
+    values = zip(design.paths, design.places[variant].values, strict=True)
+    return f"{name} ({', '.join(f'{design.name_of(path)}={value}' for path, value in values)})"
 
 
 def _is_judged(one: Overview) -> bool:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import difflib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from analysis.errors import ResultError
-from analysis.load import manifest_of
+from analysis.load import load_manifest
 
 CROSSED: Final = ("grid", "list")
 """Designs that name the values of what they vary; all others are samples from ranges."""
@@ -44,17 +43,24 @@ class Design:
         By variant.
     logarithmic : set of str
         Paths whose values were drawn evenly by their logarithms.
+    names : mapping of str to str
+        What paths are called; those that are not in it by themselves.
     """
 
     kind: str
     paths: tuple[str, ...]
     places: Mapping[str, Place]
     logarithmic: frozenset[str] = frozenset()
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_sample(self) -> bool:
         """Whether the points are a sample from ranges, so that none of them is there to be compared with."""
         return self.kind not in CROSSED
+
+    def name_of(self, path: str) -> str:
+        """What a path is called."""
+        return self.names.get(path, path)
 
     def bundles(self, variants: Iterable[str]) -> list[str]:
         """The bundles of some variants, in their order."""
@@ -73,7 +79,7 @@ def load_design(folder: str | Path) -> Design | None:
     ResultError
         The manifest cannot be read, or does not say what the variants are.
     """
-    manifest = manifest_of(folder)
+    manifest = load_manifest(folder)
     if "variants" not in manifest:
         return None
     try:
@@ -156,10 +162,3 @@ def known(name: str, variants: Sequence[str], bundles: Sequence[str]) -> str:
         return f"did you mean {near[0]!r}?"
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     return f"variants are: {', '.join(names[:8])}{more}"
-
-
-def short_names(paths: Sequence[str]) -> dict[str, str]:
-    """The last part of each path, as names of variants have it, or the whole path where last parts are equal."""
-    last = {path: re.split(r"\.(?![^\[]*\])", path)[-1] for path in paths}  # a dot that is not inside brackets
-    short = {path: part[part.index("[") + 1 : -1] if part.endswith("]") else part for path, part in last.items()}
-    return {path: name if list(short.values()).count(name) == 1 else path for path, name in short.items()}

@@ -67,7 +67,7 @@ def load_result(folder: str | Path) -> StoredResult:
     if not files["summary"].is_file():
         raise MissingTable(f"{folder} is not a result folder: it has no summary.parquet")
     tables = {name: conform(_read(file), name, str(file)) for name, file in files.items() if file.is_file()}
-    return StoredResult(folder, tables, manifest_of(folder))
+    return StoredResult(folder, tables, load_manifest(folder))
 
 
 def load_summary(folder: str | Path, metrics: Sequence[str] | None = None) -> pd.DataFrame:
@@ -133,13 +133,13 @@ def load_failures(folder: str | Path) -> dict[str, set[tuple[int, int]]]:
 def _order_of(folder: Path) -> list[str]:
     """The variants of a sweep in its own order: the manifest's keys are sorted."""
     variants = _variants(folder)
-    return sorted(variants, key=lambda name: int(variants[name]["number"]))
+    return sorted(variants, key=lambda name: int(variants[name].get("number", 0)))
 
 
 def _variants(folder: Path) -> dict[str, dict[str, Any]]:
     """What the manifest of a sweep says of each variant."""
-    variants = manifest_of(folder).get("variants", {})
-    told = {"number", "runs", "seed", "set"}
+    variants = load_manifest(folder).get("variants", {})
+    told = {"runs", "seed", "set"}
     if not isinstance(variants, dict) or any(not isinstance(one, dict) or told - set(one) for one in variants.values()):
         raise ResultError(f"{folder / MANIFEST} does not say what the variants are")
     return variants
@@ -157,6 +157,26 @@ def _in_order(summary: pd.DataFrame, listed: Sequence[str]) -> pd.DataFrame:
     return ordered
 
 
+def load_manifest(folder: str | Path) -> Mapping[str, Any]:
+    """The manifest of a result folder or of a sweep folder.
+
+    Raises
+    ------
+    ResultError
+        There is none, or it cannot be read.
+    """
+    file = _existing(folder) / MANIFEST
+    if not file.is_file():
+        raise ResultError(f"{file.parent} has no {MANIFEST}: the result is incomplete")
+    try:
+        manifest = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ResultError(f"{file} cannot be read as JSON: {error}") from error
+    if not isinstance(manifest, dict):
+        raise ResultError(f"{file} does not hold a JSON object")
+    return manifest
+
+
 def load_summaries(folders: Sequence[str | Path], metrics: Sequence[str] | None = None) -> pd.DataFrame:
     """The summaries of several folders in one table; ``variant`` tells them apart.
 
@@ -171,26 +191,6 @@ def load_summaries(folders: Sequence[str | Path], metrics: Sequence[str] | None 
     clashing = set(seen[seen.duplicated()]) | {""}
     renamed = [_renamed(frame, name, clashing) for frame, name in zip(summaries, called, strict=True)]
     return renamed[0] if len(renamed) == 1 else pd.concat(renamed, ignore_index=True)
-
-
-def manifest_of(folder: str | Path) -> Mapping[str, Any]:
-    """What a result or a sweep says of itself.
-
-    Raises
-    ------
-    ResultError
-        There is no ``manifest.json``, or it cannot be read.
-    """
-    file = Path(folder) / MANIFEST
-    if not file.is_file():
-        raise ResultError(f"{folder} has no {MANIFEST}: the result is incomplete")
-    try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ResultError(f"{file} cannot be read as JSON: {error}") from error
-    if not isinstance(manifest, dict):
-        raise ResultError(f"{file} does not hold a JSON object")
-    return manifest
 
 
 def table(source: Source, name: str) -> pd.DataFrame:

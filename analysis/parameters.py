@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from analysis.design import Design, short_names
+from analysis.design import Design
 from analysis.metrics import SECONDS, number, scale
 
 _UNITS_S: Final = MappingProxyType({"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0})
@@ -27,7 +27,7 @@ class Parameter:
     Parameters
     ----------
     name : str
-        As names of variants have it.
+        As the design calls it.
     unit : str
         Empty where the name says it or there is none.
     positions : mapping of str to float
@@ -72,10 +72,9 @@ class Parameter:
 def parameters(design: Design, variants: Iterable[str]) -> list[Parameter]:
     """What has more than one value among some variants, in the order of the sweep file."""
     places = {one: design.places[one] for one in variants if one in design.places}
-    shown = short_names(design.paths)
     found = [
         replace(
-            _parameter(shown[path], {one: place.values[i] for one, place in places.items()}),
+            _parameter(design.name_of(path), {one: place.values[i] for one, place in places.items()}),
             is_drawn_by_logarithm=path in design.logarithmic,
         )
         for i, path in enumerate(design.paths)

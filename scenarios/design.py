@@ -42,16 +42,21 @@ def variants(bundles: Mapping[str, Changes], design: Design) -> dict[str, Change
         would be too long for a folder or two would be the same.
     """
     points = list(design.points())
-    names = _numbered(len(points)) if design.is_sampled else _told(list(design.vary), points)
+    names = numbered(len(points)) if design.is_sampled else _told(list(design.vary), points)
     crossed = _crossed(bundles, names, points)
     if len(crossed) < len(points) * max(len(bundles), 1) or any(name_bytes(one) > NAME_BYTES_MAX for one in crossed):
-        crossed = _crossed(bundles, _numbered(len(points)), points)
+        crossed = _crossed(bundles, numbered(len(points)), points)
     return crossed
 
 
 def count_of(bundles: Mapping[str, Changes], design: Design) -> int:
     """How many variants there are; arithmetic, however many."""
     return max(len(bundles), 1) * design.count()
+
+
+def variant_name(bundle: str, point: str) -> str:
+    """What a bundle crossed with a point is called; either may be empty."""
+    return ", ".join(part for part in (bundle, point) if part) or BASE
 
 
 def name_bytes(name: str) -> int:
@@ -61,25 +66,25 @@ def name_bytes(name: str) -> int:
 
 def _crossed(bundles: Mapping[str, Changes], names: Sequence[str], points: Sequence[Changes]) -> dict[str, Changes]:
     return {
-        ", ".join(part for part in (bundle, name) if part) or BASE: {**changes, **point}
+        variant_name(bundle, name): {**changes, **point}
         for bundle, changes in bundles.items() or [("", {})]
         for name, point in zip(names, points, strict=True)
     }
 
 
-def _numbered(count: int) -> list[str]:
-    """p0001 and so on, all of the same length."""
+def numbered(count: int) -> list[str]:
+    """The names of that many points: p0001 and so on, all of the same length."""
     digits = max(4, len(str(count)))
     return [f"p{number:0{digits}d}" for number in range(1, count + 1)]
 
 
 def _told(paths: Sequence[str], points: Sequence[Changes]) -> list[str]:
     """What is varied, in words."""
-    shown = _short_names(paths)
+    shown = short_names(paths)
     return [", ".join(f"{shown[path]}={_text(value)}" for path, value in point.items()) for point in points]
 
 
-def _short_names(paths: Sequence[str]) -> dict[str, str]:
+def short_names(paths: Sequence[str]) -> dict[str, str]:
     """The last part of each path, or the whole path where last parts are equal."""
     last = {path: re.split(r"\.(?![^\[]*\])", path)[-1] for path in paths}  # a dot that is not inside brackets
     short = {path: part[part.index("[") + 1 : -1] if part.endswith("]") else part for path, part in last.items()}

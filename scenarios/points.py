@@ -22,7 +22,7 @@ Kind: TypeAlias = Literal["grid", "list", "latin_hypercube", "sobol", "morris", 
 SAMPLED: Final = ("latin_hypercube", "sobol", "morris", "sobol_indices")
 SENSITIVITY: Final = ("morris", "sobol_indices")
 Places: TypeAlias = NDArray[np.float64]
-"""Shape (points, paths), each place from 0 to 1."""
+"""Shape (points, paths), each place from 0 to 1; columns in the order of `Design.paths`."""
 
 
 class MissingExtra(ConfigError):
@@ -57,6 +57,11 @@ class Design:
         """Whether points are drawn from ranges."""
         return self.kind in SAMPLED
 
+    @property
+    def paths(self) -> list[str]:
+        """The paths in the order of a sample's columns: sorted, because a manifest does not keep the file's order."""
+        return sorted(self.vary)
+
     def count(self) -> int:
         """How many points there are; arithmetic, however many."""
         lengths = [len(values) for values in self.vary.values() if not isinstance(values, Range)]
@@ -81,8 +86,9 @@ class Design:
             The design is one of SALib's, and SALib is not installed.
         """
         if self.is_sampled:
-            for places in self._places():
-                yield {path: self._range(path).at(float(u)) for path, u in zip(self.vary, places, strict=True)}
+            for row in self._places():
+                places = dict(zip(self.paths, row.tolist(), strict=True))
+                yield {path: self._range(path).at(places[path]) for path in self.vary}
             return
         values = [values for values in self.vary.values() if not isinstance(values, Range)]
         together = itertools.product(*values) if self.kind == "grid" or not values else zip(*values, strict=True)
@@ -90,9 +96,12 @@ class Design:
             yield dict(zip(self.vary, point, strict=True))
 
     def places(self, points: Sequence[Mapping[str, Any]]) -> Places:
-        """Where values stand in their ranges, from 0 to 1: what a sample was before it was rounded, nearly."""
-        rows = [[self._range(path).place(point[path]) for path in self.vary] for point in points]
-        return np.array(rows, dtype=np.float64).reshape(len(points), len(self.vary))
+        """Where values stand in their ranges, from 0 to 1: what a sample was before it was rounded, nearly.
+
+        Shape (points, paths), in the order of ``paths``.
+        """
+        columns = [self._range(path).places([point[path] for point in points]) for path in self.paths]
+        return np.array(columns, dtype=np.float64).T.reshape(len(points), len(self.paths))
 
     def _range(self, path: str) -> Range:
         values = self.vary[path]
@@ -115,7 +124,7 @@ class Design:
         except ImportError:
             what = f"design {self.kind} needs SALib, which the extra sensitivity of groupsim brings"
             raise MissingExtra(f"{what}: pip install 'groupsim[sensitivity]'") from None
-        names = list(self.vary)
+        names = self.paths
         problem = {"num_vars": len(names), "names": names, "bounds": [[0.0, 1.0]] * len(names)}
         if self.kind == "morris":
             return np.asarray(morris.sample(problem, self.size, num_levels=self.levels, seed=self.seed))

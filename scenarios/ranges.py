@@ -7,7 +7,7 @@ durations. What is between the ends is written with six significant digits: it h
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
@@ -63,11 +63,17 @@ class Range:
             case _:
                 return self._written(low + (high - low) * place)
 
-    def place(self, value: Any) -> float:
-        """Where a value stands, from 0 to 1: ``at`` the other way round, as far as rounding lets it."""
+    def places(self, values: Sequence[Any]) -> list[float]:
+        """Where values stand, from 0 to 1: ``at`` the other way round, as far as rounding lets it.
+
+        Choices have no order but the one in which they come.
+        """
         if self.form == "choice":
-            return (self.values.index(value) + 0.5) / len(self.values)
-        number = parse_duration(value) if self.of_durations else value
+            order = list(dict.fromkeys(map(repr, values)))
+            return [(order.index(repr(value)) + 0.5) / len(order) for value in values]
+        return [self._place(parse_duration(value) if self.of_durations else value) for value in values]
+
+    def _place(self, number: float) -> float:
         low, high = self.values
         if self.form in ("log", "log_integer"):
             return math.log(number / low) / math.log(high / low)

@@ -15,11 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sim.errors import ConfigError
-from sim.result import digest, manifest_text
+from sim.result import Column, Text, digest_columns, manifest_text
 from sim.tables import FLOAT, INT, TABLES, TEXT
 
 if TYPE_CHECKING:
@@ -113,19 +114,25 @@ def run_files(result: Result) -> dict[str, bytes]:
 
 def summary_files(summary: pa.Table, content: Mapping[str, Any]) -> dict[str, bytes]:
     """The files of several runs' summary by name: the table, and a manifest of ``content`` and the table's digest."""
-    digests = {"summary": digest(to_frame(summary))}
+    digests = {"summary": digest_of(summary)}
     return {
         "summary.parquet": parquet(summary),
         MANIFEST: manifest_text({**content, "digests": digests}).encode(),
     }
 
 
-def to_frame(table: pa.Table) -> pd.DataFrame:
-    """The reverse of ``to_arrow``: text as ``string``, integers as ``int64``, or ``Int64`` where one is missing."""
-    import pandas as pd  # 0.3 s to import; Arrow's own tables do without
+def digest_of(table: pa.Table) -> str:
+    """The digest of a table: that which ``sim.result.digest`` has for the same table as a DataFrame."""
+    return digest_columns({name: _column(table[name]) for name in table.column_names})
 
-    frame: pd.DataFrame = table.to_pandas(types_mapper={pa.string(): pd.StringDtype(), pa.int64(): pd.Int64Dtype()}.get)
-    return frame.astype({name: INT for name in frame if frame[name].dtype == "Int64" and frame[name].notna().all()})
+
+def _column(values: pa.ChunkedArray) -> Column:
+    if values.type == pa.string():
+        return Text(values.fill_null("\x00").to_pylist(), np.arange(len(values)))
+    if values.type == pa.int64() and values.null_count:
+        return np.array(values.to_pylist(), dtype=object)
+    numbers: Column = values.to_numpy()
+    return numbers
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:

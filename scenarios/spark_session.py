@@ -75,14 +75,11 @@ def open_session(where: Where, modules: Sequence[str] = ()) -> Iterator[SparkSes
     ------
     NoJava
         If Spark cannot start for want of Java. Spark Connect needs none here.
-    Unreachable
-        If nobody listens there.
     SparkFailed
         If it does not start; the message ends with the last lines of its log.
     """
     if not where.connect:
         require_java()
-    _reach(where)
     scratch = Path(tempfile.mkdtemp(prefix="groupsim-spark-"))
     log = scratch / "spark.log"
     try:
@@ -103,8 +100,14 @@ def open_session(where: Where, modules: Sequence[str] = ()) -> Iterator[SparkSes
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _reach(where: Where) -> None:
-    """Check that somebody listens: Spark itself tries for a minute and more before it says so."""
+def reach(where: Where) -> None:
+    """Check that somebody listens: Spark itself tries for a minute and more before it says so.
+
+    Raises
+    ------
+    Unreachable
+        If nobody does.
+    """
     refused = []
     for address in where.addresses():
         try:

@@ -22,6 +22,11 @@ FORMAT: Final = 1
 _DECIDING: Final = ("groupsim", "simpy", "numpy")
 """Packages whose version may change a number."""
 _SHOWN: Final = 4
+_DIGESTS: Final = {
+    "sources": "the rules of the model have changed ({path})",
+    "scenario": "what is simulated is another scenario ({path})",
+}
+"""What is said where the values are digests, which tell nobody anything."""
 
 
 def identity_of(sweep: Sweep) -> dict[str, Any]:
@@ -64,7 +69,9 @@ def _differing(there: Any, here: Any, path: str = "") -> Iterator[str]:
             else:
                 yield from _differing(there[key], here[key], own)
     elif there != here:
-        yield f"{path} was {_short(there)}, is {_short(here)}"
+        yield _DIGESTS.get(path.rpartition(".")[2], "{path} was {there}, is {here}").format(
+            path=path, there=_short(there), here=_short(here)
+        )
 
 
 def _short(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import gcd
 from pathlib import Path
@@ -22,6 +23,7 @@ Executor: TypeAlias = Callable[[Sequence[Work], Simulate, Path, Callable[[], Non
 CHUNK_S: Final = 1.0
 """What is lost of a chunk at a death, and what it takes; its own cost is 30 ms (a task on Spark, two files)."""
 CHUNK_RUNS_MAX: Final = 500
+_TELL_S: Final = 0.5
 KEPT_VARIANTS_MAX: Final = 40
 """Where there are more variants, no run's tables are kept: their replay lines bring them back."""
 
@@ -77,13 +79,17 @@ class SweepRun:
 
     def carry_out(self, simulate: Simulate, execute: Executor, progress: Progress) -> list[Done]:
         """Carry out what is missing until every variant has enough; the chunks that were done here."""
+        told_s = 0.0
 
         def told() -> None:
-            progress(*self.count())
+            nonlocal told_s
+            if time.monotonic() - told_s > _TELL_S:  # to count means to look for every file that is missing
+                progress(*self.count())
+                told_s = time.monotonic()
 
         done: list[Done] = []
         while True:
-            told()
+            progress(*self.count())
             if self._pending:
                 # The longest first: then no core waits long for the last to end.
                 missing = sorted(self._pending.values(), key=lambda work: -work.cost_s)

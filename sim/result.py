@@ -89,7 +89,7 @@ class Tables(Mapping[str, "pd.DataFrame"]):
 
     def digests(self) -> dict[str, str]:
         """Digest of every table."""
-        return {name: _digest(columns) for name, columns in self._columns.items()}
+        return {name: digest_columns(columns) for name, columns in self._columns.items()}
 
 
 @dataclass(slots=True)
@@ -178,7 +178,7 @@ def _plain(values: Column) -> list[Any]:
 
 def digest(table: pd.DataFrame) -> str:
     """SHA-256 over column names and canonical values: text as UTF-8, integers and doubles as little-endian bytes."""
-    return _digest({str(column): _column(table[column]) for column in table.columns})
+    return digest_columns({str(column): _column(table[column]) for column in table.columns})
 
 
 def _column(series: pd.Series[Any]) -> Column:
@@ -190,7 +190,8 @@ def _column(series: pd.Series[Any]) -> Column:
     return series.to_numpy()
 
 
-def _digest(columns: Mapping[str, Column]) -> str:
+def digest_columns(columns: Mapping[str, Column]) -> str:
+    """The digest of a table that is not a DataFrame."""
     state = sha256()
     for name, values in columns.items():
         state.update(f"{name}\x1e".encode())

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from scenarios.cli import assignors, check, compare, run, scenarios, sweep
+from scenarios.cli import assignors, check, compare, run, scenarios, sensitivity, sweep
 from scenarios.cli.exits import INTERRUPTED, READER_GONE, explain
 from scenarios.cli.output import say
 
@@ -23,6 +23,7 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("sweep")(sweep.sweep)
 app.command("compare")(compare.compare)
+app.command("sensitivity")(sensitivity.sensitivity)
 app.command("check")(check.check)
 app.add_typer(scenarios.app, name="scenarios")
 app.add_typer(assignors.app, name="assignors")

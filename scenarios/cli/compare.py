@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from scenarios.cli.output import counted, print_json, print_pairs, print_table, print_text, say, warn, width
+from scenarios.cli.output import counted, print_json, print_pairs, print_table, print_wrapped, say, warn, width
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,9 +91,12 @@ def _study(folders: Sequence[Path], wanted: Sequence[str], metrics: Sequence[str
     from analysis.columns import names
     from analysis.design import chosen, load_design
     from analysis.load import load_absent, load_failures, load_summaries
+    from scenarios.design import short_names
 
     summary = load_summaries(folders, metrics)
     design = load_design(folders[0]) if len(folders) == 1 else None
+    if design is not None:
+        design = replace(design, names=short_names(design.paths))
     failed, absent = (load(folders[0]) if len(folders) == 1 else {} for load in (load_failures, load_absent))
     if wanted:
         kept = chosen(names(summary["variant"]), wanted, design)
@@ -112,14 +115,16 @@ def _is_mere_sample(study: Study) -> bool:
 
 def _only_figures(study: Study, metrics: Sequence[str], folders: Sequence[Path], into: Path | None) -> None:
     """Draw a sample's figures; say why it has no table."""
+    from scenarios.points import SENSITIVITY
     from sim.errors import ConfigError
 
-    design = study.design.kind if study.design else ""
-    why = f"the {len(study.variants):,} variants are points of a {design} design, none of which the others go by"
+    kind = study.design.kind if study.design else ""
+    why = f"the {len(study.variants):,} variants are points of a {kind} design, none of which the others go by"
     if into is None:
+        ranks = " groupsim sensitivity ranks what varies;" if kind in SENSITIVITY else ""
         raise ConfigError(
-            f"nothing to compare: {why}. --figures DIR draws how each metric responds, groupsim sensitivity ranks what "
-            "varies; --baseline NAME or --variant NAME compares single points"
+            f"nothing to compare: {why}. --figures DIR draws how each metric responds;{ranks} --baseline NAME or "
+            "--variant NAME compares single points"
         )
     _draw(study, metrics, folders, into)
     say(f"no table: {why}")
@@ -159,7 +164,7 @@ def _tell(
     for section in told:
         _print(section)
     for note in notes(comparisons):
-        print_text(note)
+        print_wrapped(note)
 
 
 def _sections(comparisons: Sequence[Comparison], design: Design | None, characters: int | None) -> Iterator[Section]:
@@ -175,7 +180,8 @@ def _sections(comparisons: Sequence[Comparison], design: Design | None, characte
 
 def _print(section: Section) -> None:
     if section.title:
-        print_text(f"{section.title}:\n")
+        print_wrapped(f"{section.title}:")
+        print()
     print_table(section.table)
     print()
     if section.findings:

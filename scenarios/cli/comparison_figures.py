@@ -53,11 +53,11 @@ def _draw_responses(summary: pd.DataFrame, design: Design, metrics: Sequence[str
 def _kept(summary: pd.DataFrame, folders: Sequence[Path]) -> list[Path]:
     """Folders with the tables of one run: those given, or those that a sweep has kept of the variants in question."""
     from analysis.columns import names
-    from analysis.load import manifest_of
+    from analysis.load import load_manifest
 
     found: list[Path] = []
     for folder in folders:
-        variants = manifest_of(folder).get("variants", {})
+        variants = load_manifest(folder).get("variants", {})
         of_sweep = [folder / variants[one].get("kept", "") for one in names(summary["variant"]) if one in variants]
         found += of_sweep if len(folders) == 1 and of_sweep else _inside(folder)
     return [one for one in found if (one / "ownership.parquet").exists()]

@@ -41,6 +41,12 @@ def width() -> int:
     return get_terminal_size((WIDTH, 24)).columns
 
 
+def print_wrapped(text: str) -> None:
+    """A paragraph, wrapped; further lines are indented, and names that are longer than a line stay whole."""
+    for line in text.splitlines():
+        print(textwrap.fill(line, width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
+
+
 def print_table(table: TextTable) -> None:
     """A table with its notes."""
     from rich import box
@@ -64,11 +70,6 @@ def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
     for name, text in pairs:
         shown.add_row(f"  {name}", text)
     _print(shown)
-
-
-def print_text(text: str) -> None:
-    """A sentence, wrapped."""
-    _print(text)
 
 
 def _print(*parts: Any) -> None:

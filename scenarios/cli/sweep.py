@@ -81,10 +81,13 @@ def _where(master: str, remote: str, conf: Sequence[str]) -> Where:
 def _carry_out(sweep: Sweep, out: Path, where: Where | None, *, resume: bool, as_json: bool) -> int:
     """Run what is missing, say what became of it; how many runs have failed."""
     from scenarios.cli.sweep_report import account, effort, finish, tell
+    from scenarios.spark_session import reach
     from scenarios.sweep_folder import sweep_folder
     from scenarios.sweep_identity import identity_of
     from scenarios.sweep_runner import chunk_runs
 
+    if where is not None:
+        reach(where)
     begin_s = time.monotonic()
     with sweep_folder(out, identity_of(sweep), chunk_runs(sweep), resume=resume) as folder:
         done = _run(sweep, folder, where)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from scenarios.cli.output import counted, print_json, print_table, width
+from scenarios.cli.output import counted, print_json, print_table, print_wrapped, width
 
 if TYPE_CHECKING:
     from analysis.text import TextTable
@@ -57,8 +56,7 @@ def tell_plan(sweep: Sweep, *, as_json: bool) -> None:
         print_json(_as_json(sweep, plan, once))
         return
     print_table(_table(plan))
-    for line in ["", *_totals(sweep, once), *_over(plan)]:
-        print(textwrap.fill(line, width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
+    print_wrapped("\n".join(["", *_totals(sweep, once), *_over(plan)]))
 
 
 def _as_json(sweep: Sweep, plan: Sequence[Planned], once: Cost) -> dict[str, Any]:

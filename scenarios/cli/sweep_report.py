@@ -56,15 +56,14 @@ def account(sweep: Sweep, folder: SweepFolder) -> Account:
 
 
 def _entry(sweep: Sweep, number: int, summary: pa.Table, failures: pa.Table) -> dict[str, Any]:
-    from scenarios.results import to_frame
+    from scenarios.results import digest_of
     from scenarios.sweep_runner import kept_folder
-    from sim.result import digest
 
     one: Variant = sweep.variants[number]
     return {
         "number": number, "set": one.changes, "seed": one.seed, "kept": kept_folder(sweep, number),
         "runs": len(set(summary["replication"].to_pylist())) + failures.num_rows, "failed": failures.num_rows,
-        "digests": {"summary": digest(to_frame(summary)), "failures": digest(to_frame(failures))},
+        "digests": {"summary": digest_of(summary), "failures": digest_of(failures)},
     }  # fmt: skip
 
 

@@ -40,5 +40,6 @@ def test_where_nobody_listens_is_said_at_once(folder: Path, option: str, scheme:
         err = running.communicate(timeout=30)[1]
     assert running.returncode == 2, err
     assert f"{url} cannot be reached" in err
-    assert "is it running, is the port right?" in err
+    assert "is it running, and is the port right?" in err
+    assert not (folder / "out").exists()
     assert "Traceback" not in err

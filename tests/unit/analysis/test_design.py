@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from analysis.design import Design, against, chosen, design_of, load_design, short_names
+from analysis.design import Design, against, chosen, design_of, load_design
 from analysis.errors import ResultError
 
 TIMEOUT = "groups.billing.config[session.timeout.ms]"
-BATCH = "timeline[deploy].rolling_restart.batch"
 
 
 def design(*variants: str, bundles: tuple[str, ...] = (), kind: str = "grid") -> Design:
@@ -74,15 +74,15 @@ def test_a_design_over_ranges_is_a_sample(kind: str, is_sample: bool) -> None:
     assert design("t=1", kind=kind).is_sample is is_sample
 
 
-def test_paths_are_called_by_what_tells_them_apart() -> None:
-    assert short_names([TIMEOUT, BATCH]) == {TIMEOUT: "session.timeout.ms", BATCH: "batch"}
-    assert short_names([BATCH, "x.batch"]) == {BATCH: BATCH, "x.batch": "x.batch"}
+def test_paths_are_called_as_the_caller_wants() -> None:
+    named = replace(design("t=1"), names={TIMEOUT: "session.timeout.ms"})
+    assert (named.name_of(TIMEOUT), named.name_of("x.batch")) == ("session.timeout.ms", "x.batch")
 
 
 def test_only_a_sweep_has_a_design(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps({"seed": 1}))
     assert load_design(tmp_path) is None
-    with pytest.raises(ResultError, match=r"has no manifest\.json"):
+    with pytest.raises(ResultError, match="nowhere does not exist"):
         load_design(tmp_path / "nowhere")
 
 

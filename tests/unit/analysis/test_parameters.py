@@ -9,9 +9,9 @@ from analysis.parameters import Parameter, parameters
 
 
 def parameter(*values: Any) -> Parameter:
-    """A path ``x.y`` with these values, of variants v0, v1, ..."""
-    variants = {f"v{i}": {"set": {"x.y": value}} for i, value in enumerate(values)}
-    (found,) = parameters(design_of({"design": "list", "variants": {}, "vary": {"x.y": []}}, variants), list(variants))
+    """A path ``y`` with these values, of variants v0, v1, ..."""
+    variants = {f"v{i}": {"set": {"y": value}} for i, value in enumerate(values)}
+    (found,) = parameters(design_of({"design": "list", "variants": {}, "vary": {"y": []}}, variants), list(variants))
     return found
 
 

@@ -59,7 +59,7 @@ class TestCurves:
     def test_have_a_line_per_bundle_through_the_means(self, sweep: Maker) -> None:
         offset = {"range": 0.0, "static": 3.0}
         summary, design = study(
-            sweep, lambda b, t: [t + offset[b], t + offset[b] + 2], {"x.t": [30, 10, 20]}, ("range", "static")
+            sweep, lambda b, t: [t + offset[b], t + offset[b] + 2], {"t": [30, 10, 20]}, ("range", "static")
         )
         figure = response_curves(summary, design, GAP)
         (panel,) = panels(figure, "longest gap [s]")

@@ -197,11 +197,13 @@ class TestSamples:
     def out(self, tmp_path: Path) -> Path:
         return crossed(tmp_path / "out", range(1000, 31000, 1000), bundles=(), design="latin_hypercube")
 
-    def test_have_nothing_to_be_compared_with(self, groupsim: CommandLine, out: Path) -> None:
+    def test_have_nothing_to_be_compared_with(self, groupsim: CommandLine, out: Path, tmp_path: Path) -> None:
         told = groupsim("compare", out)
         assert (told.code, told.out) == (2, "")
         assert "the 30 variants are points of a latin_hypercube design" in told.err
-        assert "--figures DIR draws how each metric responds, groupsim sensitivity ranks" in told.err
+        assert "--figures DIR draws how each metric responds; --baseline NAME" in told.err
+        morris = crossed(tmp_path / "morris", [1000, 2000], bundles=(), design="morris")
+        assert "groupsim sensitivity ranks what varies" in groupsim("compare", morris).err
 
     def test_are_drawn(self, groupsim: CommandLine, out: Path, tmp_path: Path) -> None:
         told = groupsim("compare", out, "--metric", "losses", "--figures", tmp_path / "figures")

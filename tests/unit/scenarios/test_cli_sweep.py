@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.load import load_summary
-from scenarios.results import to_frame
 from sim.result import digest
 from sim.tables import TABLES
 from tests.support import fake_simulation as fake
 from tests.support.command_line import SCENARIO, CommandLine
+from tests.support.frames import to_frame
 
 SWEEP = """
 scenario: small.yaml

@@ -48,10 +48,16 @@ class TestEverySample:
         one = design(kind)
         points = list(one.points())
         places = one.places(points)
+        assert one.paths == ["members", "share", "wait"]
         assert places.shape == (one.count(), 3)
-        assert places[:, 0] == pytest.approx([point["share"] for point in points])
-        again = [{path: VARY[path].at(float(u)) for path, u in zip(VARY, row, strict=True)} for row in places]
-        assert [one["members"] for one in again] == [one["members"] for one in points]
+        assert places[:, 0] * 7 + 1 == pytest.approx([point["members"] for point in points])
+        assert places[:, 1] == pytest.approx([point["share"] for point in points])
+
+    def test_does_not_depend_on_the_order_of_the_paths(self, kind: Kind) -> None:
+        backwards = Design(kind=kind, vary=dict(reversed(VARY.items())), size=16)
+        points = list(backwards.points())
+        assert points == list(design(kind).points())
+        assert [list(point) for point in points] == [["wait", "members", "share"]] * len(points)
 
 
 @pytest.mark.parametrize("kind", ["latin_hypercube", "sobol"])
@@ -76,7 +82,7 @@ def test_a_trajectory_of_morris_changes_one_path_at_a_time() -> None:
 def test_a_block_of_sobol_indices_is_a_base_point_and_crossings() -> None:
     points = np.array([[point["share"], point["members"]] for point in design("sobol_indices", 8).points()])
     for block in points.reshape(8, 5, 2):
-        base, crossed_share, crossed_members, _, other = block
+        base, crossed_members, crossed_share, _, other = block
         assert (crossed_share[0], crossed_members[0]) == (other[0], base[0])
         assert (crossed_share[1], crossed_members[1]) == (base[1], other[1])
 

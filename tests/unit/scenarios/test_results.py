@@ -17,16 +17,17 @@ from analysis.load import load_result, load_summary
 from scenarios.results import (
     OccupiedFolder,
     complete_or_absent,
+    digest_of,
     run_files,
     schema,
     summary_files,
     to_arrow,
-    to_frame,
     write_files,
 )
 from sim.result import Result, digest
 from sim.tables import TABLES
 from tests.support import fake_simulation as fake
+from tests.support.frames import to_frame
 
 ROOT = Path(__file__).parents[3]
 
@@ -147,3 +148,14 @@ class TestManifest:
         write_files(tmp_path, summary_files(summary, {"seed": 7}))
         manifest = json.loads((tmp_path / "manifest.json").read_text())
         assert manifest == {"seed": 7, "digests": {"summary": digest(load_summary(tmp_path))}}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_digest_without_pandas_is_that_of_the_frame(name: str) -> None:
+    table = to_arrow(name, fake.simulate(fake.scenario(), seed=1, replication=0).tables[name])
+    for one in (
+        table,
+        table.slice(0, 0),
+        table.set_column(1, table.field(1), pa.nulls(len(table), table.field(1).type)),
+    ):
+        assert digest_of(one) == digest(to_frame(one))

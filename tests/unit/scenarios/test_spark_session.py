@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from scenarios.spark_session import Unreachable, Where, open_session
+from scenarios.spark_session import Unreachable, Where, reach
 
 
 @pytest.mark.parametrize(
@@ -31,5 +31,5 @@ def test_where_nobody_listens_is_told() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"sc://127.0.0.1:{closed.getsockname()[1]}"
-        with pytest.raises(Unreachable, match=r"127\.0\.0\.1:\d+: Connection refused"), open_session(Where(url)):
-            raise AssertionError
+        with pytest.raises(Unreachable, match=r"127\.0\.0\.1:\d+: Connection refused"):
+            reach(Where(url))

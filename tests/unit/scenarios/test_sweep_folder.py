@@ -47,7 +47,7 @@ def test_resume_repeats_nothing_that_is_done(tmp_path: Path) -> None:
     ("other", "says"),
     [
         (sweep_of(seed=6), "sweep.seed was 5, is 6"),
-        (sweep_of(members=4), "variants.range.scenario was"),
+        (sweep_of(members=4), "another scenario \\(variants.range.scenario"),
         (sweep_of(variants=("range",)), "is gone"),
         (sweep_of(variants=("range", "static, a/b=1", "third")), "variants.third is new"),
     ],
@@ -61,7 +61,7 @@ def test_of_another_sweep_is_refused_and_what_differs_is_said(tmp_path: Path, ot
 def test_of_another_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     carried_out(sweep_of(), tmp_path / "out")
     monkeypatch.setattr("scenarios.sweep_identity.source_digest", lambda: "another")
-    with pytest.raises(AnotherSweep, match=r"model\.sources"):
+    with pytest.raises(AnotherSweep, match=r"the rules of the model have changed \(model\.sources"):
         carried_out(sweep_of(), tmp_path / "out", resume=True)
 
 

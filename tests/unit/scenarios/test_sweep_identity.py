@@ -45,7 +45,9 @@ def test_what_was_read_from_a_file_counts_and_is_named(tmp_path: Path) -> None:
 
 
 def test_rates_from_a_file_count(tmp_path: Path) -> None:
-    assert "variants.base.scenario was" in told(written(tmp_path / "a"), written(tmp_path / "b", rate=11))
+    assert "another scenario (variants.base.scenario)" in told(
+        written(tmp_path / "a"), written(tmp_path / "b", rate=11)
+    )
 
 
 def test_replications_and_seed_are_named(tmp_path: Path) -> None:

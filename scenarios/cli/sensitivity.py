@@ -1,0 +1,114 @@
+"""``groupsim sensitivity``: which of the paths that a sweep sampled matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from scenarios.cli.output import print_json, print_table, print_wrapped, say, width
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from analysis.sensitivity import Sensitivity
+    from scenarios.sweep_file import SweepFile
+
+METRIC: Final = "unavailable_gap_s_max"
+
+
+def sensitivity(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a sweep of design morris or sobol_indices.")],
+    metric: Annotated[
+        list[str] | None, typer.Option(metavar="METRIC", help=f"Column of the summary; {METRIC} by default.")
+    ] = None,
+    figure: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the bars into a PNG file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Rank the varied paths by what they do to a metric, and say in a sentence which matters."""
+    from analysis.load import load_manifest, load_summary
+    from analysis.metrics import metric as known
+    from scenarios.design import short_names
+
+    metrics = [known(name).name for name in metric or [METRIC]]
+    manifest = load_manifest(folder)
+    file = _sampled(manifest, folder)
+    found = list(_found(file, manifest["variants"], load_summary(folder), metrics))
+    short = short_names(list(file.vary))
+    if figure is not None:
+        _draw(found, short, figure)
+    if as_json:
+        print_json([_as_json(one, short) for one in found])
+    else:
+        _tell(found, short)
+    if figure is not None:
+        say(f"figure in {figure}")
+
+
+def _sampled(manifest: Mapping[str, Any], folder: Path) -> SweepFile:
+    """The sweep file behind a folder, if its design lends itself to this."""
+    from analysis.errors import ResultError
+    from scenarios.points import SENSITIVITY
+    from scenarios.sweep_file import sweep_file_of
+
+    file = sweep_file_of(manifest.get("document"))
+    if file is None:
+        raise ResultError(f"{folder} is not the folder of a sweep")
+    if file.design not in SENSITIVITY:
+        raise ResultError(
+            f"{folder} is a sweep of design {file.design}, which does not tell effects apart: run one of design morris "
+            "(trajectories: 10; cheap, ranks) or sobol_indices (points: 256; dear, shares of the variance)"
+        )
+    return file
+
+
+def _found(
+    file: SweepFile, sets: Mapping[str, Mapping[str, Any]], summary: pd.DataFrame, metrics: Sequence[str]
+) -> Iterator[Sensitivity]:
+    """One finding per metric, group and bundle."""
+    from analysis.columns import floats
+    from analysis.columns import names as distinct
+    from analysis.sensitivity import sensitivity
+    from scenarios.design import numbered, variant_name
+
+    plan = file.plan
+    for bundle in file.variants or [""]:
+        variants = [variant_name(bundle, point) for point in numbered(plan.count())]
+        places = plan.places([sets[one]["set"] for one in variants])
+        for group in distinct(summary["group"]):
+            rows = summary[summary["group"] == group]
+            for metric in metrics:
+                means = rows.assign(value=floats(rows, metric)).groupby("variant")["value"].mean()
+                values = means.reindex(variants).to_numpy(dtype=float)
+                yield sensitivity(
+                    plan.kind, plan.paths, places, values, metric=metric, group=group, variant=bundle,
+                    levels=plan.levels,
+                )  # fmt: skip
+
+
+def _tell(found: Sequence[Sensitivity], short: Mapping[str, str]) -> None:
+    from analysis.sensitivity_text import sensitivity_table, sentence, title
+
+    for number, one in enumerate(found):
+        print_wrapped(f"\n{title(one)}:" if number else f"{title(one)}:")
+        print_table(sensitivity_table(one, short, width()))
+        print_wrapped(f"\n{sentence(one, short)}")
+
+
+def _as_json(one: Sensitivity, short: Mapping[str, str]) -> dict[str, Any]:
+    from analysis.sensitivity_text import sensitivity_table, sentence
+
+    return {
+        "method": one.method, "metric": one.metric, "group": one.group, "variant": one.variant,
+        "blocks": one.blocks, "missing": one.missing, "sentence": sentence(one, short),
+        "knobs": sensitivity_table(one, short).records(),
+    }  # fmt: skip
+
+
+def _draw(found: Sequence[Sensitivity], short: Mapping[str, str], file: Path) -> None:
+    from analysis.figures import save
+    from analysis.figures import sensitivity as bars
+
+    save(bars(found, short), file)
