@@ -125,8 +125,8 @@ def _settled(name: str, columns: Mapping[str, Any]) -> dict[str, Column]:
     """Declared columns in their order, of declared dtypes, rows in order."""
     declared = TABLES[name]
     typed = {column: _typed(columns[column], dtype) for column, dtype in declared.items()}
-    keys = [_sortable(typed[column]) for column in reversed(SORTED_BY[name])]
-    if _is_sorted(keys):
+    keys = [_sortable(typed[column]) for column in reversed(SORTED_BY[name]) if not _is_one_text(typed[column])]
+    if not keys or _is_sorted(keys):
         return typed
     order = np.lexsort(keys)
     return {column: values[order] for column, values in typed.items()}
@@ -153,6 +153,11 @@ def _is_sorted(keys: Sequence[NDArray[Any]]) -> bool:
             return False
         equal &= key[1:] == key[:-1]
     return True
+
+
+def _is_one_text(values: Column) -> bool:
+    """Whether all rows say the same: such a column of millions need not be compared."""
+    return isinstance(values, Text) and len(values.values) == 1
 
 
 def _sortable(values: Column) -> NDArray[Any]:
