@@ -182,6 +182,7 @@ class Hush:
             self.wave.release(self.client)
         quiet, client = self.quiet, self.client
         if quiet is None:
+            self._group.waves.parked.release(client)
             return
         self.quiet = None
         moment = self._env.moment

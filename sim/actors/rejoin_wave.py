@@ -134,7 +134,7 @@ class RejoinWave(Wave[Rejoin]):
         group.count_quietly(Api.OFFSET_COMMIT, Error.NONE, polls, 1)
         partitions, offsets = end_services(group, [client.service for client in clients], polls, REVOKED)
         group.ledger.commit(partitions, offsets, self.since, contested=False)
-        group.waves.unarmed |= dict.fromkeys(clients)
+        group.waves.parked.add(clients)
         group.receive(exchanges, [plan.end[0] for plan in plans])
 
     def _join(self, plan: Rejoin) -> Exchange:

@@ -62,7 +62,7 @@ class SyncWave(AnswerWave[Sync]):
             plan.exchange.answered = True
             order = (plan.end[0], plan.left, plan.told)
             exchanges.append(requests.parked(plan.told, Api.SYNC_GROUP, send.body, plan.latency, order))
-        self._group.waves.unarmed |= dict.fromkeys(plan.client for plan in plans)
+        self._group.waves.parked.add(plan.client for plan in plans)
         # The last may arrive at the very instant at which the leader's assignment is in the log.
         self._group.receive(exchanges, [plan.end[0] for plan in plans])
 
