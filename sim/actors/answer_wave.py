@@ -57,8 +57,7 @@ class AnswerWave(Wave[A]):
                 plans.append(plan)
         if plans:
             clear = self._clear(plans)
-            for plan in clear:
-                self._group.waves.parked.take(plan.client)
+            self._group.waves.parked.take([plan.client for plan in clear])
             self.begin(clear)
             rest += [Reply(plan.exchange, plan.response) for plan in plans if plan.client.hush.wave is not self]
         return rest

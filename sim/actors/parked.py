@@ -6,12 +6,13 @@ group has one alarm for the first of all these; whose turn it is then watches it
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from sim.kernel.alarm import Alarm
 from sim.kernel.environment import Environment
-from sim.protocol.deadlines import Deadlines
+from sim.units import FOREVER
 
 if TYPE_CHECKING:
     from sim.actors.client import Client
@@ -29,39 +30,43 @@ class Parked:
 
     def __init__(self, env: Environment) -> None:
         self._env = env
-        self._clients: dict[str, Client] = {}
-        self._due = Deadlines()
+        self._waiting: dict[int, tuple[int, Client]] = {}
+        """By slot: when something is due at first, and who waits."""
+        self._due: list[tuple[int, int]] = []
+        """A heap of times and slots; those who have gone since are still in it."""
         self._alarm = Alarm(env, _FIRST_OF_AN_INSTANT, self._ring)
 
     def __contains__(self, client: Client) -> bool:
-        return client.consumer.name in self._clients
+        return client.consumer.slot in self._waiting
 
-    def add(self, clients: Iterable[Client]) -> None:
-        """These have just come to the barrier; nobody watches their own timers."""
+    def add(self, clients: Sequence[Client], due_us: Sequence[int]) -> None:
+        """These have just come to the barrier; so long nothing is due of each."""
+        for client, due in zip(clients, due_us, strict=True):
+            slot = client.consumer.slot
+            self._waiting[slot] = (due, client)
+            heappush(self._due, (due, slot))
+        self._watch()
+
+    def take(self, clients: Sequence[Client]) -> None:
+        """These go on with a wave, as far as they wait here."""
         for client in clients:
-            name = client.consumer.name
-            self._clients[name] = client
-            self._due.arm(name, _first_due(client))
-        self._alarm.set(self._due.earliest)
-
-    def take(self, client: Client) -> None:
-        """A member goes on with a wave, if it waits here."""
-        name = client.consumer.name
-        if self._clients.pop(name, None) is not None:
-            self._due.cancel(name)
+            self._waiting.pop(client.consumer.slot, None)
+        self._watch()
 
     def release(self, client: Client) -> None:
         """A member goes on by itself, if it waits here: it watches its own timers again."""
-        if client in self:
-            self.take(client)
+        if self._waiting.pop(client.consumer.slot, None) is not None:
             client.standstill.arm_pause()
             client.arm(self._env.now)
 
+    def _watch(self) -> None:
+        if not self._waiting:
+            self._due.clear()
+        self._alarm.set(self._due[0][0] if self._due else FOREVER)
+
     def _ring(self, now: int) -> None:
-        while (name := self._due.pop(now)) is not None:
-            self.release(self._clients[name])
-        self._alarm.set(self._due.earliest)
-
-
-def _first_due(client: Client) -> int:
-    return min(client.standstill.next_start, client.requests.given_up_us, client.machine.deadline)
+        while self._due and self._due[0][0] <= now:
+            due, client = self._waiting.get(heappop(self._due)[1], (FOREVER, None))
+            if client is not None and due <= now:
+                self.release(client)
+        self._watch()

@@ -128,13 +128,16 @@ class RejoinWave(Wave[Rejoin]):
         group.ledger.stop_at([client.consumer.slot for client in clients], [FOREVER] * len(plans))
         exchanges = [self._join(plan) for plan in plans]
         beats = [plan.beat for plan in plans]
-        group.count_quietly(Api.HEARTBEAT, Error.NONE, beats, -1)
-        group.count_quietly(Api.HEARTBEAT, REBALANCING, beats, 1)
+        group.requests.count_quietly(Api.HEARTBEAT, Error.NONE, beats, -1)
+        group.requests.count_quietly(Api.HEARTBEAT, REBALANCING, beats, 1)
         polls = np.array([plan.poll for plan in plans], np.int64)
-        group.count_quietly(Api.OFFSET_COMMIT, Error.NONE, polls, 1)
+        group.requests.count_quietly(Api.OFFSET_COMMIT, Error.NONE, polls, 1)
         partitions, offsets = end_services(group, [client.service for client in clients], polls, REVOKED)
         group.ledger.commit(partitions, offsets, self.since, contested=False)
-        group.waves.parked.add(clients)
+        due = [
+            min(client.standstill.next_start, one.given_up_us) for client, one in zip(clients, exchanges, strict=True)
+        ]
+        group.waves.parked.add(clients, due)
         group.receive(exchanges, [plan.end[0] for plan in plans])
 
     def _join(self, plan: Rejoin) -> Exchange:
