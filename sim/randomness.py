@@ -151,6 +151,7 @@ def longest(distribution: Distribution) -> int:
             return _table(distribution)[-1]
 
 
+@lru_cache(maxsize=512)
 def mean_of(distribution: Distribution) -> int:
     """Mean in microseconds, of the distribution as it is drawn (truncated), rounded."""
     values = distribution.values
