@@ -170,6 +170,7 @@ class HostedGroup:
         for reply in self.waves.take(replies, leave):
             assert isinstance(reply.waiter, Exchange)
             reply.waiter.connection.reply(reply.waiter, reply.response, leave)
+        self.waves.parked.watch()
         self._alarm.set(self.machine.deadline)
 
     def _wake_namesake(self, instance_id: str | None) -> None:

@@ -40,18 +40,16 @@ class Parked:
         return client.consumer.slot in self._waiting
 
     def add(self, clients: Sequence[Client], due_us: Sequence[int]) -> None:
-        """These have just come to the barrier; so long nothing is due of each."""
+        """These have just come to the barrier; so long nothing is due of each. `watch` must follow."""
         for client, due in zip(clients, due_us, strict=True):
             slot = client.consumer.slot
             self._waiting[slot] = (due, client)
             heappush(self._due, (due, slot))
-        self._watch()
 
     def take(self, clients: Sequence[Client]) -> None:
         """These go on with a wave, as far as they wait here."""
         for client in clients:
             self._waiting.pop(client.consumer.slot, None)
-        self._watch()
 
     def release(self, client: Client) -> None:
         """A member goes on by itself, if it waits here: it watches its own timers again."""
@@ -59,7 +57,8 @@ class Parked:
             client.standstill.arm_pause()
             client.arm(self._env.now)
 
-    def _watch(self) -> None:
+    def watch(self) -> None:
+        """Watch those who are still here: most leave at the very instant at which they come."""
         if not self._waiting:
             self._due.clear()
         self._alarm.set(self._due[0][0] if self._due else FOREVER)
@@ -69,4 +68,4 @@ class Parked:
             due, client = self._waiting.get(heappop(self._due)[1], (FOREVER, None))
             if client is not None and due <= now:
                 self.release(client)
-        self._watch()
+        self.watch()

@@ -66,7 +66,10 @@ class Waves:
         return rest
 
     def precede_decision(self) -> None:
-        """The coordinator is about to decide something: what members of the present generation have done is done."""
+        """The coordinator is about to decide something: what members of the present generation have done is done.
+
+        `Parked.watch` must follow when it has decided.
+        """
         self._sync.settle()
         self._resume.settle()
 
@@ -75,6 +78,7 @@ class Waves:
         self.rejoin.settle()
         self._sync.settle()
         self._resume.settle()
+        self.parked.watch()
 
     def settle_readers(self) -> None:
         """Somebody is about to look at the lag: who has begun to consume has begun."""
