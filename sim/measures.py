@@ -5,6 +5,8 @@ Times are integer microseconds until the last step; seconds appear only in the s
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,23 +17,37 @@ Rows = NDArray[np.int64]
 """Unavailability: columns position, from, to, cause. Shape (n, 4)."""
 
 
+def _taken(rows: Rows, which: NDArray[Any]) -> Rows:
+    """Some of the rows, column by column: there can be millions, and to touch fresh memory costs more than to sort."""
+    return rows.T[:, which].T
+
+
 def clip(rows: Rows, low: int, high: int, begin: int, end: int) -> Rows:
     """Cut columns ``begin`` and ``end`` to [low, high]; rows outside are gone."""
-    cut = rows.copy()
+    if (
+        len(rows)
+        and low <= rows[:, begin].min()
+        and rows[:, end].max() <= high
+        and (rows[:, begin] < rows[:, end]).all()
+    ):
+        return rows
+    cut = _taken(rows, np.maximum(rows[:, begin], low) < np.minimum(rows[:, end], high))
     np.maximum(cut[:, begin], low, out=cut[:, begin])
     np.minimum(cut[:, end], high, out=cut[:, end])
-    return cut[cut[:, begin] < cut[:, end]]
+    return cut
 
 
 def merge_touching(rows: Rows) -> Rows:
     """Sort by position and time, and join rows of one position and cause that touch."""
     if not len(rows):
         return rows
-    rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+    rows = _taken(rows, np.lexsort((rows[:, 1], rows[:, 0])))
     same = (rows[1:, 0] == rows[:-1, 0]) & (rows[1:, 3] == rows[:-1, 3]) & (rows[1:, 1] == rows[:-1, 2])
+    if not same.any():
+        return rows
     begins = np.flatnonzero(np.concatenate([[True], ~same]))
     ends = np.concatenate([begins[1:] - 1, [len(rows) - 1]])
-    merged = rows[begins].copy()
+    merged = _taken(rows, begins)
     merged[:, 2] = rows[ends, 2]
     return merged
 
@@ -56,32 +72,32 @@ def by_cause(rows: Rows) -> NDArray[np.int64]:
     return np.bincount(rows[:, 3], rows[:, 2] - rows[:, 1], minlength=6).astype(np.int64)
 
 
-def stop_the_world_us(rows: Rows, clock_us: NDArray[np.int64], first_service_us: int) -> int:
+def stop_the_world_us(rows: Rows, gap: Rows, clock_us: NDArray[np.int64], first_service_us: int) -> int:
     """Time from the first service on in which no partition of a group with members is served.
 
     Parameters
     ----------
     rows : Rows
-        Unavailability, gaps of one partition disjoint.
+        Unavailability.
+    gap : Rows
+        Its `gaps`.
     clock_us : int64 array, shape (partitions,)
         When each partition's clock starts.
     first_service_us : int
     """
-    if not len(rows) or not len(clock_us):
-        return 0
-    down = np.ones(len(rows), np.int64)
-    unowned = (rows[:, 3] == UNOWNED).astype(np.int64)
-    times = np.concatenate([rows[:, 1], rows[:, 2], clock_us])
-    unserved = np.concatenate([down, -down, np.zeros(len(clock_us), np.int64)])
-    without = np.concatenate([unowned, -unowned, np.zeros(len(clock_us), np.int64)])
-    exist = np.concatenate([np.zeros(2 * len(rows), np.int64), np.ones(len(clock_us), np.int64)])
-    order = np.argsort(times, kind="stable")
-    times = times[order]
-    all_down = np.cumsum(unserved[order]) == np.cumsum(exist[order])
-    somebody = np.cumsum(without[order]) < np.cumsum(exist[order])
-    begin = np.maximum(times[:-1], first_service_us)
-    length = np.maximum(times[1:] - begin, 0)
-    return int(length[(all_down & somebody)[:-1]].sum())
+    unowned = rows[rows[:, 3] == UNOWNED]
+    times = np.sort(np.concatenate([gap[:, 1], gap[:, 2], unowned[:, 1], unowned[:, 2], clock_us]))
+    exist = _passed(clock_us, times)
+    unserved = _passed(gap[:, 1], times) - _passed(gap[:, 2], times)
+    without = _passed(unowned[:, 1], times) - _passed(unowned[:, 2], times)
+    stopped = (unserved == exist) & (without < exist)
+    length = np.maximum(times[1:] - np.maximum(times[:-1], first_service_us), 0)
+    return int(length[stopped[:-1]].sum())
+
+
+def _passed(instants: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.intp]:
+    """How many of the instants have come by each of the times. Shape of ``times``."""
+    return np.searchsorted(np.sort(instants), times, side="right")
 
 
 def quantile(values: NDArray[np.int64], q: float) -> float:

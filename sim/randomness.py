@@ -10,7 +10,6 @@ used only to build tables, in one place).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
@@ -122,11 +121,11 @@ class Draw:
         )
 
 
-def draws(distribution: Distribution, keys: Sequence[int], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def draws(distribution: Distribution, keys: NDArray[np.uint64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """One duration of each of many streams: the ``numbers[i]``-th of stream ``keys[i]``. Shape (n,), microseconds."""
     if distribution.kind == "constant":
         return np.full(len(keys), distribution.values[0], dtype=np.int64)
-    return _of_array(distribution, hash64_array(np.array(keys, np.uint64), numbers.astype(np.uint64)))
+    return _of_array(distribution, hash64_array(keys, numbers.astype(np.uint64)))
 
 
 def _of_array(distribution: Distribution, bits: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -152,6 +151,7 @@ def longest(distribution: Distribution) -> int:
             return _table(distribution)[-1]
 
 
+@lru_cache(maxsize=512)
 def mean_of(distribution: Distribution) -> int:
     """Mean in microseconds, of the distribution as it is drawn (truncated), rounded."""
     values = distribution.values

@@ -35,14 +35,14 @@ class Rows:
                 column.append(values)
 
     def array(self) -> NDArray[np.int64]:
-        """All rows. Shape (n, width)."""
-        rows = np.empty((sum(self._lengths), self._width), np.int64)
-        for index, blocks in enumerate(self._columns):
+        """All rows. Shape (n, width); each column is contiguous, as there can be millions of rows."""
+        columns = np.empty((self._width, sum(self._lengths)), np.int64)
+        for column, blocks in zip(columns, self._columns, strict=True):
             begin = 0
             for length, values in zip(self._lengths, blocks, strict=True):
-                rows[begin : begin + length, index] = values
+                column[begin : begin + length] = values
                 begin += length
-        return rows
+        return columns.T
 
 
 @dataclass(slots=True)

@@ -33,7 +33,7 @@ class Text:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def __getitem__(self, rows: NDArray[np.intp]) -> Text:
+    def __getitem__(self, rows: NDArray[np.intp] | slice) -> Text:
         return Text(self.values, self.codes[rows])
 
     @classmethod
@@ -48,6 +48,9 @@ class Text:
         ranks: NDArray[np.int64] = np.unique(np.array(self.values, object), return_inverse=True)[1][self.codes]
         return ranks
 
+
+_BLOCK = 1 << 18
+"""Rows that are digested at once."""
 
 Column: TypeAlias = Text | NDArray[Any]
 """Of declared dtype; integers among which some are None are objects."""
@@ -125,8 +128,8 @@ def _settled(name: str, columns: Mapping[str, Any]) -> dict[str, Column]:
     """Declared columns in their order, of declared dtypes, rows in order."""
     declared = TABLES[name]
     typed = {column: _typed(columns[column], dtype) for column, dtype in declared.items()}
-    keys = [_sortable(typed[column]) for column in reversed(SORTED_BY[name])]
-    if _is_sorted(keys):
+    keys = [_sortable(typed[column]) for column in reversed(SORTED_BY[name]) if not _is_one_text(typed[column])]
+    if not keys or _is_sorted(keys):
         return typed
     order = np.lexsort(keys)
     return {column: values[order] for column, values in typed.items()}
@@ -155,6 +158,11 @@ def _is_sorted(keys: Sequence[NDArray[Any]]) -> bool:
     return True
 
 
+def _is_one_text(values: Column) -> bool:
+    """Whether all rows say the same: such a column of millions need not be compared."""
+    return isinstance(values, Text) and len(values.values) == 1
+
+
 def _sortable(values: Column) -> NDArray[Any]:
     return values.ranks() if isinstance(values, Text) else values
 
@@ -170,7 +178,8 @@ def _series(values: Column) -> Any:
 
 def _plain(values: Column) -> list[Any]:
     if isinstance(values, Text):
-        return [values.values[code] for code in values.codes.tolist()]
+        texts = values.values
+        return [texts[code] for code in values.codes.tolist()]
     if values.dtype.kind == "f":
         return [None if value != value else value for value in values.tolist()]
     return [None if value is None else int(value) for value in values.tolist()]
@@ -195,13 +204,20 @@ def digest_columns(columns: Mapping[str, Column]) -> str:
     state = sha256()
     for name, values in columns.items():
         state.update(f"{name}\x1e".encode())
-        if isinstance(values, Text):
-            state.update("\x1f".join(_plain(values)).encode())
-        elif values.dtype.kind == "O":
-            state.update("\x1f".join("" if value is None else str(value) for value in _plain(values)).encode())
-        else:
-            state.update(values.astype(values.dtype.newbyteorder("<")).tobytes())
+        for begin in range(0, len(values), _BLOCK):
+            state.update(_canonical(values[begin : begin + _BLOCK], is_first=begin == 0))
     return state.hexdigest()
+
+
+def _canonical(values: Column, *, is_first: bool) -> bytes:
+    """A stretch of a column as it is digested: millions of rows are never in memory as text all at once."""
+    if isinstance(values, Text):
+        texts = _plain(values)
+    elif values.dtype.kind == "O":
+        texts = ["" if value is None else str(value) for value in _plain(values)]
+    else:
+        return values.astype(values.dtype.newbyteorder("<")).tobytes()
+    return "\x1f".join(texts if is_first else ["", *texts]).encode()
 
 
 def manifest_text(manifest: Mapping[str, Any]) -> str:

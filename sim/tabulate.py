@@ -167,7 +167,7 @@ class Tabulator:
             "partitions": len(group.partitions), "rebalances": len(rebalances),
             "generations": sum(one.generation_to - one.generation_from for one in rebalances),
             "rebalance_s_total": seconds(sum(lengths)), "rebalance_s_max": seconds(max(lengths, default=0)),
-            "stop_the_world_s": seconds(self._stop_the_world(group, rows)),
+            "stop_the_world_s": seconds(self._stop_the_world(group, rows, gap)),
             "unavailable_partition_s": seconds(int(per_partition.sum())),
             "unavailable_s_max": seconds(int(per_partition.max(initial=0))),
             "unavailable_s_p99": quantile(per_partition, 0.99) / 1e6,
@@ -197,12 +197,12 @@ class Tabulator:
         alive = np.cumsum([step for _, step in steps]) if steps else np.zeros(1, np.int64)
         return int(alive.max())
 
-    def _stop_the_world(self, group: HostedGroup, rows: Any) -> int:
+    def _stop_the_world(self, group: HostedGroup, rows: Any, gap: Any) -> int:
         served = group.record.ownership.array()
         if not len(served) or group.availability.first_join_us > self.measure[1]:
             return 0
         clock = np.maximum(group.partitions.created_us, max(group.availability.first_join_us, self.measure[0]))
-        return stop_the_world_us(rows, clock, int(served[:, 2].min()))
+        return stop_the_world_us(rows, gap, clock, int(served[:, 2].min()))
 
 
 def _places(group: HostedGroup, positions: Any) -> Columns:

@@ -56,7 +56,9 @@ class AnswerWave(Wave[A]):
                 plan.told = max(reply.waiter.connection.down_us + 1, leave_us + reply.waiter.down_us)
                 plans.append(plan)
         if plans:
-            self.begin(self._clear(plans))
+            clear = self._clear(plans)
+            self._group.waves.parked.take([plan.client for plan in clear])
+            self.begin(clear)
             rest += [Reply(plan.exchange, plan.response) for plan in plans if plan.client.hush.wave is not self]
         return rest
 
@@ -70,7 +72,8 @@ class AnswerWave(Wave[A]):
 
     def _waits(self, client: Client, exchange: Exchange) -> bool:
         """Whether the member waits for this answer, and for nothing else."""
-        return client in self._group.waves.unarmed or is_parked(client, exchange, self._env.now)
+        return client in self._group.waves.parked or is_parked(client, exchange, self._env.now)
 
     def _start(self, plan: A) -> None:
+        plan.client.standstill.arm_pause()
         plan.exchange.connection.reply(plan.exchange, plan.response, plan.left)

@@ -68,5 +68,5 @@ class Broker:
         else:
             response = FindCoordinatorResponse(Error.NONE, coordinator.node)
         group = self.world.groups[group_id]
-        group.count_request(exchange, response.error)
+        group.requests.count(exchange, response.error)
         exchange.connection.reply(exchange, response, self.world.env.now + self.world.timing.service_us)

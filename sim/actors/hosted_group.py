@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sim.actors.interest import Interest
 from sim.actors.rebalance_log import RebalanceLog
+from sim.actors.request_counts import RequestCounts
 from sim.actors.waves import Waves
 from sim.assignment import Layouts
 from sim.availability import Availability, BroadcastAvailability
@@ -77,6 +78,7 @@ class HostedGroup:
         kind = BroadcastAvailability if self.is_broadcast else Availability
         self.availability = kind(self.partitions, self.record, scenario.measure_from_us, measure_to)
         self.measure = (scenario.measure_from_us, measure_to)
+        self.requests = RequestCounts(self.record, self.measure)
         self.consumers: list[Consumer] = []
         self._slots: dict[str, int] = {}
         self.ended_by: NDArray[np.int64] = np.empty(0, np.int64)
@@ -138,7 +140,7 @@ class HostedGroup:
                 self._settle(replies)
 
     def _answer(self, exchange: Exchange, response: Acknowledgement | OffsetFetchResponse, leave_us: int) -> None:
-        self.count_request(exchange, response.error)
+        self.requests.count(exchange, response.error)
         exchange.connection.reply(exchange, response, leave_us)
 
     def _ring(self, now: int) -> None:
@@ -164,13 +166,11 @@ class HostedGroup:
         if self.quiet and self.machine.state is not STABLE:
             self.waves.rejoin.gather(list(self.quiet.values()))
         leave = self._env.now + self._service_us
-        for reply in replies:
-            assert isinstance(reply.waiter, Exchange)
-            self.count_request(reply.waiter, reply.response.error)
+        self.requests.count_answers(replies)
         for reply in self.waves.take(replies, leave):
             assert isinstance(reply.waiter, Exchange)
             reply.waiter.connection.reply(reply.waiter, reply.response, leave)
-        self.waves.arm_rest()
+        self.waves.parked.watch()
         self._alarm.set(self.machine.deadline)
 
     def _wake_namesake(self, instance_id: str | None) -> None:
@@ -212,16 +212,6 @@ class HostedGroup:
     def is_measured(self, time: int) -> bool:
         """Whether metrics count at ``time``."""
         return self.measure[0] <= time <= self.measure[1]
-
-    def count_request(self, exchange: Exchange, error: Error) -> None:
-        """A request was answered; it counts if it was sent within ``measure``."""
-        if self.is_measured(exchange.sent_us):
-            self.record.requests[exchange.api.value, error.value] += 1
-
-    def count_quietly(self, api: Api, error: Error, sent_us: ArrayLike, number: int) -> None:
-        """Requests that were answered like this and were no messages, so many for each time of sending."""
-        sent, (low, high) = np.asarray(sent_us), self.measure
-        self.record.requests[api.value, error.value] += number * int(np.count_nonzero((low <= sent) & (sent <= high)))
 
     def _tally(self, what: str) -> None:
         if self.is_measured(self._env.now):
@@ -335,15 +325,18 @@ class HostedGroup:
 
     def _synced(self, now: int) -> None:
         """An assignment has been synced: who owns what, what has moved, how balanced it is."""
+        members = list(self.machine.roster)
+        handles = np.array([self._handles[member.member_id] for member in members], np.int32)
         owner = np.full(len(self.partitions), -1, np.int32)
-        for member in self.machine.roster:
-            owner[member.assignment] = self._handles[member.member_id]
+        owner[np.concatenate([member.assignment for member in members])] = np.repeat(
+            handles, [len(member.assignment) for member in members]
+        )
         slots = np.array([*self._slot_of_handle, -1], np.int32)[owner]
         self.rebalances.count_moves(slots)
         self._take_from_others(now, owner)
         self.availability.assign(now, owner)
-        roster = sorted(self.machine.roster, key=lambda member: self._slot_of_handle[self._handles[member.member_id]])
-        assignments = [member.assignment for member in roster]
+        by_slot = np.argsort(np.array(self._slot_of_handle)[handles], kind="stable")
+        assignments = [members[index].assignment for index in by_slot.tolist()]
         self.rebalances.measure_balance(assignments, measured=self.is_measured(now))
 
     def _take_from_others(self, now: int, owner: NDArray[np.int32]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim.actors.quiet import Beat, Keys, Quiet, Train, densest, longest_round_trip, may_be_quiet
 from sim.availability import SHORT_PAUSE_US
-from sim.kernel.environment import Kind, Moment, deadline_key, process_key
+from sim.kernel.environment import Kind, Moment, deadline_key, message_key, process_key
 from sim.kernel.network import Connection, Exchange
 from sim.protocol.effects import Request
 from sim.protocol.messages import Acknowledgement, Api, Error, GroupState, Heartbeat, OffsetCommit
@@ -54,6 +54,7 @@ class Hush:
             poll=deadline_key(entity, Kind.POLL),
             pause=process_key(entity, Kind.PAUSE),
             thaw=process_key(entity, Kind.THAW),
+            request=message_key(entity, Kind.REQUEST),
         )
         self.round_trip_us = longest_round_trip(client.path, client.world.timing)
         self._renewed_us = 0
@@ -72,20 +73,16 @@ class Hush:
         """Id of the member."""
         return self._machine.member_id
 
-    def goes_alone(self, quiet: Quiet, now: int, beat: int) -> bool:
+    def goes_alone(self, now: int, beat: int, poll: int) -> bool:
         """Whether the heartbeat sent at ``beat`` meets no other request: neither at ``now`` nor then is one under way.
 
-        ``quiet`` is as of some time after ``beat``.
+        No pause begins before ``poll``, a poll that comes after the heartbeat.
         """
-        longest = self.round_trip_us
-        clear = beat - quiet.heartbeat_interval < now - longest
-        for sent, _ in quiet.commits.tail:
-            clear = clear and (sent < now - longest or now < sent < beat - longest)
-        if clear:
-            return True
+        then = self.known.fork()
+        then.catch_up((poll, self._keys.poll))
         return all(
             one.answered < (now if one.sent <= now else beat)
-            for one in quiet.beats(self.client.path, self.client.world.timing)
+            for one in then.beats(self.client.path, self.client.world.timing)
             if one.sent != beat or one.kind == "commit"
         )
 
@@ -185,6 +182,7 @@ class Hush:
             self.wave.release(self.client)
         quiet, client = self.quiet, self.client
         if quiet is None:
+            self._group.waves.parked.release(client)
             return
         self.quiet = None
         moment = self._env.moment
@@ -198,9 +196,10 @@ class Hush:
         else:
             client.arm(self._env.now)
 
-    def leave(self, quiet: Quiet) -> None:
-        """Become loud as of the moment to which ``quiet`` was caught up: nothing is on its way."""
-        self.quiet = None
+    def leave(self, heartbeats: Train, commits: Train) -> None:
+        """Become loud when this has been sent and no pause has begun: nothing is on its way."""
+        quiet, self.quiet = self.known, None
+        quiet.heartbeats, quiet.commits = heartbeats, commits
         self._restore(quiet)
 
     def _restore(self, quiet: Quiet) -> None:

@@ -79,6 +79,7 @@ class Keys(NamedTuple):
     poll: int
     pause: int
     thaw: int
+    request: int
 
 
 @dataclass(slots=True)
@@ -151,15 +152,11 @@ class Quiet:
             commits.add(poll, stride, more + 1)
             commits.due = poll + more * stride + self.commit_interval
 
-    def next_beat(self, moment: Moment) -> tuple[int, int] | None:
-        """Time and number of the first heartbeat from ``moment`` on; None while a pause is under way."""
+    def is_frozen_at(self, moment: Moment) -> bool:
+        """Whether a pause is under way at ``moment``; those that are over are behind it from now on."""
         if self.next_start <= moment[0]:
             self.catch_up(moment)
-            if self.frozen is not None:
-                return None
-        beats, key = self.heartbeats, self.keys.heartbeat
-        count = max(0, -(-(moment[0] + (key < moment[1]) - beats.due) // self.heartbeat_interval))
-        return beats.due + count * self.heartbeat_interval, beats.number + count
+        return self.frozen is not None
 
     def fork(self) -> Quiet:
         """The same, to be caught up by itself as long as no pause begins."""

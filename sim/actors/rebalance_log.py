@@ -123,7 +123,9 @@ class RebalanceLog:
         if rebalance is None or not assignments:
             return
         counts = np.array([len(positions) for positions in assignments])
-        rates = np.array([int(self._ledger.rate_mrps[positions].sum()) for positions in assignments]) / 1e3
+        of_member = np.repeat(np.arange(len(counts)), counts)
+        mrps = np.bincount(of_member, self._ledger.rate_mrps[np.concatenate(assignments)], minlength=len(counts))
+        rates = mrps / 1e3
         rebalance.imbalance_partitions = int(counts.max() - counts.min())
         rebalance.stdev_partitions = float(counts.std())
         rebalance.imbalance_rate = float(rates.max() - rates.min())

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.actors.quiet import Quiet
+from sim.actors.crowd import Crowd
+from sim.actors.quiet import Train
 from sim.actors.service_books import end_services
 from sim.actors.wave import Plan, Wave
 from sim.actors.wave_terms import may_rejoin
@@ -35,11 +36,13 @@ Times = NDArray[np.int64]
 class Rejoin(Plan):
     """One member's way back into the group. All times in microseconds.
 
-    ``beat``: the heartbeat is sent; ``told``: its answer is read; ``poll``: the commit is sent and consumption stops;
-    ``committed``: the coordinator's answer to it leaves; ``join``: JoinGroup is sent; ``quiet`` is as of ``poll``.
+    ``told``: the answer to its next heartbeat is read; ``poll``: the commit is sent and consumption stops;
+    ``committed``: the coordinator's answer to it leaves; ``join``: JoinGroup is sent. ``heartbeats`` and ``commits``
+    are as of ``poll``; ``beat`` is when the last of those heartbeats was sent.
     """
 
-    quiet: Quiet
+    heartbeats: Train
+    commits: Train
     beat: int
     told: int
     poll: int
@@ -70,40 +73,45 @@ class RejoinWave(Wave[Rejoin]):
 
     def _plan(self, hushes: Sequence[Hush]) -> list[Rejoin]:
         moment = self._env.moment
-        due = [(hush, hush.known.next_beat(moment)) for hush in hushes]
-        awake = [(hush, *beat) for hush, beat in due if beat is not None]
+        awake = [hush for hush in hushes if not hush.known.is_frozen_at(moment)]
         if not awake:
             return []
-        timing, hushes = awake[0][0].client.world.timing, [hush for hush, _, _ in awake]
-        beats = np.array([beat for _, beat, _ in awake], np.int64)
-        numbers = np.array([number for _, _, number in awake], np.int64)
-        paths = [hush.client.path for hush in hushes]
-        told = beats + timing.service_us + round_trips(paths, "heartbeat", numbers).sum(axis=0)
-        rows = zip(hushes, beats.tolist(), told.tolist(), strict=True)
-        plans = [plan for hush, beat, at in rows if (plan := _until_poll(hush, moment[0], beat, at)) is not None]
-        return self._until_join(plans, timing.service_us, timing.append_us, timing.join_prepare_us)
+        crowd = Crowd([hush.known for hush in awake], [hush.round_trip_us for hush in awake])
+        paths = [hush.client.path for hush in awake]
+        service_us = awake[0].client.world.timing.service_us
+        beats, numbers = crowd.next_beats(moment)
+        told = beats + service_us + round_trips(paths, "heartbeat", numbers).sum(axis=0)
+        polls = crowd.reactions(told)
+        clear = (polls < beats + crowd.heartbeats.interval) & (crowd.next_start > polls)
+        crowd.catch_up(beats, polls)
+        alone = crowd.go_alone(moment[0], beats)
+        for index in np.flatnonzero(clear & ~alone).tolist():
+            clear[index] = awake[index].goes_alone(moment[0], int(beats[index]), int(polls[index]))
+        return self._until_join(awake, crowd, beats, told, polls, clear)
 
-    def _until_join(self, plans: list[Rejoin], service_us: int, append_us: int, prepare_us: int) -> list[Rejoin]:
+    def _until_join(
+        self, hushes: Sequence[Hush], crowd: Crowd, beats: Times, told: Times, polls: Times, clear: NDArray[np.bool_]
+    ) -> list[Rejoin]:
         """Times of the commit and of the JoinGroup that follow the poll; only of those that no pause can touch."""
-        if not plans:
-            return []
-        paths = [plan.client.path for plan in plans]
-        polls = np.array([plan.poll for plan in plans], np.int64)
-        up, down = round_trips(paths, "commit", np.array([one.quiet.commits.number for one in plans], np.int64))
-        committed = polls + up + service_us + append_us
+        timing, paths = hushes[0].client.world.timing, [hush.client.path for hush in hushes]
+        up, down = round_trips(paths, "commit", crowd.commits.number)
+        committed = polls + up + timing.service_us + timing.append_us
         joins = committed + down
-        others = np.array([plan.client.requests.numbers["other"] for plan in plans], np.int64)
+        others = np.array([hush.client.requests.numbers["other"] for hush in hushes], np.int64)
         up, down = round_trips(paths, "other", others)
-        ends = joins + up + prepare_us
-        rows = zip(plans, committed.tolist(), joins.tolist(), up.tolist(), down.tolist(), ends.tolist(), strict=True)
-        for plan, answered, join, there, back, end in rows:
-            connection = plan.client.requests.connection
-            assert connection is not None
-            plan.committed, plan.join, plan.latency = answered, join, (there, back)
-            plan.end = (end, connection.request_key)
+        ends = joins + up + timing.join_prepare_us
         # Nobody may pause before the last one is through: nothing would ring for it.
-        last = max(plan.end[0] for plan in plans)
-        return [plan for plan in plans if plan.quiet.next_start > last]
+        clear &= crowd.next_start > ends[clear].max(initial=0)
+        times = (column.tolist() for column in (ends, beats, told, polls, committed, joins, up, down))
+        rows = zip(hushes, crowd.heartbeats.single(), crowd.commits.single(), clear.tolist(), *times, strict=True)
+        return [
+            Rejoin(
+                hush.client, (end, hush.known.keys.request),
+                heartbeats, commits, beat, at, poll, answered, join, (there, back),
+            )
+            for hush, heartbeats, commits, is_clear, end, beat, at, poll, answered, join, there, back in rows
+            if is_clear
+        ]  # fmt: skip
 
     def _ledger_stops(self, plans: Sequence[Rejoin]) -> None:
         """Whoever samples the lag meanwhile must know that these stop."""
@@ -120,20 +128,23 @@ class RejoinWave(Wave[Rejoin]):
         group.ledger.stop_at([client.consumer.slot for client in clients], [FOREVER] * len(plans))
         exchanges = [self._join(plan) for plan in plans]
         beats = [plan.beat for plan in plans]
-        group.count_quietly(Api.HEARTBEAT, Error.NONE, beats, -1)
-        group.count_quietly(Api.HEARTBEAT, REBALANCING, beats, 1)
+        group.requests.count_quietly(Api.HEARTBEAT, Error.NONE, beats, -1)
+        group.requests.count_quietly(Api.HEARTBEAT, REBALANCING, beats, 1)
         polls = np.array([plan.poll for plan in plans], np.int64)
-        group.count_quietly(Api.OFFSET_COMMIT, Error.NONE, polls, 1)
+        group.requests.count_quietly(Api.OFFSET_COMMIT, Error.NONE, polls, 1)
         partitions, offsets = end_services(group, [client.service for client in clients], polls, REVOKED)
         group.ledger.commit(partitions, offsets, self.since, contested=False)
-        group.waves.unarmed |= dict.fromkeys(clients)
+        due = [
+            min(client.standstill.next_start, one.given_up_us) for client, one in zip(clients, exchanges, strict=True)
+        ]
+        group.waves.parked.add(clients, due)
         group.receive(exchanges, [plan.end[0] for plan in plans])
 
     def _join(self, plan: Rejoin) -> Exchange:
         """Take one member to where its JoinGroup is parked."""
         client = plan.client
         machine, requests, generation = client.machine, client.requests, client.machine.generation
-        client.hush.leave(plan.quiet)
+        client.hush.leave(plan.heartbeats, plan.commits)
         machine.on_heartbeat_response(plan.told, REBALANCING, generation)
         machine.on_poll(plan.poll)
         machine.on_commit_response(plan.join, Error.NONE, generation)
@@ -146,18 +157,3 @@ class RejoinWave(Wave[Rejoin]):
         return requests.parked(
             plan.join, Api.JOIN_GROUP, send.body, plan.latency, (plan.end[0], plan.committed, plan.join)
         )
-
-
-def _until_poll(hush: Hush, now: int, beat: int, told: int) -> Rejoin | None:
-    """A member's way from its next heartbeat to the poll that acts on the answer; None if it is not clear."""
-    quiet, client = hush.known, hush.client
-    cadence = quiet.cadence
-    assert cadence is not None
-    poll = cadence.reaction(told)
-    if poll >= beat + quiet.heartbeat_interval or quiet.next_start <= poll:
-        return None
-    then = quiet.fork()
-    then.catch_up((poll, quiet.keys.poll))
-    if not hush.goes_alone(then, now, beat):
-        return None
-    return Rejoin(client, (0, 0), then, beat, told, poll, 0, 0, (0, 0))

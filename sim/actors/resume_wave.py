@@ -144,7 +144,7 @@ class ResumeWave(AnswerWave[Resume]):
         group = self._group
         for plan in plans:
             self._adopt(plan)
-        group.count_quietly(Api.OFFSET_FETCH, Error.NONE, [plan.told for plan in plans], 1)
+        group.requests.count_quietly(Api.OFFSET_FETCH, Error.NONE, [plan.told for plan in plans], 1)
         lengths = [len(plan.response.assignment) for plan in plans]
         partitions: Positions = np.concatenate([plan.partitions for plan in plans])
         offsets: Offsets = np.concatenate([plan.offsets for plan in plans])

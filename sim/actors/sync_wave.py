@@ -23,9 +23,13 @@ from sim.protocol.messages import Api, Error, SyncGroup
 
 @dataclass(slots=True, eq=False)
 class Sync(Answered):
-    """One member's SyncGroup; ``latency``: of that, there and back, microseconds."""
+    """One member's SyncGroup. All times in microseconds.
+
+    ``latency``: of that, there and back; ``first_beat``: the next heartbeat is due.
+    """
 
     latency: tuple[int, int] = (0, 0)
+    first_beat: int = 0
 
 
 class SyncWave(AnswerWave[Sync]):
@@ -45,15 +49,17 @@ class SyncWave(AnswerWave[Sync]):
             connection = plan.exchange.connection
             plan.latency = (there, back)
             plan.end = (max(connection.up_us + 1, plan.told + there), connection.request_key)
+            plan.first_beat = plan.told + plan.client.machine.config.heartbeat_interval_us
         over = self._over(plans)
-        return [plan for plan in plans if plan.end < over and plan.client.standstill.next_start > _first_beat(plan)]
+        return [plan for plan in plans if plan.end < over and plan.client.standstill.next_start > plan.first_beat]
 
     def _over(self, plans: Iterable[Sync]) -> Moment:
         """Just before the first heartbeat."""
-        return (min(map(_first_beat, plans)) - 1, 0)
+        return (min(plan.first_beat for plan in plans) - 1, 0)
 
     def _carry_out(self, plans: Sequence[Sync]) -> None:
         exchanges: list[Exchange] = []
+        due: list[int] = []
         for plan in plans:
             client, requests = plan.client, plan.client.requests
             (send,) = client.machine.on_join_response(plan.told, plan.response)
@@ -62,10 +68,7 @@ class SyncWave(AnswerWave[Sync]):
             plan.exchange.answered = True
             order = (plan.end[0], plan.left, plan.told)
             exchanges.append(requests.parked(plan.told, Api.SYNC_GROUP, send.body, plan.latency, order))
-        self._group.waves.unarmed |= dict.fromkeys(plan.client for plan in plans)
+            due.append(min(plan.first_beat, exchanges[-1].given_up_us))
+        self._group.waves.parked.add([plan.client for plan in plans], due)
         # The last may arrive at the very instant at which the leader's assignment is in the log.
         self._group.receive(exchanges, [plan.end[0] for plan in plans])
-
-
-def _first_beat(plan: Sync) -> int:
-    return plan.told + plan.client.machine.config.heartbeat_interval_us

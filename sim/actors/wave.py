@@ -90,7 +90,7 @@ class Wave(ABC, Generic[P]):
     def _finish(self, _: object) -> None:
         self._occurrence = None
         self._carry_out(self._take(self._plans.values()))
-        self._group.waves.arm_rest()
+        self._group.waves.parked.watch()
 
     def _take(self, plans: Iterable[P]) -> list[P]:
         """Plans that are the wave's no longer."""
@@ -121,7 +121,7 @@ class Wave(ABC, Generic[P]):
         else:
             self._replay(plan)
         self._await_end()
-        self._group.waves.arm_rest()
+        self._group.waves.parked.watch()
 
     def _replay(self, plan: P) -> None:
         self._env.replay(self.since, lambda: self._start(plan))

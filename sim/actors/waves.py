@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sim.actors.parked import Parked
 from sim.actors.rejoin_wave import RejoinWave
 from sim.actors.resume_wave import ResumeWave
 from sim.actors.sync_wave import SyncWave
 from sim.actors.wave_terms import has_waves
 from sim.kernel.environment import Environment
+from sim.kernel.network import Exchange
 from sim.protocol.messages import GroupState, JoinResponse, SyncResponse
 from sim.protocol.rebalance import Reply
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
     from sim.actors.hosted_group import HostedGroup
 
 
@@ -28,17 +29,16 @@ class Waves:
 
     Attributes
     ----------
-    unarmed : dict of Client to None
-        Out of a wave with a request that is parked, and nobody watches their timers yet.
+    parked : Parked
+        Members that have come out of a wave and wait for the next.
     """
 
     def __init__(self, env: Environment, group: HostedGroup) -> None:
-        self._env = env
         self._group = group
         self.rejoin = RejoinWave(env, group)
         self._sync = SyncWave(env, group)
         self._resume = ResumeWave(env, group)
-        self.unarmed: dict[Client, None] = {}
+        self.parked = Parked(env)
 
     @property
     def is_possible(self) -> bool:
@@ -47,8 +47,15 @@ class Waves:
 
     def take(self, replies: Sequence[Reply], leave_us: int) -> Sequence[Reply]:
         """Let members go with a wave from these answers on; the answers to those who cannot."""
-        if not replies or not self.is_possible:
-            return replies
+        rest = self._leave(replies, leave_us) if replies and self.is_possible else replies
+        for reply in rest:
+            assert isinstance(reply.waiter, Exchange)
+            client = self._group.client_of(reply.waiter.body.member_id)
+            if client is not None:
+                self.parked.release(client)
+        return rest
+
+    def _leave(self, replies: Sequence[Reply], leave_us: int) -> list[Reply]:
         joins = [reply for reply in replies if isinstance(reply.response, JoinResponse)]
         syncs = [reply for reply in replies if isinstance(reply.response, SyncResponse)]
         rest = [reply for reply in replies if not isinstance(reply.response, (JoinResponse, SyncResponse))]
@@ -61,7 +68,7 @@ class Waves:
     def precede_decision(self) -> None:
         """The coordinator is about to decide something: what members of the present generation have done is done.
 
-        `arm_rest` must follow when it has decided.
+        `Parked.watch` must follow when it has decided.
         """
         self._sync.settle()
         self._resume.settle()
@@ -71,17 +78,8 @@ class Waves:
         self.rejoin.settle()
         self._sync.settle()
         self._resume.settle()
-        self.arm_rest()
+        self.parked.watch()
 
     def settle_readers(self) -> None:
         """Somebody is about to look at the lag: who has begun to consume has begun."""
         self._resume.settle()
-        self.arm_rest()
-
-    def arm_rest(self) -> None:
-        """Watch the timers of those who have not found another wave."""
-        unarmed, self.unarmed = self.unarmed, {}
-        for client in unarmed:
-            if client.hush.wave is None and client.hush.quiet is None and not client.is_over:
-                client.standstill.arm_pause()
-                client.arm(self._env.now)

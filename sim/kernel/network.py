@@ -54,17 +54,27 @@ class Path:
         One way.
     client : str
         Member name and incarnation.
+
+    Attributes
+    ----------
+    keys : dict of str to int
+        Keys of the streams of latencies, by kind.
+    law : Distribution or None
+        What every latency is drawn from; None: messages can be lost, and come later than that.
+    longest_us : int
+        The longest latency.
     """
 
-    __slots__ = ("_draws", "_loss", "_loss_key", "_retransmission_us", "distribution", "longest_us")
+    __slots__ = ("_draws", "_loss", "_loss_key", "_retransmission_us", "keys", "law", "longest_us")
 
     def __init__(self, streams: Streams, network: Network, latency: Distribution, client: str) -> None:
         self._draws = {
             kind: streams.draw(latency, "latency", client, kind)
             for kind in ("heartbeat", "commit", "metadata", "other")
         }
-        self.distribution = latency
+        self.keys = {kind: draw.key for kind, draw in self._draws.items()}
         self._loss = int(network.loss * (1 << 64))
+        self.law = None if self._loss else latency
         self._loss_key = streams.key("loss", client)
         self._retransmission_us = network.retransmission_us
         extra = network.retransmission_us * ((1 << _MAX_RETRANSMISSIONS) - 1) if self._loss else 0
@@ -74,15 +84,6 @@ class Path:
         """Microseconds on the wire, at least 1; number 2n is the n-th request's way there, 2n + 1 the way back."""
         latency = self._draws[kind](number) or 1
         return latency + self._retransmissions(kind, number) if self._loss else latency
-
-    @property
-    def is_lossy(self) -> bool:
-        """Whether messages can be retransmitted."""
-        return self._loss > 0
-
-    def key(self, kind: str) -> int:
-        """Key of the stream of latencies of a kind."""
-        return self._draws[kind].key
 
     def _retransmissions(self, kind: str, number: int) -> int:
         """Each loss doubles the retransmission timeout, as TCP does."""
@@ -94,18 +95,14 @@ class Path:
         return delay
 
 
-def latencies(paths: Sequence[Path], kind: str, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """`Path.latency` of many clients at once: the ``numbers[i]``-th of its kind on ``paths[i]``. Shape (n,)."""
-    common = paths[0].distribution
-    if any(path.is_lossy or path.distribution is not common for path in paths):
-        pairs = zip(paths, numbers.tolist(), strict=True)
-        return np.array([path.latency(kind, number) for path, number in pairs], np.int64)
-    return np.maximum(draws(common, [path.key(kind) for path in paths], numbers), 1)
-
-
 def round_trips(paths: Sequence[Path], kind: str, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Latencies there and back of the ``numbers[i]``-th request of a kind on ``paths[i]``. Shape (2, n)."""
-    return np.array([latencies(paths, kind, 2 * numbers), latencies(paths, kind, 2 * numbers + 1)])
+    """`Path.latency` there and back of the ``numbers[i]``-th request of a kind on ``paths[i]``. Shape (2, n)."""
+    law, both = paths[0].law, np.array([2 * numbers, 2 * numbers + 1])
+    if law is None or any(path.law is not law for path in paths):
+        ways = [zip(paths, way, strict=True) for way in both.tolist()]
+        return np.array([[path.latency(kind, number) for path, number in way] for way in ways], np.int64)
+    keys = np.array([path.keys[kind] for path in paths], np.uint64)
+    return np.maximum([draws(law, keys, way) for way in both], 1)
 
 
 class Connection:

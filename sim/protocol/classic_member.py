@@ -74,6 +74,8 @@ class ClassicMember(Joining):
         The application calls commitSync in onPartitionsRevoked.
     """
 
+    __slots__ = ("_reason",)
+
     def __init__(
         self,
         *,

@@ -48,6 +48,8 @@ class Joining(Ownership, ABC):
         Of `Ownership`.
     """
 
+    __slots__ = ("_after_commit", "_join_retry_at", "_next", "assignors", "commit_on_revoked", "cooperative")
+
     def __init__(
         self, *, assignors: Sequence[AssignorMemory], cooperative: bool, commit_on_revoked: bool, **ownership: Any
     ) -> None:

@@ -47,6 +47,14 @@ class Membership:
         Retry number -> factor in permille (800 .. 1200), ``ExponentialBackoff``'s jitter.
     """
 
+    # Beyond thirty attributes an instance has a hash table of its own, and ten thousand members do not fit any cache.
+    __slots__ = (
+        "_heartbeat_failures", "_jitter", "_join_in_flight", "_joined_topics", "_lookup_attempts", "_lookup_in_flight",
+        "_lookup_retry_at", "_prepare_needed", "_retries", "_snapshot", "_synced", "config", "coordinator", "failed",
+        "generation", "group_id", "group_topics", "heartbeat_due", "instance_id", "is_leader", "member_id", "metadata",
+        "name", "pattern", "protocol", "rejoin_needed", "rejoin_reason", "session_due", "state", "topics",
+    )  # fmt: skip
+
     def __init__(
         self, *, group_id: str, name: str, config: ClientConfig, instance_id: str | None, jitter: Callable[[int], int]
     ) -> None:

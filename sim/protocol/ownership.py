@@ -47,7 +47,17 @@ class Ownership(Membership):
         Who commits: the consumer every auto.commit.interval.ms, the application for each batch, or nobody.
     membership
         Of `Membership`.
+
+    Attributes
+    ----------
+    topic_of : callable
+        Name of the topic of a partition position; set by the shell.
     """
+
+    __slots__ = (
+        "_fetch_failures", "_fetch_retry_at", "_fetching", "commit_due", "commits", "is_manual", "owned", "topic_of",
+        "uninitialised",
+    )  # fmt: skip
 
     def __init__(self, *, commits: str, **membership: Any) -> None:
         super().__init__(**membership)
@@ -59,9 +69,7 @@ class Ownership(Membership):
         self._fetch_failures = 0
         self._fetch_retry_at = 0
         self.commit_due = FOREVER
-
-    topic_of: Callable[[int], str] = staticmethod(lambda position: "")
-    """Name of the topic of a partition position; set by the shell."""
+        self.topic_of: Callable[[int], str] = lambda position: ""
 
     def assign(self, now: int, positions: Positions) -> None:
         """``KafkaConsumer.assign``: partitions by hand. No member of the group, so no rebalance ever."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.columns import records
+from sim import result
 from sim.recorder import Rows
 from sim.result import Tables, digest, frame, manifest_text
 from sim.tables import DELIVERY, TABLES
@@ -32,6 +33,13 @@ def test_a_digest_is_of_values_not_of_where_they_came_from() -> None:
     shuffled = frame("delivery", {column: values[::-1] for column, values in DELIVERED.items()})
     assert digest(table) == digest(shuffled) == digest(table.copy())
     assert len(digest(table)) == 64
+
+
+def test_a_digest_is_the_same_in_blocks_of_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = frame("delivery", DELIVERED)
+    whole = digest(table)
+    monkeypatch.setattr(result, "_BLOCK", 1)
+    assert digest(table) == whole
 
 
 @pytest.mark.parametrize("column", list(DELIVERED))

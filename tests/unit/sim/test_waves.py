@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from sim import simulate
 from sim.actors import rejoin_wave, resume_wave, sync_wave
-from sim.actors.quiet import Keys, Quiet, Train
 from sim.actors.wave import Wave
 from sim.kernel.environment import Environment, Kind, process_key
-from sim.kernel.network import Path, latencies
+from sim.kernel.network import Path, round_trips
 from sim.ledger import Holding
 from sim.model import Distribution, Entry, Network, Rate, Scenario
 from sim.randomness import Draw, Streams, draws
@@ -38,9 +37,8 @@ DISTRIBUTIONS = (
 @given(st.lists(st.tuples(st.integers(0, (1 << 64) - 1), st.integers(0, 1 << 40)), min_size=1, max_size=20))
 def test_one_draw_of_each_of_many_streams(distribution: Distribution, which: list[tuple[int, int]]) -> None:
     numbers = np.array([number for _, number in which])
-    assert draws(distribution, [key for key, _ in which], numbers).tolist() == [
-        Draw(key, distribution)(number) for key, number in which
-    ]
+    keys = np.array([key for key, _ in which], np.uint64)
+    assert draws(distribution, keys, numbers).tolist() == [Draw(key, distribution)(number) for key, number in which]
 
 
 @pytest.mark.parametrize("loss", [0.0, 0.3])
@@ -49,8 +47,9 @@ def test_latencies_of_many_paths(loss: float, odd: Distribution) -> None:
     network = Network(latency=DISTRIBUTIONS[3], loss=loss)
     paths = [Path(Streams(7), network, odd if index == 3 else network.latency, f"g/{index}#1") for index in range(9)]
     numbers = np.arange(9) * 17
-    assert latencies(paths, "other", numbers).tolist() == [
-        path.latency("other", number) for path, number in zip(paths, numbers.tolist(), strict=True)
+    assert round_trips(paths, "other", numbers).T.tolist() == [
+        [path.latency("other", 2 * number), path.latency("other", 2 * number + 1)]
+        for path, number in zip(paths, numbers.tolist(), strict=True)
     ]
 
 
@@ -87,31 +86,6 @@ def test_a_replay_carries_out_what_came_before_the_present_and_leaves_the_rest()
         (40, "disturbed"), (40, "at the present, after its key"), (50, "after"), (70, "later"),
     ]  # fmt: skip
     assert env.replayed == 2
-
-
-# --- quiet members ----------------------------------------------------------------------------------------------------
-
-
-@given(
-    st.integers(0, 200), st.integers(1, 50), st.lists(st.tuples(st.integers(1, 60), st.integers(1, 30)), max_size=4),
-    st.integers(0, 500), st.integers(0, 9),
-)  # fmt: skip
-def test_the_next_heartbeat_is_what_catching_up_finds(
-    due: int, interval: int, gaps: list[tuple[int, int]], time: int, key: int
-) -> None:
-    pauses: list[tuple[int, int]] = []
-    for gap, length in gaps:
-        start = (pauses[-1][1] if pauses else 0) + gap
-        pauses.append((start, start + length))
-
-    def quiet() -> Quiet:
-        beats, commits = Train(due, 0, (0, 10_000)), Train(FOREVER, 0, (0, 10_000))
-        return Quiet(beats, commits, None, interval, 1, pauses, 0, (0, 0, 0), Keys(5, 6, 1, 2))
-
-    slow = quiet()
-    slow.catch_up((time, key))
-    expected = None if slow.frozen is not None else (slow.heartbeats.due, slow.heartbeats.number)
-    assert quiet().next_beat((time, key)) == expected
 
 
 # --- books ------------------------------------------------------------------------------------------------------------

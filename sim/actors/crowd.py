@@ -1,0 +1,111 @@
+"""Many quiet members at once: what `Quiet` works out for one, for all who rejoin together.
+
+Only for a stretch in which none of them pauses. The members themselves stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.actors.quiet import Quiet, Train
+from sim.cadence import Cadence
+from sim.cadences import Cadences, Times
+from sim.kernel.environment import Moment
+from sim.units import FOREVER
+
+
+@dataclass(slots=True)
+class Trains:
+    """One kind of request of each member: `Train` as columns, and when the last two were sent (`-FOREVER`: never)."""
+
+    due: Times
+    number: Times
+    measured: Times
+    interval: Times
+    measure: tuple[int, int]
+    older: Times
+    newer: Times
+
+    @classmethod
+    def of(cls, trains: Sequence[Train], intervals: Sequence[int]) -> Trains:
+        """Columns of these."""
+        columns = [(one.due, one.number, one.measured, *_last_two(one)) for one in trains]
+        due, number, measured, older, newer = np.array(columns, np.int64).reshape(-1, 5).T.copy()
+        return cls(due, number, measured, np.array(intervals, np.int64), trains[0].measure, older, newer)
+
+    def add(self, which: NDArray[np.intp], first: Times, stride: Times, count: Times) -> None:
+        """`Train.add`, and the next is due one interval after the last."""
+        low, high = self.measure
+        begin = np.maximum(-(-(low - first) // stride), 0)
+        self.measured[which] += np.maximum(np.minimum((high - first) // stride + 1, count) - begin, 0)
+        last = first + (count - 1) * stride
+        self.older[which] = np.where(count > 1, last - stride, self.newer[which])
+        self.newer[which] = last
+        self.number[which] += count
+        self.due[which] = last + self.interval[which]
+
+    def single(self) -> list[Train]:
+        """One object each, without a past."""
+        rows = zip(self.due.tolist(), self.number.tolist(), self.measured.tolist(), strict=True)
+        return [Train(due, number, self.measure, measured=measured) for due, number, measured in rows]
+
+
+def _last_two(train: Train) -> tuple[int, int]:
+    sent = [-FOREVER, -FOREVER, *(time for time, _ in train.tail)]
+    return sent[-2], sent[-1]
+
+
+class Crowd:
+    """Quiet members that consume.
+
+    Parameters
+    ----------
+    quiets : sequence of Quiet, length n, at least one
+    round_trips_us : sequence of int, length n
+        The longest time from a request to its answer.
+    """
+
+    def __init__(self, quiets: Sequence[Quiet], round_trips_us: Sequence[int]) -> None:
+        self.heartbeats = Trains.of([one.heartbeats for one in quiets], [one.heartbeat_interval for one in quiets])
+        self.commits = Trains.of([one.commits for one in quiets], [one.commit_interval for one in quiets])
+        self.next_start = np.array([one.next_start for one in quiets], np.int64)
+        self._keys = np.array([one.keys.heartbeat for one in quiets], np.int64)
+        self._round_trip = np.array(round_trips_us, np.int64)
+        cadences: list[Cadence] = [one.cadence for one in quiets if one.cadence is not None]
+        self._cadences = Cadences(cadences)
+        self._all = np.arange(len(quiets))
+
+    def next_beats(self, moment: Moment) -> tuple[Times, Times]:
+        """Times and numbers of the first heartbeats from ``moment`` on (`Quiet.next_beat`)."""
+        beats = self.heartbeats
+        since = moment[0] + (self._keys < moment[1])
+        count = np.maximum(-(-(since - beats.due) // beats.interval), 0)
+        return beats.due + count * beats.interval, beats.number + count
+
+    def reactions(self, times: Times) -> Times:
+        """When each is inside poll(), from its own time on."""
+        return self._cadences.reactions(times, self._all)
+
+    def catch_up(self, beats: Times, polls: Times) -> None:
+        """Let each send its heartbeats up to ``beats``, and the commits before its poll at ``polls``."""
+        count = (beats - self.heartbeats.due) // self.heartbeats.interval + 1
+        self.heartbeats.add(self._all, self.heartbeats.due, self.heartbeats.interval, count)
+        which = np.flatnonzero(self.commits.due < polls)
+        while which.size:
+            due = self._cadences.next_polls(self.commits.due[which], which)
+            follows = due < polls[which]
+            which, due = which[follows], due[follows]
+            more, stride = self._cadences.trains(due, self.commits.interval[which], polls[which], which)
+            self.commits.add(which, due, stride, more + 1)
+
+    def go_alone(self, now: int, beats: Times) -> NDArray[np.bool_]:
+        """Who is sure to (`Hush.goes_alone`), after `catch_up`; the others may."""
+        longest = self._round_trip
+        alone: NDArray[np.bool_] = beats - self.heartbeats.interval < now - longest
+        for sent in (self.commits.older, self.commits.newer):
+            alone &= (sent < now - longest) | ((now < sent) & (sent < beats - longest))
+        return alone

@@ -1,0 +1,51 @@
+"""Requests of one group that were answered, by API and error code; those count that were sent within ``measure``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sim.kernel.network import Exchange
+from sim.protocol.messages import Api, Error
+from sim.protocol.rebalance import Reply
+from sim.recorder import GroupRecord
+
+
+class RequestCounts:
+    """Counts of one group.
+
+    Parameters
+    ----------
+    record : GroupRecord
+        Where they are kept.
+    measure : (int, int), microseconds
+    """
+
+    def __init__(self, record: GroupRecord, measure: tuple[int, int]) -> None:
+        self._record = record
+        self._measure = measure
+
+    def count(self, exchange: Exchange, error: Error) -> None:
+        """A request was answered."""
+        low, high = self._measure
+        if low <= exchange.sent_us <= high:
+            self._record.requests[exchange.api.value, error.value] += 1
+
+    def count_answers(self, replies: Iterable[Reply]) -> None:
+        """`count` for many, most of which are alike."""
+        answered = [(_exchange(reply), reply.response.error) for reply in replies]
+        for (api, error), alike in groupby(answered, lambda one: (one[0].api, one[1])):
+            self.count_quietly(api, error, [exchange.sent_us for exchange, _ in alike], 1)
+
+    def count_quietly(self, api: Api, error: Error, sent_us: ArrayLike, number: int) -> None:
+        """Requests that were answered like this, so many for each time of sending."""
+        sent, (low, high) = np.asarray(sent_us), self._measure
+        self._record.requests[api.value, error.value] += number * int(np.count_nonzero((low <= sent) & (sent <= high)))
+
+
+def _exchange(reply: Reply) -> Exchange:
+    assert isinstance(reply.waiter, Exchange)
+    return reply.waiter

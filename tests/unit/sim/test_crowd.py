@@ -1,0 +1,100 @@
+"""Many quiet members at once: every column holds what each member gives when it is asked alone."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.actors.crowd import Crowd
+from sim.actors.quiet import Keys, Quiet, Train
+from sim.cadence import Cadence, DrawnCadence, Load, Pace
+from sim.cadences import Cadences
+from sim.model import Distribution
+from sim.randomness import Draw
+from sim.units import FOREVER
+
+MEASURE = (300, 1_500)
+GRID = st.integers(0, 9).map(lambda tens: 10 * tens)
+"""Ties only happen on a coarse grid."""
+
+
+@st.composite
+def cadences(draw: st.DrawFn) -> Cadence:
+    """In closed form or drawn, at the start or in the middle of a pass that was interrupted."""
+    full, steady = draw(st.integers(1, 60)), draw(st.integers(1, 60))
+    paced = Pace(full, draw(st.integers(0, full)), 2, steady, draw(st.integers(0, steady)), 1, 1.0, 1.0)
+    start, held_until = draw(st.integers(0, 300)), draw(st.integers(-1, 400))
+    if draw(st.booleans()):
+        cadence = Cadence(start, paced, Load(0, 0), None, held_until)
+    else:
+        cost = Draw(draw(st.integers(0, 99)), Distribution("uniform", (1, 9)))
+        cadence = DrawnCadence(start, paced, Load(0, 0), None, held_until, cost=cost, first=3, fixed_us=5)
+    cadence.full_passes = draw(st.sampled_from([0, 1, 7, 1_000_000_000]))
+    return cadence
+
+
+@given(st.lists(cadences(), min_size=1, max_size=6), st.data())
+def test_cadences_answer_as_each_of_them_does(several: list[Cadence], data: st.DataObject) -> None:
+    which = data.draw(st.lists(st.integers(0, len(several) - 1), min_size=1, max_size=9))
+    times = data.draw(st.lists(st.integers(0, 2_000), min_size=len(which), max_size=len(which)))
+    asked = [several[index] for index in which]
+    columns, at, indices = Cadences(several), np.array(times), np.array(which)
+    polls = [one.next_poll(time) for one, time in zip(asked, times, strict=True)]
+    assert columns.next_polls(at, indices).tolist() == polls
+    assert columns.reactions(at, indices).tolist() == [o.reaction(t) for o, t in zip(asked, times, strict=True)]
+    intervals, before = np.full(len(which), 70), np.array(polls) + at
+    trains = columns.trains(np.array(polls), intervals, before, indices)
+    assert list(zip(*(one.tolist() for one in trains), strict=True)) == [
+        one.train(poll, 70, end) for one, poll, end in zip(asked, polls, before.tolist(), strict=True)
+    ]
+
+
+@st.composite
+def quiets(draw: st.DrawFn) -> Quiet:
+    """A member that is not frozen, some time after the start of its passes."""
+    pauses: list[tuple[int, int]] = []
+    for gap, length in draw(st.lists(st.tuples(st.integers(1, 300), st.integers(1, 60)), max_size=4)):
+        start = (pauses[-1][1] if pauses else 0) + gap
+        pauses.append((start, start + length))
+    beats = Train(draw(GRID), 4, MEASURE)
+    commits = Train(draw(GRID | st.just(FOREVER)), 7, MEASURE)
+    keys = Keys(heartbeat=5, poll=6, pause=1, thaw=2, request=0)
+    return Quiet(beats, commits, draw(cadences()), 100, 130, pauses, 0, (0, 0, 0), keys)
+
+
+def _state(trains: list[Train]) -> list[tuple[int, int, int]]:
+    return [(train.due, train.number, train.measured) for train in trains]
+
+
+@given(st.lists(quiets(), min_size=1, max_size=5), GRID, st.sampled_from([0, 9]), st.data())
+def test_a_crowd_is_where_each_of_its_members_is(
+    several: list[Quiet], time: int, key: int, data: st.DataObject
+) -> None:
+    moment = (100 + time, key)
+    awake = [one for one in several if not one.is_frozen_at(moment)]
+    alone = [deepcopy(one) for one in several]
+    for one in alone:
+        one.catch_up(moment)
+    alone = [one for one in alone if one.frozen is None]
+    assert len(awake) == len(alone)
+    if not awake:
+        return
+    crowd = Crowd(awake, [9] * len(awake))
+    beats, numbers = crowd.next_beats(moment)
+    assert [(t, n) for t, n in zip(beats, numbers, strict=True)] == [
+        (one.heartbeats.due, one.heartbeats.number) for one in alone
+    ]
+    polls = beats + data.draw(st.integers(1, 99))
+    crowd.catch_up(beats, polls)
+    for one, poll in zip(alone, polls.tolist(), strict=True):
+        one.pauses = ()
+        one.next_pause = 0
+        one.catch_up((poll, one.keys.poll))
+    assert _state(crowd.heartbeats.single()) == _state([one.heartbeats for one in alone])
+    assert _state(crowd.commits.single()) == _state([one.commits for one in alone])
+    for index, one in enumerate(alone):
+        sent = [time for time, _ in one.commits.tail]
+        assert [t for t in (crowd.commits.older[index], crowd.commits.newer[index]) if t > -FOREVER] == sent
