@@ -77,7 +77,8 @@ def test_a_night(tmp_path: Path) -> None:
     with cluster(tmp_path / "spark") as spark:
         small = start(tmp_path, "small", "--master", spark.url)
         small_mib = peaks(small, 10**9, tmp_path / "small")
-        assert small.wait(timeout=60) == 0, small.communicate()
+        err = small.communicate(timeout=60)[1]
+        assert small.returncode == 0, err
         night_mib = act(tmp_path, spark)
     inline = start(tmp_path, "inline", "--inline")
     err = inline.communicate(timeout=3_600)[1]
