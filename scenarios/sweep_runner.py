@@ -94,8 +94,16 @@ class SweepRun:
                 # The longest first: then no core waits long for the last to end.
                 missing = sorted(self._pending.values(), key=lambda work: -work.cost_s)
                 done += execute(missing, simulate, self._folder.path, told)
+                self._check_committed()
             elif not self._widen():
                 return done
+
+    def _check_committed(self) -> None:
+        """Check that what was carried out is there; otherwise it would be carried out for ever."""
+        self.count()
+        if self._pending:
+            path = self._folder.path / next(iter(self._pending)).file("summary")
+            raise OSError(f"{path} was written and is not there: is the folder shared, did somebody clear it?")
 
     def count(self) -> tuple[int, int, int]:
         """How many runs are done, how many of them have failed, and how many are wanted.

@@ -59,6 +59,14 @@ def test_progress_counts_runs_and_failures(tmp_path: Path) -> None:
     assert told == sorted(told)
 
 
+def test_results_that_vanish_end_the_sweep_in_words(tmp_path: Path) -> None:
+    def elsewhere(work: Sequence[Work], simulate: Simulate, folder: Path, told: Callable[[], None]) -> list[Done]:
+        return in_process(work, simulate, tmp_path / "elsewhere", told)
+
+    with pytest.raises(OSError, match=r"part-0000000\.parquet was written and is not there: is the folder shared"):
+        carried_out(sweep_of(), tmp_path / "out", execute=elsewhere)
+
+
 def test_chunks_are_about_a_second_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scenarios.sweep_runner.CHUNK_S", 0.0001)
     assert set(chunk_runs(sweep_of()).values()) == {1}
