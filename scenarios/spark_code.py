@@ -31,9 +31,12 @@ def write_code(archive: Path, modules: Sequence[str] = ()) -> None:
         Imported already. Whatever else was imported from the folder of one of them travels too, unless it is where
         packages are installed.
     """
+    sources = {source.relative_to(top): source for top, source in [*_own(), *_users(modules)]}
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        for top, source in [*_own(), *_users(modules)]:
-            name, text = source.relative_to(top), source.read_bytes()
+        for folder in sorted({folder.as_posix() for name in sources for folder in name.parents} - {"."}):
+            file.mkdir(folder)  # without an entry of its own a package that has no __init__.py is not found
+        for name, source in sources.items():
+            text = source.read_bytes()
             code = marshal.dumps(compile(text, name.as_posix(), "exec", dont_inherit=True))
             file.writestr(name.as_posix(), text)
             file.writestr(name.with_suffix(".pyc").as_posix(), importlib.util.MAGIC_NUMBER + _UNCHECKED + code)
@@ -58,8 +61,8 @@ def _users(modules: Sequence[str]) -> Iterator[tuple[Path, Path]]:
 
 def _top(module: str) -> Path | None:
     """The folder from which a module's outermost package was imported."""
-    file = _file(module.partition(".")[0])
-    return file and file.parents[1 if file.name == "__init__.py" else 0]
+    file = _file(module)
+    return file and file.parents[module.count(".") + (file.name == "__init__.py")]
 
 
 def _file(module: str) -> Path | None:

@@ -27,9 +27,11 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("PYTHONPATH", raising=False)  # executors would find the code where it has not travelled
+        # otherwise executors find the code where it has not travelled to
+        patch.delenv("PYTHONPATH", raising=False)
+        patch.chdir(tmp_path_factory.mktemp("nowhere"))
         with open_session(Where("local[2]"), ["tests.support.fake_simulation"]) as session:
             yield session
 

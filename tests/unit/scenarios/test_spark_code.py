@@ -64,6 +64,12 @@ def test_takes_along_what_the_user_allowed_and_what_that_imports(
     assert tops == {"sim", "assignors", "scenarios", *own}
 
 
+def test_takes_along_a_package_without_an_init_file(tmp_path: Path) -> None:
+    write_code(tmp_path / "code.zip", ["tests.support.fake_simulation"])
+    program = "import tests.support.fake_simulation as fake; print(fake.__name__)"
+    assert run(program, tmp_path / "code.zip", tmp_path) == "tests.support.fake_simulation"
+
+
 def test_leaves_installed_packages_where_they_are(tmp_path: Path) -> None:
     write_code(tmp_path / "code.zip", ["numpy"])
     tops = {name.partition("/")[0] for name in zipfile.ZipFile(tmp_path / "code.zip").namelist()}
