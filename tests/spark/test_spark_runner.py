@@ -27,13 +27,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    with pytest.MonkeyPatch.context() as patch:
-        # otherwise executors find the code where it has not travelled to
-        patch.delenv("PYTHONPATH", raising=False)
-        patch.chdir(tmp_path_factory.mktemp("nowhere"))
-        with open_session(Where("local[2]"), ["tests.support.fake_simulation"]) as session:
-            yield session
+def spark() -> Iterator[SparkSession]:
+    with open_session(Where("local[2]"), ["tests.support.fake_simulation"]) as session:
+        yield session
 
 
 @pytest.mark.parametrize("simulate", [fake.simulate, fake.fail_on_second])
@@ -50,13 +46,6 @@ def test_files_are_those_of_one_process(spark: SparkSession, tmp_path: Path, sim
 
 def files(folder: Path) -> dict[str, int]:
     return {str(file.relative_to(folder)): file.stat().st_size for file in folder.rglob("*") if file.is_file()}
-
-
-def test_executors_have_the_code_from_the_driver(spark: SparkSession, tmp_path: Path) -> None:
-    folder, _ = carried_out(sweep_of(1, ["one"]), tmp_path / "out", fake.tell_where, partial(on_spark, spark))
-    interpreter, packages = folder.failures("one")["error"][0].as_py().removeprefix("SimError: ").split(" ")[:2]
-    assert interpreter == sys.executable
-    assert packages.endswith("groupsim-code.zip")
 
 
 def test_a_run_that_takes_its_process_with_it_ends_the_sweep_and_the_session_lives_on(
@@ -85,22 +74,47 @@ def test_session_listens_on_loopback_alone_and_shows_no_pages(spark: SparkSessio
     assert settings.get("spark.ui.enabled") == "false"
 
 
-PROGRAM = """
+NO_MASTER = """
 from scenarios.spark_session import Where, open_session
 
 with open_session(Where("no-such-master")) as spark:
     pass
 """
+WHERE = """
+from functools import partial
+from pathlib import Path
+
+from scenarios.spark_runner import on_spark
+from scenarios.spark_session import Where, open_session
+from tests.support import fake_simulation as fake
+from tests.support.sweeps import carried_out, sweep_of
+
+with open_session(Where("local[1]"), ["tests.support.fake_simulation"]) as spark:
+    folder, _ = carried_out(sweep_of(1, ["one"]), Path("out"), fake.tell_where, partial(on_spark, spark))
+print(folder.failures("one")["error"][0])
+"""
 
 
-def test_a_master_that_is_none_is_said_in_a_sentence(tmp_path: Path) -> None:
-    temporary = tmp_path / "tmp"
+def run_program(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """In a process of its own, whose JVM is its own too, and a folder where groupsim is not."""
+    temporary = folder / "tmp"
     temporary.mkdir()
     java = {"JDK_JAVA_OPTIONS": f"-Djava.io.tmpdir={temporary}"}
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary), **java}
-    told = subprocess.run(
-        [sys.executable, "-c", PROGRAM], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
     )
+
+
+def test_a_master_that_is_none_is_said_in_a_sentence(tmp_path: Path) -> None:
+    told = run_program(NO_MASTER, tmp_path)
     assert "SparkFailed: Spark on no-such-master failed" in told.stderr
     assert "Master must either be yarn or start with spark, k8s, or local" in told.stderr
-    assert [str(path) for path in tmp_path.rglob("*")] == [str(temporary)]
+    assert [str(path) for path in tmp_path.rglob("*")] == [str(tmp_path / "tmp")]
+
+
+def test_executors_have_the_code_from_the_driver(tmp_path: Path) -> None:
+    told = run_program(WHERE, tmp_path)
+    interpreter, packages = told.stdout.removeprefix("SimError: ").split(" ")[:2]
+    assert interpreter == sys.executable
+    assert packages.endswith("groupsim-code.zip"), told
