@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -106,8 +107,9 @@ class SweepFolder:
 
     def finish(self, manifest: Mapping[str, Any]) -> None:
         """Take away what dead writers have left, and say that all is there."""
-        for partial in self.path.rglob(".*.partial"):
-            shutil.rmtree(partial) if partial.is_dir() else partial.unlink(missing_ok=True)
+        for top, folders, files in os.walk(self.path):  # unlike a glob it bears with folders that vanish meanwhile
+            for partial in (Path(top, name) for name in (*folders, *files) if re.fullmatch(r"\..*\.partial", name)):
+                shutil.rmtree(partial, ignore_errors=True) if partial.is_dir() else partial.unlink(missing_ok=True)
         put_file(self.path / MANIFEST, manifest_text(manifest).encode())
 
 
