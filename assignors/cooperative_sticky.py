@@ -70,13 +70,13 @@ class CooperativeStickyAssignor(AbstractStickyAssignor):
             [member.owned for member in snapshot.members],
             [member.layout for member in snapshot.members],
             [
-                member.generation if member.generation is not None else _generation(member.user_data)
+                member.generation
+                if member.generation is not None or member.user_data is None
+                else _generation(member.user_data)
                 for member in snapshot.members
             ],
         )
 
 
-def _generation(user_data: object | None) -> int | None:
-    if isinstance(user_data, CooperativeStickyUserData):
-        return user_data.generation
-    return None if user_data is None else NO_GENERATION
+def _generation(user_data: object) -> int:
+    return user_data.generation if isinstance(user_data, CooperativeStickyUserData) else NO_GENERATION

@@ -37,7 +37,7 @@ def visiting_order(snapshot: GroupSnapshot, java_order: bool) -> Positions:
     """
     if not java_order:
         return np.array(sort_order(snapshot.member_ids), dtype=np.int32)
-    return hash_order([string_hash(member_id) for member_id in snapshot.member_ids]).astype(np.int32)
+    return hash_order(list(map(string_hash, snapshot.member_ids))).astype(np.int32)
 
 
 def _first_mention(members: list[MemberSubscription]) -> list[str]:

@@ -59,6 +59,8 @@ class StickySolution:
     def held_back(self) -> Assignment:
         """Without what another member has to give up first."""
         stays = ~(self.lost_and_found() if self.changes_hands is None else self.changes_hands)
+        if stays.all():
+            return self.assignment()
         return Assignment.of_pairs(self.claims.topics, self.n_members, self.members[stays], self.positions[stays])
 
     def lost_and_found(self) -> npt.NDArray[np.bool_]:
@@ -111,9 +113,8 @@ class AbstractStickyAssignor(Assignor):
         """Assign, and tell how; see `Assignor.assign`."""
         order, past = visiting_order(snapshot, self.java_order), self.past(snapshot)
         claims = gather(snapshot, order, past)
-        for generation in past.generations:
-            if generation is not None and generation > self.max_generation:
-                self.max_generation = generation
+        told = {self.max_generation, *past.generations}
+        self.max_generation = max(generation for generation in told if generation is not None)
         if not snapshot.members:
             return StickySolution(None, claims, 0, NOTHING, NOTHING, np.zeros(0, dtype=bool))
         solve = self._constrained if subscribe_equally(snapshot, order) else self._general

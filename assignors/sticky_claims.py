@@ -95,7 +95,7 @@ def gather(snapshot: GroupSnapshot, order: Positions, past: Past) -> Claims:
 
     Source: AbstractStickyAssignor.allSubscriptionsEqual, Kafka 4.4.
     """
-    owned = [past.owned[member] for member in order.tolist()]
+    owned = list(map(past.owned.__getitem__, order.tolist()))
     sizes = list(map(len, owned))
     said_by = np.repeat(order, sizes)
     said = np.concatenate([NOTHING, *owned]) if any(sizes) else NOTHING

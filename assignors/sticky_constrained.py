@@ -19,6 +19,10 @@ from assignors.snapshot import Positions
 from assignors.sorting import stable_order
 from assignors.sticky_claims import Claims
 
+_NOBODY = -1
+_SEVERAL = -2
+"""Instead of the member that a partition was held by."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placement:
@@ -95,7 +99,7 @@ def place(claims: Claims, member_ids: tuple[str, ...], racks: RackMap | None) ->
     limit, below, with_most = _limits(size, quota, extra)
     stays = np.arange(len(rank)) - (np.cumsum(size) - size)[rank] < limit[rank]
     kept_by, kept = claims.order[rank[stays]], position[stays]
-    held_by = np.full(claims.topics.n_partitions, -1, dtype=np.int32)
+    held_by = np.full(claims.topics.n_partitions, _NOBODY, dtype=np.int32)
     held_by[position[~stays]] = claims.order[rank[~stays]]
     held_by[lost[1]] = lost[0]
     quotas = _Quotas(
@@ -108,10 +112,9 @@ def place(claims: Claims, member_ids: tuple[str, ...], racks: RackMap | None) ->
         entitled=_by_id(claims.order[~below & (limit == quota)], member_ids) if with_most < extra else [],
     )
     given_to, given = _hand_out(_free(claims, kept), quotas, racks)
-    tied = np.zeros(claims.topics.n_partitions, dtype=bool)
-    tied[claims.tied] = True
-    changes_hands = (held_by[given] >= 0) & (held_by[given] != given_to) | tied[given]
-    return Placement(kept_by, kept, given_to, given, changes_hands)
+    held_by[claims.tied] = _SEVERAL
+    holder = held_by[given]
+    return Placement(kept_by, kept, given_to, given, (holder != _NOBODY) & (holder != given_to))
 
 
 def _sorted_claims(claims: Claims, racks: RackMap | None) -> tuple[Positions, Positions, tuple[Positions, Positions]]:
@@ -186,11 +189,13 @@ def _deal(count: int, quotas: _Quotas) -> Positions:
     """Who gets each of `count` partitions: members below quota in rounds, then each entitled one once."""
     below = np.array(quotas.below, dtype=np.int32)
     missing = quotas.quota - quotas.size[below]
-    turn = np.repeat(np.arange(len(below)), missing)
-    rounds = np.arange(len(turn)) - np.repeat(np.cumsum(missing) - missing, missing)
-    dealt = below[turn[stable_order(rounds, quotas.quota + 1)]]
+    for_all = int(missing.min(initial=quotas.quota))
+    more = missing - for_all
+    turn = np.repeat(np.arange(len(below)), more)
+    rounds = np.arange(len(turn)) - np.repeat(np.cumsum(more) - more, more)
+    dealt = [np.tile(below, for_all), below[turn[stable_order(rounds, quotas.quota + 1)]]]
     filled = below[np.argsort(missing, kind="stable")]
-    takers = np.concatenate([dealt, np.array(quotas.entitled, dtype=np.int32), filled])
+    takers = np.concatenate([*dealt, np.array(quotas.entitled, dtype=np.int32), filled])
     if count > len(takers):
         raise KafkaAssignorFailure("java.lang.IllegalStateException", "No more unfilled consumers to be assigned.")
     return takers[:count]
