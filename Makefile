@@ -49,8 +49,9 @@ demo: setup
 	printf 'Figures: %s\n' $$out/figures/*.png; \
 	printf 'All of this is the classic protocol; the consumer protocol (KIP-848) is not in yet.\n'
 
+# Every processor runs tests; `pytest` alone runs them one after the other.
 test: setup
-	$(PYTEST)
+	$(PYTEST) --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
 test-all: setup
 	$(PYTEST) -m "slow or not slow"

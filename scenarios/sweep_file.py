@@ -132,6 +132,9 @@ class SweepFile(FileModel):
         if len(self.vary) < least:
             number = "two paths or more: it tells which matters" if least == 2 else "a path or more to sample"
             yield error("design", f"{self.design} needs {number} under vary")
+        if self.design in SENSITIVITY and not self.common_faults:
+            reason = f"{self.design} compares variants with each other: without common faults, chance counts as effect"
+            yield error("common_faults", reason, self.common_faults)
         for path, values in self.vary.items():
             if not isinstance(values, Range):
                 reason = f"is a list, for grid and list; {self.design} samples a range: {{choice: [...]}}, say"

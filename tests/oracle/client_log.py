@@ -53,9 +53,9 @@ _COMMIT_ERRORS = (
     ("RetriableCommitFailedException", ("retriable",)),
     ("RebalanceInProgressException", ("undergoing a rebalance", "executing a rebalance", "generation is already stale",
                                       "old generation is fenced")),
-    ("FencedInstanceIdException", ("same group.instance.id",)),
+    ("FencedInstanceIdException", ("same group.instance.id", "Get fenced exception")),
     ("CommitFailedException", ("not part of an active group", "already rebalanced", "Commit cannot be completed",
-                               "commit cannot be completed")),
+                               "commit cannot be completed", "returned in poll() with max.poll.records")),
 )  # fmt: skip
 """Exceptions of commits, and what of their messages tells them apart."""
 

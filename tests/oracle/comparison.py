@@ -9,16 +9,17 @@ report by Holm's method.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from statistics import median
+from typing import Any
 
 import numpy as np
 from scipy.stats import fisher_exact, ks_2samp
 
 from analysis.statistics import holm
-from tests.oracle.measures import course, durations, owners, summary
+from tests.oracle.measures import commits, course, durations, failures, owners, summary
 from tests.oracle.trace import Fact
 
 TIMER_SPREAD_S = 0.3
@@ -43,7 +44,7 @@ class Difference:
 
 
 def differences(recording: Sequence[Fact], told: Sequence[Fact]) -> list[Difference]:
-    """Everything in which a replay differs from its recording: course first, then owners, then durations."""
+    """Everything in which a replay differs: course first, then owners, commits, errors, durations."""
     found = [
         Difference(f"step {number}", real, mine)
         for number, (real, mine) in enumerate(zip_longest(course(recording), course(told)), 1)
@@ -51,13 +52,18 @@ def differences(recording: Sequence[Fact], told: Sequence[Fact]) -> list[Differe
     ]
     if found:
         return found[:1]  # What comes after the first other step cannot be compared.
-    real_owners, my_owners = owners(recording), owners(told)
-    found += [
-        Difference(f"readers of {partition}", real_owners.get(partition), my_owners.get(partition))
-        for partition in sorted({*real_owners, *my_owners})
-        if real_owners.get(partition) != my_owners.get(partition)
-    ]
+    found += _others("readers of", owners(recording), owners(told))
+    found += _others("commits of", commits(recording), commits(told))
+    found += _others("error of", failures(recording), failures(told))
     return found + list(_other_durations(durations(recording), durations(told)))
+
+
+def _others(what: str, real: Mapping[Any, object], mine: Mapping[Any, object]) -> Iterable[Difference]:
+    """What is not the same for somebody, in order of their names."""
+    for who in sorted({*real, *mine}):
+        if real.get(who) != mine.get(who):
+            name = "/".join(map(str, who)) if isinstance(who, tuple) else who
+            yield Difference(f"{what} {name}", real.get(who), mine.get(who))
 
 
 def _other_durations(real: dict[str, float], mine: dict[str, float]) -> Iterable[Difference]:

@@ -7,6 +7,7 @@ fetch of who has it next, where the time in which a process is frozen or its app
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -210,3 +211,28 @@ def owners(facts: Iterable[Fact]) -> dict[str, list[tuple[str, int]]]:
         if fact["what"] == "read" and fact["first_fetch_us"] is not None:
             found[fact["partition"]].append((fact["member"], fact["incarnation"]))
     return dict(found)
+
+
+def commits(facts: Iterable[Fact]) -> dict[tuple[str, int], tuple[int, list[str]]]:
+    """How many OffsetCommits each incarnation of a member sent, and what refused some of them, in order."""
+    sent: dict[tuple[str, int], int] = defaultdict(int)
+    refused: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for fact in facts:
+        if fact["what"] == "commits":
+            sent[fact["member"], fact["incarnation"]] += fact["sent"]
+        elif fact["what"] == "request" and fact["api"] == "OffsetCommit":
+            life = (fact["member"], fact["incarnation"])
+            sent[life] += fact["error"] is None
+            refused[life] += [fact["error"]] if fact["error"] else []
+    return {life: (number, refused[life]) for life, number in sent.items() if number}
+
+
+def failures(facts: Iterable[Fact]) -> dict[tuple[str, int], str]:
+    """The error that poll() raised to each incarnation of a member that it ended, as Kafka's protocol names it."""
+    return {
+        (fact["member"], fact["incarnation"]): re.sub(
+            r"(?<=[a-z])(?=[A-Z])", "_", fact["error"].removesuffix("Exception")
+        ).upper()
+        for fact in facts
+        if fact["what"] == "error"
+    }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import quantiles
 from typing import Final
 
-from tests.oracle.comparison import Row
+from tests.oracle.comparison import Difference, Row
 from tests.oracle.figure import timelines
 from tests.oracle.readme import README, with_table
 from tests.oracle.remaining import REMAINING
@@ -105,25 +106,31 @@ def _replays_table(found: Sequence[Studied]) -> Iterator[str]:
     yield f"\n## Replays: {equal} of {total} repetitions without any difference\n"
     yield (
         "Each repetition against the simulated run with its own instants: the course (states, generations, triggers,"
-        " who came and went) and who read which partition one after the other must be equal, every duration within"
-        " 100 ms or 2 %. Where the course differs, nothing after it is compared.\n"
+        " who came and went), who read which partition one after the other, how many commits each member sent, what"
+        " refused them and what ended a member must be equal, every duration within 100 ms or 2 %. Where the course"
+        " differs, nothing after it is compared.\n"
     )
-    yield "| scenario | repetitions | without difference | other course | other readers | durations that differ |"
-    yield "|---|---|---|---|---|---|"
+    yield f"| scenario | repetitions | without difference | {' | '.join(_KINDS)} | durations that differ |"
+    yield f"|---|---|---|{'---|' * (len(_KINDS) + 1)}"
     for one in found:
         kinds = [_kinds(each.differences) for each in one.replays]
-        counts = (sum(bool(kind) for kind in column) for column in zip(*kinds, strict=True)) if kinds else (0, 0, 0)
-        course, owners, _ = counts
-        durations = sum(kind[2] for kind in kinds)
-        clean = sum(not any(kind) for kind in kinds)
-        yield f"| {one.name} | {len(kinds)} | {clean} | {course} | {owners} | {durations} |"
+        clean = sum(not kind.total() for kind in kinds)
+        other = [sum(name in kind for kind in kinds) for name in _KINDS]
+        durations = sum(kind["durations"] for kind in kinds)
+        yield f"| {one.name} | {len(kinds)} | {clean} | {' | '.join(map(str, other))} | {durations} |"
 
 
-def _kinds(found: Iterable[object]) -> tuple[int, int, int]:
-    places = [str(one) for one in found]
-    course = sum(place.startswith("step ") for place in places)
-    owners = sum(place.startswith("readers of ") for place in places)
-    return course, owners, len(places) - course - owners
+_KINDS: Final = {
+    "other course": "step ", "other readers": "readers of ", "other commits": "commits of ", "other errors": "error of "
+}  # fmt: skip
+"""Columns of the table of replays, in repetitions, and how the places of such differences begin."""
+
+
+def _kinds(found: Iterable[Difference]) -> Counter[str]:
+    """How many differences there are of each kind."""
+    return Counter(
+        next((name for name, begin in _KINDS.items() if one.where.startswith(begin)), "durations") for one in found
+    )
 
 
 def _remaining(found: Sequence[Studied]) -> Iterator[str]:

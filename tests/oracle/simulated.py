@@ -8,16 +8,19 @@ recording's do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 
 from sim import Result, simulate
+from sim.actors.client import Client
 from sim.actors.hosted_group import HostedGroup
 from sim.actors.rebalance_log import trigger_of
 from sim.actors.requests import Requests
+from sim.kernel.network import Exchange
 from sim.model import Scenario
 from sim.protocol.classic_group import Fact as GroupFact
-from sim.protocol.messages import GroupState
+from sim.protocol.messages import Api, Error, GroupState
 from tests.oracle.measures import ENDS
 from tests.oracle.trace import Fact, instant
 
@@ -30,7 +33,7 @@ Ids = Mapping[tuple[str, int], list[str]]
 
 
 def simulated(scenario: Scenario, seed: int, ids: Ids | None = None) -> list[Fact]:
-    """Run a scenario and tell it as a trace does; no header, no requests, no callbacks.
+    """Run a scenario and tell it as a trace does; no header, no callbacks, no requests but for refused commits.
 
     Parameters
     ----------
@@ -44,8 +47,10 @@ def simulated(scenario: Scenario, seed: int, ids: Ids | None = None) -> list[Fac
         _hear_groups(patch, facts)
         if ids is not None:
             _give_ids(patch, ids)
+        clients = _hear_commits(patch, facts)
         result = simulate(scenario, seed=seed)
     told = [*_actions(scenario, result), *_ends(result), *_stretches(result), *_read_twice(result)]
+    told += _commits(clients, scenario.horizon_us)
     return sorted([*facts, *told], key=instant)
 
 
@@ -88,6 +93,35 @@ def _give_ids(patch: pytest.MonkeyPatch, ids: Ids) -> None:
         return next(given.get((consumer.name, consumer.incarnation - 1), iter(())), "") or made_up(self)
 
     patch.setattr(Requests, "_fresh_id", recorded)
+
+
+def _hear_commits(patch: pytest.MonkeyPatch, facts: list[Fact]) -> list[Requests]:
+    """What refuses an OffsetCommit, as facts, and everybody who counts those sent: most are never an event."""
+    make, read, made = Requests.__init__, Requests.read, list[Requests]()
+
+    def noted(self: Requests, client: Client) -> None:
+        make(self, client)
+        made.append(self)
+
+    def heard(self: Requests, now: int, exchange: Exchange, response: Any) -> None:
+        if exchange.api is Api.OFFSET_COMMIT and not exchange.abandoned and response.error is not Error.NONE:
+            refusal = {"what": "request", "at_us": now, **_whose(self), "api": "OffsetCommit"}
+            facts.append({**refusal, "error": response.error.name})
+        read(self, now, exchange, response)
+
+    patch.setattr(Requests, "__init__", noted)
+    patch.setattr(Requests, "read", heard)
+    return made
+
+
+def _whose(requests: Requests) -> Fact:
+    life = requests._client.life
+    return {"member": life.member, "incarnation": life.incarnation - 1}
+
+
+def _commits(made: list[Requests], at_us: int) -> Iterator[Fact]:
+    for requests in made:
+        yield {"what": "commits", "at_us": at_us, **_whose(requests), "sent": requests.numbers["commit"]}
 
 
 def _actions(scenario: Scenario, result: Result) -> Iterator[Fact]:

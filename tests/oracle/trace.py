@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,8 +72,3 @@ def compact(partitions: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
     for topic, partition in sorted(partitions):
         topics[topic].append(partition)
     return dict(topics)
-
-
-def spread(partitions: Mapping[str, Sequence[int]]) -> list[tuple[str, int]]:
-    """`compact` backwards."""
-    return [(topic, partition) for topic, some in partitions.items() for partition in some]

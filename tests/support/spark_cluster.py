@@ -93,11 +93,17 @@ def environment(folder: Path) -> Mapping[str, str]:
     return {**{name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, **own}
 
 
+_UNTIL_INPUT_ENDS = '"$@" & read -r _; kill -9 -$$'
+"""A command that ends with whoever holds the other end of its input, however that one ends."""
+
+
 def _start(command: list[str], log: Path, folder: Path, **own: str) -> subprocess.Popen[bytes]:
     """A process group of its own, so that what it starts ends with it."""
-    variables = {**environment(folder), **own}
+    variables, watched = {**environment(folder), **own}, ["sh", "-c", _UNTIL_INPUT_ENDS, "sh", *command]
     with log.open("wb") as file:
-        return subprocess.Popen(command, cwd=folder, env=variables, stdout=file, stderr=file, start_new_session=True)
+        return subprocess.Popen(
+            watched, cwd=folder, env=variables, stdin=subprocess.PIPE, stdout=file, stderr=file, start_new_session=True
+        )
 
 
 def _told(log: Path, process: subprocess.Popen[bytes], pattern: str) -> str:
@@ -113,7 +119,7 @@ def _end(processes: list[subprocess.Popen[bytes]]) -> None:
     for one in processes:
         kill_group(one)
     for one in processes:
-        one.wait(timeout=30)
+        one.communicate(timeout=30)
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -211,6 +211,12 @@ class TestRefusal:
             ("design: latin_hypercube\npoints: 4", "design", "needs a path or more"),
             ("design: morris\ntrajectories: 4\nvary: {horizon: {linear: [5min, 6min]}}", "design", "two paths or more"),
             (
+                "design: morris\ntrajectories: 4\ncommon_faults: false\n"
+                "vary: {horizon: {linear: [5min, 6min]}, sample_every: {linear: [1s, 2s]}}",
+                "common_faults",
+                "chance counts as effect",
+            ),
+            (
                 "points: 4\nvary: {horizon: [5min]}",
                 "points",
                 "sobol_indices, not with grid",
