@@ -95,16 +95,21 @@ def gather(snapshot: GroupSnapshot, order: Positions, past: Past) -> Claims:
 
     Source: AbstractStickyAssignor.allSubscriptionsEqual, Kafka 4.4.
     """
-    owned = list(map(past.owned.__getitem__, order.tolist()))
-    sizes = list(map(len, owned))
-    said_by = np.repeat(order, sizes)
-    said = np.concatenate([NOTHING, *owned]) if any(sizes) else NOTHING
+    said_by, said = _said(order, past.owned)
     topics, said = _common_positions(snapshot, past.layouts, said_by, said)
     known = _on_subscribed_topics(snapshot, topics, said)
     if known is not None:
         said_by, said = said_by[known], said[known]
     kept, tied = _settle(snapshot, past.generations, said_by, said, topics.n_partitions)
     return Claims(topics, _assignable(snapshot, topics), order, past.generations, said_by, said, kept, tied)
+
+
+def _said(order: Positions, owned: list[Positions]) -> tuple[Positions, Positions]:
+    """All claims, member after member: who, and which position."""
+    sizes = np.fromiter(map(len, owned), dtype=np.int64, count=len(owned))
+    if not sizes.any():
+        return NOTHING, NOTHING
+    return np.repeat(order, sizes[order]), np.concatenate(list(map(owned.__getitem__, order.tolist())))
 
 
 def _assignable(snapshot: GroupSnapshot, topics: Topics) -> npt.NDArray[np.bool_] | None:
