@@ -5,7 +5,10 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Sequence
 
+import numpy as np
+
 from assignors.load_ranking import LoadRanking
+from assignors.sorting import stable_order
 from assignors.workload import Workload
 
 
@@ -37,14 +40,15 @@ class LoadBoard:
 
     def fill(self, positions: Sequence[int]) -> None:
         """Give positions that nobody has, one after the other, each to whom it burdens least."""
-        loads = [self._weights[position] * self._unit + 1 for position in positions]
-        audiences = [self._takers[self._topic_of[position]] for position in positions]
-        if set(audiences) == {tuple(self._lightest.heaps)}:
+        weights, unit, owner = self._weights, self._unit, self.owner
+        loads = [weights[position] * unit + 1 for position in positions]
+        topics = list(map(self._topic_of.__getitem__, positions))
+        if {self._takers[topic] for topic in set(topics)} == {tuple(self._lightest.heaps)}:
             takers = self._lightest.burden_alike(loads)
         else:
-            takers = list(map(self._lightest.burden, audiences, loads))
+            takers = list(map(self._lightest.burden, map(self._takers.__getitem__, topics), loads))
         for position, taker in zip(positions, takers, strict=True):
-            self.owner[position] = taker
+            owner[position] = taker
 
     def relieve(self) -> None:
         """Take partitions from whoever carries most, the heaviest first, as long as that lowers the largest load.
@@ -53,7 +57,7 @@ class LoadBoard:
         relieved.
         """
         heaviest = LoadRanking(self._loads, self._capacities, self._kinds, sign=-1)
-        held = self._held()
+        held = _Hands(self.owner, self._weights, len(self._loads))
         moves: list[tuple[int, int, int]] = []  # since the largest load was lowered
         largest = donor = heaviest.first(heaviest.heaps)
         load = self._loads[largest] // self._unit
@@ -69,16 +73,6 @@ class LoadBoard:
                 moves.clear()
         for position, giver, taker in reversed(moves):
             self._move(position, taker, giver, held)
-
-    def _held(self) -> list[list[tuple[int, int]]]:
-        """Each member's partitions as negated weight and position, the heaviest first."""
-        held: list[list[tuple[int, int]]] = [[] for _ in self._loads]
-        for position, member in enumerate(self.owner):
-            if member >= 0:
-                held[member].append((-self._weights[position], position))
-        for each in held:
-            each.sort()
-        return held
 
     def _relief(self, donor: int, held: list[tuple[int, int]]) -> tuple[int, int] | None:
         """The heaviest partition that leaves somebody else with less than the donor has, and who that is."""
@@ -97,7 +91,7 @@ class LoadBoard:
         mine = self._loads[member] // self._unit + extra
         return mine * self._capacities[other] < load * self._capacities[member]
 
-    def _move(self, position: int, giver: int, taker: int, held: list[list[tuple[int, int]]]) -> None:
+    def _move(self, position: int, giver: int, taker: int, held: _Hands) -> None:
         load = self._weights[position] * self._unit + 1
         self.owner[position] = taker
         self._loads[giver] -= load
@@ -106,3 +100,25 @@ class LoadBoard:
         self._lightest.refresh(taker)
         held[giver].remove((-self._weights[position], position))
         insort(held[taker], (-self._weights[position], position))
+
+
+class _Hands(dict[int, list[tuple[int, int]]]):
+    """Members' partitions as negated weight and position, the heaviest first; laid out for whom somebody asks.
+
+    Parameters
+    ----------
+    owner, weights : sequence of int
+        Member that has each position now, and what that weighs.
+    n_members : int
+    """
+
+    def __init__(self, owner: Sequence[int], weights: Sequence[int], n_members: int) -> None:
+        super().__init__()
+        owners = np.array(owner, dtype=np.int32)
+        self._weights, self._positions = weights, stable_order(owners + 1, n_members + 1)
+        self._ends = np.cumsum(np.bincount(owners + 1, minlength=n_members + 1))
+
+    def __missing__(self, member: int) -> list[tuple[int, int]]:
+        mine = self._positions[self._ends[member] : self._ends[member + 1]].tolist()
+        self[member] = sorted((-self._weights[position], position) for position in mine)
+        return self[member]

@@ -80,11 +80,27 @@ class LoadRanking:
 
     def _in_one_heap(self, loads: Sequence[int]) -> list[int]:
         (entries,), n_members, takers = self._heaps, len(self._loads), []
+        if len(set(loads)) == 1 and max(entries) - min(entries) < loads[0] * n_members:
+            return self._in_rounds(loads[0], len(loads))
         for load in loads:
             entry = entries[0]
             takers.append(entry % n_members)
             heapreplace(entries, entry + load * n_members)
         return takers
+
+    def _in_rounds(self, load: int, count: int) -> list[int]:
+        """Equal loads where one makes the lightest the heaviest: in turn, again and again."""
+        (entries,), n_members = self._heaps, len(self._loads)
+        entries.sort()
+        turn, step, (rounds, rest) = (
+            [entry % n_members for entry in entries],
+            load * n_members,
+            divmod(count, len(entries)),
+        )
+        entries[:] = [entry + rounds * step for entry in entries[rest:]] + [
+            entry + (rounds + 1) * step for entry in entries[:rest]
+        ]
+        return turn * rounds + turn[:rest]
 
     def _by_capacity(self, loads: Sequence[int]) -> list[int]:
         """Fractions as floating point numbers leave a few heaps, mostly one, that are compared exactly."""

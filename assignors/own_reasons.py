@@ -18,10 +18,11 @@ _SEED: Final = 0
 def drawn(change: Change, position: int) -> tuple[str, list[str]]:
     """The lot of a partition under `random`; who gets it, and why."""
     group, topics = change.after, change.after.topics
-    lot = lots(group, int(topics.topic_of[position]), _SEED)[topics.number_of[position]]
+    generation = generation_of(group)
+    lot = lots(topics, int(topics.topic_of[position]), _SEED, generation)[topics.number_of[position]]
     place = int(lot % np.uint64(group.n_members))
     taker = group.member_ids[lots_order(group)[place]]
-    made_of = f"(a hash of topic, number, seed {_SEED} and generation {generation_of(group)})"
+    made_of = f"(a hash of topic, number, seed {_SEED} and generation {generation})"
     told = [
         "Every generation draws lots for every partition anew: who had it does not matter.",
         f"The lot of {topics.label(position)} {made_of} fell on number {place + 1} of {group.n_members} members in the"

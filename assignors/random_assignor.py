@@ -11,7 +11,7 @@ import numpy.typing as npt
 from assignors.input_types import is_whole, require
 from assignors.interface import Assignor, Promise
 from assignors.java_order import sort_order, string_hash
-from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, Positions
+from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, Positions, Topics
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
@@ -47,11 +47,11 @@ class RandomAssignor(Assignor):
 
     def assign(self, snapshot: GroupSnapshot) -> Assignment:
         """Draw an owner for each partition; see `Assignor.assign`."""
-        topics, members = snapshot.topics, lots_order(snapshot)
+        topics, members, generation = snapshot.topics, lots_order(snapshot), generation_of(snapshot)
         owners, positions = [NOTHING], [NOTHING]
         for topic in snapshot.subscriptions.subscribed_topics:
             subscribers = snapshot.subscriptions.subscribers(topic, members)
-            owners.append(subscribers[lots(snapshot, topic, self.seed) % np.uint64(len(subscribers))])
+            owners.append(subscribers[lots(topics, topic, self.seed, generation) % np.uint64(len(subscribers))])
             positions.append(np.arange(topics.first[topic], topics.first[topic + 1], dtype=np.int32))
         return Assignment.of_pairs(topics, snapshot.n_members, np.concatenate(owners), np.concatenate(positions))
 
@@ -61,10 +61,10 @@ def lots_order(snapshot: GroupSnapshot) -> Positions:
     return np.array(sort_order(snapshot.member_ids), dtype=np.int32)
 
 
-def lots(snapshot: GroupSnapshot, topic: int, seed: int) -> npt.NDArray[np.uint64]:
+def lots(topics: Topics, topic: int, seed: int, generation: int) -> npt.NDArray[np.uint64]:
     """The lot of each partition of a topic, to be divided by the number of subscribers; shape (partitions,)."""
-    numbers = np.arange(snapshot.topics.counts[topic], dtype=np.uint64)
-    return _draws(numbers, seed, generation_of(snapshot), string_hash(snapshot.topics.names[topic]))
+    numbers = np.arange(topics.counts[topic], dtype=np.uint64)
+    return _draws(numbers, seed, generation, string_hash(topics.names[topic]))
 
 
 def generation_of(snapshot: GroupSnapshot) -> int:

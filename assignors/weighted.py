@@ -111,7 +111,7 @@ def weighed(group: GroupSnapshot, before: list[int]) -> Weighed:
 def _filled(work: Workload, owner: Sequence[int]) -> LoadBoard:
     """What nobody has given out longest first."""
     board = LoadBoard(work, list(owner))
-    board.fill(work.longest_first(position for position in work.wanted if owner[position] < 0))
+    board.fill(work.longest_first([position for position in work.wanted if owner[position] < 0]))
     return board
 
 
