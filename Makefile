@@ -56,7 +56,7 @@ test: setup
 test-all: setup
 	$(PYTEST) -m "slow or not slow"
 
-# Recordings go to tests/golden/kafka. A play takes as long as its scenario's horizon; six are played at once.
+# Recordings go to tests/golden/kafka. A play takes as long as its scenario's horizon; three are played at once.
 SCENARIO := $(sort $(basename $(notdir $(wildcard tests/oracle/scenarios/*.yaml))))
 REPS := 6
 

@@ -40,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     play.add_argument(
         "--repetitions", type=_positive, default=1, help="of each scenario; number n has the draws of seed n"
     )
-    play.add_argument("--at-once", type=_positive, default=6, help="repetitions that share a broker and the time")
+    play.add_argument("--at-once", type=_positive, default=3, help="repetitions that share a broker and the time")
     play.add_argument("--out", type=Path, required=True, help="recordings go to OUT/<scenario>/<n>.jsonl.gz")
     return parser
 
