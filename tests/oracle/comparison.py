@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from statistics import median
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.stats import fisher_exact, ks_2samp
@@ -26,6 +26,8 @@ TIMER_SPREAD_S = 0.3
 CLOSE_S = 0.1
 SIGNIFICANT = 0.05
 _COUNTS = ("rounds",)
+Commits: TypeAlias = dict[tuple[str, int], tuple[int, list[str]]]
+"""How many each life sent, and what was refused."""
 
 
 # --- a repetition against its replay ----------------------------------------------------------------------------------
@@ -53,9 +55,18 @@ def differences(recording: Sequence[Fact], told: Sequence[Fact]) -> list[Differe
     if found:
         return found[:1]  # What comes after the first other step cannot be compared.
     found += _others("readers of", owners(recording), owners(told))
-    found += _others("commits of", commits(recording), commits(told))
+    found += _other_commits(commits(recording), commits(told))
     found += _others("error of", failures(recording), failures(told))
     return found + list(_other_durations(durations(recording), durations(told)))
+
+
+def _other_commits(real: Commits, mine: Commits) -> Iterable[Difference]:
+    """Other refusals, or more than one commit more or less."""
+    nothing: tuple[int, list[str]] = (0, [])
+    for life in sorted({*real, *mine}):
+        (one, refused), (other, mine_refused) = real.get(life, nothing), mine.get(life, nothing)
+        if abs(one - other) > 1 or refused != mine_refused:
+            yield Difference(f"commits of {life[0]}/{life[1]}", (one, refused), (other, mine_refused))
 
 
 def _others(what: str, real: Mapping[Any, object], mine: Mapping[Any, object]) -> Iterable[Difference]:

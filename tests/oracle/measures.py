@@ -1,8 +1,9 @@
 """What is measured on a trace, the same way on a recording and on a simulated run.
 
 *Rounds* are the coordinator's: from PreparingRebalance (join phase) over CompletingRebalance (sync phase) to Stable.
-*Unread* is the time in which nobody fetched a partition: from the end of the last poll() of who had it to the first
-fetch of who has it next, where the time in which a process is frozen or its application hangs counts as not polling.
+*Unread* is the time in which nobody fetched a partition: from the end of the last poll() of who had it (the one inside
+which it was given up) to the first fetch of who has it next, where the time in which a process is frozen or its
+application hangs counts as not polling.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def readers(facts: Sequence[Fact]) -> dict[str, list[tuple[str, Span]]]:
     served: dict[str, list[tuple[str, Span]]] = defaultdict(list)
     for fact in facts:
         if fact["what"] == "read" and fact["first_fetch_us"] is not None:
-            whole = (fact["first_fetch_us"], max(fact["last_us"] or 0, fact["first_fetch_us"]))
+            whole = (fact["first_fetch_us"], max(fact["to_us"], fact["first_fetch_us"]))
             spans = _without(whole, halted.get(fact["member"], []))
             served[fact["partition"]] += [(fact["member"], span) for span in spans]
     return dict(sorted(served.items()))
@@ -214,7 +215,11 @@ def owners(facts: Iterable[Fact]) -> dict[str, list[tuple[str, int]]]:
 
 
 def commits(facts: Iterable[Fact]) -> dict[tuple[str, int], tuple[int, list[str]]]:
-    """How many OffsetCommits each incarnation of a member sent, and what refused some of them, in order."""
+    """How many OffsetCommits each incarnation of a member sent, and what refused some of them, in order.
+
+    Fifteen seconds after an assignment a commit (every 5 s), a heartbeat (every 3 s) that tells of a rebalance, and a
+    refresh of metadata fall due in the same milliseconds: one commit is sent then, or two.
+    """
     sent: dict[tuple[str, int], int] = defaultdict(int)
     refused: dict[tuple[str, int], list[str]] = defaultdict(list)
     for fact in facts:

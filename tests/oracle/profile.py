@@ -1,7 +1,8 @@
 """What the recordings' machine adds to Kafka's rules: times of implementation, not of configuration.
 
 One profile for all scenarios, set once from the medians that `tests.oracle.timings` measures on the recordings
-themselves (they stand in the report) and never tuned for one of them. Three to six groups at a time on two cores: it was busy.
+themselves (they stand in the report) and never tuned for one of them. Three to six groups at a time on two cores: it
+was busy.
 """
 
 from __future__ import annotations
