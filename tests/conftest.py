@@ -17,6 +17,7 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, databas
 settings.load_profile("repeatable")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Share tests out, and skip those on Spark where Spark cannot start."""
     if "PYTEST_XDIST_WORKER" in os.environ:
