@@ -49,9 +49,11 @@ demo: setup
 	printf 'Figures: %s\n' $$out/figures/*.png; \
 	printf 'All of this is the classic protocol; the consumer protocol (KIP-848) is not in yet.\n'
 
-# Every processor runs tests; `pytest` alone runs them one after the other.
+# Every processor runs tests, a file each; those on Spark, which has all processors at work itself, come one by one.
+DEFAULT := not (slow or scale or oracle)
 test: setup
-	$(PYTEST) --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+	$(PYTEST) -m "$(DEFAULT) and not spark" --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(PYTEST) -m "$(DEFAULT) and spark"
 
 test-all: setup
 	$(PYTEST) -m "slow or not slow"
