@@ -32,7 +32,7 @@ def java_sorted(texts: Iterable[str]) -> list[str]:
 
 def sort_order(texts: Sequence[str]) -> list[int]:
     """Indices that put texts into the order of `String.compareTo`; equal texts stay as they are."""
-    if all(map(str.isascii, texts)):
+    if "".join(texts).isascii():
         return sorted(range(len(texts)), key=texts.__getitem__)
     return sorted(range(len(texts)), key=[_utf16(text) for text in texts].__getitem__)
 

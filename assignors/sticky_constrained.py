@@ -157,7 +157,7 @@ def _limits(
 
 def _by_id(members: Positions, member_ids: tuple[str, ...]) -> list[int]:
     those = np.sort(members).tolist()  # members often come by id: what is nearly sorted sorts fast
-    return [those[at] for at in sort_order([member_ids[member] for member in those])]
+    return list(map(those.__getitem__, sort_order(list(map(member_ids.__getitem__, those)))))
 
 
 def _free(claims: Claims, kept: Positions) -> Positions:
