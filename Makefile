@@ -50,10 +50,9 @@ demo: setup
 	printf 'All of this is the classic protocol; the consumer protocol (KIP-848) is not in yet.\n'
 
 # Every processor runs tests, a file each; those on Spark, which has all processors at work itself, come one by one.
-DEFAULT := not (slow or scale or oracle)
 test: setup
-	$(PYTEST) -m "$(DEFAULT) and not spark" --numprocesses auto --maxprocesses 4 --dist loadfile
-	$(PYTEST) -m "$(DEFAULT) and spark"
+	$(PYTEST) --ignore tests/spark --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(PYTEST) tests/spark
 
 test-all: setup
 	$(PYTEST) -m "slow or not slow"

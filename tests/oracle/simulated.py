@@ -153,7 +153,7 @@ def _stretches(result: Result) -> Iterator[Fact]:
         yield {
             "what": "read", "member": row["member"], "incarnation": incarnation,
             "partition": f"{row['topic']}-{row['partition']}", "from_us": row["from_us"],
-            "first_fetch_us": row["from_us"], "last_us": row["to_us"], "to_us": row["to_us"],
+            "first_fetch_us": row["from_us"], "to_us": row["to_us"],
         }  # fmt: skip
 
 

@@ -96,3 +96,16 @@ def test_an_answer_finds_its_commit_though_another_has_been_sent() -> None:
 
 def test_what_nobody_has_named_is_told_as_it_is() -> None:
     assert facts("JoinGroup failed due to unexpected error: the dog ate it")[0]["error"].endswith("the dog ate it")
+
+
+@pytest.mark.parametrize(
+    ("end", "error"),
+    [
+        ("by reducing the maximum size of batches returned in poll() with max.poll.records.", "CommitFailedException"),
+        ("Get fenced exception for group.instance.id twin, current member.id is twin-1", "FencedInstanceIdException"),
+    ],
+)
+def test_a_commit_whose_message_was_cut_in_the_middle_is_named_by_its_end(end: str, error: str) -> None:
+    sending = "Sending asynchronous auto-commit of offsets {orders-0=9}"
+    told = facts(sending, f"Asynchronous auto-commit of offsets {{orders-0=9}} failed ... {end}")
+    assert told[0]["error"] == error

@@ -25,7 +25,7 @@ def request(at_us: int, error: str | None = None) -> Fact:
 
 def read(first_us: int, last_us: int) -> Fact:
     """A stretch of reading."""
-    times = {"from_us": first_us, "first_fetch_us": first_us, "last_us": last_us, "to_us": last_us}
+    times = {"from_us": first_us, "first_fetch_us": first_us, "to_us": last_us}
     return {"what": "read", **WHO, "partition": "orders-0", **times}
 
 

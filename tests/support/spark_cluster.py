@@ -18,6 +18,8 @@ import pyspark
 HOME = Path(pyspark.__file__).parent
 _START_S = 60.0
 _LOOPBACK = "127.0.0.1"
+_UNTIL_INPUT_ENDS = '"$@" & read -r _; kill -9 -$$'
+"""A command that ends with whoever holds the other end of its input, however that one ends."""
 
 
 @dataclass
@@ -91,10 +93,6 @@ def environment(folder: Path) -> Mapping[str, str]:
         "JDK_JAVA_OPTIONS": f"-Djava.io.tmpdir={folder} -XX:-UsePerfData", "PYTHONDONTWRITEBYTECODE": "1",
     }  # fmt: skip
     return {**{name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, **own}
-
-
-_UNTIL_INPUT_ENDS = '"$@" & read -r _; kill -9 -$$'
-"""A command that ends with whoever holds the other end of its input, however that one ends."""
 
 
 def _start(command: list[str], log: Path, folder: Path, **own: str) -> subprocess.Popen[bytes]:
