@@ -9,8 +9,7 @@ report by Holm's method.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from statistics import median
@@ -20,7 +19,7 @@ import numpy as np
 from scipy.stats import fisher_exact, ks_2samp
 
 from analysis.statistics import holm
-from tests.oracle.measures import Commits, commits, course, durations, failures, owners, summary
+from tests.oracle.measures import commits, course, durations, failures, owners, summary
 from tests.oracle.trace import Fact
 
 TIMER_SPREAD_S = 0.3
@@ -54,28 +53,17 @@ def differences(recording: Sequence[Fact], told: Sequence[Fact]) -> list[Differe
     if found:
         return found[:1]  # What comes after the first other step cannot be compared.
     found += _others("readers of", owners(recording), owners(told))
-    found += _others("commits of", commits(recording), commits(told), _are_close)
+    found += _others("commits of", commits(recording), commits(told))
     found += _others("error of", failures(recording), failures(told))
     return found + list(_other_durations(durations(recording), durations(told)))
 
 
-def _others(
-    what: str,
-    real: Mapping[Any, object],
-    mine: Mapping[Any, object],
-    are_alike: Callable[[Any, Any], bool] = operator.eq,
-) -> Iterable[Difference]:
-    """What is not alike for somebody, in order of their names."""
+def _others(what: str, real: Mapping[Any, object], mine: Mapping[Any, object]) -> Iterable[Difference]:
+    """What is not the same for somebody, in order of their names."""
     for who in sorted({*real, *mine}):
-        if not are_alike(real.get(who), mine.get(who)):
+        if real.get(who) != mine.get(who):
             name = "/".join(map(str, who)) if isinstance(who, tuple) else who
             yield Difference(f"{what} {name}", real.get(who), mine.get(who))
-
-
-def _are_close(real: Commits | None, mine: Commits | None) -> bool:
-    """Whether the same refused them, and one sent at most one more; None: nothing was sent."""
-    (one, refused), (other, my_refused) = real or (0, []), mine or (0, [])
-    return abs(one - other) <= 1 and refused == my_refused
 
 
 def _other_durations(real: dict[str, float], mine: dict[str, float]) -> Iterable[Difference]:

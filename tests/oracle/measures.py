@@ -17,8 +17,6 @@ from typing import Any
 from tests.oracle.trace import Fact
 
 Span = tuple[int, int]
-Commits = tuple[int, list[str]]
-"""How many were sent, and what refused some of them."""
 ENDS = {"gc_pause": "thaw", "stuck": "unstuck"}
 """Actions after which a member does not poll, and what ends that."""
 
@@ -216,12 +214,8 @@ def owners(facts: Iterable[Fact]) -> dict[str, list[tuple[str, int]]]:
     return dict(found)
 
 
-def commits(facts: Iterable[Fact]) -> dict[tuple[str, int], Commits]:
-    """How many OffsetCommits each incarnation of a member sent, and what refused some of them, in order.
-
-    Fifteen seconds after an assignment a commit (every 5 s), a heartbeat (every 3 s) that tells of a rebalance, and a
-    refresh of metadata fall due in the same milliseconds: one commit is sent then, or two.
-    """
+def commits(facts: Iterable[Fact]) -> dict[tuple[str, int], tuple[int, list[str]]]:
+    """How many OffsetCommits each incarnation of a member sent, and what refused some of them, in order."""
     sent: dict[tuple[str, int], int] = defaultdict(int)
     refused: dict[tuple[str, int], list[str]] = defaultdict(list)
     for fact in facts:

@@ -106,9 +106,9 @@ def _replays_table(found: Sequence[Studied]) -> Iterator[str]:
     yield f"\n## Replays: {equal} of {total} repetitions without any difference\n"
     yield (
         "Each repetition against the simulated run with its own instants: the course (states, generations, triggers,"
-        " who came and went), who read which partition one after the other, what refused a commit and what ended a"
-        " member must be equal, the commits that each member sent within one, every duration within 100 ms or"
-        " 2 %. Where the course differs, nothing after it is compared.\n"
+        " who came and went), who read which partition one after the other, how many commits each member sent, what"
+        " refused them and what ended a member must be equal, every duration within 100 ms or 2 %. Where the course"
+        " differs, nothing after it is compared.\n"
     )
     yield f"| scenario | repetitions | without difference | {' | '.join(_KINDS)} | durations that differ |"
     yield f"|---|---|---|{'---|' * (len(_KINDS) + 1)}"
