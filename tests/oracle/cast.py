@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from tests.oracle.failures import WentWrong
 from tests.oracle.jvm import Jvm
 from tests.oracle.reading import Partition, Reading
 from tests.oracle.translation import MemberPlan, Plan
 
-WARM_S = 180.0
-WARM_TOPIC = "warm"
 _SHARED = "shared"
 
 
@@ -83,8 +79,8 @@ class Cast:
 
     Attributes
     ----------
-    jvms : list of Jvm
-        All that were started, spares and killed ones too.
+    jvms : dict of Jvm to int
+        All that were started, spares and killed ones too, and how many members live in each at once.
     heard : list of (member, incarnation, line)
         Everything that members told.
     """
@@ -95,20 +91,15 @@ class Cast:
         self._prefix = prefix
         self._servers = servers
         self._clients = {one.plan.client_id: one for one in self.members.values()}
-        self.jvms: list[Jvm] = []
+        self.jvms: dict[Jvm, int] = {}
         self._hosts: dict[str, Jvm] = {}
         self._spares: defaultdict[str, list[Jvm]] = defaultdict(list)
-        processes = {one.process for one in plan.members.values()}
-        if processes - set(plan.spares):
-            self._hosts[_SHARED] = self._start(start_jvm, f"{prefix}-{_SHARED}")
-        for process, more in plan.spares.items():
-            self._hosts[process] = self._start(start_jvm, f"{prefix}-{process}")
-            for number in range(more):
-                self._spares[process].append(self._start(start_jvm, f"{prefix}-{process}-{1 + number}"))
-
-    def _start(self, start_jvm: Callable[[str], Jvm], name: str) -> Jvm:
-        self.jvms.append(start_jvm(name))
-        return self.jvms[-1]
+        members = Counter(one.process if one.process in plan.spares else _SHARED for one in plan.members.values())
+        for process, number in members.items():
+            spare = range(1, 1 + plan.spares.get(process, 0))
+            jvms = [start_jvm("-".join((prefix, process, *more))) for more in ((), *((str(each),) for each in spare))]
+            self._hosts[process], *self._spares[process] = jvms
+            self.jvms |= dict.fromkeys(jvms, number)
 
     def of_group(self, group: str) -> list[Member]:
         """A group's members by index."""
@@ -208,70 +199,3 @@ def _application(plan: MemberPlan) -> dict[str, Any]:
         "on_revoked_us": processing.on_revoked_us, "on_assigned_us": processing.on_assigned_us,
         "on_lost_us": processing.on_lost_us, "commit_on_revoked": processing.commit_on_revoked,
     }  # fmt: skip
-
-
-# --- warming up -------------------------------------------------------------------------------------------------------
-
-
-async def warm(jvm: Jvm, servers: str) -> None:
-    """Lead a throw-away group of two through joins, records, a rebalance and a close, so that classes are loaded.
-
-    Raises
-    ------
-    WentWrong
-        It ended, or that took too long.
-    """
-    stage = _Stage(jvm)
-    for name in ("warm/0", "warm/1"):
-        jvm.tell("start", **_warm_member(name, jvm.name, servers))
-    await stage.reached("the first records", lambda: stage.readers == {"warm/0", "warm/1"})
-    jvm.tell("close", member="warm/1")
-    await stage.reached("a rebalance", lambda: stage.ended == {"warm/1"} and stage.assignments["warm/0"] >= 2)
-    jvm.tell("close", member="warm/0")
-    await stage.reached("its end", lambda: stage.ended == {"warm/0", "warm/1"})
-
-
-class _Stage:
-    """How far the throw-away group has come."""
-
-    def __init__(self, jvm: Jvm) -> None:
-        self._jvm = jvm
-        self._give_up = time.monotonic() + WARM_S
-        self.readers: set[str] = set()
-        self.ended: set[str] = set()
-        self.assignments: defaultdict[str, int] = defaultdict(int)
-
-    async def reached(self, what: str, is_reached: Callable[[], bool]) -> None:
-        while True:
-            for line in self._jvm.lines():
-                self._hear(line)
-            if is_reached():
-                return
-            self._jvm.check()
-            if time.monotonic() > self._give_up:
-                raise WentWrong(f"{self._jvm.name} has not warmed up within {WARM_S:.0f} s: it waits for {what}")
-            await asyncio.sleep(0.05)
-
-    def _hear(self, line: dict[str, Any]) -> None:
-        if line["what"] == "error":
-            raise WentWrong(f"{self._jvm.name} could not warm up: {line['error']}: {line['text']}")
-        if line["what"] == "polled" and line.get("read"):
-            self.readers.add(line["member"])
-        elif line["what"] == "assigned":
-            self.assignments[line["member"]] += 1
-        elif line["what"] == "end":
-            self.ended.add(line["member"])
-
-
-def _warm_member(name: str, jvm: str, servers: str) -> dict[str, Any]:
-    config = {
-        "bootstrap.servers": servers, "group.id": f"warm.{jvm}", "client.id": name.replace("/", "-"),
-        "heartbeat.interval.ms": "500", "session.timeout.ms": "30000", "auto.commit.interval.ms": "500",
-        "auto.offset.reset": "earliest",
-    }  # fmt: skip
-    application = {
-        "per_record_us": 0, "per_poll_us": 0, "poll_timeout_us": 100_000, "commit": "auto", "on_revoked_us": 0,
-        "on_assigned_us": 0, "on_lost_us": 0, "commit_on_revoked": False,
-    }  # fmt: skip
-    subscribe = {"do": "subscribe", "topics": [WARM_TOPIC]}
-    return {"member": name, "incarnation": 0, "config": config, "application": application, "subscribe": subscribe}

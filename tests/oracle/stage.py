@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from sim.units import MS, S
+from tests.oracle import rehearsal
 from tests.oracle.artifacts import class_path, java, java_version
 from tests.oracle.broker import Broker, free_ports
-from tests.oracle.cast import WARM_TOPIC, Cast, warm
+from tests.oracle.cast import Cast
 from tests.oracle.failures import CannotPlay
 from tests.oracle.health import Health
 from tests.oracle.jvm import Jvm
@@ -25,8 +26,7 @@ from tests.oracle.translation import Plan, Source, plan
 
 _CLIENT: Final = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
                   "-Dlog4j2.configurationFile=client-log4j2.properties")  # fmt: skip
-_WARM_PARTITIONS: Final = 6
-_WARM_MRPS: Final = 10_000
+_REHEARSAL_MRPS: Final = 2_000
 _LEAD_US: Final = S
 """From the end of the preparations to the first instant 0."""
 _STAGGER_US: Final = 370 * MS
@@ -66,10 +66,11 @@ class Stage:
     async def play(self, plans: Sequence[Plan], supply: Supply, finished: Callable[[Play], None]) -> None:
         """Play some repetitions at once; call ``finished`` with each that is over."""
         plays = [self._play(one, supply) for one in plans]
-        jvms = [jvm for one in plays for jvm in one.cast.jvms]
-        supply.rate(WARM_TOPIC, (_WARM_MRPS,), _WARM_PARTITIONS)
-        await _all(*(warm(jvm, self.broker.servers) for jvm in jvms), *(one.prepare() for one in plays))
-        supply.rate(WARM_TOPIC, (0,), _WARM_PARTITIONS)
+        jvms = {jvm: members for one in plays for jvm, members in one.cast.jvms.items()}
+        supply.rate(rehearsal.TOPIC, (_REHEARSAL_MRPS,), MEMBERS_AT_ONCE)
+        rehearsals = (rehearsal.rehearse(jvm, members, self.broker.servers) for jvm, members in jvms.items())
+        await _all(*rehearsals, *(one.prepare() for one in plays))
+        supply.rate(rehearsal.TOPIC, (0,), MEMBERS_AT_ONCE)
         zero_us = now_us() + _LEAD_US
         await _all(*(self._run(one, zero_us + number * _STAGGER_US, finished) for number, one in enumerate(plays)))
 
@@ -135,7 +136,7 @@ async def _on_one_broker(
     try:
         await stage.broker.started()
         supply = Supply(stage.start_jvm("supply", "Supply", stage.broker.servers))
-        await supply.create(WARM_TOPIC, _WARM_PARTITIONS)
+        await supply.create(rehearsal.TOPIC, MEMBERS_AT_ONCE)
         for some in together(plans, at_once):
             await stage.play(some, supply, finished)
     finally:

@@ -44,6 +44,7 @@ def measured(recordings: Iterable[Sequence[Fact]]) -> dict[str, list[int]]:
     for facts in recordings:
         for name, (first, second) in _PAIRS.items():
             found[name] += _spans(facts, first, second)
+        found["start to FindCoordinator sent"] += _start_ups(facts)
         found["heartbeat period beyond heartbeat.interval.ms (3 s)"] += _lateness(facts)
         found["onPartitionsAssigned to first fetch sent"] += _first_fetches(facts)
         found["join phase over to join answered"] += _answers(facts)
@@ -62,6 +63,13 @@ def _spans(facts: Sequence[Fact], first: Callable[[Fact], bool], second: Callabl
                 yield span
         if first(fact):
             begun[member] = fact["at_us"]
+
+
+def _start_ups(facts: Sequence[Fact]) -> Spans:
+    started = {fact["target"]: fact["at_us"] for fact in facts if _is("action", verb="start")(fact)}
+    for fact in filter(_sent("FindCoordinator"), facts):
+        if fact["member"] in started:
+            yield fact["at_us"] - started.pop(fact["member"])
 
 
 def _lateness(facts: Sequence[Fact]) -> Spans:

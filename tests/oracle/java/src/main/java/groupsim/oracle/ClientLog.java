@@ -1,8 +1,10 @@
 package groupsim.oracle;
 
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.kafka.common.TopicPartition;
@@ -23,6 +25,7 @@ import org.apache.logging.log4j.core.config.Property;
  */
 final class ClientLog extends AbstractAppender {
     private static final String INTERNALS = "org.apache.kafka.clients.consumer.internals.";
+    private static final String FETCHES = INTERNALS + "AbstractFetch";
     private static final Pattern WHOSE = Pattern.compile("^\\[Consumer (?:instanceId=[^,]+, )?clientId=([^,]+), groupId=[^]]*] ");
     private static final Pattern FETCHED = Pattern.compile("^Added \\S+ fetch request for partition (\\S+)-(\\d+) at ");
     private static final int LONGEST = 600;
@@ -37,7 +40,7 @@ final class ClientLog extends AbstractAppender {
         "Sending synchronous auto-commit", "Synchronous auto-commit", "Executing onJoinPrepare",
     };
 
-    private static final Map<String, Set<TopicPartition>> AWAITED = new ConcurrentHashMap<>();
+    private static final Map<String, Set<TopicPartition>> AWAITED = new HashMap<>();
 
     private ClientLog() {
         super("facts", null, null, true, Property.EMPTY_ARRAY);
@@ -51,7 +54,8 @@ final class ClientLog extends AbstractAppender {
         configuration.addAppender(facts);
         // OffsetCommit requests are logged at TRACE, all others at DEBUG.
         listen(configuration, facts, INTERNALS + "ConsumerCoordinator", Level.TRACE);
-        listen(configuration, facts, INTERNALS + "AbstractFetch", Level.DEBUG);
+        listen(configuration, facts, FETCHES, Level.DEBUG);
+        hearFetches();
         context.updateLoggers();
     }
 
@@ -62,9 +66,31 @@ final class ClientLog extends AbstractAppender {
     }
 
     /** The first fetch request for each of these partitions from now on becomes a fact. */
-    static void await(String client, Iterable<TopicPartition> partitions) {
-        Set<TopicPartition> awaited = AWAITED.computeIfAbsent(client, one -> ConcurrentHashMap.newKeySet());
-        partitions.forEach(awaited::add);
+    static synchronized void await(String client, Collection<TopicPartition> partitions) {
+        if (!partitions.isEmpty()) {
+            AWAITED.computeIfAbsent(client, one -> new HashSet<>()).addAll(partitions);
+            hearFetches();
+        }
+    }
+
+    /** Nobody waits for fetches of these any more. */
+    static synchronized void forget(String client, Collection<TopicPartition> partitions) {
+        Set<TopicPartition> awaited = AWAITED.getOrDefault(client, Set.of());
+        if (!awaited.isEmpty() && awaited.removeAll(partitions) && awaited.isEmpty()) {
+            AWAITED.remove(client);
+            hearFetches();
+        }
+    }
+
+    /** A line for each partition of each fetch is most of what a client would do: only while somebody waits for one. */
+    private static void hearFetches() {
+        Level level = AWAITED.isEmpty() ? Level.OFF : Level.DEBUG;
+        LoggerContext context = (LoggerContext) LogManager.getContext(false);
+        LoggerConfig config = context.getConfiguration().getLoggerConfig(FETCHES);
+        if (config.getLevel() != level) {
+            config.setLevel(level);
+            context.updateLoggers();
+        }
     }
 
     @Override
@@ -100,16 +126,13 @@ final class ClientLog extends AbstractAppender {
         return end <= LONGEST ? text : text.substring(0, LONGEST / 2) + " ... " + text.substring(end - LONGEST / 2);
     }
 
-    private static void fetched(long now, String client, String text) {
-        Set<TopicPartition> awaited = AWAITED.get(client);
-        if (awaited == null || awaited.isEmpty()) {
-            return;
-        }
+    private static synchronized void fetched(long now, String client, String text) {
         Matcher fetched = FETCHED.matcher(text);
-        if (fetched.find()) {
+        if (AWAITED.containsKey(client) && fetched.find()) {
             TopicPartition partition = new TopicPartition(fetched.group(1), Integer.parseInt(fetched.group(2)));
-            if (awaited.remove(partition)) {
+            if (AWAITED.get(client).contains(partition)) {
                 Lines.tell(Lines.withPartitions(Lines.fact("fetched", now).put("client", client), Set.of(partition)));
+                forget(client, Set.of(partition));
             }
         }
     }

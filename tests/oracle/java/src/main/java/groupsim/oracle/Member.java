@@ -193,6 +193,7 @@ final class Member implements Runnable, ConsumerRebalanceListener {
 
     @Override
     public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+        ClientLog.forget(client, partitions);
         called("revoked", partitions, () -> {
             sleep(application.get("on_revoked_us").asLong());
             if (application.get("commit_on_revoked").asBoolean() && !partitions.isEmpty()) {
@@ -203,6 +204,7 @@ final class Member implements Runnable, ConsumerRebalanceListener {
 
     @Override
     public void onPartitionsLost(Collection<TopicPartition> partitions) {
+        ClientLog.forget(client, partitions);
         called("lost", partitions, () -> sleep(application.get("on_lost_us").asLong()));
     }
 
