@@ -81,9 +81,9 @@ class Metadata:
 
     def _trip_us(self) -> int:
         """From the next request to its answer."""
-        latency = self._client.path.latency
+        latency, timing = self._client.path.latency, self._world.timing
         there, back = latency("metadata", 2 * self._number), latency("metadata", 2 * self._number + 1)
-        return there + back + self._world.timing.service_us
+        return there + back + timing.service_us + timing.metadata_us
 
     @property
     def _is_watched(self) -> bool:

@@ -25,12 +25,6 @@ _PARKED: Final = (
     "OffsetsForLeaderEpoch and then the first fetch wait for the fetch that is parked at the broker, up to a tenth of a"
     " second at these rates; the model has 26 ms for every resume"
 )
-_METADATA: Final = (
-    "a metadata request queues behind the fetch that is parked on the one connection to the one broker, so each refresh"
-    " comes some hundredths of a second later than the last would have it, and not for all members alike; the model"
-    " refreshes after metadata.max.age.ms and a round trip. 15 s after an assignment a commit (every 5 s), a heartbeat"
-    " (every 3 s) and the refresh fall due within milliseconds: a rebalance that begins there has one commit or two"
-)
 _RACE: Final = (
     "who is in when the first generations close is a race of clients that have just started, admitted 3 to 230 ms after"
     " one another: whether one comes before the leader's SyncGroup or after it is decided by milliseconds. A timer of"
@@ -40,8 +34,6 @@ _RACE: Final = (
 REMAINING: Final[Mapping[str, Remaining]] = MappingProxyType(
     {
         "fifty-members": Remaining(_SLOW, repetitions=(1, 2, 3, 4, 5, 6)),
-        "partitions-added": Remaining(_METADATA, repetitions=(1, 2, 3, 4, 5, 6)),
-        "regex-topic": Remaining(_METADATA, repetitions=(1, 3, 4, 5, 6)),
         "roll-eager": Remaining(_PARKED, repetitions=(6,)),
         "start-3-delay-0": Remaining(_RACE, repetitions=(1, 3, 5)),
         "start-8-cooperative-delay-0": Remaining(_RACE, repetitions=(1, 2, 3, 4, 5, 6)),

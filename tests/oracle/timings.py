@@ -66,10 +66,12 @@ def _spans(facts: Sequence[Fact], first: Callable[[Fact], bool], second: Callabl
 
 
 def _start_ups(facts: Sequence[Fact]) -> Spans:
-    started = {fact["target"]: fact["at_us"] for fact in facts if _is("action", verb="start")(fact)}
+    starts = filter(_is("action", verb="start"), facts)
+    started = {(fact["target"], fact["incarnation"]): fact["at_us"] for fact in starts}
     for fact in filter(_sent("FindCoordinator"), facts):
-        if fact["member"] in started:
-            yield fact["at_us"] - started.pop(fact["member"])
+        life = (fact["member"], fact["incarnation"])
+        if life in started:
+            yield fact["at_us"] - started.pop(life)
 
 
 def _lateness(facts: Sequence[Fact]) -> Spans:
