@@ -96,8 +96,8 @@ class Cast:
         self._spares: defaultdict[str, list[Jvm]] = defaultdict(list)
         members = Counter(one.process if one.process in plan.spares else _SHARED for one in plan.members.values())
         for process, number in members.items():
-            spare = range(1, 1 + plan.spares.get(process, 0))
-            jvms = [start_jvm("-".join((prefix, process, *more))) for more in ((), *((str(each),) for each in spare))]
+            names = [process, *(f"{process}-{1 + spare}" for spare in range(plan.spares.get(process, 0)))]
+            jvms = [start_jvm(f"{prefix}-{name}") for name in names]
             self._hosts[process], *self._spares[process] = jvms
             self.jvms |= dict.fromkeys(jvms, number)
 
