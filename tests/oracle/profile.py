@@ -23,7 +23,7 @@ after 23 ms, round trip included (in ``partitions-added`` the leader notices wit
 start with metadata.max.age.ms 3.5 s; median of six). All other times are the model's own."""
 START_UP: Final = Distribution("lognormal", (20 * MS, 100 * MS))
 """From a start to FindCoordinator: those who start at once in one process take turns at two cores (fifty: up to 1.4 s,
-which is not counted here). No scenario has a longer ``boot`` of its own."""
+which is not counted here). It takes the place of ``boot``, which is 0 in all scenarios."""
 
 
 def as_measured(scenario: Scenario) -> Scenario:

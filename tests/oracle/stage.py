@@ -66,9 +66,9 @@ class Stage:
     async def play(self, plans: Sequence[Plan], supply: Supply, finished: Callable[[Play], None]) -> None:
         """Play some repetitions at once; call ``finished`` with each that is over."""
         plays = [self._play(one, supply) for one in plans]
-        jvms = {jvm: members for one in plays for jvm, members in one.cast.jvms.items()}
         supply.rate(rehearsal.TOPIC, (_REHEARSAL_MRPS,), MEMBERS_AT_ONCE)
-        rehearsals = (rehearsal.rehearse(jvm, members, self.broker.servers) for jvm, members in jvms.items())
+        jvms = (each for one in plays for each in one.cast.jvms.items())
+        rehearsals = (rehearsal.rehearse(jvm, members, self.broker.servers) for jvm, members in jvms)
         await _all(*rehearsals, *(one.prepare() for one in plays))
         supply.rate(rehearsal.TOPIC, (0,), MEMBERS_AT_ONCE)
         zero_us = now_us() + _LEAD_US

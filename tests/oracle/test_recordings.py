@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import pytest
 
+from scenarios import load
+from sim.model import Distribution
 from tests.oracle.readme import README, with_table
 from tests.oracle.remaining import REMAINING
 from tests.oracle.report import REPORT, page
-from tests.oracle.study import Studied, names, study, verdicts
+from tests.oracle.study import RECORDINGS, Studied, names, study, verdicts
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +24,11 @@ def found() -> list[Studied]:
 
 def test_every_scenario_is_recorded_at_least_six_times(found: list[Studied]) -> None:
     assert {one.name: len(one.replays) for one in found if len(one.replays) < 6} == {}
+
+
+def test_processes_start_at_once_so_that_what_is_measured_is_the_client(found: list[Studied]) -> None:
+    groups = [(one.name, group) for one in found for group in load(RECORDINGS / one.name / "scenario.yaml").groups]
+    assert [name for name, group in groups if group.members.boot != Distribution.constant(0)] == []
 
 
 def test_replays_differ_from_recordings_only_where_it_is_known(found: list[Studied]) -> None:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+from sim.units import FOREVER
 from tests.oracle.trace import Fact
 
 Spans = Iterator[int]
@@ -23,6 +24,7 @@ def _sent(api: str) -> Callable[[Fact], bool]:
     return _is("request", api=api, error=None)
 
 
+_STARTED: Final = _is("action", verb="start")
 _REFUSED: Final = _is("request", api="JoinGroup", error="MEMBER_ID_REQUIRED")
 _PAIRS: Final = {
     "FindCoordinator sent to first JoinGroup sent": (_sent("FindCoordinator"), _sent("JoinGroup")),
@@ -44,34 +46,30 @@ def measured(recordings: Iterable[Sequence[Fact]]) -> dict[str, list[int]]:
     for facts in recordings:
         for name, (first, second) in _PAIRS.items():
             found[name] += _spans(facts, first, second)
-        found["start to FindCoordinator sent"] += _start_ups(facts)
+        found["start to FindCoordinator sent"] += _spans(facts, _STARTED, _sent("FindCoordinator"), FOREVER)
         found["heartbeat period beyond heartbeat.interval.ms (3 s)"] += _lateness(facts)
         found["onPartitionsAssigned to first fetch sent"] += _first_fetches(facts)
         found["join phase over to join answered"] += _answers(facts)
     return dict(found)
 
 
-def _spans(facts: Sequence[Fact], first: Callable[[Fact], bool], second: Callable[[Fact], bool]) -> Spans:
+def _spans(
+    facts: Sequence[Fact],
+    first: Callable[[Fact], bool],
+    second: Callable[[Fact], bool],
+    longest_us: int = LONGEST_US,
+) -> Spans:
     begun: dict[str, int] = {}
     for fact in facts:
-        member = fact.get("member")
+        member = fact.get("member", fact.get("target"))
         if member is None:
             continue
         if second(fact) and member in begun:
             span = fact["at_us"] - begun.pop(member)
-            if span < LONGEST_US:
+            if span < longest_us:
                 yield span
         if first(fact):
             begun[member] = fact["at_us"]
-
-
-def _start_ups(facts: Sequence[Fact]) -> Spans:
-    starts = filter(_is("action", verb="start"), facts)
-    started = {(fact["target"], fact["incarnation"]): fact["at_us"] for fact in starts}
-    for fact in filter(_sent("FindCoordinator"), facts):
-        life = (fact["member"], fact["incarnation"])
-        if life in started:
-            yield fact["at_us"] - started.pop(life)
 
 
 def _lateness(facts: Sequence[Fact]) -> Spans:

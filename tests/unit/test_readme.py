@@ -29,10 +29,9 @@ def test_the_python_block_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.fixture
-def _mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _mine(importable: Path) -> None:
     """The README's own assignor, where its command looks for it."""
-    (tmp_path / "mine.py").write_text(_blocks("python")[1], encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
+    (importable / "mine.py").write_text(_blocks("python")[1], encoding="utf-8")
 
 
 @pytest.mark.usefixtures("_mine")

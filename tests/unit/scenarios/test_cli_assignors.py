@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,12 +29,9 @@ SMALL = ("--members", 5, "--partitions", 20)
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    (tmp_path / "first_and_torn.py").write_text(OWN)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    yield
-    sys.modules.pop("first_and_torn", None)
+def own(importable: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (importable / "own_assignors.py").write_text(OWN)
+    monkeypatch.chdir(importable)
 
 
 class TestList:
@@ -55,7 +50,7 @@ class TestList:
 
     @pytest.mark.usefixtures("own")
     def test_has_what_the_user_allows(self, groupsim: CommandLine) -> None:
-        told = groupsim("assignors", "list", "--allow-code", "first_and_torn:First", "--json").json
+        told = groupsim("assignors", "list", "--allow-code", "own_assignors:First", "--json").json
         assert told[-1]["assignor"] == "first"
 
 
@@ -157,7 +152,7 @@ class TestCompare:
 
     @pytest.mark.usefixtures("own")
     def test_goes_on_when_an_assignor_answers_wrongly(self, groupsim: CommandLine) -> None:
-        allowed = ("--allow-code", "first_and_torn:First", "--allow-code", "first_and_torn:Torn")
+        allowed = ("--allow-code", "own_assignors:First", "--allow-code", "own_assignors:Torn")
         told = groupsim("assignors", "compare", *SMALL, *allowed)
         assert told.code == 0
         assert "torn fails: InvalidAssignment: torn: 'consumer-1' got topic-1-0 twice" in told.err

@@ -453,13 +453,10 @@ class NoAssignor:
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "own_assignors.py").write_text(OWN, encoding="utf-8")
-    (tmp_path / "broken_assignors.py").write_text("import nothing_of_that_name\n", encoding="utf-8")
-    (tmp_path / "senseless_assignors.py").write_text("def (\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    for name in ("own_assignors", "broken_assignors", "senseless_assignors"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
+def own(importable: Path) -> None:
+    (importable / "own_assignors.py").write_text(OWN, encoding="utf-8")
+    (importable / "broken_assignors.py").write_text("import nothing_of_that_name\n", encoding="utf-8")
+    (importable / "senseless_assignors.py").write_text("def (\n", encoding="utf-8")
 
 
 @pytest.mark.usefixtures("own")

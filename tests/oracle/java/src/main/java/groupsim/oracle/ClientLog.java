@@ -54,14 +54,13 @@ final class ClientLog extends AbstractAppender {
         configuration.addAppender(facts);
         // OffsetCommit requests are logged at TRACE, all others at DEBUG.
         listen(configuration, facts, INTERNALS + "ConsumerCoordinator", Level.TRACE);
-        listen(configuration, facts, FETCHES, Level.DEBUG);
-        hearFetches();
+        listen(configuration, facts, FETCHES, Level.OFF);
         context.updateLoggers();
     }
 
     private static void listen(Configuration configuration, ClientLog facts, String logger, Level level) {
         LoggerConfig config = new LoggerConfig(logger, level, false);
-        config.addAppender(facts, level, null);
+        config.addAppender(facts, null, null);
         configuration.addLogger(logger, config);
     }
 
@@ -73,13 +72,17 @@ final class ClientLog extends AbstractAppender {
         }
     }
 
-    /** Nobody waits for fetches of these any more. */
-    static synchronized void forget(String client, Collection<TopicPartition> partitions) {
-        Set<TopicPartition> awaited = AWAITED.getOrDefault(client, Set.of());
-        if (!awaited.isEmpty() && awaited.removeAll(partitions) && awaited.isEmpty()) {
+    /** Nobody waits for fetches of these any more; whether somebody did. */
+    static synchronized boolean forget(String client, Collection<TopicPartition> partitions) {
+        Set<TopicPartition> awaited = AWAITED.get(client);
+        if (awaited == null || !awaited.removeAll(partitions)) {
+            return false;
+        }
+        if (awaited.isEmpty()) {
             AWAITED.remove(client);
             hearFetches();
         }
+        return true;
     }
 
     /** A line for each partition of each fetch is most of what a client would do: only while somebody waits for one. */
@@ -129,10 +132,9 @@ final class ClientLog extends AbstractAppender {
     private static synchronized void fetched(long now, String client, String text) {
         Matcher fetched = FETCHED.matcher(text);
         if (AWAITED.containsKey(client) && fetched.find()) {
-            TopicPartition partition = new TopicPartition(fetched.group(1), Integer.parseInt(fetched.group(2)));
-            if (AWAITED.get(client).contains(partition)) {
-                Lines.tell(Lines.withPartitions(Lines.fact("fetched", now).put("client", client), Set.of(partition)));
-                forget(client, Set.of(partition));
+            var partition = Set.of(new TopicPartition(fetched.group(1), Integer.parseInt(fetched.group(2))));
+            if (forget(client, partition)) {
+                Lines.tell(Lines.withPartitions(Lines.fact("fetched", now).put("client", client), partition));
             }
         }
     }
