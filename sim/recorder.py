@@ -34,6 +34,10 @@ class Rows:
             for column, values in zip(self._columns[1:], others, strict=True):
                 column.append(values)
 
+    def least(self, column: int) -> int | None:
+        """The smallest value of a column; None if there are no rows."""
+        return min((int(np.min(values)) for values in self._columns[column]), default=None)
+
     def array(self) -> NDArray[np.int64]:
         """All rows. Shape (n, width); each column is contiguous, as there can be millions of rows."""
         columns = np.empty((self._width, sum(self._lengths)), np.int64)

@@ -178,8 +178,8 @@ def _series(values: Column) -> Any:
 
 def _plain(values: Column) -> list[Any]:
     if isinstance(values, Text):
-        texts = values.values
-        return [texts[code] for code in values.codes.tolist()]
+        texts: list[str] = np.array(values.values, object)[values.codes].tolist()
+        return texts
     if values.dtype.kind == "f":
         return [None if value != value else value for value in values.tolist()]
     return [None if value is None else int(value) for value in values.tolist()]
@@ -209,14 +209,14 @@ def digest_columns(columns: Mapping[str, Column]) -> str:
     return state.hexdigest()
 
 
-def _canonical(values: Column, *, is_first: bool) -> bytes:
+def _canonical(values: Column, *, is_first: bool) -> bytes | memoryview:
     """A stretch of a column as it is digested: millions of rows are never in memory as text all at once."""
     if isinstance(values, Text):
         texts = _plain(values)
     elif values.dtype.kind == "O":
         texts = ["" if value is None else str(value) for value in _plain(values)]
     else:
-        return values.astype(values.dtype.newbyteorder("<")).tobytes()
+        return np.ascontiguousarray(values, values.dtype.newbyteorder("<")).data
     return "\x1f".join(texts if is_first else ["", *texts]).encode()
 
 

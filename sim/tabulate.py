@@ -198,11 +198,11 @@ class Tabulator:
         return int(alive.max())
 
     def _stop_the_world(self, group: HostedGroup, rows: Any, gap: Any) -> int:
-        served = group.record.ownership.array()
-        if not len(served) or group.availability.first_join_us > self.measure[1]:
+        first_service_us = group.record.ownership.least(2)
+        if first_service_us is None or group.availability.first_join_us > self.measure[1]:
             return 0
         clock = np.maximum(group.partitions.created_us, max(group.availability.first_join_us, self.measure[0]))
-        return stop_the_world_us(rows, gap, clock, int(served[:, 2].min()))
+        return stop_the_world_us(rows, gap, clock, first_service_us)
 
 
 def _places(group: HostedGroup, positions: Any) -> Columns:
@@ -225,6 +225,9 @@ def _join(parts: list[Columns], columns: Iterable[str]) -> Columns:
 
 
 def _concatenate(parts: list[Any]) -> Any:
-    if parts and isinstance(parts[0], Text):
-        return Text.joined(parts)
-    return np.concatenate([np.asarray(part) for part in parts]) if parts else []
+    if not parts:
+        return []
+    if isinstance(parts[0], Text):
+        return Text.joined(parts) if len(parts) > 1 else parts[0]
+    # A copy of millions of rows costs as much as everything else that is done to them.
+    return np.concatenate([np.asarray(part) for part in parts]) if len(parts) > 1 else np.asarray(parts[0])
