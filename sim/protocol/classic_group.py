@@ -137,13 +137,13 @@ class ClassicGroup(Rebalance):
         else:
             self._sessions.arm(member_id, now + self.config.new_member_join_timeout_us)
         self.facts.append(Fact("joined", member_id, request.name))
-        return self._prepare_or_complete(now, f"Adding new member {request.name}; {request.reason}".rstrip("; "))
+        return self._prepare_or_complete(now, f"Adding new member {request.name}", request.reason)
 
     def _update(self, now: int, member: Member, request: JoinGroup, waiter: Waiter, reason: str) -> Replies:
         """``GMM.updateMemberThenRebalanceOrCompleteJoin``: the session timer is not touched."""
         self.roster.update(member, request)
         self.roster.park_join(member, waiter)
-        return self._prepare_or_complete(now, f"{reason}; {request.reason}".strip("; "))
+        return self._prepare_or_complete(now, reason, request.reason)
 
     # --- static members -----------------------------------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ class ClassicGroup(Rebalance):
             reason = f"Group's selectedProtocol will change because static member {request.name} joined"
         else:
             reason = f"Static member {request.name} joined during {self.state.value}"
-        return replies + self._prepare_or_complete(now, reason)
+        return replies + self._prepare_or_complete(now, reason, "")
 
     def _stored(self, new: Member, old_id: str) -> Replies:
         """The replacement is in the log; whoever was answered otherwise meanwhile is not answered again."""

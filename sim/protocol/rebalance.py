@@ -103,9 +103,9 @@ class Rebalance:
 
     # --- join phase ---------------------------------------------------------------------------------------------------
 
-    def _prepare_or_complete(self, now: int, reason: str) -> Replies:
+    def _prepare_or_complete(self, now: int, reason: str, detail: str) -> Replies:
         if self.state is not PREPARING:
-            return self._prepare(now, reason)
+            return self._prepare(now, f"{reason}; {detail}".strip("; "))
         if self.previous_state is not EMPTY and self.roster.all_joined:
             return self._complete_join(now)
         return []

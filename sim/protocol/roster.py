@@ -195,6 +195,9 @@ class Roster:
 
     def select_protocol(self) -> str:
         """The assignor with most votes among those that everybody supports (``ClassicGroup.selectProtocol``)."""
+        common = [name for name, supporters in self._supporters.items() if supporters == len(self)]
+        if len(common) == 1:
+            return common[0]
         votes: dict[str, int] = {}
         for member in self:
             name = next(name for name, _ in member.protocols if self._supporters[name] == len(self))
