@@ -13,7 +13,7 @@ Polls run on a clock that stops in pauses: a pause shifts everything after it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,12 +21,13 @@ from sim.model import Processing
 from sim.randomness import Draw, longest, mean_of
 
 _BLOCK = 256
+ENDLESS = 1_000_000_000
+"""Full passes of a member that cannot keep up."""
 NOT_INSIDE = -1
 """Instead of a time: the application is processing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(NamedTuple):
     """What a member has to do, as its application sees it.
 
     Parameters
@@ -41,8 +42,7 @@ class Load:
     backlog: float
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(NamedTuple):
     """Lengths of passes in microseconds, and the capacity that follows from them.
 
     Parameters
@@ -139,6 +139,20 @@ class Cadence:
         self.full_us, self.full_wait_us = pace.full_us, pace.full_wait_us
         self.steady_us, self.steady_wait_us = pace.steady_us, pace.steady_wait_us
         self.full_passes = _full_passes(pace, load)
+
+    @classmethod
+    def of_columns(
+        cls, start: int, full_passes: int, full_us: int, full_wait_us: int, steady_us: int, steady_wait_us: int,
+        slowdown: float,
+    ) -> Cadence:  # fmt: skip
+        """Polls in closed form whose first is the last poll so far too."""
+        cadence = cls.__new__(cls)
+        cadence.start = cadence.before = start
+        cadence.held_until, cadence.slowdown = NOT_INSIDE, slowdown
+        cadence.full_us, cadence.full_wait_us = full_us, full_wait_us
+        cadence.steady_us, cadence.steady_wait_us = steady_us, steady_wait_us
+        cadence.full_passes = full_passes
+        return cadence
 
     def shift(self, at: int, by_us: int) -> None:
         """The clock of the application stops at ``at`` for ``by_us``: every poll from then on is that much later.
@@ -308,8 +322,8 @@ class DrawnCadence(Cadence):
 def _full_passes(pace: Pace, load: Load) -> int:
     """Full passes until the backlog is gone; a million if the member cannot keep up."""
     if load.backlog <= max(pace.steady_records, 1.0):
-        return 0 if pace.capacity > load.rate else 1_000_000_000
+        return 0 if pace.capacity > load.rate else ENDLESS
     spare = pace.capacity - load.rate
     if spare <= 0:
-        return 1_000_000_000
-    return min(1_000_000_000, int(load.backlog / spare / pace.full_us) + 1)
+        return ENDLESS
+    return min(ENDLESS, int(load.backlog / spare / pace.full_us) + 1)

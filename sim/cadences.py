@@ -6,15 +6,19 @@ to be asked itself. Whatever is asked for here, `Cadence` gives the same integer
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.cadence import Cadence, DrawnCadence
+from sim.cadence import ENDLESS, Cadence, DrawnCadence
+from sim.model import Processing
+from sim.randomness import mean_of
 from sim.units import FOREVER
 
 Times = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Which = NDArray[np.intp]
 """Indices of the members that are meant. Shape (n,), like everything that goes with it."""
 
@@ -24,11 +28,23 @@ class Cadences:
 
     Parameters
     ----------
-    cadences : sequence of Cadence
+    table : int64 array, shape (7, n)
+        In closed form: start, held_until, full passes; a full pass and the wait in it; a steady pass and its wait.
+    drawn : mapping of int to DrawnCadence
+        Those that have to be asked themselves, by index.
     """
 
-    def __init__(self, cadences: Sequence[Cadence]) -> None:
-        self._cadences = cadences
+    def __init__(self, table: Times, drawn: Mapping[int, DrawnCadence]) -> None:
+        self._table, self._drawn = table, drawn
+        self._start, self._held_until, passes, self._full, self._full_wait, self._steady, self._steady_wait = table
+        # A backlog that never ends has a billion passes; no instant is as late as this.
+        self._switch = self._start + np.minimum(passes, FOREVER // 2 // self._full) * self._full
+        self._is_drawn = np.zeros(table.shape[1], np.bool_)
+        self._is_drawn[list(drawn)] = True
+
+    @classmethod
+    def of(cls, cadences: Sequence[Cadence]) -> Cadences:
+        """Columns of these."""
         columns = [
             (
                 one.start, one.held_until, one.full_passes,
@@ -36,11 +52,14 @@ class Cadences:
             )
             for one in cadences
         ]  # fmt: skip
-        table = np.array(columns, np.int64).reshape(-1, 7).T.copy()
-        self._start, self._held_until, passes, self._full, self._full_wait, self._steady, self._steady_wait = table
-        # A backlog that never ends has a billion passes; no instant is as late as this.
-        self._switch = self._start + np.minimum(passes, FOREVER // 2 // self._full) * self._full
-        self._is_drawn = np.array([isinstance(one, DrawnCadence) for one in cadences], np.bool_)
+        drawn = {index: one for index, one in enumerate(cadences) if isinstance(one, DrawnCadence)}
+        return cls(np.array(columns, np.int64).reshape(-1, 7).T.copy(), drawn)
+
+    def followed_by(self, other: Cadences) -> Cadences:
+        """These, and then others."""
+        n = self._table.shape[1]
+        drawn = {**self._drawn, **{n + index: one for index, one in other._drawn.items()}}
+        return Cadences(np.concatenate([self._table, other._table], axis=1), drawn)
 
     def _passes_at(self, times: Times, which: Which) -> tuple[Times, Times, Times]:
         """Begin, wait and length of the passes under way at ``times`` (at least the start)."""
@@ -57,7 +76,7 @@ class Cadences:
         begin, _, length = self._passes_at(times, which)
         polls = np.where(times <= start, start, np.where(begin == times, begin, begin + length))
         for index in np.flatnonzero(self._is_drawn[which]):
-            polls[index] = self._cadences[which[index]].next_poll(int(times[index]))
+            polls[index] = self._drawn[int(which[index])].next_poll(int(times[index]))
         return polls
 
     def reactions(self, times: Times, which: Which) -> Times:
@@ -67,7 +86,7 @@ class Cadences:
         inside = np.where(times <= start, times <= self._held_until[which], times <= begin + wait)
         polls = np.where(inside, times, np.where(times <= start, start, begin + length))
         for index in np.flatnonzero(self._is_drawn[which]):
-            polls[index] = self._cadences[which[index]].reaction(int(times[index]))
+            polls[index] = self._drawn[int(which[index])].reaction(int(times[index]))
         return polls
 
     def trains(self, polls: Times, intervals: Times, before: Times, which: Which) -> tuple[Times, Times]:
@@ -79,3 +98,61 @@ class Cadences:
         strides = -(-intervals // length) * length
         more = np.maximum((end - 1 - polls) // strides, 0)
         return np.where(is_drawn, 0, more), np.where(is_drawn, intervals, strides)
+
+
+class Paces(NamedTuple):
+    """`sim.cadence.Pace` of many members, and how many full passes they need. Each of shape (n,).
+
+    Parameters
+    ----------
+    full_us, steady_us, steady_wait_us, full_passes : int64 arrays
+    capacity : float64 array, records per microsecond
+    """
+
+    full_us: Times
+    steady_us: Times
+    steady_wait_us: Times
+    full_passes: Times
+    capacity: Floats
+
+
+def paces(
+    processing: Processing, most_records: Times, poll_us: int, rates: Floats, backlogs: Floats, slowdown: Floats
+) -> Paces:
+    """`sim.cadence.pace` of many members that process alike: the same integers, and the same doubles.
+
+    Parameters
+    ----------
+    processing : Processing
+    most_records : int64 array, shape (n,)
+    poll_us : int, microseconds
+    rates, backlogs : float64 arrays, shape (n,)
+        Their loads: records per microsecond, and records.
+    slowdown : float64 array, shape (n,)
+    """
+    cost, timeout = mean_of(processing.per_record) * slowdown, processing.poll_timeout_us
+    each = processing.per_poll_us * slowdown
+    fixed = poll_us + each
+    most = np.maximum(np.rint(fixed + most_records * cost), 1)
+    fewest = np.minimum(most_records, np.maximum(np.rint(backlogs), 1))
+    records = np.where(rates * most >= most_records, most_records, fewest)
+    full = np.maximum(np.rint(fixed + records * cost), 1)
+    is_idle, spare = rates * timeout < 1, 1 - rates * cost
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least = np.maximum(np.maximum(fixed / spare, fixed + cost), 1 / rates)
+    length = np.maximum(np.rint(np.where(spare <= 0, most, np.minimum(most, least))), 1)
+    batch = np.rint(each + rates * length * cost)
+    wait = np.minimum(np.where(length < most, np.maximum(length - batch, 0), poll_us), length)
+    steady, capacity = np.where(is_idle, timeout, length), most_records / most
+    passes = _full_passes(full, np.maximum(rates * steady, 1), capacity, rates, backlogs)
+    steady_wait = np.where(is_idle, timeout, wait)
+    full_us, steady_us, wait_us, full_passes = (one.astype(np.int64) for one in (full, steady, steady_wait, passes))
+    return Paces(full_us, steady_us, wait_us, full_passes, capacity)
+
+
+def _full_passes(full_us: Floats, batch: Floats, capacity: Floats, rates: Floats, backlogs: Floats) -> Floats:
+    """`sim.cadence._full_passes`."""
+    spare = capacity - rates
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed = np.minimum(np.floor(backlogs / spare / full_us) + 1, ENDLESS)
+    return np.where(spare <= 0, ENDLESS, np.where(backlogs <= batch, 0, needed))

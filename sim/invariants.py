@@ -23,7 +23,11 @@ class Invariant(Protocol):
 
 
 class OneOwner:
-    """At most one member believes that it owns a partition in the current generation (broadcast exempt)."""
+    """At most one member believes that it owns a partition in the current generation (broadcast exempt).
+
+    Members that are behind (`sim.actors.laps`) still show an older generation and are passed over: to look at one would
+    bring it up to date, and what is checked would no longer be the run that is asked about.
+    """
 
     def violated(self, group: HostedGroup) -> str | None:
         """Two members that both own a partition, if there are such."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from sim.catalog import Catalog, Partitions
 from sim.production import NOWHERE, Offsets, Production
 from sim.protocol.messages import NO_PARTITIONS, Positions
 from sim.units import FOREVER
+
+Slots: TypeAlias = NDArray[np.intp]
+"""Consumers, by their index in the group."""
 
 
 @dataclass(slots=True, eq=False)
@@ -43,6 +47,10 @@ class Holding:
     backlog: float = 0.0
     total_rate: float = 0.0
     running: bool = False
+
+    def clear(self, now: int) -> None:
+        """Nothing is consumed any more."""
+        self.partitions, self.offset, self.since, self.running = NO_PARTITIONS, NOWHERE, now, False
 
 
 class Ledger(Production):
@@ -160,8 +168,7 @@ class Ledger(Production):
         self._holder[partitions[self._holder[partitions] == holding.slot]] = -1
         keep = ~gone
         if not keep.any():
-            holding.partitions, holding.offset = NO_PARTITIONS, NOWHERE
-            holding.since, holding.running = now, False
+            holding.clear(now)
             return
         positions = self.positions(holding, now)
         if holding.running:
@@ -191,77 +198,80 @@ class Ledger(Production):
 
     # --- many consumers at once ---------------------------------------------------------------------------------------
 
-    def stop_at(self, slots: Sequence[int], times: Sequence[int]) -> None:
+    def stop_at(self, slots: Slots, times: Offsets | int) -> None:
         """Consumers are known to stop at these times (`FOREVER`: not known), whenever that is put into the books."""
-        self._until[np.array(slots, np.intp)] = times
+        self._until[slots] = times
 
-    def positions_of(self, holdings: Sequence[Holding], at: Offsets) -> tuple[Positions, Offsets, NDArray[np.intp]]:
-        """`positions` of running holdings, each at its own time.
+    def positions_of(
+        self, slots: Slots, partitions: Positions, lengths: Sequence[int], at: Offsets
+    ) -> tuple[Offsets, NDArray[np.intp]]:
+        """`positions` of running consumers that hold what they consume, each at its own time.
 
         Parameters
         ----------
-        holdings : sequence of Holding, length n
+        slots : intp array, shape (n,)
+        partitions : int32 array, shape (k,)
+            Of one consumer after the other, ``lengths`` of them.
         at : int64 array, shape (n,), microseconds
 
         Returns
         -------
-        partitions, offsets : arrays, shape (k,)
-            Of one holding after the other.
+        offsets : int64 array, shape (k,)
         which : intp array, shape (k,)
-            Index of the holding.
+            Index of the consumer.
         """
-        which = np.repeat(np.arange(len(holdings)), [len(one.partitions) for one in holdings])
-        slots = np.array([one.slot for one in holdings], np.intp)
-        elapsed = np.maximum(at - np.array([one.since for one in holdings], np.int64), 0)
-        partitions: Positions = np.concatenate([one.partitions for one in holdings])
-        begun = np.concatenate([one.offset for one in holdings])
+        which = np.repeat(np.arange(len(slots)), lengths)
+        elapsed = np.maximum(at - self._since[slots], 0)
+        begun = self._offset[partitions]
         offered, done = self._backlog[slots] + self._total[slots] * elapsed, self._capacity[slots] * elapsed
         share = np.divide(done, offered, out=np.ones(len(slots)), where=offered > done)
         produced = np.maximum(self.produced(at[which], partitions), begun)
-        waiting = np.concatenate([one.offered for one in holdings])
-        rate = np.concatenate([one.rate for one in holdings])
-        part = np.floor((waiting + rate * elapsed[which]) * share[which]).astype(np.int64)
-        offsets = np.where((done >= offered)[which], produced, np.minimum(begun + part, produced))
-        return partitions, np.where((elapsed > 0)[which], offsets, begun), which
+        part = (self._offered[partitions] + self._rate[partitions] * elapsed[which]) * share[which]
+        worked = np.minimum(begun + np.floor(part).astype(np.int64), produced)
+        offsets = np.where((done >= offered)[which], produced, worked)
+        return np.where((elapsed > 0)[which], offsets, begun), which
 
-    def release_all(
-        self, holdings: Sequence[Holding], times: Sequence[int], partitions: Positions, at: Offsets
-    ) -> None:
-        """Take everything away from some consumers, which have got to ``at`` in it."""
-        self._settle(partitions, at)
-        slots = np.repeat([one.slot for one in holdings], [len(one.partitions) for one in holdings])
-        self._holder[partitions[self._holder[partitions] == slots]] = -1
-        for holding, time in zip(holdings, times, strict=True):
-            holding.partitions, holding.offset, holding.since, holding.running = NO_PARTITIONS, NOWHERE, time, False
-
-    def anchor_all(
-        self, holdings: Sequence[Holding], times: Offsets, partitions: Positions, offset: Offsets,
-        lengths: Sequence[int], capacity: Sequence[float],
-    ) -> None:  # fmt: skip
-        """`take` and `anchor` for consumers without partitions, each from its own time on.
+    def release_all(self, slots: Slots, partitions: Positions, at: Offsets) -> None:
+        """Take everything away from some consumers, which have got to ``at`` in it; `Holding.clear` must follow.
 
         Parameters
         ----------
+        slots : intp array, shape (k,)
+            Who consumed each of the partitions.
+        partitions, at : arrays, shape (k,)
+        """
+        self._settle(partitions, at)
+        self._holder[partitions[self._holder[partitions] == slots]] = -1
+
+    def anchor_all(
+        self, slots: Slots, times: Offsets, partitions: Positions, offset: Offsets, lengths: NDArray[np.int64],
+        capacity: NDArray[np.float64],
+    ) -> None:  # fmt: skip
+        """`take` and `anchor` for consumers without partitions, each from its own time on; `recall` must follow.
+
+        Parameters
+        ----------
+        slots : intp array, shape (n,)
+        times : int64 array, shape (n,), microseconds
         partitions, offset : arrays, shape (k,)
             Of one consumer after the other, ``lengths`` of them, ascending.
         """
-        ends = np.cumsum(np.array(lengths, np.int64))
-        begins = ends - lengths
-        since, slots = np.repeat(times, lengths), np.array([one.slot for one in holdings], np.intp)
-        offered = np.maximum(self.produced(since, partitions) - offset, 0).astype(np.float64)
+        begins = np.cumsum(lengths) - lengths
+        offered = np.maximum(self.produced(np.repeat(times, lengths), partitions) - offset, 0).astype(np.float64)
         milli = self.rate_mrps[partitions]
-        rate = milli / 1e9
         self._holder[partitions] = np.repeat(slots, lengths)
-        self._offset[partitions], self._offered[partitions], self._rate[partitions] = offset, offered, rate
+        self._offset[partitions], self._offered[partitions], self._rate[partitions] = offset, offered, milli / 1e9
         self._since[slots], self._capacity[slots] = times, capacity
         self._backlog[slots] = np.add.reduceat(offered, begins)
         self._total[slots] = np.add.reduceat(milli, begins) / 1e9
-        rows = zip(holdings, times.tolist(), begins.tolist(), ends.tolist(), capacity, strict=True)
-        for holding, time, begin, end, fast in rows:
-            holding.partitions, holding.offset = partitions[begin:end], offset[begin:end]
-            holding.offered, holding.rate = offered[begin:end], rate[begin:end]
-            holding.since, holding.capacity, holding.running = time, fast, True
-            holding.backlog, holding.total_rate = float(self._backlog[holding.slot]), float(self._total[holding.slot])
+
+    def recall(self, holding: Holding, now: int, partitions: Positions, offset: Offsets) -> None:
+        """What a consumer consumes since ``now``, as `anchor_all` has written it down."""
+        slot = holding.slot
+        holding.partitions, holding.offset = partitions, offset
+        holding.offered, holding.rate = self._offered[partitions], self._rate[partitions]
+        holding.since, holding.capacity, holding.running = now, float(self._capacity[slot]), True
+        holding.backlog, holding.total_rate = float(self._backlog[slot]), float(self._total[slot])
 
     def processed(self, now: int) -> Offsets:
         """Processed by anybody, every partition of the group. Shape (n_partitions,)."""

@@ -4,76 +4,91 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from sim.actors.wave import Plan, Wave
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.actors.lap import Column
+from sim.actors.laps import PRESENT
+from sim.actors.wave import Wave
 from sim.actors.wave_terms import is_parked
 from sim.kernel.network import Exchange
+from sim.ledger import Slots
 from sim.protocol.rebalance import Reply
 
 if TYPE_CHECKING:
     from sim.actors.client import Client
 
 
-@dataclass(slots=True, eq=False)
-class Answered(Plan):
-    """What one member will have done, from an answer on.
-
-    Parameters
-    ----------
-    exchange : Exchange
-        The request that was parked.
-    response : JoinResponse or SyncResponse
-    left : int, microseconds
-        The answer leaves the coordinator.
-    told : int, microseconds
-        It is read, and the next request is sent.
-    """
-
-    exchange: Exchange
-    response: Any
-    left: int
-    told: int = 0
-
-
-A = TypeVar("A", bound=Answered)
-
-
-class AnswerWave(Wave[A]):
+class AnswerWave(Wave):
     """Members that are answered."""
+
+    STAGE: int
+    """Of members that are behind, and wait for such an answer (`sim.actors.laps`)."""
 
     def gather(self, replies: Sequence[Reply], leave_us: int) -> list[Reply]:
         """Take on whom nothing stands in the way; the answers to the others."""
-        plans: list[A] = []
+        group, laps = self._group, self._laps
+        found: list[tuple[int, Reply]] = []
         rest: list[Reply] = []
         for reply in replies:
-            assert isinstance(reply.waiter, Exchange)
-            plan = self._candidate(reply.waiter, reply.response, leave_us)
-            if plan is None:
+            slot = self._slot_of(reply)
+            if slot < 0:
                 rest.append(reply)
             else:
-                plan.told = max(reply.waiter.connection.down_us + 1, leave_us + reply.waiter.down_us)
-                plans.append(plan)
-        if plans:
-            clear = self._clear(plans)
-            self._group.waves.parked.take([plan.client for plan in clear])
-            self.begin(clear)
-            rest += [Reply(plan.exchange, plan.response) for plan in plans if plan.client.hush.wave is not self]
-        return rest
+                found.append((slot, reply))
+        if not found:
+            return rest
+        found.sort(key=lambda one: one[0])
+        slots = np.array([slot for slot, _ in found], np.intp)
+        laps.load(filter(None, (group.consumers[slot].incumbent for slot in slots[laps.stage[slots] == PRESENT])))
+        clear = self._plan(slots, [reply for _, reply in found], leave_us)
+        return rest + [reply for (_, reply), is_clear in zip(found, clear.tolist(), strict=True) if not is_clear]
+
+    def _slot_of(self, reply: Reply) -> int:
+        """Whose answer that is; -1 if that member cannot go with the wave."""
+        exchange = reply.waiter
+        assert isinstance(exchange, Exchange)
+        member_id = self._whose(exchange, reply.response)
+        slot = self._group.slot_of(member_id) if member_id is not None else -1
+        if slot < 0 or self._laps.stage_of(slot) == self.STAGE:
+            return slot
+        client = self._group.consumers[slot].incumbent
+        if client is None or not self._follows(client):
+            return -1
+        waits = self._group.waves.parked.holds(slot) or is_parked(client, exchange, self._env.now)
+        return slot if waits else -1
 
     @abstractmethod
-    def _candidate(self, exchange: Exchange, response: Any, leave_us: int) -> A | None:
-        """The plan of a member that may go with the wave, without its times; None if it may not."""
+    def _whose(self, exchange: Exchange, response: Any) -> str | None:
+        """Whose answer that is; None if the wave has no use for it."""
 
     @abstractmethod
-    def _clear(self, plans: Sequence[A]) -> list[A]:
-        """Work out the times; the plans with which nothing interferes."""
+    def _follows(self, client: Client) -> bool:
+        """Whether a member, whose own objects show everything, goes on as the wave does."""
 
-    def _waits(self, client: Client, exchange: Exchange) -> bool:
-        """Whether the member waits for this answer, and for nothing else."""
-        return client in self._group.waves.parked or is_parked(client, exchange, self._env.now)
+    @abstractmethod
+    def _plan(self, slots: Slots, replies: Sequence[Reply], leave_us: int) -> NDArray[np.bool_]:
+        """Work out the times, and begin with those with which nothing interferes; who that is."""
 
-    def _start(self, plan: A) -> None:
-        plan.client.standstill.arm_pause()
-        plan.exchange.connection.reply(plan.exchange, plan.response, plan.left)
+    def _told(self, slots: Slots, exchanges: Sequence[Exchange], leave_us: int) -> Column:
+        """When the answers are read."""
+        self._laps.leaving[slots] = leave_us
+        back = np.array([exchange.down_us for exchange in exchanges], np.int64)
+        return np.maximum(self._laps.answered[slots] + 1, leave_us + back)
+
+    def _depart(self, slots: Slots, ends: Column, keys: Column) -> None:
+        """These leave the barrier with the wave."""
+        self._group.waves.parked.take(slots)
+        self.begin(slots, ends, keys)
+
+    def _start(self, slot: int) -> None:
+        laps = self._laps
+        exchange, response = self._answer(slot)
+        laps.clients[slot].standstill.arm_pause()
+        exchange.connection.reply(exchange, response, laps.leaving.item(slot))
+
+    @abstractmethod
+    def _answer(self, slot: int) -> tuple[Exchange, Any]:
+        """The request of a member, and what it is answered."""

@@ -28,7 +28,7 @@ from sim.actors.metadata import Metadata
 from sim.actors.requests import Requests
 from sim.actors.service import Service
 from sim.actors.standstill import Standstill
-from sim.actors.wave_terms import is_plain
+from sim.actors.wave_terms import has_memory, is_plain
 from sim.config import ClientConfig
 from sim.kernel.environment import Environment
 from sim.kernel.network import Path
@@ -70,6 +70,10 @@ class Client:
         What it was opened with.
     is_plain : bool
         Whether its configuration lets it go with waves (`sim.actors.wave`).
+    has_memory : bool
+        Whether its assignor has a say in every rebalance.
+    is_behind : bool
+        Whether it has done something with waves that its own objects do not show yet (`catch_up`).
     is_over : bool
         Closed, killed or failed: late events mean nothing to it.
     is_closing : bool
@@ -89,6 +93,7 @@ class Client:
         self.opened_us: int = now
         self.is_over = False
         self.is_closing = False
+        self.is_behind = False
         group.commits_ahead |= consumer.processing.commit == "before_processing"
         self.wish: Wish | None = None
         self.life = Life(consumer.name, consumer.incarnation, now)
@@ -99,6 +104,7 @@ class Client:
         )
         self.machine: ClassicMember = self._new_machine()
         self.is_plain: bool = is_plain(self)
+        self.has_memory: bool = has_memory(self)
         self.service: Service = Service(group, consumer.slot)
         self.standstill: Standstill = Standstill(self)
         self.application: Application = Application(self)
@@ -190,12 +196,17 @@ class Client:
         else:
             self.application.cadence = None
 
+    def catch_up(self) -> None:
+        """Somebody is about to look: show everything that was done with waves."""
+        if self.is_behind:
+            self.group.laps.catch_up(self)
+
     def _end(self, now: int, ended_by: str) -> None:
         life = self.life
         life.ended_us, life.ended_by = now, ended_by
         life.member_id = life.member_id or self.machine.member_id
         self.is_over = True
-        self.consumer.client = None
+        self.consumer.incumbent = None
         self.requests.abandon()
         self.application.drop_job()
         self.alarms.disarm()
@@ -243,6 +254,7 @@ class Client:
         """Do whatever can be done now, then watch what comes next."""
         if self.is_over or self.standstill.frozen is not None or self.hush.wave is not None:
             return
+        self.catch_up()
         machine, inbox, reaction = self.machine, self.requests.inbox, self.application.reaction
         while not self.is_over and reaction(now) == now:
             if inbox:

@@ -47,8 +47,8 @@ class Consumer:
     ----------
     named_instance : str
         What that is: the name, unless the scenario gives another.
-    client : Client or None
-        The incarnation that is open.
+    incumbent : Client or None
+        The incarnation that is open; after waves its own objects can be behind (`client`).
     is_running : bool
         Whether the process exists (booting or open).
     pauses : list of (start, end), microseconds
@@ -86,7 +86,7 @@ class Consumer:
         self.named_instance = name
         self.entity = name_hash("member", name)
         self.incarnation = 0
-        self.client: Client | None = None
+        self.incumbent: Client | None = None
         self.is_running = False
         self.pauses: list[tuple[int, int]] = []
         self.slowdowns: dict[str, tuple[float, bool]] = {}
@@ -104,8 +104,8 @@ class Consumer:
             boot = self.world.boot_us(self)
             yield self.env.until(self.env.now + boot, process_key(self.entity, Kind.START))
             if self.is_running:
-                self.client = Client(self, self.env.now)
-                self.client.open(self.env.now)
+                self.incumbent = Client(self, self.env.now)
+                self.incumbent.open(self.env.now)
                 yield self.gone
             self._wanted, self.gone = self.env.event(), self.env.event()
             self.is_running = False
@@ -131,9 +131,17 @@ class Consumer:
     # --- what others may know -----------------------------------------------------------------------------------------
 
     @property
+    def client(self) -> Client | None:
+        """The incarnation that is open, for whoever looks at it: it shows everything that it has done."""
+        client = self.incumbent
+        if client is not None:
+            client.catch_up()
+        return client
+
+    @property
     def is_open(self) -> bool:
         """Whether the process runs and has a consumer."""
-        return self.client is not None
+        return self.incumbent is not None
 
     @property
     def is_assigned(self) -> bool:
@@ -158,13 +166,14 @@ class Consumer:
 
     @property
     def machine(self) -> ClassicMember | None:
-        """The member that is open."""
-        return self.client.machine if self.client is not None else None
+        """The member that is open; its id is true even when it is behind."""
+        return self.incumbent.machine if self.incumbent is not None else None
 
     @property
     def service(self) -> Service | None:
         """What is consumed, if something is open."""
-        return self.client.service if self.client is not None else None
+        client = self.client
+        return client.service if client is not None else None
 
     def slowdown(self, *, host_only: bool = False) -> float:
         """Factor on what the application does; ``host_only``: on what is not processing."""

@@ -31,11 +31,11 @@ class Trains:
     newer: Times
 
     @classmethod
-    def of(cls, trains: Sequence[Train], intervals: Sequence[int]) -> Trains:
+    def of(cls, trains: Sequence[Train], intervals: Sequence[int], measure: tuple[int, int]) -> Trains:
         """Columns of these."""
         columns = [(one.due, one.number, one.measured, *_last_two(one)) for one in trains]
         due, number, measured, older, newer = np.array(columns, np.int64).reshape(-1, 5).T.copy()
-        return cls(due, number, measured, np.array(intervals, np.int64), trains[0].measure, older, newer)
+        return cls(due, number, measured, np.array(intervals, np.int64), measure, older, newer)
 
     def add(self, which: NDArray[np.intp], first: Times, stride: Times, count: Times) -> None:
         """`Train.add`, and the next is due one interval after the last."""
@@ -48,10 +48,14 @@ class Trains:
         self.number[which] += count
         self.due[which] = last + self.interval[which]
 
-    def single(self) -> list[Train]:
-        """One object each, without a past."""
-        rows = zip(self.due.tolist(), self.number.tolist(), self.measured.tolist(), strict=True)
-        return [Train(due, number, self.measure, measured=measured) for due, number, measured in rows]
+    def followed_by(self, other: Trains) -> Trains:
+        """These, and then others."""
+        mine, theirs = self._columns(), other._columns()
+        due, number, measured, interval, older, newer = map(np.concatenate, zip(mine, theirs, strict=True))
+        return Trains(due, number, measured, interval, self.measure, older, newer)
+
+    def _columns(self) -> tuple[Times, ...]:
+        return self.due, self.number, self.measured, self.interval, self.older, self.newer
 
 
 def _last_two(train: Train) -> tuple[int, int]:
@@ -59,36 +63,67 @@ def _last_two(train: Train) -> tuple[int, int]:
     return sent[-2], sent[-1]
 
 
+@dataclass(slots=True)
 class Crowd:
     """Quiet members that consume.
 
     Parameters
     ----------
-    quiets : sequence of Quiet, length n, at least one
-    round_trips_us : sequence of int, length n
+    heartbeats, commits : Trains
+    cadences : Cadences
+    next_start : int64 array, shape (n,), microseconds
+        When the next pause begins.
+    keys : int64 array, shape (n,)
+        Where a heartbeat stands within an instant.
+    round_trip_us : int64 array, shape (n,)
         The longest time from a request to its answer.
     """
 
-    def __init__(self, quiets: Sequence[Quiet], round_trips_us: Sequence[int]) -> None:
-        self.heartbeats = Trains.of([one.heartbeats for one in quiets], [one.heartbeat_interval for one in quiets])
-        self.commits = Trains.of([one.commits for one in quiets], [one.commit_interval for one in quiets])
-        self.next_start = np.array([one.next_start for one in quiets], np.int64)
-        self._keys = np.array([one.keys.heartbeat for one in quiets], np.int64)
-        self._round_trip = np.array(round_trips_us, np.int64)
+    heartbeats: Trains
+    commits: Trains
+    cadences: Cadences
+    next_start: Times
+    keys: Times
+    round_trip_us: Times
+
+    @classmethod
+    def of(cls, quiets: Sequence[Quiet], round_trips_us: Sequence[int], measure: tuple[int, int]) -> Crowd:
+        """Columns of these."""
         cadences: list[Cadence] = [one.cadence for one in quiets if one.cadence is not None]
-        self._cadences = Cadences(cadences)
-        self._all = np.arange(len(quiets))
+        return cls(
+            Trains.of([one.heartbeats for one in quiets], [one.heartbeat_interval for one in quiets], measure),
+            Trains.of([one.commits for one in quiets], [one.commit_interval for one in quiets], measure),
+            Cadences.of(cadences),
+            np.array([one.next_start for one in quiets], np.int64),
+            np.array([one.keys.heartbeat for one in quiets], np.int64),
+            np.array(round_trips_us, np.int64),
+        )
+
+    def followed_by(self, other: Crowd) -> Crowd:
+        """These, and then others."""
+        return Crowd(
+            self.heartbeats.followed_by(other.heartbeats),
+            self.commits.followed_by(other.commits),
+            self.cadences.followed_by(other.cadences),
+            np.concatenate([self.next_start, other.next_start]),
+            np.concatenate([self.keys, other.keys]),
+            np.concatenate([self.round_trip_us, other.round_trip_us]),
+        )
+
+    @property
+    def _all(self) -> NDArray[np.intp]:
+        return np.arange(len(self.next_start))
 
     def next_beats(self, moment: Moment) -> tuple[Times, Times]:
         """Times and numbers of the first heartbeats from ``moment`` on (`Quiet.next_beat`)."""
         beats = self.heartbeats
-        since = moment[0] + (self._keys < moment[1])
+        since = moment[0] + (self.keys < moment[1])
         count = np.maximum(-(-(since - beats.due) // beats.interval), 0)
         return beats.due + count * beats.interval, beats.number + count
 
     def reactions(self, times: Times) -> Times:
         """When each is inside poll(), from its own time on."""
-        return self._cadences.reactions(times, self._all)
+        return self.cadences.reactions(times, self._all)
 
     def catch_up(self, beats: Times, polls: Times) -> None:
         """Let each send its heartbeats up to ``beats``, and the commits before its poll at ``polls``."""
@@ -96,15 +131,15 @@ class Crowd:
         self.heartbeats.add(self._all, self.heartbeats.due, self.heartbeats.interval, count)
         which = np.flatnonzero(self.commits.due < polls)
         while which.size:
-            due = self._cadences.next_polls(self.commits.due[which], which)
+            due = self.cadences.next_polls(self.commits.due[which], which)
             follows = due < polls[which]
             which, due = which[follows], due[follows]
-            more, stride = self._cadences.trains(due, self.commits.interval[which], polls[which], which)
+            more, stride = self.cadences.trains(due, self.commits.interval[which], polls[which], which)
             self.commits.add(which, due, stride, more + 1)
 
     def go_alone(self, now: int, beats: Times) -> NDArray[np.bool_]:
         """Who is sure to (`Hush.goes_alone`), after `catch_up`; the others may."""
-        longest = self._round_trip
+        longest = self.round_trip_us
         alone: NDArray[np.bool_] = beats - self.heartbeats.interval < now - longest
         for sent in (self.commits.older, self.commits.newer):
             alone &= (sent < now - longest) | ((now < sent) & (sent < beats - longest))

@@ -64,9 +64,9 @@ class Fetching:
         """Whether no cut keeps it from anything."""
         return not self.cut_off and not self._unreachable
 
-    def count_first(self) -> None:
-        """One more first fetch, asked for and answered."""
-        self._number += 1
+    def count_first(self, more: int) -> None:
+        """So many first fetches more, asked for and answered."""
+        self._number += more
 
     # --- from committed offsets to the first fetch --------------------------------------------------------------------
 

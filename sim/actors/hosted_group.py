@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.actors.interest import Interest
+from sim.actors.laps import Laps
 from sim.actors.rebalance_log import RebalanceLog
 from sim.actors.request_counts import RequestCounts
 from sim.actors.waves import Waves
@@ -93,7 +94,8 @@ class HostedGroup:
         self._slot_of_handle: list[int] = []
         self.interest = Interest()
         self._own_frontiers: dict[int, Offsets] = {}
-        self.waves: Waves = Waves(env, self)
+        self.laps: Laps = Laps(self, slots)
+        self.waves: Waves = Waves(env, self, slots)
         self.rebalances = RebalanceLog(self.record, self.ledger, is_broadcast=self.is_broadcast)
         self._alarm = Alarm(env, deadline_key(name_hash("group", name), Kind.TIMER), self._ring)
 
@@ -152,7 +154,10 @@ class HostedGroup:
     def receive(self, exchanges: Sequence[Exchange], times: Sequence[int]) -> None:
         """JoinGroups or SyncGroups that have arrived by now, of members that are known here."""
         replies: Replies = []
-        for exchange, time in zip(exchanges, times, strict=True):
+        arrivals = list(zip(exchanges, times, strict=True))
+        # The latest may end the phase; the order of the others decides nothing.
+        arrivals.append(arrivals.pop(max(range(len(times)), key=times.__getitem__)))
+        for exchange, time in arrivals:
             work = self.machine.on_join if exchange.api is Api.JOIN_GROUP else self.machine.on_sync
             replies += work(time, exchange.body, exchange)
         if replies:
@@ -163,8 +168,8 @@ class HostedGroup:
         facts, self.machine.facts = self.machine.facts, []
         for fact in facts:
             self._note(fact)
-        if self.quiet and self.machine.state is not STABLE:
-            self.waves.rejoin.gather(list(self.quiet.values()))
+        if (self.quiet or self.laps.has_silent) and self.machine.state is not STABLE:
+            self.waves.rejoin.gather()
         leave = self._env.now + self._service_us
         self.requests.count_answers(replies)
         for reply in self.waves.take(replies, leave):
@@ -181,13 +186,12 @@ class HostedGroup:
 
     # --- quiet members ------------------------------------------------------------------------------------------------
 
-    def hush(self, hush: Hush, member_id: str) -> int:
+    def suspend(self, member_id: str) -> int:
         """From now on the member's renewals are arithmetic; its last renewal so far, microseconds."""
         member = self.machine.roster.get(member_id)
         assert member is not None
         renewed_us = self.machine.session_due(member_id) - member.session_timeout_us
         self.machine.suspend(member_id)
-        self.quiet[member_id] = hush
         return renewed_us
 
     def rouse(self, member_id: str, renewed_us: int) -> None:
@@ -221,11 +225,15 @@ class HostedGroup:
         """Handle of a member id (`Availability`)."""
         return self._handles[member_id]
 
-    def client_of(self, member_id: str) -> Client | None:
-        """The client that has this member id, if it lives."""
+    def slot_of(self, member_id: str) -> int:
+        """Slot of the consumer that has this member id, or had it last; -1: unknown."""
         handle = self._handles.get(member_id, -1)
-        slot = self._slot_of_handle[handle] if handle >= 0 else -1
-        client = self.consumers[slot].client if slot >= 0 else None
+        return self._slot_of_handle[handle] if handle >= 0 else -1
+
+    def client_of(self, member_id: str) -> Client | None:
+        """The client that has this member id, if it lives; after waves its own objects can be behind."""
+        slot = self.slot_of(member_id)
+        client = self.consumers[slot].incumbent if slot >= 0 else None
         return client if client is not None and client.machine.member_id == member_id else None
 
     def _meet(self, member_id: str, topics: tuple[str, ...]) -> None:

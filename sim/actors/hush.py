@@ -1,15 +1,24 @@
 """Going quiet and waking up.
 
-A member may be quiet when nothing of it is under way and `may_be_quiet` holds. While it is, nothing of it is an event
-(`sim.actors.quiet`). Whoever touches it wakes it first: what would have happened by then is put into the books, and
-what would be on its way becomes messages.
+A member may be quiet when nothing of it is under way and nothing of it will overtake anything else. While it is,
+nothing of it is an event (`sim.actors.quiet`). Whoever touches it wakes it first: what would have happened by then is
+put into the books, and what would be on its way becomes messages.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sim.actors.quiet import Beat, Keys, Quiet, Train, densest, longest_round_trip, may_be_quiet
+from sim.actors.quiet import (
+    Beat,
+    Keys,
+    Quiet,
+    Train,
+    commits_apart,
+    densest,
+    heartbeats_apart,
+    longest_round_trip,
+)
 from sim.availability import SHORT_PAUSE_US
 from sim.kernel.environment import Kind, Moment, deadline_key, message_key, process_key
 from sim.kernel.network import Connection, Exchange
@@ -21,9 +30,6 @@ if TYPE_CHECKING:
     from sim.actors.client import Client
     from sim.actors.wave import Wave
     from sim.cadence import Cadence
-
-_HEARTBEATS = (Api.HEARTBEAT.value, Error.NONE.value)
-_COMMITS = (Api.OFFSET_COMMIT.value, Error.NONE.value)
 
 
 class Hush:
@@ -37,6 +43,10 @@ class Hush:
     ----------
     quiet : Quiet or None
         What is known of a quiet member; None: it is loud.
+    keys : Keys
+        Where its events stand within an instant.
+    beats_apart : bool
+        Whether elision is exact for its heartbeats (`heartbeats_apart`).
     round_trip_us : int
         The longest time from a request to its answer.
     """
@@ -49,7 +59,7 @@ class Hush:
         self._machine = client.machine
         self._pauses = client.consumer.pauses
         self._is_loud = client.world.is_loud
-        self._keys = Keys(
+        self.keys = Keys(
             heartbeat=deadline_key(entity, Kind.HEARTBEAT),
             poll=deadline_key(entity, Kind.POLL),
             pause=process_key(entity, Kind.PAUSE),
@@ -57,10 +67,14 @@ class Hush:
             request=message_key(entity, Kind.REQUEST),
         )
         self.round_trip_us = longest_round_trip(client.path, client.world.timing)
+        self.beats_apart = heartbeats_apart(client.machine.config, self.round_trip_us)
         self._renewed_us = 0
         self.quiet: Quiet | None = None
-        self.wave: Wave[Any] | None = None
-        """What the member goes with (`sim.actors.wave`): what it has done since then is not in the books yet."""
+
+    @property
+    def wave(self) -> Wave | None:
+        """What the member goes with: what it has done since that began is not in the books yet."""
+        return self._group.waves.of(self.client.consumer.slot)
 
     @property
     def known(self) -> Quiet:
@@ -79,7 +93,7 @@ class Hush:
         No pause begins before ``poll``, a poll that comes after the heartbeat.
         """
         then = self.known.fork()
-        then.catch_up((poll, self._keys.poll))
+        then.catch_up((poll, self.keys.poll))
         return all(
             one.answered < (now if one.sent <= now else beat)
             for one in then.beats(self.client.path, self.client.world.timing)
@@ -93,9 +107,8 @@ class Hush:
         client = self.client
         if self._is_loud or not (self._nothing_is_under_way() and self._is_settled()):
             return False
-        cadence, interval = client.application.cadence, self._machine.commit_interval_us
-        within = may_be_quiet(self._machine.config, client.world.timing, client.path, cadence, interval)
-        return within and self.polls_in_time(cadence) and self._ends_its_pass_in_time(cadence)
+        cadence = client.application.cadence
+        return self.may_poll_like(cadence) and self._ends_its_pass_in_time(cadence)
 
     def _nothing_is_under_way(self) -> bool:
         client = self.client
@@ -132,11 +145,15 @@ class Hush:
             return False
         return not machine.instance_id or roster.static[machine.instance_id] == member_id
 
-    def polls_in_time(self, cadence: Cadence | None) -> bool:
+    def may_poll_like(self, cadence: Cadence | None) -> bool:
+        """Whether the member can be quiet with these polls (None: without any)."""
+        if not self.beats_apart:
+            return False
+        apart = cadence is None or commits_apart(cadence, self._machine.commit_interval_us, self.round_trip_us)
+        return apart and (cadence is None or self.polls_in_time(cadence.longest_us))
+
+    def polls_in_time(self, longest: int) -> bool:
         """Whether no pass, stretched by the short pauses that can fall into it, can exceed max.poll.interval.ms."""
-        if cadence is None:
-            return True
-        longest = cadence.longest_us
         return 2 * longest + self._stretch(longest) < self._machine.config.max_poll_interval_us
 
     def _stretch(self, longest: int) -> int:
@@ -154,32 +171,43 @@ class Hush:
 
     def begin(self, now: int) -> None:
         """Go quiet."""
-        client, machine = self.client, self._machine
-        requests, cadence, connection = client.requests, client.application.cadence, client.requests.connection
-        assert connection is not None
+        client, machine, cadence = self.client, self._machine, self.client.application.cadence
         is_consuming = machine.owned.size and cadence is not None
         commits = max(machine.commit_due, client.application.upcoming(now)) if is_consuming else FOREVER
+        self.fall_silent(machine.heartbeat_due, commits, cadence, self._group.suspend(machine.member_id))
+        client.alarms.disarm_member()
+        client.standstill.arm_pause()
+
+    def fall_silent(self, heartbeat_due: int, commit_due: int, cadence: Cadence | None, renewed_us: int) -> None:
+        """Heartbeats and commits are arithmetic from these instants on; alarms are the caller's affair.
+
+        ``renewed_us``: last renewal of the session, which the coordinator no longer watches.
+        """
+        client, machine, measure = self.client, self._machine, self._group.measure
+        numbers, connection = client.requests.numbers, client.requests.connection
+        assert connection is not None
         self.quiet = Quiet(
-            heartbeats=Train(machine.heartbeat_due, requests.numbers["heartbeat"], self._group.measure),
-            commits=Train(commits, requests.numbers["commit"], self._group.measure),
+            heartbeats=Train(heartbeat_due, numbers["heartbeat"], measure),
+            commits=Train(commit_due, numbers["commit"], measure),
             cadence=cadence,
             heartbeat_interval=machine.config.heartbeat_interval_us,
             commit_interval=machine.commit_interval_us,
             pauses=self._pauses,
             next_pause=client.standstill.next_pause,
-            order=(connection.up_us, connection.free_us, connection.down_us),
-            keys=self._keys,
+            order=connection.order,
+            keys=self.keys,
         )
-        self._renewed_us = self._group.hush(self, machine.member_id)
-        client.alarms.disarm_member()
-        client.standstill.arm_pause()
+        self._renewed_us = renewed_us
+        if self.wave is None:
+            self._group.quiet[machine.member_id] = self
 
     # --- waking up ----------------------------------------------------------------------------------------------------
 
     def wake(self) -> None:
         """Become loud, as of the moment that is being carried out."""
-        if self.wave is not None:
-            self.wave.release(self.client)
+        if (wave := self.wave) is not None:
+            wave.release(self.client.consumer.slot)
+        self.client.catch_up()
         quiet, client = self.quiet, self.client
         if quiet is None:
             self._group.waves.parked.release(client)
@@ -196,29 +224,35 @@ class Hush:
         else:
             client.arm(self._env.now)
 
-    def leave(self, heartbeats: Train, commits: Train) -> None:
-        """Become loud when this has been sent and no pause has begun: nothing is on its way."""
+    def leave(self) -> None:
+        """Go with a wave, which counts what has been sent: no pause has begun, and nothing is on its way."""
         quiet, self.quiet = self.known, None
-        quiet.heartbeats, quiet.commits = heartbeats, commits
-        self._restore(quiet)
+        self._pass_pauses(quiet)
+
+    def set_timers(self, heartbeat_due: int, commit_due: int) -> None:
+        """The machine's timers as they are by now; `FOREVER`: nothing is consumed."""
+        machine = self._machine
+        machine.heartbeat_due = heartbeat_due
+        if machine.commit_due < FOREVER and commit_due < FOREVER:
+            machine.commit_due = commit_due
 
     def _restore(self, quiet: Quiet) -> None:
         """Timers, numbers and books as they are by now."""
-        client, machine, service = self.client, self._machine, self.client.service
-        machine.heartbeat_due = quiet.heartbeats.due
-        if machine.commit_due < FOREVER and quiet.commits.due < FOREVER:
-            machine.commit_due = quiet.commits.due
-        client.requests.numbers["heartbeat"] = quiet.heartbeats.number
-        client.requests.numbers["commit"] = quiet.commits.number
+        numbers = self.client.requests.numbers
+        self.set_timers(quiet.heartbeats.due, quiet.commits.due)
+        numbers["heartbeat"], numbers["commit"] = quiet.heartbeats.number, quiet.commits.number
+        self._pass_pauses(quiet)
+        self._group.requests.count_measured(Api.HEARTBEAT, quiet.heartbeats.measured)
+        self._group.requests.count_measured(Api.OFFSET_COMMIT, quiet.commits.measured)
+
+    def _pass_pauses(self, quiet: Quiet) -> None:
+        """Pauses that are over are behind it."""
+        client, service, availability = self.client, self.client.service, self._group.availability
         client.standstill.next_pause = quiet.next_pause
-        availability = self._group.availability
         serving = availability.serving(service.handle, service.partitions) if quiet.paused else 0
         for start, end in quiet.paused:
             availability.pause(serving, start, end)
             client.life.paused_us += end - start
-        requests = self._group.record.requests
-        requests[_HEARTBEATS] += quiet.heartbeats.measured
-        requests[_COMMITS] += quiet.commits.measured
 
     def _replay(self, quiet: Quiet, moment: Moment) -> int:
         """Requests on the way become messages, the last commit goes into the books; the last renewal, microseconds."""

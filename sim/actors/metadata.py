@@ -104,6 +104,7 @@ class Metadata:
         client, now = self._client, self._client.env.now
         if client.is_over:
             return
+        client.catch_up()
         if client.standstill.frozen is not None:
             client.standstill.postpone(partial(self._refreshed, seen))
             return

@@ -6,16 +6,19 @@ group has one alarm for the first of all these; whose turn it is then watches it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from sim.actors.lap import Column
 from sim.kernel.alarm import Alarm
 from sim.kernel.environment import Environment
+from sim.ledger import Slots
 from sim.units import FOREVER
 
 if TYPE_CHECKING:
     from sim.actors.client import Client
+    from sim.actors.laps import Laps
 
 _FIRST_OF_AN_INSTANT = 0
 
@@ -26,46 +29,48 @@ class Parked:
     Parameters
     ----------
     env : Environment
+    laps : Laps
+    slots : int
     """
 
-    def __init__(self, env: Environment) -> None:
+    def __init__(self, env: Environment, laps: Laps, slots: int) -> None:
         self._env = env
-        self._waiting: dict[int, tuple[int, Client]] = {}
-        """By slot: when something is due at first, and who waits."""
-        self._due: list[tuple[int, int]] = []
-        """A heap of times and slots; those who have gone since are still in it."""
+        self._laps = laps
+        self._due = np.full(slots, FOREVER, np.int64)
+        """When something is due at first; who is not here has nothing due."""
+        self._count = 0
         self._alarm = Alarm(env, _FIRST_OF_AN_INSTANT, self._ring)
 
-    def __contains__(self, client: Client) -> bool:
-        return client.consumer.slot in self._waiting
+    def holds(self, slot: int) -> bool:
+        """Whether a member waits here."""
+        return self._count > 0 and bool(self._due[slot] < FOREVER)
 
-    def add(self, clients: Sequence[Client], due_us: Sequence[int]) -> None:
+    def add(self, slots: Slots, due_us: Column) -> None:
         """These have just come to the barrier; so long nothing is due of each. `watch` must follow."""
-        for client, due in zip(clients, due_us, strict=True):
-            slot = client.consumer.slot
-            self._waiting[slot] = (due, client)
-            heappush(self._due, (due, slot))
+        self._count += int(np.count_nonzero(self._due[slots] == FOREVER))
+        self._due[slots] = due_us
 
-    def take(self, clients: Sequence[Client]) -> None:
+    def take(self, slots: Slots) -> None:
         """These go on with a wave, as far as they wait here."""
-        for client in clients:
-            self._waiting.pop(client.consumer.slot, None)
+        self._count -= int(np.count_nonzero(self._due[slots] < FOREVER))
+        self._due[slots] = FOREVER
 
     def release(self, client: Client) -> None:
         """A member goes on by itself, if it waits here: it watches its own timers again."""
-        if self._waiting.pop(client.consumer.slot, None) is not None:
+        client.catch_up()
+        slot = client.consumer.slot
+        if self.holds(slot):
+            self._due[slot] = FOREVER
+            self._count -= 1
             client.standstill.arm_pause()
             client.arm(self._env.now)
 
     def watch(self) -> None:
         """Watch those who are still here: most leave at the very instant at which they come."""
-        if not self._waiting:
-            self._due.clear()
-        self._alarm.set(self._due[0][0] if self._due else FOREVER)
+        self._alarm.set(int(self._due.min()) if self._count else FOREVER)
 
     def _ring(self, now: int) -> None:
-        while self._due and self._due[0][0] <= now:
-            due, client = self._waiting.get(heappop(self._due)[1], (FOREVER, None))
-            if client is not None and due <= now:
-                self.release(client)
+        due = np.flatnonzero(self._due <= now)
+        for slot in due[np.argsort(self._due[due], kind="stable")].tolist():
+            self.release(self._laps.clients[slot])
         self.watch()

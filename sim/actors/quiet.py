@@ -2,8 +2,9 @@
 
 A member whose group is Stable, whose own client is settled and which nothing disturbs has a future that depends on its
 own draws and pauses alone. Its heartbeats, polls and commits then change nothing but its last renewal, its committed
-offsets and the order of its connection, and all three can be computed when somebody asks. Whatever does not fit the
-bounds of `may_be_quiet` stays loud: slow, never wrong.
+offsets and the order of its connection, and all three can be computed when somebody asks, as long as its requests can
+neither overtake nor starve one another. Whatever does not fit these bounds (`heartbeats_apart`, `commits_apart`) stays
+loud: slow, never wrong.
 
 `catch_up` brings a quiet member to a *moment* (instant and key): what would have happened before it has happened,
 what would be on its way is handed back to become real messages.
@@ -196,24 +197,19 @@ class Quiet:
         return any(start <= other_end and other_start <= end for other_start, other_end in self.pauses)
 
 
-def may_be_quiet(
-    config: ClientConfig, timing: Timing, path: Path, cadence: Cadence | None, commit_interval: int
-) -> bool:
-    """Whether elision is exact for this member: its requests cannot overtake or starve one another.
-
-    With X the longest round trip: H > 2 X, commits more than 2 X apart, H + pause + X < session. That two passes and
-    the pauses in them fit into max.poll.interval is for the caller to see (`densest`).
-    """
-    round_trip = longest_round_trip(path, timing)
+def heartbeats_apart(config: ClientConfig, round_trip_us: int) -> bool:
+    """Whether elision is exact for heartbeats: with X the longest round trip, H > 2 X and H + pause + X < session."""
     heartbeat = config.heartbeat_interval_us
-    if not config.behaviour.background_heartbeat:
-        return False
-    if heartbeat <= 2 * round_trip or heartbeat + SHORT_PAUSE_US + round_trip >= config.session_timeout_us:
-        return False
-    if cadence is None:
-        return True
-    stride = max(commit_interval, cadence.shortest_us)
-    return stride > 2 * round_trip
+    return (
+        config.behaviour.background_heartbeat
+        and heartbeat > 2 * round_trip_us
+        and heartbeat + SHORT_PAUSE_US + round_trip_us < config.session_timeout_us
+    )
+
+
+def commits_apart(cadence: Cadence, commit_interval: int, round_trip_us: int) -> bool:
+    """Whether elision is exact for commits: with X the longest round trip, they are more than 2 X apart."""
+    return max(commit_interval, cadence.shortest_us) > 2 * round_trip_us
 
 
 def longest_round_trip(path: Path, timing: Timing) -> int:

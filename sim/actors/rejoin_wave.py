@@ -8,152 +8,163 @@ of that is seen by others before the last member's JoinGroup has arrived.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.actors.crowd import Crowd
-from sim.actors.quiet import Train
+from sim.actors.lap import Column
+from sim.actors.laps import PRESENT, QUIET
 from sim.actors.service_books import end_services
-from sim.actors.wave import Plan, Wave
+from sim.actors.wave import Wave
 from sim.actors.wave_terms import may_rejoin
-from sim.kernel.network import Exchange, round_trips
-from sim.protocol.effects import Send
-from sim.protocol.messages import Api, Error, GroupState, JoinGroup
+from sim.kernel.network import Exchange
+from sim.ledger import Slots
+from sim.protocol.membership import ALREADY_REBALANCING
+from sim.protocol.messages import NO_PARTITIONS, Api, Error, GroupState, Positions
 from sim.recorder import REVOKED
 from sim.units import FOREVER
 
 if TYPE_CHECKING:
+    from sim.actors.client import Client
     from sim.actors.hush import Hush
 
 REBALANCING = Error.REBALANCE_IN_PROGRESS
-Times = NDArray[np.int64]
 
 
-@dataclass(slots=True, eq=False)
-class Rejoin(Plan):
-    """One member's way back into the group. All times in microseconds.
-
-    ``told``: the answer to its next heartbeat is read; ``poll``: the commit is sent and consumption stops;
-    ``committed``: the coordinator's answer to it leaves; ``join``: JoinGroup is sent. ``heartbeats`` and ``commits``
-    are as of ``poll``; ``beat`` is when the last of those heartbeats was sent.
-    """
-
-    heartbeats: Train
-    commits: Train
-    beat: int
-    told: int
-    poll: int
-    committed: int
-    join: int
-    latency: tuple[int, int]
-
-
-class RejoinWave(Wave[Rejoin]):
+class RejoinWave(Wave):
     """Quiet members of a group that has left Stable."""
 
-    def gather(self, hushes: Sequence[Hush]) -> None:
-        """Let these members rejoin, in one go as far as their way is clear."""
-        group = self._group
-        plans: list[Rejoin] = []
+    NUMBER = 1
+
+    def gather(self) -> None:
+        """Let all quiet members rejoin, in one go as far as their way is clear."""
+        group, laps = self._group, self._laps
+        silent = self._still_silent()
+        hushes = list(group.quiet.values())
+        chosen = np.empty(0, np.intp)
         if group.machine.state is GroupState.PREPARING_REBALANCE and group.waves.is_possible:
-            plans = self._plan([hush for hush in hushes if may_rejoin(hush)])
-        chosen = {plan.client for plan in plans}
+            moment = self._env.moment
+            chosen = self._plan(
+                silent, [one for one in hushes if may_rejoin(one) and not one.known.is_frozen_at(moment)]
+            )
+        goes = np.zeros(len(laps.wave), np.bool_)
+        goes[chosen] = True
+        for slot in chosen[laps.stage[chosen] == PRESENT].tolist():
+            group.quiet.pop(laps.member_ids[slot])
+        for slot in silent[~goes[silent]].tolist():
+            laps.clients[slot].hush.wake()
         for hush in hushes:
-            if hush.client in chosen:
-                group.quiet.pop(hush.member_id)
-            else:
+            if not goes[hush.client.consumer.slot]:
                 hush.wake()
-        self._ledger_stops(plans)
-        self.begin(plans)
+
+    def _still_silent(self) -> Slots:
+        """Those whose objects are behind and can be: who has paused since must know of that itself."""
+        laps = self._laps
+        silent = laps.silent()
+        paused = laps.next_start[silent] <= self._env.now
+        for slot in silent[paused].tolist():
+            laps.clients[slot].catch_up()
+        return silent[~paused]
 
     # --- planning -----------------------------------------------------------------------------------------------------
 
-    def _plan(self, hushes: Sequence[Hush]) -> list[Rejoin]:
-        moment = self._env.moment
-        awake = [hush for hush in hushes if not hush.known.is_frozen_at(moment)]
-        if not awake:
-            return []
-        crowd = Crowd([hush.known for hush in awake], [hush.round_trip_us for hush in awake])
-        paths = [hush.client.path for hush in awake]
-        service_us = awake[0].client.world.timing.service_us
+    def _plan(self, silent: Slots, awake: Sequence[Hush]) -> Slots:
+        """Plan the way of each, and begin with those whose way is clear."""
+        laps, moment = self._laps, self._env.moment
+        if not silent.size and not awake:
+            return silent
+        laps.load([hush.client for hush in awake])
+        slots = np.concatenate([silent, np.array([hush.client.consumer.slot for hush in awake], np.intp)])
+        crowd = laps.crowd(silent)
+        if awake:
+            known, trips = [hush.known for hush in awake], [hush.round_trip_us for hush in awake]
+            crowd = crowd.followed_by(Crowd.of(known, trips, self._group.measure))
         beats, numbers = crowd.next_beats(moment)
-        told = beats + service_us + round_trips(paths, "heartbeat", numbers).sum(axis=0)
-        polls = crowd.reactions(told)
-        clear = (polls < beats + crowd.heartbeats.interval) & (crowd.next_start > polls)
-        crowd.catch_up(beats, polls)
-        alone = crowd.go_alone(moment[0], beats)
-        for index in np.flatnonzero(clear & ~alone).tolist():
-            clear[index] = awake[index].goes_alone(moment[0], int(beats[index]), int(polls[index]))
-        return self._until_join(awake, crowd, beats, told, polls, clear)
+        learned = beats + self._group.cluster.timing.service_us
+        learned += laps.round_trips("heartbeat", slots, numbers).sum(axis=0)
+        polled = crowd.reactions(learned)
+        clear = (polled < beats + crowd.heartbeats.interval) & (crowd.next_start > polled)
+        crowd.catch_up(beats, polled)
+        for index in np.flatnonzero(clear & ~crowd.go_alone(moment[0], beats)).tolist():
+            client: Client = laps.clients[slots[index]]
+            client.catch_up()
+            clear[index] = client.hush.goes_alone(moment[0], int(beats[index]), int(polled[index]))
+        return self._until_join(slots, crowd, beats, learned, polled, clear)
 
     def _until_join(
-        self, hushes: Sequence[Hush], crowd: Crowd, beats: Times, told: Times, polls: Times, clear: NDArray[np.bool_]
-    ) -> list[Rejoin]:
+        self, slots: Slots, crowd: Crowd, beats: Column, learned: Column, polled: Column, clear: NDArray[np.bool_]
+    ) -> Slots:
         """Times of the commit and of the JoinGroup that follow the poll; only of those that no pause can touch."""
-        timing, paths = hushes[0].client.world.timing, [hush.client.path for hush in hushes]
-        up, down = round_trips(paths, "commit", crowd.commits.number)
-        committed = polls + up + timing.service_us + timing.append_us
-        joins = committed + down
-        others = np.array([hush.client.requests.numbers["other"] for hush in hushes], np.int64)
-        up, down = round_trips(paths, "other", others)
-        ends = joins + up + timing.join_prepare_us
+        laps, timing = self._laps, self._group.cluster.timing
+        up, down = laps.round_trips("commit", slots, crowd.commits.number)
+        committed = polled + up + timing.service_us + timing.append_us
+        joining = committed + down
+        there, back = laps.round_trips("other", slots, laps.other[slots])
+        joined = joining + there + timing.join_prepare_us
         # Nobody may pause before the last one is through: nothing would ring for it.
-        clear &= crowd.next_start > ends[clear].max(initial=0)
-        times = (column.tolist() for column in (ends, beats, told, polls, committed, joins, up, down))
-        rows = zip(hushes, crowd.heartbeats.single(), crowd.commits.single(), clear.tolist(), *times, strict=True)
-        return [
-            Rejoin(
-                hush.client, (end, hush.known.keys.request),
-                heartbeats, commits, beat, at, poll, answered, join, (there, back),
-            )
-            for hush, heartbeats, commits, is_clear, end, beat, at, poll, answered, join, there, back in rows
-            if is_clear
-        ]  # fmt: skip
-
-    def _ledger_stops(self, plans: Sequence[Rejoin]) -> None:
-        """Whoever samples the lag meanwhile must know that these stop."""
-        self._group.ledger.stop_at([plan.client.consumer.slot for plan in plans], [plan.poll for plan in plans])
+        clear &= crowd.next_start > joined[clear].max(initial=0)
+        now, which = laps.now, slots[clear]
+        now.beat_due[which], now.beat_number[which] = crowd.heartbeats.due[clear], crowd.heartbeats.number[clear]
+        now.commit_due[which], now.commit_number[which] = crowd.commits.due[clear], crowd.commits.number[clear]
+        now.beats[which], now.commits[which] = crowd.heartbeats.measured[clear], crowd.commits.measured[clear]
+        now.beat[which], now.learned[which], now.polled[which] = beats[clear], learned[clear], polled[clear]
+        now.committed[which], now.joining[which], now.joined[which] = committed[clear], joining[clear], joined[clear]
+        now.join_there[which], now.join_back[which] = there[clear], back[clear]
+        # Whoever samples the lag meanwhile must know that these stop.
+        self._group.ledger.stop_at(which, polled[clear])
+        self.begin(which, joined[clear], laps.request_key[which])
+        return which
 
     # --- carrying out -------------------------------------------------------------------------------------------------
 
-    def _start(self, plan: Rejoin) -> None:
-        self._group.ledger.stop_at([plan.client.consumer.slot], [FOREVER])
-        plan.client.hush.wake()
+    def _start(self, slot: int) -> None:
+        self._group.ledger.stop_at(np.array([slot]), FOREVER)
+        self._laps.clients[slot].hush.wake()
 
-    def _carry_out(self, plans: Sequence[Rejoin]) -> None:
-        group, clients = self._group, [plan.client for plan in plans]
-        group.ledger.stop_at([client.consumer.slot for client in clients], [FOREVER] * len(plans))
-        exchanges = [self._join(plan) for plan in plans]
-        beats = [plan.beat for plan in plans]
-        group.requests.count_quietly(Api.HEARTBEAT, Error.NONE, beats, -1)
-        group.requests.count_quietly(Api.HEARTBEAT, REBALANCING, beats, 1)
-        polls = np.array([plan.poll for plan in plans], np.int64)
-        group.requests.count_quietly(Api.OFFSET_COMMIT, Error.NONE, polls, 1)
-        partitions, offsets = end_services(group, [client.service for client in clients], polls, REVOKED)
+    def _carry_out(self, slots: Slots) -> None:
+        group, laps, lap = self._group, self._laps, self._laps.now
+        group.ledger.stop_at(slots, FOREVER)
+        is_silent = laps.stage[slots] == QUIET
+        for slot in slots[~is_silent].tolist():
+            laps.clients[slot].hush.leave()
+        polled = lap.polled[slots]
+        requests = group.requests
+        requests.count_measured(Api.HEARTBEAT, int(lap.beats[slots].sum()))
+        requests.count_measured(Api.OFFSET_COMMIT, int(lap.commits[slots].sum()))
+        requests.count_quietly(Api.HEARTBEAT, Error.NONE, lap.beat[slots], -1)
+        requests.count_quietly(Api.HEARTBEAT, REBALANCING, lap.beat[slots], 1)
+        requests.count_quietly(Api.OFFSET_COMMIT, Error.NONE, polled, 1)
+        self._end_services(slots, is_silent)
+        laps.order(slots, lap.joined[slots], lap.committed[slots], lap.joining[slots])
+        laps.rejoined(slots)
+        exchanges = [self._join(slot) for slot in slots.tolist()]
+        given_up = np.array([exchange.given_up_us for exchange in exchanges], np.int64)
+        group.waves.parked.add(slots, np.minimum(laps.next_start[slots], given_up))
+        group.receive(exchanges, lap.joined[slots].tolist())
+
+    def _end_services(self, slots: Slots, is_silent: NDArray[np.bool_]) -> None:
+        """Consumption stops, and what has been processed is committed."""
+        group, laps, was = self._group, self._laps, self._laps.was
+        parts: list[Positions] = list(was.partitions[slots])
+        handles, since = was.handle[slots], list(was.begun[slots])
+        for index in np.flatnonzero(~is_silent).tolist():
+            service = laps.clients[slots[index]].service
+            parts[index], handles[index], since[index] = service.partitions, service.handle, service.since
+        polled = laps.now.polled[slots]
+        partitions, offsets = end_services(group, slots, handles, parts, since, polled, REVOKED)
         group.ledger.commit(partitions, offsets, self.since, contested=False)
-        due = [
-            min(client.standstill.next_start, one.given_up_us) for client, one in zip(clients, exchanges, strict=True)
-        ]
-        group.waves.parked.add(clients, due)
-        group.receive(exchanges, [plan.end[0] for plan in plans])
 
-    def _join(self, plan: Rejoin) -> Exchange:
-        """Take one member to where its JoinGroup is parked."""
-        client = plan.client
-        machine, requests, generation = client.machine, client.requests, client.machine.generation
-        client.hush.leave(plan.heartbeats, plan.commits)
-        machine.on_heartbeat_response(plan.told, REBALANCING, generation)
-        machine.on_poll(plan.poll)
-        machine.on_commit_response(plan.join, Error.NONE, generation)
-        (send,) = machine.on_listener_done(plan.join)
-        assert isinstance(send, Send)
-        assert isinstance(send.body, JoinGroup)
-        client.application.cadence = None
-        requests.count_join()
-        requests.take_number("commit")
-        return requests.parked(
-            plan.join, Api.JOIN_GROUP, send.body, plan.latency, (plan.end[0], plan.committed, plan.join)
-        )
+    def _join(self, slot: int) -> Exchange:
+        """The JoinGroup of one member, parked."""
+        laps, client = self._laps, self._laps.clients[slot]
+        laps.join[slot] = None
+        if client.has_memory:
+            client.catch_up()
+        else:
+            request = client.machine.join_request(NO_PARTITIONS, self._group.machine.generation, ALREADY_REBALANCING)
+            laps.join[slot] = laps.join_request(slot, request)
+        exchange = laps.join[slot]
+        assert exchange is not None
+        return exchange

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,16 +35,24 @@ class RequestCounts:
 
     def count_answers(self, replies: Iterable[Reply]) -> None:
         """`count` for many, most of which are alike."""
-        answered = [(_exchange(reply), reply.response.error) for reply in replies]
-        for (api, error), alike in groupby(answered, lambda one: (one[0].api, one[1])):
-            self.count_quietly(api, error, [exchange.sent_us for exchange, _ in alike], 1)
+        api, error = Api.JOIN_GROUP, Error.NONE
+        sent: list[int] = []
+        for reply in replies:
+            exchange, code = reply.waiter, reply.response.error
+            assert isinstance(exchange, Exchange)
+            if exchange.api is not api or code is not error:
+                self.count_quietly(api, error, sent, 1)
+                api, error, sent = exchange.api, code, []
+            sent.append(exchange.sent_us)
+        self.count_quietly(api, error, sent, 1)
+
+    def count_measured(self, api: Api, number: int) -> None:
+        """So many requests were sent within ``measure``, and there was nothing wrong with them."""
+        self._record.requests[api.value, Error.NONE.value] += number
 
     def count_quietly(self, api: Api, error: Error, sent_us: ArrayLike, number: int) -> None:
         """Requests that were answered like this, so many for each time of sending."""
         sent, (low, high) = np.asarray(sent_us), self._measure
+        if not sent.size:
+            return
         self._record.requests[api.value, error.value] += number * int(np.count_nonzero((low <= sent) & (sent <= high)))
-
-
-def _exchange(reply: Reply) -> Exchange:
-    assert isinstance(reply.waiter, Exchange)
-    return reply.waiter

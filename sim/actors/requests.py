@@ -81,15 +81,15 @@ class Requests:
             return
         body = effect.body
         if isinstance(body, JoinGroup):
-            self.count_join()
+            self.count_joins(1)
             if not body.member_id:
                 body.fresh_id = self._fresh_id()
         self.request(now, effect.api, body)
 
-    def count_join(self) -> None:
-        """One more JoinGroup."""
-        self._joins += 1
-        self._client.life.rejoins += 1
+    def count_joins(self, more: int) -> None:
+        """So many JoinGroups more."""
+        self._joins += more
+        self._client.life.rejoins += more
 
     def _fresh_id(self) -> str:
         """A member id as a broker makes it up: client id and a UUID, named by who asks and how often."""
@@ -138,34 +138,14 @@ class Requests:
             up += self._world.timing.join_prepare_us
         return Exchange(connection, api, body, self._client.group.name, number, sent, up, down, sent + timeout)
 
-    def parked(
-        self, sent: int, api: Api, body: Request, latency: tuple[int, int], order: tuple[int, int, int]
-    ) -> Exchange:
-        """The one request in flight, which the broker has and does not answer yet.
-
-        Parameters
-        ----------
-        sent : int, microseconds
-        latency : (int, int), microseconds
-            There and back.
-        order : (int, int, int)
-            Of the connection (`at_rest`).
-        """
-        self.at_rest(order)
-        connection = self.connection
-        assert connection is not None
-        connection.busy = True
-        exchange = self.timed(sent, connection, api, body, self.take_number("other"), latency)
-        self.pending[exchange] = None
-        return exchange
-
-    def at_rest(self, order: tuple[int, int, int]) -> None:
-        """Nothing is in flight; when the last request arrived, the last answer left, and arrived."""
+    def hold(self, exchange: Exchange | None) -> None:
+        """One request is in flight, which the broker has and does not answer yet; or (None) nothing is."""
         self.pending.clear()
         connection = self.connection
         assert connection is not None
-        connection.busy = False
-        connection.up_us, connection.free_us, connection.down_us = order
+        connection.busy = exchange is not None
+        if exchange is not None:
+            self.pending[exchange] = None
 
     def _reset_by_peer(self, connection: Connection) -> None:
         client, now = self._client, self._env.now
@@ -183,9 +163,10 @@ class Requests:
         """An answer has arrived at this machine."""
         if exchange.abandoned:
             return
+        client = self._client
+        client.catch_up()
         # What has arrived can no longer time out, however long it waits to be read.
         self.pending.pop(exchange, None)
-        client = self._client
         if client.standstill.frozen is not None:
             self.inbox.append((exchange, response))
             return

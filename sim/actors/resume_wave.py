@@ -7,114 +7,112 @@ fetch consumption begins. From then on the member is quiet.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.actors.answer_wave import Answered, AnswerWave
-from sim.actors.quiet import may_be_quiet
+from sim.actors.answer_wave import AnswerWave
+from sim.actors.laps import PRESENT, SYNCED
 from sim.actors.service_books import begin_services
-from sim.cadence import Cadence, Load
-from sim.kernel.network import Exchange, round_trips
+from sim.availability import SHORT_PAUSE_US
+from sim.cadence import Load
+from sim.cadences import Floats, paces
+from sim.kernel.network import Exchange
+from sim.ledger import Slots
 from sim.production import Offsets
-from sim.protocol.effects import Adopt
 from sim.protocol.membership import COMPLETING
-from sim.protocol.messages import NO_PARTITIONS, Api, Error, OffsetFetchResponse, Positions
+from sim.protocol.messages import NO_PARTITIONS, Api, Error, Positions
+from sim.protocol.rebalance import Reply
+
+if TYPE_CHECKING:
+    from sim.actors.client import Client
 
 
-@dataclass(slots=True, eq=False)
-class Resume(Answered):
-    """One member's way from the assignment to the first fetch. All times in microseconds.
-
-    ``told``: the assignment is read, and the offsets are asked for; ``asked``: the coordinator works on that;
-    ``answered``: its answer is read; ``listed``: where to begin is found out, if nothing is committed (-1: it is); the
-    end: the first fetch. ``partitions`` (ascending) are read from ``offsets`` on.
-    """
-
-    handle: int = -1
-    asked: int = 0
-    answered: int = 0
-    listed: int = -1
-    partitions: Positions | None = None
-    offsets: Offsets | None = None
-    cadence: Cadence | None = None
-    capacity: float = 0.0
-
-
-class ResumeWave(AnswerWave[Resume]):
+class ResumeWave(AnswerWave):
     """Members between their SyncGroup response and their first fetch."""
+
+    NUMBER = 3
+    STAGE = SYNCED
+
+    def _whose(self, exchange: Exchange, response: Any) -> str | None:
+        follows = response.error is Error.NONE and response.assignment.size
+        return exchange.body.member_id if follows else None
+
+    def _slot_of(self, reply: Reply) -> int:
+        slot, exchange = super()._slot_of(reply), reply.waiter
+        assert isinstance(exchange, Exchange)
+        return slot if exchange.body.generation == self._group.machine.generation else -1
+
+    def _follows(self, client: Client) -> bool:
+        machine = client.machine
+        return machine.state is COMPLETING and not machine.is_leader and not machine.has_news
+
+    def _answer(self, slot: int) -> tuple[Exchange, Any]:
+        exchange = self._laps.sync[slot]
+        assert exchange is not None
+        return exchange, self._laps.now.sync_response[slot]
 
     # --- planning -----------------------------------------------------------------------------------------------------
 
-    def _candidate(self, exchange: Exchange, response: Any, leave_us: int) -> Resume | None:
-        client = self._group.client_of(exchange.body.member_id)
-        if client is None or response.error is not Error.NONE or not response.assignment.size:
-            return None
-        machine = client.machine
-        follows = machine.state is COMPLETING and not machine.is_leader and not machine.has_news
-        if not follows or machine.generation != self._group.machine.generation:
-            return None
-        if client.config.auto_offset_reset == "none" or not self._waits(client, exchange):
-            return None
-        return Resume(client, (0, 0), exchange, response, leave_us, handle=self._group.handle_of(machine.member_id))
-
-    def _clear(self, plans: Sequence[Resume]) -> list[Resume]:
-        clear = self._with_positions(plans)
+    def _plan(self, slots: Slots, replies: Sequence[Reply], leave_us: int) -> NDArray[np.bool_]:
+        laps, now, group = self._laps, self._laps.now, self._group
+        exchanges: list[Any] = [reply.waiter for reply in replies]
+        for slot, exchange, reply in zip(slots.tolist(), exchanges, replies, strict=True):
+            laps.sync[slot] = exchange
+            now.sync_response[slot] = reply.response
+            now.handle[slot] = group.handle_of(exchange.body.member_id)
+        for slot in slots[laps.stage[slots] == PRESENT].tolist():
+            now.first_beat[slot] = laps.clients[slot].machine.heartbeat_due
+        now.told[slots] = self._told(slots, exchanges, leave_us)
+        clear = self._with_positions(slots)
         # Nobody may pause before the last one is through: nothing would ring for it.
-        last = max((plan.end[0] for plan in clear), default=0)
-        return [plan for plan in clear if plan.client.standstill.next_start > last]
+        clear &= laps.next_start[slots] > now.begun[slots[clear]].max(initial=0)
+        self._depart(slots[clear], now.begun[slots[clear]], laps.fetched_key[slots[clear]])
+        return clear
 
-    def _time(self, plans: Sequence[Resume], is_reset: Sequence[bool]) -> None:
+    def _with_positions(self, slots: Slots) -> NDArray[np.bool_]:
+        """What they will consume, from where, and how fast; whether they are in the plain case."""
+        ledger, now = self._group.ledger, self._laps.now
+        assigned: list[Positions] = [response.assignment for response in now.sync_response[slots]]
+        lengths = np.array([len(one) for one in assigned])
+        partitions: Positions = np.concatenate(assigned)
+        partitions = partitions[np.lexsort((partitions, np.repeat(np.arange(len(slots)), lengths)))]
+        begins = np.cumsum(lengths) - lengths
+        offsets = ledger.committed[partitions]
+        is_reset = np.logical_or.reduceat(offsets < 0, begins)
+        self._time(slots, is_reset)
+        if is_reset.any():
+            offsets = self._reset(slots, partitions, offsets, lengths)
+        for slot, begin, end in zip(slots.tolist(), begins.tolist(), (begins + lengths).tolist(), strict=True):
+            now.partitions[slot], now.offsets[slot] = partitions[begin:end], offsets[begin:end]
+        begun = np.repeat(now.begun[slots], lengths)
+        backlogs = np.add.reduceat(np.maximum(ledger.produced(begun, partitions) - offsets, 0), begins).astype(float)
+        rates = np.add.reduceat(ledger.rate_mrps[partitions], begins) / 1e9
+        clear: NDArray[np.bool_] = np.logical_and.reduceat(self._is_plain(partitions), begins)
+        clear &= now.begun[slots] < now.first_beat[slots]
+        return clear & self._pace(slots, lengths, rates, backlogs)
+
+    def _time(self, slots: Slots, is_reset: NDArray[np.bool_]) -> None:
         """When offsets are known, and when the first fetch is answered.
 
         ``is_reset``: nothing is committed yet, and where to begin is asked for once more (ListOffsets).
         """
-        timing, paths = plans[0].client.world.timing, [plan.client.path for plan in plans]
-        numbers = np.array([plan.client.requests.numbers["other"] for plan in plans], np.int64)
-        asking = round_trips(paths, "other", numbers).tolist()
-        listing = round_trips(paths, "other", numbers + 1).tolist()
-        for plan, up, down, up_again, down_again, again in zip(plans, *asking, *listing, is_reset, strict=True):
-            plan.asked = max(plan.exchange.connection.up_us + 1, plan.told + up)
-            plan.answered = known = max(plan.told + 1, plan.asked + timing.service_us + down)
-            if again:
-                plan.listed = known + up_again
-                known = plan.listed + timing.service_us + down_again
-            plan.end = (known + timing.fetch_us, plan.client.fetching.fetched_key)
+        laps, now, timing = self._laps, self._laps.now, self._group.cluster.timing
+        up, down = laps.round_trips("other", slots, laps.other[slots])
+        there, back = laps.round_trips("other", slots, laps.other[slots] + 1)
+        asked = now.asked[slots] = np.maximum(laps.arrived[slots] + 1, now.told[slots] + up)
+        known = now.answered[slots] = np.maximum(now.told[slots] + 1, asked + timing.service_us + down)
+        listed = known + there
+        now.listed[slots] = np.where(is_reset, listed, -1)
+        now.begun[slots] = np.where(is_reset, listed + timing.service_us + back, known) + timing.fetch_us
 
-    def _with_positions(self, plans: Sequence[Resume]) -> list[Resume]:
-        """What they will consume, from where, and how fast; only of those in the plain case."""
-        ledger = self._group.ledger
-        lengths = np.array([len(plan.response.assignment) for plan in plans])
-        which = np.repeat(np.arange(len(plans)), lengths)
-        partitions = np.concatenate([plan.response.assignment for plan in plans])
-        partitions = partitions[np.lexsort((partitions, which))]
-        begins = np.cumsum(lengths) - lengths
-        offsets = ledger.committed[partitions]
-        is_reset = np.logical_or.reduceat(offsets < 0, begins)
-        self._time(plans, is_reset.tolist())
-        if is_reset.any():
-            offsets = self._reset(plans, partitions, offsets, lengths)
-        plain = np.logical_and.reduceat(self._is_plain(partitions), begins)
-        ends = np.repeat(np.array([plan.end[0] for plan in plans], np.int64), lengths)
-        backlogs = np.add.reduceat(np.maximum(ledger.produced(ends, partitions) - offsets, 0), begins).tolist()
-        rates = (np.add.reduceat(ledger.rate_mrps[partitions], begins) / 1e9).tolist()
-        clear: list[Resume] = []
-        rows = zip(plans, begins.tolist(), lengths.tolist(), plain.tolist(), rates, backlogs, strict=True)
-        for plan, begin, length, is_plain, rate, backlog in rows:
-            plan.partitions, plan.offsets = partitions[begin : begin + length], offsets[begin : begin + length]
-            if is_plain and self._pace(plan, Load(rate, float(backlog))):
-                clear.append(plan)
-        return clear
-
-    def _reset(
-        self, plans: Sequence[Resume], partitions: Positions, offsets: Offsets, lengths: NDArray[np.int64]
-    ) -> Offsets:
+    def _reset(self, slots: Slots, partitions: Positions, offsets: Offsets, lengths: NDArray[np.int64]) -> Offsets:
         """``auto.offset.reset`` where nothing is committed."""
-        listed = np.repeat(np.array([plan.listed for plan in plans], np.int64), lengths)
-        latest = np.repeat([plan.client.config.auto_offset_reset == "latest" for plan in plans], lengths)
-        start = np.where(latest, self._group.ledger.produced(listed, partitions), 0)
+        laps = self._laps
+        latest = [laps.clients[slot].config.auto_offset_reset == "latest" for slot in slots.tolist()]
+        listed = np.repeat(laps.now.listed[slots], lengths)
+        start = np.where(np.repeat(latest, lengths), self._group.ledger.produced(listed, partitions), 0)
         return np.where(offsets < 0, start, offsets)
 
     def _is_plain(self, partitions: Positions) -> NDArray[np.bool_]:
@@ -124,57 +122,68 @@ class ResumeWave(AnswerWave[Resume]):
         plain: NDArray[np.bool_] = ~group.partitions.mask(np.concatenate(haunted))[partitions]
         return plain
 
-    def _pace(self, plan: Resume, load: Load) -> bool:
-        """How the member will poll; whether it can go quiet then, before it has to say anything."""
-        client, (end, _) = plan.client, plan.end
-        machine = client.machine
-        paced = client.fetching.pace(len(plan.response.assignment), load)
-        plan.capacity = paced.capacity
-        plan.cadence = client.fetching.new_cadence(end, paced, load, end)
-        interval = machine.commit_interval_us
-        return (
-            end < machine.heartbeat_due
-            and may_be_quiet(machine.config, client.world.timing, client.path, plan.cadence, interval)
-            and client.hush.polls_in_time(plan.cadence)
-        )
+    # --- pace ---------------------------------------------------------------------------------------------------------
+
+    def _pace(self, slots: Slots, lengths: NDArray[np.int64], rates: Floats, backlogs: Floats) -> NDArray[np.bool_]:
+        """How the members will poll; whether each can go quiet then, before it has to say anything."""
+        laps = self._laps
+        fits = np.zeros(len(slots), np.bool_)
+        for kind in np.unique(laps.kind[slots]).tolist():
+            which = np.flatnonzero(laps.kind[slots] == kind)
+            pace = self._pace_alike if kind >= 0 else self._pace_alone
+            fits[which] = pace(slots[which], lengths[which], rates[which], backlogs[which])
+        return fits
+
+    def _pace_alike(self, slots: Slots, lengths: NDArray[np.int64], rates: Floats, backlogs: Floats) -> Any:
+        """Members of one kind: in closed form, all at once."""
+        laps, now, timing = self._laps, self._laps.now, self._group.cluster.timing
+        config, processing = laps.kinds[int(laps.kind[slots[0]])]
+        most = np.minimum(config.max_poll_records, lengths * timing.records_per_fetch)
+        paced = paces(processing, most, timing.poll_us, rates, backlogs, laps.slowdown[slots])
+        now.full_us[slots], now.full_passes[slots] = paced.full_us, paced.full_passes
+        now.steady_us[slots], now.steady_wait_us[slots] = paced.steady_us, paced.steady_wait_us
+        now.cadence[slots] = None
+        laps.capacity[slots] = paced.capacity
+        is_full = paced.full_passes > 0
+        longest = np.where(is_full, np.maximum(paced.full_us, paced.steady_us), paced.steady_us)
+        shortest = np.where(is_full, np.minimum(paced.full_us, paced.steady_us), paced.steady_us)
+        apart = np.maximum(laps.commit_interval[slots], shortest) > 2 * laps.round_trip_us[slots]
+        fits = 2 * longest + laps.most_pauses[slots] * SHORT_PAUSE_US < config.max_poll_interval_us
+        for index in np.flatnonzero(~fits).tolist():
+            # Only if all pauses fell into one pass: does that happen?
+            client = laps.clients[slots[index]]
+            fits[index] = client.hush.polls_in_time(int(longest[index]))
+        return fits & apart & laps.may_resume[slots]
+
+    def _pace_alone(self, slots: Slots, lengths: NDArray[np.int64], rates: Floats, backlogs: Floats) -> Any:
+        """Members whose passes are drawn: each is asked itself."""
+        laps, fits = self._laps, []
+        rows = zip(slots.tolist(), lengths.tolist(), rates.tolist(), backlogs.tolist(), strict=True)
+        for slot, length, rate, backlog in rows:
+            client, load, begun = laps.clients[slot], Load(rate, backlog), laps.now.begun.item(slot)
+            paced = client.fetching.pace(length, load)
+            cadence = laps.now.cadence[slot] = client.fetching.new_cadence(begun, paced, load, begun)
+            laps.capacity[slot] = paced.capacity
+            fits.append(bool(laps.may_resume[slot]) and client.hush.may_poll_like(cadence))
+        return fits
 
     # --- carrying out -------------------------------------------------------------------------------------------------
 
-    def _carry_out(self, plans: Sequence[Resume]) -> None:
-        group = self._group
-        for plan in plans:
-            self._adopt(plan)
-        group.requests.count_quietly(Api.OFFSET_FETCH, Error.NONE, [plan.told for plan in plans], 1)
-        lengths = [len(plan.response.assignment) for plan in plans]
-        partitions: Positions = np.concatenate([plan.partitions for plan in plans])
-        offsets: Offsets = np.concatenate([plan.offsets for plan in plans])
-        told = np.repeat(np.array([plan.told for plan in plans], np.int64), lengths)
-        handles = np.repeat(np.array([plan.handle for plan in plans], np.int32), lengths)
-        group.availability.receive(told, handles, partitions)
-        begun = np.array([plan.end[0] for plan in plans], np.int64)
-        services = [plan.client.service for plan in plans]
-        begin_services(group, services, begun, partitions, offsets, lengths, [plan.capacity for plan in plans])
-        for plan in plans:
-            plan.client.hush.begin(plan.end[0])
-
-    def _adopt(self, plan: Resume) -> None:
-        """Take one member to where it consumes."""
-        client = plan.client
-        machine, requests = client.machine, client.requests
-        machine.on_sync_response(plan.told, plan.response, machine.generation)
-        adopt, _ = machine.on_poll(plan.told)
-        assert isinstance(adopt, Adopt)
-        assert plan.offsets is not None
-        client.service.handle = plan.handle
-        client.remember(plan.told, adopt)
-        machine.on_listener_done(plan.told)
-        machine.on_offsets(plan.answered, OffsetFetchResponse(Error.NONE, plan.offsets))
-        plan.exchange.answered = True
-        requests.take_number("other")
-        if plan.listed >= 0:
-            requests.take_number("other")
-        service_us = client.world.timing.service_us
-        requests.at_rest((plan.asked, plan.asked + service_us, plan.answered))
-        client.fetching.count_first()
-        client.application.cadence = plan.cadence
-        client.metadata.arm(plan.told)
+    def _carry_out(self, slots: Slots) -> None:
+        group, laps, now = self._group, self._laps, self._laps.now
+        told, begun, handles = now.told[slots], now.begun[slots], now.handle[slots].astype(np.int32)
+        group.requests.count_quietly(Api.OFFSET_FETCH, Error.NONE, told, 1)
+        lengths = np.array([len(one) for one in now.partitions[slots]])
+        partitions: Positions = np.concatenate(list(now.partitions[slots]))
+        offsets: Offsets = np.concatenate(list(now.offsets[slots]))
+        group.availability.receive(np.repeat(told, lengths), np.repeat(handles, lengths), partitions)
+        begin_services(group, slots, handles, begun, partitions, offsets, lengths, laps.capacity[slots])
+        asked = now.asked[slots]
+        laps.order(slots, asked, asked + group.cluster.timing.service_us, now.answered[slots])
+        # What happens at the very instant of a poll can precede it.
+        upcoming = begun + (self._env.key >= laps.poll_key[slots])
+        now.next_commit[slots] = np.maximum(told + laps.commit_interval[slots], upcoming)
+        for slot in slots.tolist():
+            self._answer(slot)[0].answered = True
+            laps.renewed[slot] = group.suspend(laps.member_ids[slot])
+        laps.resumed(slots, 1 + (now.listed[slots] >= 0))

@@ -144,11 +144,23 @@ class Service:
         everything = np.ones(len(held), np.bool_)
         self._leave_traces(horizon, held, self._group.ledger.positions(self.holding, horizon), everything, code)
 
-    def forget_stretches(self) -> NDArray[np.int64]:
-        """Since when each partition was consumed; from now on none is."""
-        since = self._from
+    # --- what the books have already ----------------------------------------------------------------------------------
+
+    @property
+    def since(self) -> NDArray[np.int64]:
+        """Since when each partition is consumed. Shape (n_held,), microseconds."""
+        return self._from
+
+    def let_go(self, now: int) -> None:
+        """Nothing has been consumed since ``now``."""
+        self.holding.clear(now)
         self._from = self._zombie_since = self._read_by_others = _NONE
-        return since
+
+    def take_up(self, now: int, handle: int, partitions: Positions, offsets: Offsets) -> None:
+        """These have been consumed from ``offsets`` on since ``now``."""
+        self.handle = handle
+        self._group.ledger.recall(self.holding, now, partitions, offsets)
+        self.begin_stretches(now, len(partitions))
 
     def begin_stretches(self, now: int, partitions: int) -> None:
         """So many partitions are consumed from ``now`` on, as their owner."""

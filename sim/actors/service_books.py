@@ -1,6 +1,7 @@
-"""`Service.end` and `Service.begin` for many consumers at once: the same books, written in blocks.
+"""The books of many consumers that stop, or begin, in one go: what `Service` writes down for one, written in blocks.
 
-Only for consumers in the plain case: no zombies, no cuts; everything ends, or everything begins.
+Only for consumers in the plain case: no zombies, no cuts; everything ends, or everything begins. The consumers
+themselves learn of it later (`Service.let_go`, `Service.take_up`).
 """
 
 from __future__ import annotations
@@ -12,21 +13,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.actors.delivery import account_starts
+from sim.ledger import Slots
 from sim.production import Offsets
 from sim.protocol.messages import Positions
 
 if TYPE_CHECKING:
     from sim.actors.hosted_group import HostedGroup
-    from sim.actors.service import Service
 
 
 def end_services(
-    group: HostedGroup, services: Sequence[Service], times: NDArray[np.int64], code: int
-) -> tuple[Positions, Offsets]:
+    group: HostedGroup, slots: Slots, handles: NDArray[np.int64], parts: Sequence[Positions],
+    since: Sequence[int | NDArray[np.int64]], times: NDArray[np.int64], code: int,
+) -> tuple[Positions, Offsets]:  # fmt: skip
     """Each of these stops consuming everything, at its own time; what that was, and how far it had got.
 
     Parameters
     ----------
+    slots, handles : int arrays, shape (n,)
+    parts, since : sequences, length n
+        What each consumes, and since when: one time, or one for each partition.
     times : int64 array, shape (n,), microseconds
     code : int
         Why (`sim.recorder`).
@@ -35,40 +40,35 @@ def end_services(
     -------
     partitions, offsets : arrays, shape (k,)
     """
-    holdings = [service.holding for service in services]
-    partitions, offsets, which = group.ledger.positions_of(holdings, times)
+    lengths = [len(part) for part in parts]
+    partitions: Positions = np.concatenate(parts)
+    offsets, which = group.ledger.positions_of(slots, partitions, lengths, times)
+    begun, end = np.empty(len(partitions), np.int64), 0
+    for one, length in zip(since, lengths, strict=True):
+        begin, end = end, end + length
+        begun[begin:end] = one
     at = times[which]
-    slots = np.array([service.slot for service in services], np.int64)[which]
-    handles = np.array([service.handle for service in services], np.int32)[which]
-    since = np.concatenate([service.forget_stretches() for service in services])
-    group.record.ownership.add(partitions, slots, since, at, code)
+    group.record.ownership.add(partitions, slots[which], begun, at, code)
     group.ended_by[partitions] = code
-    group.availability.stop(at, handles, partitions)
-    group.ledger.release_all(holdings, times.tolist(), partitions, offsets)
+    group.availability.stop(at, handles.astype(np.int32)[which], partitions)
+    group.ledger.release_all(slots[which], partitions, offsets)
     return partitions, offsets
 
 
 def begin_services(
-    group: HostedGroup,
-    services: Sequence[Service],
-    times: NDArray[np.int64],
-    partitions: Positions,
-    offsets: Offsets,
-    lengths: Sequence[int],
-    capacity: Sequence[float],
-) -> None:
+    group: HostedGroup, slots: Slots, handles: NDArray[np.int32], times: NDArray[np.int64], partitions: Positions,
+    offsets: Offsets, lengths: NDArray[np.int64], capacity: NDArray[np.float64],
+) -> None:  # fmt: skip
     """Each of these begins to consume what it owns, at its own time, with its capacity.
 
     Parameters
     ----------
+    slots, handles, capacity : arrays, shape (n,)
     times : int64 array, shape (n,), microseconds
     partitions, offsets : arrays, shape (k,)
         Of one consumer after the other, ``lengths`` of them, ascending.
     """
     at = np.repeat(times, lengths)
     account_starts(group, group.ledger.frontier, at, partitions, offsets)
-    group.ledger.anchor_all([service.holding for service in services], times, partitions, offsets, lengths, capacity)
-    handles = np.repeat(np.array([service.handle for service in services], np.int32), lengths)
-    group.availability.serve(at, handles, partitions)
-    for service, time, length in zip(services, times.tolist(), lengths, strict=True):
-        service.begin_stretches(time, length)
+    group.ledger.anchor_all(slots, times, partitions, offsets, lengths, capacity)
+    group.availability.serve(at, np.repeat(handles, lengths), partitions)

@@ -85,7 +85,8 @@ class Standstill:
             and not hush.quiet.overlaps(now, until)
         ):
             insort(self._pauses, (now, until))
-            if hush.polls_in_time(self._client.application.cadence):
+            cadence = self._client.application.cadence
+            if cadence is None or hush.polls_in_time(cadence.longest_us):
                 hush.quiet.sudden |= {now}
                 return
             self._pauses.remove((now, until))

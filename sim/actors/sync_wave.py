@@ -7,68 +7,84 @@ heartbeat, nothing of it is seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sim.actors.answer_wave import Answered, AnswerWave
+from sim.actors.answer_wave import AnswerWave
+from sim.actors.lap import Column
+from sim.actors.laps import REJOINED
 from sim.kernel.environment import Moment
-from sim.kernel.network import Exchange, round_trips
-from sim.protocol.effects import Send
+from sim.kernel.network import Exchange
+from sim.ledger import Slots
 from sim.protocol.membership import PREPARING
-from sim.protocol.messages import Api, Error, SyncGroup
+from sim.protocol.messages import Api, Error
+from sim.protocol.rebalance import Reply
+
+if TYPE_CHECKING:
+    from sim.actors.client import Client
 
 
-@dataclass(slots=True, eq=False)
-class Sync(Answered):
-    """One member's SyncGroup. All times in microseconds.
-
-    ``latency``: of that, there and back; ``first_beat``: the next heartbeat is due.
-    """
-
-    latency: tuple[int, int] = (0, 0)
-    first_beat: int = 0
-
-
-class SyncWave(AnswerWave[Sync]):
+class SyncWave(AnswerWave):
     """Members between their JoinGroup response and their SyncGroup."""
 
-    def _candidate(self, exchange: Exchange, response: Any, leave_us: int) -> Sync | None:
-        client = self._group.client_of(response.member_id)
+    NUMBER = 2
+    STAGE = REJOINED
+
+    def _whose(self, exchange: Exchange, response: Any) -> str | None:
         follows = response.error is Error.NONE and response.leader != response.member_id
-        if client is None or not follows or client.machine.state is not PREPARING:
-            return None
-        return Sync(client, (0, 0), exchange, response, leave_us) if self._waits(client, exchange) else None
+        return response.member_id if follows else None
 
-    def _clear(self, plans: Sequence[Sync]) -> list[Sync]:
-        numbers = np.array([plan.client.requests.numbers["other"] for plan in plans], np.int64)
-        up, down = round_trips([plan.client.path for plan in plans], "other", numbers)
-        for plan, there, back in zip(plans, up.tolist(), down.tolist(), strict=True):
-            connection = plan.exchange.connection
-            plan.latency = (there, back)
-            plan.end = (max(connection.up_us + 1, plan.told + there), connection.request_key)
-            plan.first_beat = plan.told + plan.client.machine.config.heartbeat_interval_us
-        over = self._over(plans)
-        return [plan for plan in plans if plan.end < over and plan.client.standstill.next_start > plan.first_beat]
+    def _follows(self, client: Client) -> bool:
+        return client.machine.state is PREPARING
 
-    def _over(self, plans: Iterable[Sync]) -> Moment:
+    def _plan(self, slots: Slots, replies: Sequence[Reply], leave_us: int) -> NDArray[np.bool_]:
+        laps, now = self._laps, self._laps.now
+        exchanges: list[Any] = [reply.waiter for reply in replies]
+        for slot, exchange, reply in zip(slots.tolist(), exchanges, replies, strict=True):
+            laps.join[slot] = exchange
+            now.join_response[slot] = reply.response
+        accepted = now.accepted[slots] = self._told(slots, exchanges, leave_us)
+        there, back = laps.round_trips("other", slots, laps.other[slots])
+        now.sync_there[slots], now.sync_back[slots] = there, back
+        synced = now.synced[slots] = np.maximum(laps.arrived[slots] + 1, accepted + there)
+        first_beat = now.first_beat[slots] = accepted + laps.heartbeat_interval[slots]
+        over = first_beat.min() - 1
+        clear: NDArray[np.bool_] = (synced < over) & (laps.next_start[slots] > first_beat)
+        self._depart(slots[clear], synced[clear], laps.request_key[slots[clear]])
+        return clear
+
+    def _over(self, slots: Slots, ends: Column, keys: Column) -> Moment:
         """Just before the first heartbeat."""
-        return (min(plan.first_beat for plan in plans) - 1, 0)
+        return (int(self._laps.now.first_beat[slots].min()) - 1, 0)
 
-    def _carry_out(self, plans: Sequence[Sync]) -> None:
-        exchanges: list[Exchange] = []
-        due: list[int] = []
-        for plan in plans:
-            client, requests = plan.client, plan.client.requests
-            (send,) = client.machine.on_join_response(plan.told, plan.response)
-            assert isinstance(send, Send)
-            assert isinstance(send.body, SyncGroup)
-            plan.exchange.answered = True
-            order = (plan.end[0], plan.left, plan.told)
-            exchanges.append(requests.parked(plan.told, Api.SYNC_GROUP, send.body, plan.latency, order))
-            due.append(min(plan.first_beat, exchanges[-1].given_up_us))
-        self._group.waves.parked.add([plan.client for plan in plans], due)
+    def _answer(self, slot: int) -> tuple[Exchange, Any]:
+        exchange = self._laps.join[slot]
+        assert exchange is not None
+        return exchange, self._laps.now.join_response[slot]
+
+    def _carry_out(self, slots: Slots) -> None:
+        laps, now = self._laps, self._laps.now
+        exchanges = [self._sync(slot) for slot in slots.tolist()]
+        laps.order(slots, now.synced[slots], laps.leaving[slots], now.accepted[slots])
+        laps.synced(slots)
+        given_up = np.array([exchange.given_up_us for exchange in exchanges], np.int64)
+        self._group.waves.parked.add(slots, np.minimum(now.first_beat[slots], given_up))
         # The last may arrive at the very instant at which the leader's assignment is in the log.
-        self._group.receive(exchanges, [plan.end[0] for plan in plans])
+        self._group.receive(exchanges, now.synced[slots].tolist())
+
+    def _sync(self, slot: int) -> Exchange:
+        """The SyncGroup of one member, parked."""
+        laps, now, client = self._laps, self._laps.now, self._laps.clients[slot]
+        join = laps.join[slot]
+        assert join is not None
+        join.answered = True
+        request = client.machine.sync_request(now.join_response[slot])
+        latency = (now.sync_there.item(slot), now.sync_back.item(slot))
+        sync: Exchange = client.requests.timed(
+            now.accepted.item(slot), laps.connections[slot], Api.SYNC_GROUP, request, laps.other.item(slot), latency
+        )
+        laps.sync[slot] = sync
+        return sync

@@ -5,6 +5,9 @@ member does is seen by another: its heartbeat and its JoinGroup while the group 
 assigns, its offsets and its first fetch once the group is stable. So each of these stretches is planned as one vector
 computation when it begins, and carried out, in one go, when it is over or when somebody wants to know.
 
+Carried out are the books: what others can see. The members' own objects learn of it when somebody looks at them
+(`sim.actors.laps`).
+
 A member that is disturbed in the middle (a pause, a kill, another rebalance) leaves its wave: what it has done since
 the wave began is then carried out as the events that it would have been (`Environment.replay`), by the code that moves
 every other member. A wave therefore knows no rule of the protocol, only times.
@@ -13,35 +16,30 @@ every other member. A wave therefore knows no rule of the protocol, only times.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.actors.lap import Column
 from sim.kernel.environment import Environment, Moment, Occurrence
+from sim.ledger import Slots
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
     from sim.actors.hosted_group import HostedGroup
+    from sim.actors.laps import Laps
+
+_NOBODY: Slots = np.empty(0, np.intp)
 
 
-@dataclass(slots=True, eq=False)
-class Plan:
-    """What one member will have done, and by when."""
-
-    client: Client
-    end: Moment
-
-
-P = TypeVar("P", bound=Plan)
-
-
-class Wave(ABC, Generic[P]):
+class Wave(ABC):
     """Members of one group on their way through the same steps.
 
     Parameters
     ----------
     env : Environment
     group : HostedGroup
+    laps : Laps
 
     Attributes
     ----------
@@ -49,87 +47,100 @@ class Wave(ABC, Generic[P]):
         When it began.
     """
 
-    def __init__(self, env: Environment, group: HostedGroup) -> None:
+    NUMBER: ClassVar[int]
+    """What `Laps.wave` knows it by."""
+
+    def __init__(self, env: Environment, group: HostedGroup, laps: Laps) -> None:
         self._env = env
         self._group = group
-        self._plans: dict[Client, P] = {}
-        """In order of their ends."""
+        self._laps = laps
+        self._slots = _NOBODY
+        self._ends: Column = np.empty(0, np.int64)
+        self._keys: Column = np.empty(0, np.int64)
         self._occurrence: Occurrence | None = None
         self.since: Moment = (0, 0)
 
-    def begin(self, plans: Sequence[P]) -> None:
-        """Let members go through the steps as planned, from this moment on."""
+    def begin(self, slots: Slots, ends: Column, keys: Column) -> None:
+        """Let members go through the steps as planned, from this moment on; each is through at its moment."""
         self.since = self._env.moment
-        self._plans = {plan.client: plan for plan in sorted(plans, key=lambda plan: plan.end)}
-        for plan in plans:
-            plan.client.hush.wave = self
+        self._slots, self._ends, self._keys = slots, ends, keys
+        self._laps.wave[slots] = self.NUMBER
         self._await_end()
 
     @property
     def is_under_way(self) -> bool:
         """Whether anybody is on the way."""
-        return bool(self._plans)
+        return self._slots.size > 0
 
     def _await_end(self) -> None:
         """Carry everything out when it is over; at once, if that has passed."""
         if self._occurrence is not None:
             self._occurrence.drop()
             self._occurrence = None
-        if not self._plans:
+        if not self.is_under_way:
             return
-        moment = self._over(self._plans.values())
+        moment = self._over(self._slots, self._ends, self._keys)
         if moment < self._env.moment:
             self._finish(None)
         else:
             self._occurrence = self._env.at(*moment, self._finish)
 
-    def _over(self, plans: Iterable[P]) -> Moment:
-        """When a wave of these plans is over: with its last member's end."""
-        return max(plan.end for plan in plans)
+    def _over(self, slots: Slots, ends: Column, keys: Column) -> Moment:
+        """When a wave of these members is over: with its last member's end."""
+        last = ends.max()
+        return int(last), int(keys[ends == last].max())
 
     def _finish(self, _: object) -> None:
         self._occurrence = None
-        self._carry_out(self._take(self._plans.values()))
+        slots, _, _ = self._take(np.ones(len(self._slots), np.bool_))
+        self._carry_out(slots)
         self._group.waves.parked.watch()
 
-    def _take(self, plans: Iterable[P]) -> list[P]:
-        """Plans that are the wave's no longer."""
-        taken = list(plans)
-        for plan in taken:
-            del self._plans[plan.client]
-            plan.client.hush.wave = None
+    def _take(self, which: NDArray[np.bool_]) -> tuple[Slots, Column, Column]:
+        """Members that are no longer on the wave, and their ends."""
+        taken = self._slots[which], self._ends[which], self._keys[which]
+        stay = ~which
+        self._slots, self._ends, self._keys = self._slots[stay], self._ends[stay], self._keys[stay]
+        self._laps.wave[taken[0]] = 0
         return taken
 
     def settle(self) -> None:
         """Somebody is about to look, or to decide: everything that has happened before this moment has happened."""
-        if not self._plans:
+        if not self.is_under_way:
             return
-        moment = self._env.moment
-        plans = self._take(self._plans.values())
-        done = [plan for plan in plans if plan.end < moment]
+        slots, ends, keys = self._take(np.ones(len(self._slots), np.bool_))
         self._await_end()
-        if done:
-            self._carry_out(done)
-        for plan in plans[len(done) :]:
-            self._replay(plan)
+        is_done = self._precede(ends, keys)
+        if is_done.any():
+            self._carry_out(slots[is_done])
+        rest = np.flatnonzero(~is_done)
+        for index in rest[np.lexsort((keys[rest], ends[rest]))].tolist():
+            self._replay(int(slots[index]))
 
-    def release(self, client: Client) -> None:
+    def _precede(self, ends: Column, keys: Column) -> NDArray[np.bool_]:
+        """Whether moments are in the past."""
+        now, key = self._env.moment
+        past: NDArray[np.bool_] = (ends < now) | ((ends == now) & (keys < key))
+        return past
+
+    def release(self, slot: int) -> None:
         """One member is disturbed: it goes on by itself."""
-        plan = self._take([self._plans[client]])[0]
-        if plan.end < self._env.moment:
-            self._carry_out([plan])
+        slots, ends, keys = self._take(self._slots == slot)
+        if self._precede(ends, keys).all():
+            self._carry_out(slots)
         else:
-            self._replay(plan)
+            self._replay(slot)
         self._await_end()
         self._group.waves.parked.watch()
 
-    def _replay(self, plan: P) -> None:
-        self._env.replay(self.since, lambda: self._start(plan))
+    def _replay(self, slot: int) -> None:
+        self._laps.clients[slot].catch_up()
+        self._env.replay(self.since, lambda: self._start(slot))
 
     @abstractmethod
-    def _carry_out(self, plans: Sequence[P]) -> None:
-        """These members are through: put it into their state and into the books. In order of their ends."""
+    def _carry_out(self, slots: Slots) -> None:
+        """These members are through: put it into the books."""
 
     @abstractmethod
-    def _start(self, plan: P) -> None:
+    def _start(self, slot: int) -> None:
         """Take the first step of the wave as an event of the member's own."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assignors import Assignor
 from sim.kernel.network import Exchange
 
 if TYPE_CHECKING:
@@ -34,6 +35,15 @@ def is_plain(client: Client) -> bool:
         or processing.on_assigned_us
         or not behaviour.background_heartbeat
         or not behaviour.heartbeat_in_completing
+    )
+
+
+def has_memory(client: Client) -> bool:
+    """Whether an assignor puts something of its own into the subscription, or wants to hear of every assignment."""
+    return any(
+        type(one).on_assignment is not Assignor.on_assignment
+        or type(one).subscription_user_data is not Assignor.subscription_user_data
+        for one in client.assignors
     )
 
 

@@ -9,6 +9,7 @@ from sim.actors.parked import Parked
 from sim.actors.rejoin_wave import RejoinWave
 from sim.actors.resume_wave import ResumeWave
 from sim.actors.sync_wave import SyncWave
+from sim.actors.wave import Wave
 from sim.actors.wave_terms import has_waves
 from sim.kernel.environment import Environment
 from sim.kernel.network import Exchange
@@ -26,6 +27,7 @@ class Waves:
     ----------
     env : Environment
     group : HostedGroup
+    slots : int
 
     Attributes
     ----------
@@ -33,12 +35,17 @@ class Waves:
         Members that have come out of a wave and wait for the next.
     """
 
-    def __init__(self, env: Environment, group: HostedGroup) -> None:
+    def __init__(self, env: Environment, group: HostedGroup, slots: int) -> None:
         self._group = group
-        self.rejoin = RejoinWave(env, group)
-        self._sync = SyncWave(env, group)
-        self._resume = ResumeWave(env, group)
-        self.parked = Parked(env)
+        self.rejoin = RejoinWave(env, group, group.laps)
+        self._sync = SyncWave(env, group, group.laps)
+        self._resume = ResumeWave(env, group, group.laps)
+        self._all: tuple[Wave | None, ...] = (None, self.rejoin, self._sync, self._resume)
+        self.parked = Parked(env, group.laps, slots)
+
+    def of(self, slot: int) -> Wave | None:
+        """The wave that a member is on."""
+        return self._all[self._group.laps.wave.item(slot)]
 
     @property
     def is_possible(self) -> bool:

@@ -155,6 +155,15 @@ class Connection:
         """Whether the broker works on one request, and nothing waits behind it."""
         return self.busy and not self._waiting and not self.broken
 
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Arrival of the last request, departure and arrival of the last answer, microseconds."""
+        return self.up_us, self.free_us, self.down_us
+
+    @order.setter
+    def order(self, times: tuple[int, int, int]) -> None:
+        self.up_us, self.free_us, self.down_us = times
+
     def send(self, exchange: Exchange) -> None:
         """Put a request on the wire now."""
         self.up_us = max(self.up_us + 1, self._env.now + exchange.up_us)

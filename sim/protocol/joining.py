@@ -115,21 +115,25 @@ class Joining(Ownership, ABC):
         self.is_leader = False
         self._joined_topics = self.topics
         self.rejoin_needed = True
+        reason, self.rejoin_reason = self.rejoin_reason, ""
+        return [Send(Api.JOIN_GROUP, self.join_request(self.owned, self.generation, reason))]
+
+    def join_request(self, owned: Positions, generation: int, reason: str) -> JoinGroup:
+        """What a member asks that has kept ``owned`` of a generation."""
         config, behaviour = self.config, self.config.behaviour
-        reason = self.rejoin_reason
-        self.rejoin_reason = ""
-        join = JoinGroup(
+        return JoinGroup(
             member_id=self.member_id,
             instance_id=self.instance_id,
             session_timeout_us=config.session_timeout_us,
             rebalance_timeout_us=config.rebalance_timeout_us,
-            protocols=tuple((assignor.name, self._subscription(assignor)) for assignor in self.assignors),
+            protocols=tuple(
+                (assignor.name, self._subscription(assignor, owned, generation)) for assignor in self.assignors
+            ),
             reason=reason,
             knows_member_id_required=behaviour.member_id_required,
             knows_skip_assignment=behaviour.skip_assignment,
             name=self.name,
         )
-        return [Send(Api.JOIN_GROUP, join)]
 
     # --- joining ------------------------------------------------------------------------------------------------------
 
@@ -154,7 +158,7 @@ class Joining(Ownership, ABC):
                     self._snapshot = self._view()
                 else:
                     return [RunAssignor(response)]
-            return [self._sync(None)]
+            return [Send(Api.SYNC_GROUP, self.sync_request(response))]
         self._join_failed(error)
         if error is Error.MEMBER_ID_REQUIRED:
             self.member_id, self.generation = response.member_id, -1
@@ -181,7 +185,8 @@ class Joining(Ownership, ABC):
             self._join_failed(Error.ILLEGAL_GENERATION)
             return []
         self._snapshot = {topic: counts[topic] for topic in self.group_topics if topic in counts}
-        return [self._sync(assignments)]
+        request = SyncGroup(self.member_id, self.instance_id, self.generation, self.protocol, assignments)
+        return [Send(Api.SYNC_GROUP, request)]
 
     def on_assignor_failed(self, now: int) -> Effects:
         """The assignor threw: poll() raises, no SyncGroup is sent, and the next poll starts over."""
@@ -189,11 +194,9 @@ class Joining(Ownership, ABC):
         self._join_retry_at = now + self.config.retry_backoff_us
         return []
 
-    def _sync(self, assignments: dict[str, Positions] | None) -> Send:
-        return Send(
-            Api.SYNC_GROUP,
-            SyncGroup(self.member_id, self.instance_id, self.generation, self.protocol, assignments),
-        )
+    def sync_request(self, response: JoinResponse) -> SyncGroup:
+        """What a member that does not run the assignor asks when it has joined."""
+        return SyncGroup(response.member_id, self.instance_id, response.generation, response.protocol)
 
     def on_sync_response(self, now: int, response: SyncResponse, generation: int) -> Effects:
         """``SyncGroupResponseHandler``; the callbacks wait for the application.

@@ -31,6 +31,9 @@ UNJOINED, PREPARING, COMPLETING, STABLE = (
     MemberState.STABLE,
 )
 
+ALREADY_REBALANCING = "group is already rebalancing"
+"""Why a member rejoins whose heartbeat was answered REBALANCE_IN_PROGRESS."""
+
 LOST_COORDINATOR = frozenset({Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE, Error.DISCONNECTED})
 
 
@@ -187,7 +190,7 @@ class Membership:
             self.session_due = now + self.config.session_timeout_us
             self._heartbeat_failures = 0
             if error is Error.REBALANCE_IN_PROGRESS and self.state is STABLE:
-                self._request_rejoin("group is already rebalancing")
+                self._request_rejoin(ALREADY_REBALANCING)
             return []
         self.heartbeat_due = now + self._backoff(self._heartbeat_failures)
         self._heartbeat_failures += 1

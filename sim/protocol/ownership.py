@@ -123,14 +123,14 @@ class Ownership(Membership):
         self._fetch_failures += 1
         return self.mark_coordinator_unknown(now) if response.error in LOST_COORDINATOR else []
 
-    def _subscription(self, assignor: AssignorMemory) -> Subscription:
+    def _subscription(self, assignor: AssignorMemory, owned: Positions, generation: int) -> Subscription:
         """``ConsumerCoordinator.metadata``: topics, owned partitions, generation, rack."""
         behaviour = self.config.behaviour
-        knows_generation = behaviour.generation_in_subscription and self.generation >= 0
+        knows_generation = behaviour.generation_in_subscription and generation >= 0
         return Subscription(
             topics=self.topics,
-            owned=np.sort(self.owned) if self.owned.size else self.owned,
-            generation=self.generation if knows_generation else None,
+            owned=np.sort(owned) if owned.size else owned,
+            generation=generation if knows_generation else None,
             user_data=assignor.subscription_user_data(),
             rack=(self.config.client_rack or None) if behaviour.rack_in_subscription else None,
         )

@@ -16,7 +16,7 @@ from sim import Result, simulate
 from sim.units import MINUTE
 from tests.benchmark.worlds import world
 
-EVENTS = {"100": 3_951, "1,000": 33_590, "100 groups": 364_359, "1 group": 505_264}
+EVENTS = {"100": 3_951, "1,000": 33_591, "100 groups": 364_358, "1 group": 505_264, "30 rebalances": 284_112}
 FIDELITY_EVENTS = {"elided": 1_900, "message": 126_789}
 """Exact; a change of the model or of the elision changes them on purpose."""
 
@@ -70,3 +70,12 @@ def test_hundred_groups_of_a_hundred() -> None:
 def test_one_group_of_ten_thousand() -> None:
     result = _run("1 group, 10,000 x 100,000 x 1 h", 60, groups=1, members=10_000, partitions=100_000, kills=3)
     assert result.manifest["events"] == EVENTS["1 group"]
+
+
+@pytest.mark.slow
+@pytest.mark.scale
+def test_thirty_rebalances_of_one_group_of_ten_thousand() -> None:
+    shape: dict[str, Any] = {"groups": 1, "members": 10_000, "partitions": 100_000, "kills": 3}
+    result = _run("the same until 30 rebalances are over", 60, **shape, horizon_us=38 * MINUTE)
+    assert int(result.summary.rebalances.sum()) == 30
+    assert result.manifest["events"] == EVENTS["30 rebalances"]

@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.actors.crowd import Crowd
+from sim.actors.crowd import Crowd, Trains
 from sim.actors.quiet import Keys, Quiet, Train
-from sim.cadence import Cadence, DrawnCadence, Load, Pace
-from sim.cadences import Cadences
-from sim.model import Distribution
+from sim.cadence import Cadence, DrawnCadence, Load, Pace, pace
+from sim.cadences import Cadences, paces
+from sim.model import Distribution, Processing
 from sim.randomness import Draw
 from sim.units import FOREVER
 
@@ -41,7 +41,7 @@ def test_cadences_answer_as_each_of_them_does(several: list[Cadence], data: st.D
     which = data.draw(st.lists(st.integers(0, len(several) - 1), min_size=1, max_size=9))
     times = data.draw(st.lists(st.integers(0, 2_000), min_size=len(which), max_size=len(which)))
     asked = [several[index] for index in which]
-    columns, at, indices = Cadences(several), np.array(times), np.array(which)
+    columns, at, indices = Cadences.of(several), np.array(times), np.array(which)
     polls = [one.next_poll(time) for one, time in zip(asked, times, strict=True)]
     assert columns.next_polls(at, indices).tolist() == polls
     assert columns.reactions(at, indices).tolist() == [o.reaction(t) for o, t in zip(asked, times, strict=True)]
@@ -50,6 +50,38 @@ def test_cadences_answer_as_each_of_them_does(several: list[Cadence], data: st.D
     assert list(zip(*(one.tolist() for one in trains), strict=True)) == [
         one.train(poll, 70, end) for one, poll, end in zip(asked, polls, before.tolist(), strict=True)
     ]
+
+
+rates = st.sampled_from([0.0, 1e-9, 1e-7, 2e-5, 5e-4, 1e-3, 0.3])
+
+
+@given(
+    st.lists(st.tuples(rates, st.integers(0, 5_000), st.integers(1, 700), st.sampled_from([1.0, 1.7])), min_size=1),
+    st.sampled_from([0, 7, 2_000]), st.sampled_from([0, 199_000]), st.sampled_from([0, 1_000]),
+)  # fmt: skip
+def test_paces_are_what_each_member_has_alone(
+    members: list[tuple[float, int, int, float]], cost: int, per_poll: int, poll_us: int
+) -> None:
+    processing = Processing(per_record=Distribution("constant", (cost,)), per_poll_us=per_poll)
+    loads = [Load(rate, float(backlog)) for rate, backlog, _, _ in members]
+    alone = [pace(processing, one[2], poll_us, load, one[3]) for one, load in zip(members, loads, strict=True)]
+    many = paces(
+        processing, np.array([one[2] for one in members]), poll_us, np.array([load.rate for load in loads]),
+        np.array([load.backlog for load in loads]), np.array([one[3] for one in members]),
+    )  # fmt: skip
+    passes = [Cadence(0, one, load).full_passes for one, load in zip(alone, loads, strict=True)]
+    assert list(zip(*(column.tolist() for column in many), strict=True)) == [
+        (one.full_us, one.steady_us, one.steady_wait_us, full_passes, one.capacity)
+        for one, full_passes in zip(alone, passes, strict=True)
+    ]
+    assert {one.full_wait_us for one in alone} == {poll_us}
+
+
+def test_a_cadence_of_columns_is_the_one_that_they_were_taken_from() -> None:
+    paced = Pace(500, 100, 2, 300, 70, 1, 1.0, 8.0)
+    one = Cadence(1_000, paced, Load(0.1, 10_000), 1_000)
+    same = Cadence.of_columns(1_000, one.full_passes, 500, 100, 300, 70, 8.0)
+    assert all(getattr(one, name) == getattr(same, name) for name in Cadence.__slots__)
 
 
 @st.composite
@@ -69,6 +101,10 @@ def _state(trains: list[Train]) -> list[tuple[int, int, int]]:
     return [(train.due, train.number, train.measured) for train in trains]
 
 
+def _columns(trains: Trains) -> list[tuple[int, int, int]]:
+    return list(zip(trains.due.tolist(), trains.number.tolist(), trains.measured.tolist(), strict=True))
+
+
 @given(st.lists(quiets(), min_size=1, max_size=5), GRID, st.sampled_from([0, 9]), st.data())
 def test_a_crowd_is_where_each_of_its_members_is(
     several: list[Quiet], time: int, key: int, data: st.DataObject
@@ -82,7 +118,9 @@ def test_a_crowd_is_where_each_of_its_members_is(
     assert len(awake) == len(alone)
     if not awake:
         return
-    crowd = Crowd(awake, [9] * len(awake))
+    some = data.draw(st.integers(0, len(awake)))
+    crowd = Crowd.of(awake[:some], [9] * some, MEASURE)
+    crowd = crowd.followed_by(Crowd.of(awake[some:], [9] * (len(awake) - some), MEASURE))
     beats, numbers = crowd.next_beats(moment)
     assert [(t, n) for t, n in zip(beats, numbers, strict=True)] == [
         (one.heartbeats.due, one.heartbeats.number) for one in alone
@@ -93,8 +131,8 @@ def test_a_crowd_is_where_each_of_its_members_is(
         one.pauses = ()
         one.next_pause = 0
         one.catch_up((poll, one.keys.poll))
-    assert _state(crowd.heartbeats.single()) == _state([one.heartbeats for one in alone])
-    assert _state(crowd.commits.single()) == _state([one.commits for one in alone])
+    assert _columns(crowd.heartbeats) == _state([one.heartbeats for one in alone])
+    assert _columns(crowd.commits) == _state([one.commits for one in alone])
     for index, one in enumerate(alone):
         sent = [time for time, _ in one.commits.tail]
         assert [t for t in (crowd.commits.older[index], crowd.commits.newer[index]) if t > -FOREVER] == sent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,11 @@ def test_a_replay_carries_out_what_came_before_the_present_and_leaves_the_rest()
 shares = st.lists(st.integers(0, 3), min_size=12, max_size=12).filter(lambda owners: set(owners) == {0, 1, 2, 3})
 
 
+def _of(holding: Holding) -> list[object]:
+    values = [getattr(holding, one.name) for one in fields(holding)]
+    return [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
+
+
 @given(
     shares,
     st.lists(st.integers(0, 5 * S), min_size=4, max_size=4), st.lists(st.integers(0, 9 * S), min_size=4, max_size=4),
@@ -109,30 +114,32 @@ def test_the_ledger_takes_many_consumers_as_it_takes_one(
     for holding, part, begin, offset, fast in zip(ones, parts, begins, offsets, capacity, strict=True):
         one.take(holding, part)
         one.anchor(holding, begin, part, offset, fast)
-    lengths = [len(part) for part in parts]
-    many.anchor_all(manies, np.array(begins), np.concatenate(parts), np.concatenate(offsets), lengths, capacity)
+    lengths, slots, partitions = np.array([len(part) for part in parts]), np.arange(4), np.concatenate(parts)
+    many.anchor_all(slots, np.array(begins), partitions, np.concatenate(offsets), lengths, np.array(capacity))
+    for holding, other, part, begin, offset in zip(manies, ones, parts, begins, offsets, strict=True):
+        many.recall(holding, begin, part, offset)
+        assert _of(holding) == _of(other)
     ends = [begin + last for begin, last in zip(begins, lasts, strict=True)]
-    partitions, at, which = many.positions_of(manies, np.array(ends))
+    at, which = many.positions_of(slots, partitions, lengths.tolist(), np.array(ends))
     assert at.tolist() == [
         p for holding, end in zip(ones, ends, strict=True) for p in one.positions(holding, end).tolist()
     ]
     assert which.tolist() == [slot for slot in range(4) for _ in parts[slot]]
     now = max(begins)
     assert many.processed(now).tolist() == one.processed(now).tolist()
-    many.release_all(manies, ends, partitions, at)
+    many.release_all(slots[which], partitions, at)
     for holding, end, part in zip(ones, ends, parts, strict=True):
         one.release(holding, end, part, np.ones(len(part), np.bool_), one.positions(holding, end))
     assert many.processed(20 * S).tolist() == one.processed(20 * S).tolist()
-    assert not any(holding.running or holding.partitions.size for holding in manies)
 
 
 def test_a_consumer_that_is_known_to_stop_has_stopped_for_whoever_asks() -> None:
     ledger, _, _ = ledger_of(Rate(per_partition_mrps=((10_000,),)), 3, 1)
     holding, part = Holding(0), np.arange(3, dtype=np.int32)
     ledger.anchor(holding, 0, part, np.zeros(3, np.int64), 1.0)
-    ledger.stop_at([0], [5 * S])
+    ledger.stop_at(np.array([0]), 5 * S)
     assert ledger.processed(9 * S).tolist() == ledger.positions(holding, 5 * S).tolist() != [90, 90, 90]
-    ledger.stop_at([0], [FOREVER])
+    ledger.stop_at(np.array([0]), FOREVER)
     assert ledger.processed(9 * S).tolist() == [90, 90, 90]
 
 
@@ -146,13 +153,13 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
     begin, replay = Wave.begin, Wave._replay
     kinds = {rejoin_wave.RejoinWave: "rejoin", sync_wave.SyncWave: "sync", resume_wave.ResumeWave: "resume"}
 
-    def begun(self: Any, plans: Any) -> None:
-        found[kinds[type(self)]].append(len(plans))
-        begin(self, plans)
+    def begun(self: Any, slots: Any, *when: Any) -> None:
+        found[kinds[type(self)]].append(len(slots))
+        begin(self, slots, *when)
 
-    def replayed(self: Any, plan: Any) -> None:
+    def replayed(self: Any, slot: int) -> None:
         found["left"].append(self._env.now)
-        replay(self, plan)
+        replay(self, slot)
 
     monkeypatch.setattr(Wave, "begin", begun)
     monkeypatch.setattr(Wave, "_replay", replayed)
