@@ -16,12 +16,12 @@ from sim.actors.wave import Wave
 from sim.kernel.environment import Environment, Kind, process_key
 from sim.kernel.network import Path, round_trips
 from sim.ledger import Holding
-from sim.model import Distribution, Entry, Network, Rate, Scenario
+from sim.model import Distribution, Entry, GcPause, Network, Rate, Scenario, Target
 from sim.randomness import Draw, Streams, draws
 from sim.result import Result
 from sim.units import FOREVER, MS, S
 from tests.support.random_scenarios import random_scenario
-from tests.support.scenarios import client, group, join, kill, pause, scenario
+from tests.support.scenarios import client, group, join, kill, pause, scenario, states
 from tests.unit.sim.test_ledger import ledger_of
 
 DISTRIBUTIONS = (
@@ -236,6 +236,18 @@ def test_partitions_that_a_zombie_still_reads(taken: dict[str, list[int]]) -> No
     assert result.summary["zombie_s"].item() > 0
     assert result.tables["delivery"].query("cause == 'zombie'")["records"].sum() > 0
     assert max(taken["resume"]) >= 4
+
+
+@pytest.mark.parametrize("after_us", [500, 1_500, 2_500, 4_500])
+def test_pauses_that_begin_on_the_way_to_the_first_fetch(after_us: int) -> None:
+    run = _crowd(join(20 * S, 7), horizon_us=30 * S)
+    stable = [time for time, state, _ in states(simulate(run)) if state == "Stable"][-1]
+    target = Target("group", "g", pick="index", indices=(1, 3))
+    pauses = Entry(
+        id="gc", at_us=stable + after_us - 1 * S, every=Distribution.constant(1 * S), per_member=True,
+        verb=GcPause(target=target, duration=Distribution.constant(300 * MS)),
+    )  # fmt: skip
+    _agree(replace(run, timeline=(*run.timeline, pauses)))
 
 
 @pytest.mark.parametrize("seed", [151, 225, 228, 253, 1123, 2164, 2195, 2243])
