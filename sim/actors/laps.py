@@ -40,7 +40,7 @@ _BY_THEMSELVES = -1
 
 
 class Laps:
-    """One group's.
+    """One group's. Every column has the shape (slots,); what is said of a member holds while it is behind or on a wave.
 
     Parameters
     ----------
@@ -65,6 +65,23 @@ class Laps:
         When the answer in hand leaves the coordinator.
     renewed : int64 array, microseconds
         Last renewal of a quiet member's session before it fell silent.
+    heartbeat_interval, commit_interval, round_trip_us : int64 arrays, microseconds
+        The last is the longest time from a request to its answer.
+    request_key, fetched_key, heartbeat_key, poll_key : int64 arrays
+        Where its events stand within an instant.
+    kind : int64 array
+        Index into ``kinds``, -1: its passes are drawn.
+    kinds : list of (ClientConfig, Processing)
+        Members of one kind pace their polls alike.
+    slowdown, capacity : float64 arrays
+        Factor on what the application does; records per microsecond.
+    most_pauses : int64 array
+        So many pauses are known of.
+    may_resume : bool array
+        Whether its configuration lets it fall silent with the last wave.
+    clients, member_ids, connections : lists
+    join, sync : lists of Exchange or None
+        The last request of either kind that a wave has to do with.
     """
 
     def __init__(self, group: HostedGroup, slots: int) -> None:
