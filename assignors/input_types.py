@@ -36,7 +36,7 @@ def require(fits: bool, what: str, must_be: str, value: object) -> None:
 
 def is_whole(value: object) -> bool:
     """Whether it is a whole number; True and False are none."""
-    return type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_text(value: object) -> bool:

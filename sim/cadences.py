@@ -115,6 +115,16 @@ class Paces(NamedTuple):
     full_passes: Times
     capacity: Floats
 
+    @property
+    def shortest_us(self) -> Times:
+        """`Cadence.shortest_us`."""
+        return np.where(self.full_passes > 0, np.minimum(self.full_us, self.steady_us), self.steady_us)
+
+    @property
+    def longest_us(self) -> Times:
+        """`Cadence.longest_us`."""
+        return np.where(self.full_passes > 0, np.maximum(self.full_us, self.steady_us), self.steady_us)
+
 
 def paces(
     processing: Processing, most_records: Times, poll_us: int, rates: Floats, backlogs: Floats, slowdown: Floats

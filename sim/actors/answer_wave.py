@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class AnswerWave(Wave):
     """Members that are answered."""
 
-    STAGE: int
+    STAGE: ClassVar[int]
     """Of members that are behind, and wait for such an answer (`sim.actors.laps`)."""
 
     def gather(self, replies: Sequence[Reply], leave_us: int) -> list[Reply]:

@@ -147,10 +147,10 @@ class Hush:
 
     def may_poll_like(self, cadence: Cadence | None) -> bool:
         """Whether the member can be quiet with these polls (None: without any)."""
-        if not self.beats_apart:
-            return False
-        apart = cadence is None or commits_apart(cadence, self._machine.commit_interval_us, self.round_trip_us)
-        return apart and (cadence is None or self.polls_in_time(cadence.longest_us))
+        if cadence is None or not self.beats_apart:
+            return self.beats_apart
+        apart = commits_apart(cadence.shortest_us, self._machine.commit_interval_us, self.round_trip_us)
+        return bool(apart) and self.polls_in_time(cadence.longest_us)
 
     def polls_in_time(self, longest: int) -> bool:
         """Whether no pass, stretched by the short pauses that can fall into it, can exceed max.poll.interval.ms."""
@@ -267,7 +267,7 @@ class Hush:
             if beat.kind != "commit" or not self._group.machine.is_old:
                 renewed = max(renewed, beat.worked)
             committed = beat if beat.kind == "commit" else committed
-            connection.up_us, connection.free_us, connection.down_us = beat.arrived, beat.left, beat.answered
+            connection.order = (beat.arrived, beat.left, beat.answered)
             if (beat.answered, connection.response_key) >= moment:
                 self._await_answer(connection, beat)
             elif beat.kind != "commit":

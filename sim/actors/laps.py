@@ -22,10 +22,9 @@ from sim.actors.lap import Column, Lap
 from sim.actors.playing import play_rejoin, play_resume, play_sync
 from sim.cadence import NOT_INSIDE
 from sim.cadences import Cadences
-from sim.kernel.network import Exchange, round_trips
+from sim.kernel.network import Exchange, round_trips, round_trips_alike
 from sim.ledger import Slots
 from sim.protocol.messages import Api, JoinGroup
-from sim.randomness import draws
 from sim.units import FOREVER
 
 if TYPE_CHECKING:
@@ -173,8 +172,7 @@ class Laps:
         law = self._laws[0]
         if law is None or len(self._laws) > 1:
             return round_trips([self.clients[slot].path for slot in slots.tolist()], kind, numbers)
-        keys, both = self._latency_keys[kind][slots], (2 * numbers, 2 * numbers + 1)
-        return np.maximum([draws(law, keys, way) for way in both], 1)
+        return round_trips_alike(law, self._latency_keys[kind][slots], numbers)
 
     def crowd(self, slots: Slots) -> Crowd:
         """Quiet members whose objects are behind."""

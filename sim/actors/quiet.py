@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from sim.availability import SHORT_PAUSE_US
 from sim.cadence import Cadence
@@ -207,9 +209,12 @@ def heartbeats_apart(config: ClientConfig, round_trip_us: int) -> bool:
     )
 
 
-def commits_apart(cadence: Cadence, commit_interval: int, round_trip_us: int) -> bool:
-    """Whether elision is exact for commits: with X the longest round trip, they are more than 2 X apart."""
-    return max(commit_interval, cadence.shortest_us) > 2 * round_trip_us
+def commits_apart(shortest_us: Any, commit_interval: Any, round_trip_us: Any) -> Any:
+    """Whether elision is exact for commits: with X the longest round trip, they are more than 2 X apart.
+
+    Of one member, with the length of its shortest pass; or of many, as columns.
+    """
+    return np.maximum(shortest_us, commit_interval) > 2 * round_trip_us
 
 
 def longest_round_trip(path: Path, timing: Timing) -> int:

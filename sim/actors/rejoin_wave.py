@@ -42,22 +42,16 @@ class RejoinWave(Wave):
         """Let all quiet members rejoin, in one go as far as their way is clear."""
         group, laps = self._group, self._laps
         silent = self._still_silent()
-        hushes = list(group.quiet.values())
-        chosen = np.empty(0, np.intp)
         if group.machine.state is GroupState.PREPARING_REBALANCE and group.waves.is_possible:
-            moment = self._env.moment
+            moment, quiet = self._env.moment, group.quiet.values()
             chosen = self._plan(
-                silent, [one for one in hushes if may_rejoin(one) and not one.known.is_frozen_at(moment)]
+                silent, [one for one in quiet if may_rejoin(one) and not one.known.is_frozen_at(moment)]
             )
-        goes = np.zeros(len(laps.wave), np.bool_)
-        goes[chosen] = True
-        for slot in chosen[laps.stage[chosen] == PRESENT].tolist():
-            group.quiet.pop(laps.member_ids[slot])
-        for slot in silent[~goes[silent]].tolist():
-            laps.clients[slot].hush.wake()
-        for hush in hushes:
-            if not goes[hush.client.consumer.slot]:
-                hush.wake()
+            for slot in chosen[laps.stage[chosen] == PRESENT].tolist():
+                group.quiet.pop(laps.member_ids[slot])
+        stay = [laps.clients[slot].hush for slot in laps.silent().tolist()]
+        for hush in [*stay, *group.quiet.values()]:
+            hush.wake()
 
     def _still_silent(self) -> Slots:
         """Those whose objects are behind and can be: who has paused since must know of that itself."""

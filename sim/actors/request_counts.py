@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,16 +36,8 @@ class RequestCounts:
 
     def count_answers(self, replies: Iterable[Reply]) -> None:
         """`count` for many, most of which are alike."""
-        api, error = Api.JOIN_GROUP, Error.NONE
-        sent: list[int] = []
-        for reply in replies:
-            exchange, code = reply.waiter, reply.response.error
-            assert isinstance(exchange, Exchange)
-            if exchange.api is not api or code is not error:
-                self.count_quietly(api, error, sent, 1)
-                api, error, sent = exchange.api, code, []
-            sent.append(exchange.sent_us)
-        self.count_quietly(api, error, sent, 1)
+        for (api, error), alike in groupby(replies, _kind):
+            self.count_quietly(api, error, [_exchange(reply).sent_us for reply in alike], 1)
 
     def count_measured(self, api: Api, number: int) -> None:
         """So many requests were sent within ``measure``, and there was nothing wrong with them."""
@@ -53,6 +46,13 @@ class RequestCounts:
     def count_quietly(self, api: Api, error: Error, sent_us: ArrayLike, number: int) -> None:
         """Requests that were answered like this, so many for each time of sending."""
         sent, (low, high) = np.asarray(sent_us), self._measure
-        if not sent.size:
-            return
         self._record.requests[api.value, error.value] += number * int(np.count_nonzero((low <= sent) & (sent <= high)))
+
+
+def _kind(reply: Reply) -> tuple[Api, Error]:
+    return _exchange(reply).api, reply.response.error
+
+
+def _exchange(reply: Reply) -> Exchange:
+    assert isinstance(reply.waiter, Exchange)
+    return reply.waiter

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sim.actors.answer_wave import AnswerWave
 from sim.actors.laps import PRESENT, SYNCED
+from sim.actors.quiet import commits_apart
 from sim.actors.service_books import begin_services
 from sim.availability import SHORT_PAUSE_US
 from sim.cadence import Load
@@ -36,13 +37,9 @@ class ResumeWave(AnswerWave):
     STAGE = SYNCED
 
     def _whose(self, exchange: Exchange, response: Any) -> str | None:
-        follows = response.error is Error.NONE and response.assignment.size
+        is_current = exchange.body.generation == self._group.machine.generation
+        follows = is_current and response.error is Error.NONE and response.assignment.size
         return exchange.body.member_id if follows else None
-
-    def _slot_of(self, reply: Reply) -> int:
-        slot, exchange = super()._slot_of(reply), reply.waiter
-        assert isinstance(exchange, Exchange)
-        return slot if exchange.body.generation == self._group.machine.generation else -1
 
     def _follows(self, client: Client) -> bool:
         machine = client.machine
@@ -144,10 +141,8 @@ class ResumeWave(AnswerWave):
         now.steady_us[slots], now.steady_wait_us[slots] = paced.steady_us, paced.steady_wait_us
         now.cadence[slots] = None
         laps.capacity[slots] = paced.capacity
-        is_full = paced.full_passes > 0
-        longest = np.where(is_full, np.maximum(paced.full_us, paced.steady_us), paced.steady_us)
-        shortest = np.where(is_full, np.minimum(paced.full_us, paced.steady_us), paced.steady_us)
-        apart = np.maximum(laps.commit_interval[slots], shortest) > 2 * laps.round_trip_us[slots]
+        longest = paced.longest_us
+        apart = commits_apart(paced.shortest_us, laps.commit_interval[slots], laps.round_trip_us[slots])
         fits = 2 * longest + laps.most_pauses[slots] * SHORT_PAUSE_US < config.max_poll_interval_us
         for index in np.flatnonzero(~fits).tolist():
             # Only if all pauses fell into one pass: does that happen?

@@ -97,12 +97,16 @@ class Path:
 
 def round_trips(paths: Sequence[Path], kind: str, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """`Path.latency` there and back of the ``numbers[i]``-th request of a kind on ``paths[i]``. Shape (2, n)."""
-    law, both = paths[0].law, np.array([2 * numbers, 2 * numbers + 1])
-    if law is None or any(path.law is not law for path in paths):
-        ways = [zip(paths, way, strict=True) for way in both.tolist()]
-        return np.array([[path.latency(kind, number) for path, number in way] for way in ways], np.int64)
-    keys = np.array([path.keys[kind] for path in paths], np.uint64)
-    return np.maximum([draws(law, keys, way) for way in both], 1)
+    law = paths[0].law
+    if law is not None and all(path.law is law for path in paths):
+        return round_trips_alike(law, np.array([path.keys[kind] for path in paths], np.uint64), numbers)
+    ways = [zip(paths, way, strict=True) for way in ((2 * numbers).tolist(), (2 * numbers + 1).tolist())]
+    return np.array([[path.latency(kind, number) for path, number in way] for way in ways], np.int64)
+
+
+def round_trips_alike(law: Distribution, keys: NDArray[np.uint64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """`round_trips` on paths of one law without losses, by the keys of their streams. Shape (2, n)."""
+    return np.maximum([draws(law, keys, way) for way in (2 * numbers, 2 * numbers + 1)], 1)
 
 
 class Connection:

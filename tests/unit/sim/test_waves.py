@@ -131,6 +131,9 @@ def test_the_ledger_takes_many_consumers_as_it_takes_one(
     for holding, end, part in zip(ones, ends, parts, strict=True):
         one.release(holding, end, part, np.ones(len(part), np.bool_), one.positions(holding, end))
     assert many.processed(20 * S).tolist() == one.processed(20 * S).tolist()
+    for holding, end in zip(manies, ends, strict=True):
+        holding.clear(end)
+    assert not any(holding.running or holding.partitions.size for holding in manies)
 
 
 def test_a_consumer_that_is_known_to_stop_has_stopped_for_whoever_asks() -> None:
