@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.columns import floats
-from analysis.metrics import HEADLINE, metric
-from analysis.statistics import Moments, moments
+from groupsim.analysis.columns import floats
+from groupsim.analysis.metrics import HEADLINE, metric
+from groupsim.analysis.statistics import Moments, moments
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from analysis.metrics import number
-from analysis.text import WIDTH, Column, TextTable, named, names, width_of
+from groupsim.analysis.metrics import number
+from groupsim.analysis.text import WIDTH, Column, TextTable, named, names, width_of
 
 Record: TypeAlias = Mapping[str, Any]
 GROWING: Final = ("stable", "join one", "join many", "partitions added")

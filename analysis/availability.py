@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sim.tables import CAUSES
+from groupsim.sim.tables import CAUSES
 
 S = 1e6
 PARTITION = ["group", "topic", "partition"]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.conclusions import conclusion
-from analysis.design import Design, against
-from analysis.differences import Difference, independent_difference, paired_difference
-from analysis.errors import NotPairable, ResultError
-from analysis.metrics import HEADLINE, Metric, metric
-from analysis.pairing import Absent, Groups, Match, matched, samples
-from analysis.statistics import CONFIDENCE, holm
+from groupsim.analysis.conclusions import conclusion
+from groupsim.analysis.design import Design, against
+from groupsim.analysis.differences import Difference, independent_difference, paired_difference
+from groupsim.analysis.errors import NotPairable, ResultError
+from groupsim.analysis.metrics import HEADLINE, Metric, metric
+from groupsim.analysis.pairing import Absent, Groups, Match, matched, samples
+from groupsim.analysis.statistics import CONFIDENCE, holm
 
 if TYPE_CHECKING:
     import pandas as pd

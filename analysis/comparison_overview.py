@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from analysis.compare import Comparison
-from analysis.comparison_text import Section, title, verdict
-from analysis.conclusions import counted
-from analysis.design import Design
-from analysis.metrics import Metric, Scale, number, scale
-from analysis.text import WIDTH, Column, TextTable, named
+from groupsim.analysis.compare import Comparison
+from groupsim.analysis.comparison_text import Section, title, verdict
+from groupsim.analysis.conclusions import counted
+from groupsim.analysis.design import Design
+from groupsim.analysis.metrics import Metric, Scale, number, scale
+from groupsim.analysis.text import WIDTH, Column, TextTable, named
 
 OTHERS = "all others"
 """What A is where there are no bundles."""

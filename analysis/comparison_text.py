@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.compare import Comparison
-from analysis.conclusions import counted, percent
-from analysis.metrics import Scale, number, scale
-from analysis.text import WIDTH, Column, TextTable, data_of, estimate_text, named, names, shortened
+from groupsim.analysis.compare import Comparison
+from groupsim.analysis.conclusions import counted, percent
+from groupsim.analysis.metrics import Scale, number, scale
+from groupsim.analysis.text import WIDTH, Column, TextTable, data_of, estimate_text, named, names, shortened
 
 
 @dataclass(frozen=True, slots=True)

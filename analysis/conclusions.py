@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analysis.metrics import Metric, plus_minus, scale
-from analysis.statistics import CONFIDENCE
+from groupsim.analysis.metrics import Metric, plus_minus, scale
+from groupsim.analysis.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
-    from analysis.compare import Comparison
+    from groupsim.analysis.compare import Comparison
 
 
 def conclusion(one: Comparison, a_is: str = "", than_b: str = "", between: str = "") -> str:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from analysis.errors import ResultError
-from analysis.load import load_manifest
+from groupsim.analysis.errors import ResultError
+from groupsim.analysis.load import load_manifest
 
 CROSSED: Final = ("grid", "list")
 """Designs that name the values of what they vary; all others are samples from ranges."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.statistics import Estimate, Moments, half_width, moments, p_value
+from groupsim.analysis.statistics import Estimate, Moments, half_width, moments, p_value
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.differences import paired_difference
-from analysis.metrics import Metric, Scale, number, plus_minus, scale
-from analysis.statistics import Estimate, estimate
+from groupsim.analysis.differences import paired_difference
+from groupsim.analysis.metrics import Metric, Scale, number, plus_minus, scale
+from groupsim.analysis.statistics import Estimate, estimate
 
 ULPS: Final = 1e-12
 """Numbers that differ by no larger share are one number: machines differ in the last digit of a sum."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.availability import S
+from groupsim.analysis.availability import S
 
 QUANTILES = (0.5, 0.9, 0.99)
 

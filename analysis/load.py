@@ -1,4 +1,4 @@
-"""Result folders, sweep folders and result objects as tables, checked against ``sim.tables``.
+"""Result folders, sweep folders and result objects as tables, checked against ``groupsim.sim.tables``.
 
 A result folder holds ``<table>.parquet`` for each table and ``manifest.json``. A sweep folder holds datasets
 ``summary/`` and ``failures/``, partitioned by variant (``summary/variant=<name>/*.parquet``), and a ``manifest.json``
@@ -16,10 +16,10 @@ from typing import Any, Final, Protocol
 import numpy as np
 import pandas as pd
 
-from analysis.columns import integers, rows
-from analysis.errors import MissingTable, ResultError
-from analysis.schema import conform
-from sim.tables import TABLES
+from groupsim.analysis.columns import integers, rows
+from groupsim.analysis.errors import MissingTable, ResultError
+from groupsim.analysis.schema import conform
+from groupsim.sim.tables import TABLES
 
 MANIFEST: Final = "manifest.json"
 RUN: Final = ("scenario", "variant", "group", "seed", "replication", "horizon_s")
@@ -58,7 +58,7 @@ def load_result(folder: str | Path) -> StoredResult:
     MissingTable
         The folder has no ``summary.parquet``.
     SchemaMismatch
-        A table lacks a column, or a column has another dtype than ``sim.tables`` declares.
+        A table lacks a column, or a column has another dtype than ``groupsim.sim.tables`` declares.
     ResultError
         The folder does not exist, or a file in it cannot be read.
     """
@@ -201,7 +201,7 @@ def table(source: Source, name: str) -> pd.DataFrame:
     MissingTable
         The result has no such table.
     SchemaMismatch
-        A column is missing or has another dtype than ``sim.tables`` declares.
+        A column is missing or has another dtype than ``groupsim.sim.tables`` declares.
     """
     if isinstance(source, (str, Path)):
         source = load_result(source)

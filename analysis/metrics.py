@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from analysis.errors import ResultError
+from groupsim.analysis.errors import ResultError
 
 SECONDS = "s"
 PARTITION_SECONDS = "partition·s"

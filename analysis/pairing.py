@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.columns import floats, integers, names
+from groupsim.analysis.columns import floats, integers, names
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from analysis.design import Design
-from analysis.metrics import SECONDS, number, scale
+from groupsim.analysis.design import Design
+from groupsim.analysis.metrics import SECONDS, number, scale
 
 _UNITS_S: Final = MappingProxyType({"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0})
 _DURATION: Final = re.compile(r"\s*(\d+(?:\.\d+)?) ?(us|ms|s|min|h|d)\s*", re.ASCII)

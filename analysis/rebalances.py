@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.availability import PARTITION, S, unavailable_count
-from sim.tables import CAUSES
+from groupsim.analysis.availability import PARTITION, S, unavailable_count
+from groupsim.sim.tables import CAUSES
 
 QUANTILES = (0.5, 0.9, 0.99)
 

@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.columns import floats, names
-from analysis.design import Design
-from analysis.parameters import Parameter
-from analysis.statistics import Estimate, estimate
+from groupsim.analysis.columns import floats, names
+from groupsim.analysis.design import Design
+from groupsim.analysis.parameters import Parameter
+from groupsim.analysis.statistics import Estimate, estimate
 
 FEW: Final = 8
 """The only other parameter has a line per value as long as it has no more."""

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from analysis.statistics import Estimate, estimate
+from groupsim.analysis.statistics import Estimate, estimate
 
 Row: TypeAlias = Mapping[str, Any]
 """A row of ``summary``: value by column."""

@@ -1,4 +1,4 @@
-"""Tables with the columns and dtypes that ``sim.tables`` declares, or the reason why they have not."""
+"""Tables with the columns and dtypes that ``groupsim.sim.tables`` declares, or the reason why they have not."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Final
 import pandas as pd
 from pandas.api import types as dtypes
 
-from analysis.errors import SchemaMismatch
-from sim.tables import FLOAT, INT, TABLES, TEXT
+from groupsim.analysis.errors import SchemaMismatch
+from groupsim.sim.tables import FLOAT, INT, TABLES, TEXT
 
 NULLABLE: Final = frozenset({"rscore", "recovery_s", "partitions_moved", "partitions_moved_min"})
 """Columns that may be null; an integer one is ``Int64`` then, with ``<NA>`` for null."""

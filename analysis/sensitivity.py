@@ -15,8 +15,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.errors import ResultError
-from analysis.statistics import CONFIDENCE, has_spread
+from groupsim.analysis.errors import ResultError
+from groupsim.analysis.statistics import CONFIDENCE, has_spread
 
 Floats: TypeAlias = NDArray[np.float64]
 LEAST: Final = 2

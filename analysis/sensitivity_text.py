@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from analysis.metrics import Scale, metric, number, plus_minus, scale
-from analysis.sensitivity import Knob, Sensitivity
-from analysis.text import WIDTH, Column, TextTable, names
+from groupsim.analysis.metrics import Scale, metric, number, plus_minus, scale
+from groupsim.analysis.sensitivity import Knob, Sensitivity
+from groupsim.analysis.text import WIDTH, Column, TextTable, names
 
 _PERCENT: Final = Scale(100.0, "%")
 _COLUMNS: Final = {

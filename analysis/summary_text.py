@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from analysis.columns import records
-from analysis.metrics import HEADLINE, METRICS, Metric, Scale, metric, scale
-from analysis.runs import Row, by_entry, estimates_of
-from analysis.statistics import Estimate
-from analysis.text import WIDTH, Column, TextTable, data_of, estimate_text, named, names, width_of
+from groupsim.analysis.columns import records
+from groupsim.analysis.metrics import HEADLINE, METRICS, Metric, Scale, metric, scale
+from groupsim.analysis.runs import Row, by_entry, estimates_of
+from groupsim.analysis.statistics import Estimate
+from groupsim.analysis.text import WIDTH, Column, TextTable, data_of, estimate_text, named, names, width_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,7 @@ def summary_table(summary: pd.DataFrame, metrics: Sequence[str] | None = None, w
     width : int, optional
         Characters at hand; None: no limit.
     """
-    from analysis.schema import conform  # brings pandas, which plain rows do without
+    from groupsim.analysis.schema import conform  # brings pandas, which plain rows do without
 
     return runs_table(records(conform(summary, "summary")), metrics, width)
 

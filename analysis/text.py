@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.metrics import Scale, plus_minus
-from analysis.statistics import Estimate
+from groupsim.analysis.metrics import Scale, plus_minus
+from groupsim.analysis.statistics import Estimate
 
 WIDTH = 80
 LEAST_NAME = 10

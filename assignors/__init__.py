@@ -5,9 +5,9 @@ An assignor turns a `GroupSnapshot` into an `Assignment`. It knows nothing of ti
 
 from __future__ import annotations
 
-from assignors.broadcast import BroadcastAssignor
-from assignors.cooperative_sticky import CooperativeStickyAssignor, CooperativeStickyUserData
-from assignors.errors import (
+from groupsim.assignors.broadcast import BroadcastAssignor
+from groupsim.assignors.cooperative_sticky import CooperativeStickyAssignor, CooperativeStickyUserData
+from groupsim.assignors.errors import (
     AssignorError,
     InvalidAssignment,
     InvalidSnapshot,
@@ -15,21 +15,37 @@ from assignors.errors import (
     KafkaAssignorFailure,
     UnknownAssignor,
 )
-from assignors.interface import Assignor, Promise, Protocol, Side
-from assignors.leader_rack import LeaderRackAssignor
-from assignors.random_assignor import RandomAssignor
-from assignors.range_assignor import RangeAssignor
-from assignors.registry import ASSIGNORS, SERVER_ASSIGNORS, create, create_server, installed, load_class, load_classes
-from assignors.round_robin import RoundRobinAssignor
-from assignors.server.group_spec import GroupSpec
-from assignors.server.member_names import MemberNames
-from assignors.server.range_assignor import ServerRangeAssignor
-from assignors.server.server_assignor import ServerAssignor
-from assignors.server.topic_ids import TopicIds
-from assignors.server.uniform import UniformAssignor
-from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, MemberSubscription, Positions, Topics, positions_of
-from assignors.sticky import StickyAssignor, StickyUserData
-from assignors.weighted import WeightedAssignor
+from groupsim.assignors.interface import Assignor, Promise, Protocol, Side
+from groupsim.assignors.leader_rack import LeaderRackAssignor
+from groupsim.assignors.random_assignor import RandomAssignor
+from groupsim.assignors.range_assignor import RangeAssignor
+from groupsim.assignors.registry import (
+    ASSIGNORS,
+    SERVER_ASSIGNORS,
+    create,
+    create_server,
+    installed,
+    load_class,
+    load_classes,
+)
+from groupsim.assignors.round_robin import RoundRobinAssignor
+from groupsim.assignors.server.group_spec import GroupSpec
+from groupsim.assignors.server.member_names import MemberNames
+from groupsim.assignors.server.range_assignor import ServerRangeAssignor
+from groupsim.assignors.server.server_assignor import ServerAssignor
+from groupsim.assignors.server.topic_ids import TopicIds
+from groupsim.assignors.server.uniform import UniformAssignor
+from groupsim.assignors.snapshot import (
+    NOTHING,
+    Assignment,
+    GroupSnapshot,
+    MemberSubscription,
+    Positions,
+    Topics,
+    positions_of,
+)
+from groupsim.assignors.sticky import StickyAssignor, StickyUserData
+from groupsim.assignors.weighted import WeightedAssignor
 
 __all__ = [
     "ASSIGNORS",

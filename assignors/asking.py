@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from assignors.errors import AssignorError
-from assignors.interface import Assignor
-from assignors.registry import ASSIGNORS, SERVER_ASSIGNORS
-from assignors.snapshot import Assignment, GroupSnapshot
-from assignors.validity import check_promised
+from groupsim.assignors.errors import AssignorError
+from groupsim.assignors.interface import Assignor
+from groupsim.assignors.registry import ASSIGNORS, SERVER_ASSIGNORS
+from groupsim.assignors.snapshot import Assignment, GroupSnapshot
+from groupsim.assignors.validity import check_promised
 
 
 def is_own(assignor: Assignor) -> bool:

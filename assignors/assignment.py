@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from assignors.input_types import require
-from assignors.sorting import stable_order
-from assignors.topics import Positions, Topics, positions_of, sealed
+from groupsim.assignors.input_types import require
+from groupsim.assignors.sorting import stable_order
+from groupsim.assignors.topics import Positions, Topics, positions_of, sealed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from assignors.interface import Assignor, Promise
-from assignors.snapshot import Assignment, GroupSnapshot
+from groupsim.assignors.interface import Assignor, Promise
+from groupsim.assignors.snapshot import Assignment, GroupSnapshot
 
 
 class BroadcastAssignor(Assignor):

@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from assignors.assignment import Assignment
-from assignors.snapshot import GroupSnapshot, Positions
+from groupsim.assignors.assignment import Assignment
+from groupsim.assignors.snapshot import GroupSnapshot, Positions
 
 NO_OWNER: Final = "Nobody has it yet."
 

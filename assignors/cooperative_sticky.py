@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from assignors.input_types import is_generation, require
-from assignors.interface import Protocol
-from assignors.snapshot import Assignment, GroupSnapshot, Positions, Topics
-from assignors.sticky import AbstractStickyAssignor
-from assignors.sticky_claims import NO_GENERATION, Past
+from groupsim.assignors.input_types import is_generation, require
+from groupsim.assignors.interface import Protocol
+from groupsim.assignors.snapshot import Assignment, GroupSnapshot, Positions, Topics
+from groupsim.assignors.sticky import AbstractStickyAssignor
+from groupsim.assignors.sticky_claims import NO_GENERATION, Past
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ class InvalidSnapshot(AssignorError, ValueError):
 
 
 class InvalidAssignment(AssignorError):
-    """An answer that breaks what an assignor promised; raised by `assignors.testing`."""
+    """An answer that breaks what an assignor promised; raised by `groupsim.assignors.testing`."""
 
 
 class KafkaAssignorFailure(AssignorError):

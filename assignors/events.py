@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from assignors.java_order import java_sorted
-from assignors.snapshot import GroupSnapshot, MemberSubscription, Topics
+from groupsim.assignors.java_order import java_sorted
+from groupsim.assignors.snapshot import GroupSnapshot, MemberSubscription, Topics
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assignors.flow_network import FlowNetwork
+from groupsim.assignors.flow_network import FlowNetwork
 
 Mask = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]

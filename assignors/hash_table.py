@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from assignors.tree_bin import TreeBin
+from groupsim.assignors.tree_bin import TreeBin
 
 Chain: TypeAlias = list[int]
 

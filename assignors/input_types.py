@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from assignors.errors import InvalidSnapshot
+from groupsim.assignors.errors import InvalidSnapshot
 
 GENERATION_MAX: Final = (1 << 31) - 1
 """Generations are 32 bits wide (``ConsumerProtocolSubscription.json``, Kafka 4.4)."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import ClassVar
 
-from assignors.snapshot import Assignment, GroupSnapshot, Positions, Topics
+from groupsim.assignors.snapshot import Assignment, GroupSnapshot, Positions, Topics
 
 
 class Protocol(Enum):
@@ -25,7 +25,7 @@ class Side(Enum):
 
 
 class Promise(Enum):
-    """What an assignor promises beyond a valid answer; `assignors.testing` holds it to it.
+    """What an assignor promises beyond a valid answer; `groupsim.assignors.testing` holds it to it.
 
     EXCLUSIVE: a partition has at most one owner.
     COMPLETE: a partition with subscribers has an owner, unless a cooperative assignor waits for another to revoke it.

@@ -14,8 +14,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from assignors.hash_table import CROWDED, DEFAULT_CAPACITY, SMALLEST_TREE_TABLE, HashTable
-from assignors.sorting import stable_order
+from groupsim.assignors.hash_table import CROWDED, DEFAULT_CAPACITY, SMALLEST_TREE_TABLE, HashTable
+from groupsim.assignors.sorting import stable_order
 
 _MASK = 0xFFFFFFFF
 

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from assignors.interface import Promise
-from assignors.past_owners import RememberingAssignor
-from assignors.rack_parties import RackParties, rack_parties
-from assignors.rack_shares import RackShares, rack_shares
-from assignors.snapshot import GroupSnapshot, Positions
+from groupsim.assignors.interface import Promise
+from groupsim.assignors.past_owners import RememberingAssignor
+from groupsim.assignors.rack_parties import RackParties, rack_parties
+from groupsim.assignors.rack_shares import RackShares, rack_shares
+from groupsim.assignors.snapshot import GroupSnapshot, Positions
 
 
 class LeaderRackAssignor(RememberingAssignor):

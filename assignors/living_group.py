@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from assignors.asking import ask, blaming
-from assignors.interface import Assignor, Protocol, Side
-from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, MemberSubscription, Positions, Topics
-from assignors.validity import check_valid, without_owner
+from groupsim.assignors.asking import ask, blaming
+from groupsim.assignors.interface import Assignor, Protocol, Side
+from groupsim.assignors.snapshot import NOTHING, Assignment, GroupSnapshot, MemberSubscription, Positions, Topics
+from groupsim.assignors.validity import check_valid, without_owner
 
 Make: TypeAlias = Callable[[], Assignor]
 MAX_ROUNDS = 4

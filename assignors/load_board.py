@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assignors.load_ranking import LoadRanking
-from assignors.sorting import stable_order
-from assignors.workload import Workload
+from groupsim.assignors.load_ranking import LoadRanking
+from groupsim.assignors.sorting import stable_order
+from groupsim.assignors.workload import Workload
 
 
 class LoadBoard:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from assignors.workload import Workload
+from groupsim.assignors.workload import Workload
 
 PAIRS_MAX: Final = 800
 """Partitions and takers that are tried to relieve one member, takers with the most room first: in a small group all."""

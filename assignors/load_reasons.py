@@ -1,14 +1,14 @@
-"""Why a partition is where weighted put it: its rules one after the other, as `assignors.weighted` carries them out."""
+"""Why a partition is where weighted put it: its rules one after the other, as `groupsim.assignors.weighted` carries them out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assignors.change import Change
-from assignors.past_owners import by_id
-from assignors.snapshot import GroupSnapshot
-from assignors.weighted import Weighed, weighed
-from assignors.workload import Peak
+from groupsim.assignors.change import Change
+from groupsim.assignors.past_owners import by_id
+from groupsim.assignors.snapshot import GroupSnapshot
+from groupsim.assignors.weighted import Weighed, weighed
+from groupsim.assignors.workload import Peak
 
 
 def weighed_out(change: Change, position: int) -> tuple[str, list[str]]:

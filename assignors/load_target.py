@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from assignors.load_exchange import LoadExchange
-from assignors.workload import Workload
+from groupsim.assignors.load_exchange import LoadExchange
+from groupsim.assignors.workload import Workload
 
 
 def within(work: Workload, before: Sequence[int], owner: Sequence[int], fresh: Sequence[int]) -> list[int]:

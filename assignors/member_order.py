@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assignors.java_order import hash_order, sort_order, string_hash
-from assignors.snapshot import GroupSnapshot, MemberSubscription, Positions
-from assignors.text_order import text_order
+from groupsim.assignors.java_order import hash_order, sort_order, string_hash
+from groupsim.assignors.snapshot import GroupSnapshot, MemberSubscription, Positions
+from groupsim.assignors.text_order import text_order
 
 
 def member_info_order(snapshot: GroupSnapshot) -> Positions:

@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from assignors.change import NO_OWNER, Change
-from assignors.racks import rack_numbers
-from assignors.random_assignor import generation_of, lots, lots_order
+from groupsim.assignors.change import NO_OWNER, Change
+from groupsim.assignors.racks import rack_numbers
+from groupsim.assignors.random_assignor import generation_of, lots, lots_order
 
 EVERYBODY: Final = "every member"
 _SEED: Final = 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TypeAlias
 
-from assignors.java_order import HashSet, fold, partition_hash
-from assignors.snapshot import Topics
+from groupsim.assignors.java_order import HashSet, fold, partition_hash
+from groupsim.assignors.snapshot import Topics
 
 _Route: TypeAlias = tuple[int, int, int]
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assignors.interface import Assignor
-from assignors.java_order import sort_order
-from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, MemberSubscription, Positions, Topics
-from assignors.sticky import StickyUserData
-from assignors.sticky_claims import NO_GENERATION, in_range
-from assignors.topics import sealed
+from groupsim.assignors.interface import Assignor
+from groupsim.assignors.java_order import sort_order
+from groupsim.assignors.snapshot import NOTHING, Assignment, GroupSnapshot, MemberSubscription, Positions, Topics
+from groupsim.assignors.sticky import StickyUserData
+from groupsim.assignors.sticky_claims import NO_GENERATION, in_range
+from groupsim.assignors.topics import sealed
 
 
 class RememberingAssignor(Assignor):

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from assignors.racks import rack_numbers
-from assignors.snapshot import Assignment, GroupSnapshot, Positions
+from groupsim.assignors.racks import rack_numbers
+from groupsim.assignors.snapshot import Assignment, GroupSnapshot, Positions
 
 
 def by_name(owner: Positions, names: Sequence[str], numbers: Mapping[str, int]) -> Positions:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assignors.fair_counts import fair_counts
-from assignors.racks import rack_numbers
-from assignors.snapshot import GroupSnapshot, Positions
+from groupsim.assignors.fair_counts import fair_counts
+from groupsim.assignors.racks import rack_numbers
+from groupsim.assignors.snapshot import GroupSnapshot, Positions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

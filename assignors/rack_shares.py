@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assignors.rack_parties import RackParties
-from assignors.share_network import ShareNetwork
+from groupsim.assignors.rack_parties import RackParties
+from groupsim.assignors.share_network import ShareNetwork
 
 Counts = npt.NDArray[np.int64]
 

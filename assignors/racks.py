@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.snapshot import GroupSnapshot, Positions, Topics
+from groupsim.assignors.snapshot import GroupSnapshot, Positions, Topics
 
 
 def rack_aware(member_racks: AbstractSet[str], partition_racks: Collection[frozenset[str]]) -> bool:

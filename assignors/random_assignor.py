@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from assignors.input_types import is_whole, require
-from assignors.interface import Assignor, Promise
-from assignors.java_order import sort_order, string_hash
-from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, Positions, Topics
+from groupsim.assignors.input_types import is_whole, require
+from groupsim.assignors.interface import Assignor, Promise
+from groupsim.assignors.java_order import sort_order, string_hash
+from groupsim.assignors.snapshot import NOTHING, Assignment, GroupSnapshot, Positions, Topics
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from assignors.interface import Assignor, Promise
-from assignors.member_order import member_info_order, topic_order
-from assignors.range_racks import assign_by_racks, racks_matter
-from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, Positions
+from groupsim.assignors.interface import Assignor, Promise
+from groupsim.assignors.member_order import member_info_order, topic_order
+from groupsim.assignors.range_racks import assign_by_racks, racks_matter
+from groupsim.assignors.snapshot import NOTHING, Assignment, GroupSnapshot, Positions
 
 
 class RangeAssignor(Assignor):

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from assignors.racks import rack_aware
-from assignors.snapshot import Assignment, GroupSnapshot, Positions
+from groupsim.assignors.racks import rack_aware
+from groupsim.assignors.snapshot import Assignment, GroupSnapshot, Positions
 
 Fits: TypeAlias = "Callable[[_TopicState, int, int], bool]"
 

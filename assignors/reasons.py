@@ -8,14 +8,14 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from assignors.change import NO_OWNER, Change
-from assignors.load_reasons import weighed_out
-from assignors.member_order import member_info_order
-from assignors.own_reasons import drawn, nearby, shared
-from assignors.racks import rack_map
-from assignors.range_racks import racks_matter
-from assignors.snapshot import GroupSnapshot, Positions
-from assignors.sticky_reasons import Round, rules
+from groupsim.assignors.change import NO_OWNER, Change
+from groupsim.assignors.load_reasons import weighed_out
+from groupsim.assignors.member_order import member_info_order
+from groupsim.assignors.own_reasons import drawn, nearby, shared
+from groupsim.assignors.racks import rack_map
+from groupsim.assignors.range_racks import racks_matter
+from groupsim.assignors.snapshot import GroupSnapshot, Positions
+from groupsim.assignors.sticky_reasons import Round, rules
 
 Reason: TypeAlias = Callable[[Change, int], tuple[str, list[str]]]
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from assignors.interface import Assignor, Promise
-from assignors.member_order import member_info_order
-from assignors.snapshot import NOTHING, Assignment, GroupSnapshot
+from groupsim.assignors.interface import Assignor, Promise
+from groupsim.assignors.member_order import member_info_order
+from groupsim.assignors.snapshot import NOTHING, Assignment, GroupSnapshot
 
 
 class RoundRobinAssignor(Assignor):

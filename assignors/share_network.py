@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from assignors.flow_network import FlowNetwork
-from assignors.rack_parties import RackParties
+from groupsim.assignors.flow_network import FlowNetwork
+from groupsim.assignors.rack_parties import RackParties
 
 Counts = npt.NDArray[np.int64]
 

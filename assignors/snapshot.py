@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from assignors.assignment import Assignment
-from assignors.errors import InvalidSnapshot
-from assignors.input_types import are_positions, are_texts, is_generation, is_text, require
-from assignors.topics import NOTHING, Positions, Topics, positions_of, sealed
+from groupsim.assignors.assignment import Assignment
+from groupsim.assignors.errors import InvalidSnapshot
+from groupsim.assignors.input_types import are_positions, are_texts, is_generation, is_text, require
+from groupsim.assignors.topics import NOTHING, Positions, Topics, positions_of, sealed
 
 __all__ = [
     "NOTHING",

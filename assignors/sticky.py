@@ -11,14 +11,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from assignors import sticky_constrained, sticky_general
-from assignors.input_types import are_positions, is_generation, require
-from assignors.interface import Assignor, Promise
-from assignors.java_order import grouping_order, string_hash
-from assignors.member_order import visiting_order
-from assignors.racks import rack_map
-from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, Positions, Topics
-from assignors.sticky_claims import NO_GENERATION, Claims, Past, gather
+from groupsim.assignors import sticky_constrained, sticky_general
+from groupsim.assignors.input_types import are_positions, is_generation, require
+from groupsim.assignors.interface import Assignor, Promise
+from groupsim.assignors.java_order import grouping_order, string_hash
+from groupsim.assignors.member_order import visiting_order
+from groupsim.assignors.racks import rack_map
+from groupsim.assignors.snapshot import NOTHING, Assignment, GroupSnapshot, Positions, Topics
+from groupsim.assignors.sticky_claims import NO_GENERATION, Claims, Past, gather
 
 
 class Path(Enum):

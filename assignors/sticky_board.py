@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from assignors.racks import RackMap
-from assignors.snapshot import GroupSnapshot, Positions
-from assignors.sticky_claims import Claims
-from assignors.subscriber_ranking import SubscriberRanking
+from groupsim.assignors.racks import RackMap
+from groupsim.assignors.snapshot import GroupSnapshot, Positions
+from groupsim.assignors.sticky_claims import Claims
+from groupsim.assignors.subscriber_ranking import SubscriberRanking
 
 NEVER = np.iinfo(np.int64).max
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assignors.errors import InvalidSnapshot
-from assignors.snapshot import NOTHING, GroupSnapshot, Positions, Topics
+from groupsim.assignors.errors import InvalidSnapshot
+from groupsim.assignors.snapshot import NOTHING, GroupSnapshot, Positions, Topics
 
 NO_GENERATION = -1
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assignors.errors import KafkaAssignorFailure
-from assignors.java_order import sort_order
-from assignors.racks import RackMap
-from assignors.snapshot import Positions
-from assignors.sorting import stable_order
-from assignors.sticky_claims import Claims
+from groupsim.assignors.errors import KafkaAssignorFailure
+from groupsim.assignors.java_order import sort_order
+from groupsim.assignors.racks import RackMap
+from groupsim.assignors.snapshot import Positions
+from groupsim.assignors.sorting import stable_order
+from groupsim.assignors.sticky_claims import Claims
 
 _NOBODY = -1
 _SEVERAL = -2

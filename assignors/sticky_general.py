@@ -11,13 +11,13 @@ from collections.abc import Hashable
 import numpy as np
 import numpy.typing as npt
 
-from assignors.errors import KafkaAssignorEndless, KafkaAssignorFailure
-from assignors.java_order import sort_order
-from assignors.partition_movements import PartitionMovements
-from assignors.racks import RackMap
-from assignors.snapshot import Assignment, GroupSnapshot, Positions
-from assignors.sticky_board import NEVER, Board
-from assignors.sticky_claims import NO_GENERATION, Claims
+from groupsim.assignors.errors import KafkaAssignorEndless, KafkaAssignorFailure
+from groupsim.assignors.java_order import sort_order
+from groupsim.assignors.partition_movements import PartitionMovements
+from groupsim.assignors.racks import RackMap
+from groupsim.assignors.snapshot import Assignment, GroupSnapshot, Positions
+from groupsim.assignors.sticky_board import NEVER, Board
+from groupsim.assignors.sticky_claims import NO_GENERATION, Claims
 
 _FIRST_LOOK = 256
 _FEW_PASSES = 16

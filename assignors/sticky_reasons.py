@@ -1,6 +1,6 @@
 """Why sticky left a partition where it was or moved it, where all members subscribe to the same topics.
 
-The rules are carried out one by one here, for the sake of telling them; `assignors.sticky_constrained` has them fast.
+The rules are carried out one by one here, for the sake of telling them; `groupsim.assignors.sticky_constrained` has them fast.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.java_order import sort_order
-from assignors.member_order import visiting_order
-from assignors.snapshot import GroupSnapshot, Positions
+from groupsim.assignors.java_order import sort_order
+from groupsim.assignors.member_order import visiting_order
+from groupsim.assignors.snapshot import GroupSnapshot, Positions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

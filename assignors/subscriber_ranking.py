@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heappush, heapreplace
 import numpy as np
 import numpy.typing as npt
 
-from assignors.snapshot import Positions
+from groupsim.assignors.snapshot import Positions
 
 
 class SubscriberRanking:

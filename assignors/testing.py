@@ -1,6 +1,6 @@
 """One list of checks for every assignor, Kafka's, groupsim's or your own.
 
-    from assignors.testing import check_assignor, example_groups
+    from groupsim.assignors.testing import check_assignor, example_groups
 
     for group in example_groups():
         check_assignor(MyAssignor, group)
@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from assignors.errors import AssignorError, InvalidAssignment, InvalidSnapshot
-from assignors.interface import Assignor, Promise, Protocol, Side
-from assignors.living_group import LivingGroup, Make
-from assignors.member_order import visiting_order
-from assignors.quality import by_name, imbalance, minimal_moves, moved
-from assignors.snapshot import Assignment, GroupSnapshot, MemberSubscription, Topics
-from assignors.validity import check_complete, check_exclusive, check_valid
+from groupsim.assignors.errors import AssignorError, InvalidAssignment, InvalidSnapshot
+from groupsim.assignors.interface import Assignor, Promise, Protocol, Side
+from groupsim.assignors.living_group import LivingGroup, Make
+from groupsim.assignors.member_order import visiting_order
+from groupsim.assignors.quality import by_name, imbalance, minimal_moves, moved
+from groupsim.assignors.snapshot import Assignment, GroupSnapshot, MemberSubscription, Topics
+from groupsim.assignors.validity import check_complete, check_exclusive, check_valid
 
 
 def check_assignor(make: Make, group: GroupSnapshot) -> None:

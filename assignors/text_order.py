@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from assignors.java_order import sort_order
+from groupsim.assignors.java_order import sort_order
 
 _WORD = 8
 _MOST_BYTES = 1 << 26

@@ -13,9 +13,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from assignors.errors import AssignorError, InvalidSnapshot
-from assignors.input_types import are_texts, is_whole, require
-from assignors.java_order import java_sorted
+from groupsim.assignors.errors import AssignorError, InvalidSnapshot
+from groupsim.assignors.input_types import are_texts, is_whole, require
+from groupsim.assignors.java_order import java_sorted
 
 Positions: TypeAlias = npt.NDArray[np.int32]
 Racks: TypeAlias = tuple[tuple[str | None, ...], ...]

@@ -12,11 +12,19 @@ from typing import Final
 
 import numpy as np
 
-from assignors.assignment import Assignment
-from assignors.events import Event
-from assignors.living_group import LivingGroup, Make
-from assignors.quality import by_name, cross_rack_rate, cross_rack_share, imbalance, minimal_moves, moved, ownable
-from assignors.snapshot import GroupSnapshot
+from groupsim.assignors.assignment import Assignment
+from groupsim.assignors.events import Event
+from groupsim.assignors.living_group import LivingGroup, Make
+from groupsim.assignors.quality import (
+    by_name,
+    cross_rack_rate,
+    cross_rack_share,
+    imbalance,
+    minimal_moves,
+    moved,
+    ownable,
+)
+from groupsim.assignors.snapshot import GroupSnapshot
 
 FULL: Final = "full"
 EXACT_MAX: Final = 5_000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.errors import InvalidAssignment
-from assignors.interface import Assignor, Promise, Protocol
-from assignors.past_owners import claims, told_by
-from assignors.snapshot import NOTHING, Assignment, GroupSnapshot, Positions
+from groupsim.assignors.errors import InvalidAssignment
+from groupsim.assignors.interface import Assignor, Promise, Protocol
+from groupsim.assignors.past_owners import claims, told_by
+from groupsim.assignors.snapshot import NOTHING, Assignment, GroupSnapshot, Positions
 
 
 def check_valid(snapshot: GroupSnapshot, assignment: Assignment) -> None:

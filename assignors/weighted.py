@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from assignors.errors import InvalidSnapshot
-from assignors.interface import Promise
-from assignors.load_board import LoadBoard
-from assignors.load_target import within
-from assignors.past_owners import RememberingAssignor
-from assignors.snapshot import GroupSnapshot, Positions
-from assignors.workload import Peak, Workload
+from groupsim.assignors.errors import InvalidSnapshot
+from groupsim.assignors.interface import Promise
+from groupsim.assignors.load_board import LoadBoard
+from groupsim.assignors.load_target import within
+from groupsim.assignors.past_owners import RememberingAssignor
+from groupsim.assignors.snapshot import GroupSnapshot, Positions
+from groupsim.assignors.workload import Peak, Workload
 
 
 class WeightedAssignor(RememberingAssignor):

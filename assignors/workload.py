@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from assignors.snapshot import Positions, SubscriptionTable
+from groupsim.assignors.snapshot import Positions, SubscriptionTable
 
 Peak: TypeAlias = tuple[int, int]
 """The largest load over capacity, as load and capacity of the member that has it."""

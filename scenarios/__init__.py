@@ -6,21 +6,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from scenarios.errors import Problem, ScenarioFileError
-    from scenarios.loading import list_names, load, load_document, parse, set_path
-    from scenarios.notes import warnings_of
-    from scenarios.schema import json_schema
+    from groupsim.scenarios.errors import Problem, ScenarioFileError
+    from groupsim.scenarios.loading import list_names, load, load_document, parse, set_path
+    from groupsim.scenarios.notes import warnings_of
+    from groupsim.scenarios.schema import json_schema
 
 _HOMES: Final = {
-    "Problem": "scenarios.errors",
-    "ScenarioFileError": "scenarios.errors",
-    "json_schema": "scenarios.schema",
-    "list_names": "scenarios.loading",
-    "load": "scenarios.loading",
-    "load_document": "scenarios.loading",
-    "parse": "scenarios.loading",
-    "set_path": "scenarios.loading",
-    "warnings_of": "scenarios.notes",
+    "Problem": "groupsim.scenarios.errors",
+    "ScenarioFileError": "groupsim.scenarios.errors",
+    "json_schema": "groupsim.scenarios.schema",
+    "list_names": "groupsim.scenarios.loading",
+    "load": "groupsim.scenarios.loading",
+    "load_document": "groupsim.scenarios.loading",
+    "parse": "groupsim.scenarios.loading",
+    "set_path": "groupsim.scenarios.loading",
+    "warnings_of": "groupsim.scenarios.notes",
 }
 
 __all__ = [

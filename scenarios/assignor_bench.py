@@ -16,11 +16,11 @@ from pathlib import Path
 from time import process_time
 from typing import Any, Final
 
-from assignors import GroupSnapshot, MemberSubscription, Topics
-from assignors.events import Event
-from assignors.trials import asked_after, settle
-from scenarios import kafka_python
-from scenarios.assignor_trials import Contender, answering
+from groupsim.assignors import GroupSnapshot, MemberSubscription, Topics
+from groupsim.assignors.events import Event
+from groupsim.assignors.trials import asked_after, settle
+from groupsim.scenarios import kafka_python
+from groupsim.scenarios.assignor_trials import Contender, answering
 
 MEMBERS: Final = (100, 1_000, 10_000)
 EACH: Final = (5, 10, 50)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scenarios.client_profiles import JAVA_CLASSES
-from scenarios.errors import nearest
+from groupsim.scenarios.client_profiles import JAVA_CLASSES
+from groupsim.scenarios.errors import nearest
 
 if TYPE_CHECKING:
-    from assignors import Assignor
+    from groupsim.assignors import Assignor
 
 
 def assignor_name(text: str, allow_code: Sequence[str]) -> str:
@@ -20,7 +20,7 @@ def assignor_name(text: str, allow_code: Sequence[str]) -> str:
     ValueError
         There is none of that name, or it is code that the command line does not allow.
     """
-    from assignors import ASSIGNORS, AssignorError  # numpy comes with it
+    from groupsim.assignors import ASSIGNORS, AssignorError  # numpy comes with it
 
     name = JAVA_CLASSES.get(text, text)
     if ":" in name and name not in allow_code:
@@ -37,7 +37,7 @@ def assignor_name(text: str, allow_code: Sequence[str]) -> str:
 
 def why_not_loaded(path: str) -> str:
     """Why an assignor of the user's own, ``module:Class``, cannot be used; empty if it can. Imports the module."""
-    from assignors import load_class
+    from groupsim.assignors import load_class
 
     try:
         load_class(path)
@@ -48,7 +48,7 @@ def why_not_loaded(path: str) -> str:
 
 def why_not_together(paths: Sequence[str]) -> str:
     """Why assignors of the user's own cannot be used beside one another; empty if they can. Imports their modules."""
-    from assignors import AssignorError, load_classes
+    from groupsim.assignors import AssignorError, load_classes
 
     try:
         load_classes(paths)
@@ -67,7 +67,7 @@ def common_protocols(names: Sequence[str], allow_code: Sequence[str]) -> set[str
 
 
 def _assignor(name: str, allow_code: Sequence[str]) -> type[Assignor]:
-    from assignors import create, load_classes
+    from groupsim.assignors import create, load_classes
 
     allowed = load_classes(allow_code)
     allowed |= {one.name: one for one in allowed.values()}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from assignors import Assignor, GroupSnapshot, InvalidSnapshot
-from assignors.change import Change
-from assignors.events import Event, usual_events
-from assignors.own_reasons import EVERYBODY
-from assignors.reasons import EXPLAINED, decided_by_racks
-from assignors.trials import FULL, carry_out, settle
-from scenarios.assignor_trials import contenders
-from scenarios.errors import nearest
-from sim.errors import ConfigError
+from groupsim.assignors import Assignor, GroupSnapshot, InvalidSnapshot
+from groupsim.assignors.change import Change
+from groupsim.assignors.events import Event, usual_events
+from groupsim.assignors.own_reasons import EVERYBODY
+from groupsim.assignors.reasons import EXPLAINED, decided_by_racks
+from groupsim.assignors.trials import FULL, carry_out, settle
+from groupsim.scenarios.assignor_trials import contenders
+from groupsim.scenarios.errors import nearest
+from groupsim.sim.errors import ConfigError
 
 
 def explained(label: str, group: GroupSnapshot, many: int, event: str, partition: str) -> dict[str, Any]:

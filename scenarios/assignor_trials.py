@@ -9,7 +9,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from assignors import (
+from groupsim.assignors import (
     ASSIGNORS,
     SERVER_ASSIGNORS,
     Assignor,
@@ -22,14 +22,14 @@ from assignors import (
     installed,
     load_classes,
 )
-from assignors.asking import blaming
-from assignors.events import Event, leavers, usual_events
-from assignors.trials import FULL, Outcome, Settled, attempt, mean_of, settle
-from scenarios.errors import nearest
-from sim.errors import ConfigError
+from groupsim.assignors.asking import blaming
+from groupsim.assignors.events import Event, leavers, usual_events
+from groupsim.assignors.trials import FULL, Outcome, Settled, attempt, mean_of, settle
+from groupsim.scenarios.errors import nearest
+from groupsim.sim.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assignors import GroupSnapshot
+    from groupsim.assignors import GroupSnapshot
 
 SERVER: Final = "server:"
 """Begins the label of an assignor of the coordinator: Kafka has a range on either side."""
@@ -59,7 +59,7 @@ def contenders(allow_code: Sequence[str] = (), *, java_order: bool = True) -> li
     ----------
     allow_code : sequence of str
     java_order : bool
-        As for `assignors.create`.
+        As for `groupsim.assignors.create`.
     """
     found = [Contender(name, partial(create, name, java_order=java_order)) for name in ASSIGNORS]
     server = partial(create_server, java_order=java_order)

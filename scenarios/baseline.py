@@ -25,14 +25,14 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import BeforeValidator, ValidationError
 
-from scenarios.design import REPLICATIONS_MAX, SEED_MAX
-from scenarios.errors import Problem, ScenarioFileError
-from scenarios.goals import RECOVERY_LAG
-from scenarios.problems import Finding, findings_of, problems_of
-from scenarios.schema_base import FileModel, checked
-from scenarios.text_files import read_bytes
-from scenarios.tolerances import METRICS
-from scenarios.yaml_text import YamlDocument, read_yaml
+from groupsim.scenarios.design import REPLICATIONS_MAX, SEED_MAX
+from groupsim.scenarios.errors import Problem, ScenarioFileError
+from groupsim.scenarios.goals import RECOVERY_LAG
+from groupsim.scenarios.problems import Finding, findings_of, problems_of
+from groupsim.scenarios.schema_base import FileModel, checked
+from groupsim.scenarios.text_files import read_bytes
+from groupsim.scenarios.tolerances import METRICS
+from groupsim.scenarios.yaml_text import YamlDocument, read_yaml
 
 Key: TypeAlias = tuple[str, str, str]
 """Entry of the suite, group, metric."""

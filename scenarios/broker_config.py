@@ -1,4 +1,4 @@
-"""Kafka's broker and topic keys -> `sim.config.CoordinatorConfig`, and which of them groupsim models."""
+"""Kafka's broker and topic keys -> `groupsim.sim.config.CoordinatorConfig`, and which of them groupsim models."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from scenarios.kafka_keys import Value
-from sim.config import CoordinatorConfig
-from sim.units import FOREVER, MINUTE, MS
+from groupsim.scenarios.kafka_keys import Value
+from groupsim.sim.config import CoordinatorConfig
+from groupsim.sim.units import FOREVER, MINUTE, MS
 
 _FIELDS: Final = MappingProxyType(
     {

@@ -1,4 +1,4 @@
-"""The models of a scenario file -> `sim.model.Scenario`. What is built here has been checked (`scenarios.checks`)."""
+"""The models of a scenario file -> `groupsim.sim.model.Scenario`. What is built here has been checked (`groupsim.scenarios.checks`)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scenarios.client_config import client_config
-from scenarios.goals import RECOVERY_LAG
-from scenarios.schema import ScenarioFile
-from scenarios.schema_base import made
-from scenarios.schema_groups import GroupFile
-from scenarios.timeline import build_timeline
-from sim import model
+from groupsim.scenarios.client_config import client_config
+from groupsim.scenarios.goals import RECOVERY_LAG
+from groupsim.scenarios.schema import ScenarioFile
+from groupsim.scenarios.schema_base import made
+from groupsim.scenarios.schema_groups import GroupFile
+from groupsim.scenarios.timeline import build_timeline
+from groupsim.sim import model
 
 
 def build_scenario(

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from scenarios.errors import nearest
-from scenarios.problems import Finding
-from scenarios.rates import RateForm
-from scenarios.schema import ScenarioFile
-from scenarios.schema_groups import GroupFile
-from scenarios.schema_timeline import EntryFile
-from scenarios.schema_verbs import CutFile, TargetedFile
-from scenarios.targets import format_indices, format_target
-from scenarios.timeline import partitions_at
-from scenarios.yaml_text import Place
-from sim.model import Subscription, Target
+from groupsim.scenarios.errors import nearest
+from groupsim.scenarios.problems import Finding
+from groupsim.scenarios.rates import RateForm
+from groupsim.scenarios.schema import ScenarioFile
+from groupsim.scenarios.schema_groups import GroupFile
+from groupsim.scenarios.schema_timeline import EntryFile
+from groupsim.scenarios.schema_verbs import CutFile, TargetedFile
+from groupsim.scenarios.targets import format_indices, format_target
+from groupsim.scenarios.timeline import partitions_at
+from groupsim.scenarios.yaml_text import Place
+from groupsim.sim.model import Subscription, Target
 
 
 def check_names(file: ScenarioFile) -> Iterator[Finding]:

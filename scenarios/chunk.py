@@ -21,11 +21,11 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from scenarios.results import parquet, put_file, put_folder, schema
-from scenarios.runner import Outcome, Run, Simulate, outcome
+from groupsim.scenarios.results import parquet, put_file, put_folder, schema
+from groupsim.scenarios.runner import Outcome, Run, Simulate, outcome
 
 if TYPE_CHECKING:
-    from sim.model import Scenario
+    from groupsim.sim.model import Scenario
 
 SUMMARY: Final = schema("summary").remove(schema("summary").get_field_index("variant"))
 """The columns of a chunk's file: the variant is in the name of its folder."""

@@ -1,4 +1,4 @@
-"""Kafka's consumer keys -> `sim.config.ClientConfig`, and which of them groupsim models."""
+"""Kafka's consumer keys -> `groupsim.sim.config.ClientConfig`, and which of them groupsim models."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from scenarios.client_profiles import PROFILES
-from scenarios.kafka_keys import Value
-from sim.config import ClientConfig
-from sim.units import FOREVER, MS, S
+from groupsim.scenarios.client_profiles import PROFILES
+from groupsim.scenarios.kafka_keys import Value
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.units import FOREVER, MS, S
 
 _TIMES: Final = MappingProxyType(
     {

@@ -1,7 +1,7 @@
 """Generations of the Java consumer: what their defaults were, what they did differently, which assignors they had.
 
 A profile stands for the last release of its line: 0.9.0.1, 0.11.0.3, 2.8.2, 3.9.1 and 4.4.0. Defaults were printed from
-the ``ConsumerConfig`` of these releases; behaviour follows the KIPs and tickets named in `sim.config.ClientBehaviour`.
+the ``ConsumerConfig`` of these releases; behaviour follows the KIPs and tickets named in `groupsim.sim.config.ClientBehaviour`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from scenarios.kafka_keys import Value
-from sim.config import ClientBehaviour
+from groupsim.scenarios.kafka_keys import Value
+from groupsim.sim.config import ClientBehaviour
 
 _4_4: Final[Mapping[str, Value]] = MappingProxyType(
     {

@@ -1,6 +1,6 @@
 """What a run costs, estimated before it is run: kernel events, and seconds of one core.
 
-Method: `scenarios.expected_work` counts what a scenario is expected to cause (processes that start, rebalances, pauses,
+Method: `groupsim.scenarios.expected_work` counts what a scenario is expected to cause (processes that start, rebalances, pauses,
 waits of a rollout); each has a price in events and in seconds. The prices are a fit without negative coefficients to
 three seeds each of the library's scenarios and of 65 variants of them (10 to 1,000 members, range, sticky and
 cooperative, 3 to 100 partitions a member, hours instead of minutes), of relative errors, so that small runs count as
@@ -18,10 +18,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from scenarios.expected_work import is_cooperative, work_of
-from scenarios.moments import mean_us
-from sim.model import Group, Scale, Scenario, Topic
-from sim.units import S
+from groupsim.scenarios.expected_work import is_cooperative, work_of
+from groupsim.scenarios.moments import mean_us
+from groupsim.sim.model import Group, Scale, Scenario, Topic
+from groupsim.sim.units import S
 
 FIXED_S: Final = 0.0045
 """Building a world and its tables."""
@@ -34,7 +34,7 @@ class Cost:
     Parameters
     ----------
     events : float
-        Kernel events, which `sim.model.Scenario.event_budget` limits.
+        Kernel events, which `groupsim.sim.model.Scenario.event_budget` limits.
     seconds : float
         Of one core.
     """
@@ -57,7 +57,7 @@ SAMPLE: Final = Cost(1.03, 44e-6)
 REBALANCE: Final = Cost(29.0, 1.5e-3)
 """On top of what it costs by member and by partition."""
 WAVE: Final = Cost(1.48, 167e-6)
-"""A member in a rebalance that it goes through together with others (`sim.actors.wave_terms`)."""
+"""A member in a rebalance that it goes through together with others (`groupsim.sim.actors.wave_terms`)."""
 ALONE: Final = Cost(10.3, 342e-6)
 """A member that takes every step of a rebalance as an event: cooperative, static, with listeners that take time."""
 PARTITION: Final = Cost(0.0, 1.5e-6)
@@ -105,7 +105,7 @@ def _loops(scenario: Scenario, group: Group) -> Cost:
 def _passes_per_s(scenario: Scenario, group: Group) -> float:
     """How often a member polls once it has caught up; with more to do than it can, how often it has a full batch.
 
-    Source: `sim.cadence.pace`: overhead / (1 - load) is the length of a pass.
+    Source: `groupsim.sim.cadence.pace`: overhead / (1 - load) is the length of a pass.
     """
     rate = sum(_rate_per_s(topic.rate.per_partition_mrps[0], topic.partitions) for topic in _topics(scenario, group))
     record_s, processing = mean_us(group.processing.per_record) / S, group.processing

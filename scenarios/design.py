@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from scenarios.points import Design
+    from groupsim.scenarios.points import Design
 
 Changes = Mapping[str, Any]
 """Paths inside a scenario document, and the value that each is set to."""

@@ -1,4 +1,4 @@
-"""Distributions of durations as users write them, to `sim.model.Distribution` and back."""
+"""Distributions of durations as users write them, to `groupsim.sim.model.Distribution` and back."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pydantic import (
     model_validator,
 )
 
-from scenarios.durations import LONGEST_US, UNITS, format_duration, parse_duration
-from scenarios.schema_base import FileModel, checked, folder_of, one_form, refusal
-from scenarios.text_files import read_csv
-from sim.model import Distribution
+from groupsim.scenarios.durations import LONGEST_US, UNITS, format_duration, parse_duration
+from groupsim.scenarios.schema_base import FileModel, checked, folder_of, one_form, refusal
+from groupsim.scenarios.text_files import read_csv
+from groupsim.sim.model import Distribution
 
 DURATION_SCHEMA: Final[dict[str, Any]] = {"type": "string", "pattern": r"^\d+(\.\d+)? ?(us|ms|s|min|h|d)$"}
 
@@ -142,7 +142,7 @@ DistributionField = Annotated[
         {"anyOf": [DURATION_SCHEMA, *({"type": "object", "required": [key], "maxProperties": 1} for key in _FORMS)]}
     ),
 ]
-"""A distribution in the file; `sim.model.Distribution` inside."""
+"""A distribution in the file; `groupsim.sim.model.Distribution` inside."""
 
 
 def _observed(path: Path) -> tuple[int, ...]:

@@ -7,11 +7,11 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Final
 
-from sim.units import MINUTE, MS, S
+from groupsim.sim.units import MINUTE, MS, S
 
 UNITS: Final = MappingProxyType({"us": 1, "ms": MS, "s": S, "min": MINUTE, "h": 60 * MINUTE, "d": 24 * 60 * MINUTE})
 LONGEST_US: Final = 36_500 * UNITS["d"]
-"""A hundred years: sums of a few durations stay far below `sim.units.FOREVER`."""
+"""A hundred years: sums of a few durations stay far below `groupsim.sim.units.FOREVER`."""
 
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?) ?(us|ms|s|min|h|d)", re.ASCII)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
-from sim.errors import ConfigError
+from groupsim.sim.errors import ConfigError
 
 WIDTH: Final = 80
 _VALUE_WIDTH: Final = 60

@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from scenarios.moments import beyond, mean_us, spread_us
-from sim.model import (
+from groupsim.scenarios.moments import beyond, mean_us, spread_us
+from groupsim.sim.model import (
     AddPartitions,
     Close,
     CreateTopic,
@@ -33,13 +33,13 @@ from sim.model import (
     Target,
     Unsubscribe,
 )
-from sim.units import MS
+from groupsim.sim.units import MS
 
 COOPERATIVE: Final = "cooperative-sticky"
 REBALANCES_PER_EVICTION: Final = 1.3
 """One for the eviction, and one for the return unless it falls into the first. Measured on gc-storm, 10 to 1,000."""
 PROBE_US: Final = 100 * MS
-"""How often a rolling restart looks whether its batch is ready (`sim.actors.rollout`)."""
+"""How often a rolling restart looks whether its batch is ready (`groupsim.sim.actors.rollout`)."""
 
 
 @dataclass(frozen=True, slots=True)

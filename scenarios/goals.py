@@ -11,9 +11,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, ValidationError, WithJsonSchema
 
-from scenarios.errors import nearest
-from scenarios.schema_base import error, refusal
-from sim.tables import FLOAT, INT, SUMMARY
+from groupsim.scenarios.errors import nearest
+from groupsim.scenarios.schema_base import error, refusal
+from groupsim.sim.tables import FLOAT, INT, SUMMARY
 
 RECOVERY_LAG: Final = "recovery_lag_records"
 """The one goal that is no bound: the lag at which a group counts as recovered."""
@@ -59,7 +59,7 @@ def parse_goal(column: str, text: object) -> Goal:
 
 
 def goals_of(document: Mapping[str, Any]) -> tuple[Goal, ...]:
-    """The goals of a resolved scenario (`sim.model.Scenario.document`), in the file's order."""
+    """The goals of a resolved scenario (`groupsim.sim.model.Scenario.document`), in the file's order."""
     goals = document.get("goals", {})
     return tuple(parse_goal(column, text) for column, text in goals.items() if column != RECOVERY_LAG)
 

@@ -1,4 +1,4 @@
-"""Every client configuration in a scenario file, held against the rules of `scenarios.kafka_rules`."""
+"""Every client configuration in a scenario file, held against the rules of `groupsim.scenarios.kafka_rules`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scenarios.assignor_names import common_protocols
-from scenarios.building import overridden
-from scenarios.kafka_rules import refusals
-from scenarios.problems import Finding
-from scenarios.schema import ScenarioFile
-from scenarios.timeline import configured
-from scenarios.yaml_text import Place
+from groupsim.scenarios.assignor_names import common_protocols
+from groupsim.scenarios.building import overridden
+from groupsim.scenarios.kafka_rules import refusals
+from groupsim.scenarios.problems import Finding
+from groupsim.scenarios.schema import ScenarioFile
+from groupsim.scenarios.timeline import configured
+from groupsim.scenarios.yaml_text import Place
 
 STRATEGY = "partition.assignment.strategy"
 

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Final
 from pydantic import BeforeValidator, GetJsonSchemaHandler, ValidationError, ValidationInfo
 from pydantic_core import CoreSchema, InitErrorDetails
 
-from scenarios.assignor_names import assignor_name
-from scenarios.kafka_keys import Kind, Value, find_key, known_keys
-from scenarios.properties_text import read_properties
-from scenarios.schema_base import error, folder_of, refusal
+from groupsim.scenarios.assignor_names import assignor_name
+from groupsim.scenarios.kafka_keys import Kind, Value, find_key, known_keys
+from groupsim.scenarios.properties_text import read_properties
+from groupsim.scenarios.schema_base import error, folder_of, refusal
 
 FILE: Final = "file"
 """The one key of a ``config`` mapping that is no key of Kafka's."""

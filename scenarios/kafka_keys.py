@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from scenarios.errors import nearest
+from groupsim.scenarios.errors import nearest
 
 Kind: TypeAlias = Literal["consumer", "broker", "topic"]
 Value: TypeAlias = int | float | bool | str | list[str]

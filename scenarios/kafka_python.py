@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from types import FrameType, MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
-from assignors import GroupSnapshot, MemberSubscription, StickyUserData, Topics
+from groupsim.assignors import GroupSnapshot, MemberSubscription, StickyUserData, Topics
 
 _CLASSES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {

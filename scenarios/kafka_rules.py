@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scenarios.client_config import resolved_consumer, unknown_to
-from scenarios.client_profiles import PROFILES
+from groupsim.scenarios.client_config import resolved_consumer, unknown_to
+from groupsim.scenarios.client_profiles import PROFILES
 
 
 def refusals(client: str, given: Mapping[str, Any], broker: Mapping[str, Any], *, static: bool) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A scenario file or the name of a built-in one -> `sim.model.Scenario`."""
+"""A scenario file or the name of a built-in one -> `groupsim.sim.model.Scenario`."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from scenarios.assignor_names import why_not_loaded, why_not_together
-from scenarios.building import build_scenario
-from scenarios.checks import check_names
-from scenarios.errors import Problem, ScenarioFileError, nearest, shown
-from scenarios.file_names import located
-from scenarios.kafka_checks import check_kafka_rules
-from scenarios.paths import set_path
-from scenarios.problems import findings_of, problems_of
-from scenarios.schema import ScenarioFile
-from scenarios.yaml_text import YamlDocument, read_yaml
-from sim.model import Scenario
+from groupsim.scenarios.assignor_names import why_not_loaded, why_not_together
+from groupsim.scenarios.building import build_scenario
+from groupsim.scenarios.checks import check_names
+from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest, shown
+from groupsim.scenarios.file_names import located
+from groupsim.scenarios.kafka_checks import check_kafka_rules
+from groupsim.scenarios.paths import set_path
+from groupsim.scenarios.problems import findings_of, problems_of
+from groupsim.scenarios.schema import ScenarioFile
+from groupsim.scenarios.yaml_text import YamlDocument, read_yaml
+from groupsim.sim.model import Scenario
 
 __all__ = ["LIBRARY", "list_names", "load", "load_document", "parse", "path_of", "set_path"]
 
@@ -40,7 +40,7 @@ def load(source: str | Path, *, set_: Mapping[str, Any] = _NOTHING, allow_code: 
     source : str or Path
         The name of a built-in scenario, or the path of a file.
     set_ : mapping of str to plain data
-        Values by path, set before the file is checked (`scenarios.paths.set_path`). Files that they name are looked
+        Values by path, set before the file is checked (`groupsim.scenarios.paths.set_path`). Files that they name are looked
         up from the working directory; those that the scenario names, beside it.
     allow_code : sequence of str
         Assignors of the user's own as ``module:Class``, which are imported, and so run.

@@ -6,7 +6,7 @@ import math
 from statistics import NormalDist
 from typing import Final
 
-from sim.model import Distribution
+from groupsim.sim.model import Distribution
 
 _NORMAL: Final = NormalDist()
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from scenarios import broker_config, client_config
-from scenarios.durations import format_duration
-from scenarios.kafka_checks import STRATEGY, configurations
-from scenarios.kafka_keys import Kind
-from scenarios.kafka_rules import advice
-from scenarios.schema import ScenarioFile
-from scenarios.schema_groups import GroupFile
-from scenarios.yaml_text import Place, path_text
-from sim.model import Scenario
+from groupsim.scenarios import broker_config, client_config
+from groupsim.scenarios.durations import format_duration
+from groupsim.scenarios.kafka_checks import STRATEGY, configurations
+from groupsim.scenarios.kafka_keys import Kind
+from groupsim.scenarios.kafka_rules import advice
+from groupsim.scenarios.schema import ScenarioFile
+from groupsim.scenarios.schema_groups import GroupFile
+from groupsim.scenarios.yaml_text import Place, path_text
+from groupsim.sim.model import Scenario
 
 _MODELLED: Final[Mapping[Kind, frozenset[str]]] = {
     "broker": broker_config.MODELLED_BROKER,

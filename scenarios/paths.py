@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, NoReturn, Union, get_args, get_origin
 
-from scenarios.errors import Problem, ScenarioFileError, nearest, shown
-from scenarios.schema import ScenarioFile
-from scenarios.schema_base import FileModel
-from scenarios.schema_timeline import ENTRIES, EntryFile
-from scenarios.schema_verbs import VERBS
-from scenarios.yaml_text import Place, path_text
+from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest, shown
+from groupsim.scenarios.schema import ScenarioFile
+from groupsim.scenarios.schema_base import FileModel
+from groupsim.scenarios.schema_timeline import ENTRIES, EntryFile
+from groupsim.scenarios.schema_verbs import VERBS
+from groupsim.scenarios.yaml_text import Place, path_text
 
 _PATH: Final = re.compile(r"[^\s.\[\]]+(?:\.[^\s.\[\]]+|\[[^\[\]]+\])*")
 _STEP: Final = re.compile(r"\[([^\[\]]+)\]|([^.\[\]]+)")
@@ -42,10 +42,10 @@ def set_path(document: dict[str, Any], path: str, value: Any, *, file: str = "th
     Parameters
     ----------
     document : dict
-        Plain data, as `scenarios.loading.load_document` returns it.
+        Plain data, as `groupsim.scenarios.loading.load_document` returns it.
     path : str
     value : plain data
-        Not checked here: `scenarios.loading.parse` does it with everything else.
+        Not checked here: `groupsim.scenarios.loading.parse` does it with everything else.
     file : str
         What an error calls the document.
 
@@ -135,7 +135,7 @@ class _Walk:
 
 
 def entry_ids(timeline: Iterable[Any]) -> list[str]:
-    """The ids of timeline entries, of those without one as `scenarios.schema.ScenarioFile` names them: verb-n."""
+    """The ids of timeline entries, of those without one as `groupsim.scenarios.schema.ScenarioFile` names them: verb-n."""
     seen: Counter[str] = Counter()
     ids = []
     for entry in timeline:

@@ -15,8 +15,8 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from scenarios.ranges import Range
-from sim.errors import ConfigError
+from groupsim.scenarios.ranges import Range
+from groupsim.sim.errors import ConfigError
 
 Kind: TypeAlias = Literal["grid", "list", "latin_hypercube", "sobol", "morris", "sobol_indices"]
 SAMPLED: Final = ("latin_hypercube", "sobol", "morris", "sobol_indices")

@@ -1,4 +1,4 @@
-"""From findings and pydantic's errors to `scenarios.errors.Problem`: with path, line and a sentence for the writer."""
+"""From findings and pydantic's errors to `groupsim.scenarios.errors.Problem`: with path, line and a sentence for the writer."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import ValidationError
 
-from scenarios.errors import Problem, shown
-from scenarios.paths import entry_ids
-from scenarios.yaml_text import Place, YamlDocument, path_text
+from groupsim.scenarios.errors import Problem, shown
+from groupsim.scenarios.paths import entry_ids
+from groupsim.scenarios.yaml_text import Place, YamlDocument, path_text
 
 Finding: TypeAlias = tuple[Place, str, object]
 """Where, what is wrong, and the value (None for none to show)."""

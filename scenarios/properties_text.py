@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from scenarios.text_files import read_text
+from groupsim.scenarios.text_files import read_text
 
 _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _BLANK: Final = " \t\f"

@@ -13,9 +13,9 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from scenarios.durations import UNITS, format_duration, parse_duration
-from scenarios.errors import nearest
-from scenarios.schema_base import refusal
+from groupsim.scenarios.durations import UNITS, format_duration, parse_duration
+from groupsim.scenarios.errors import nearest
+from groupsim.scenarios.schema_base import refusal
 
 Form: TypeAlias = Literal["linear", "log", "integer", "log_integer", "choice"]
 FORMS: Final[tuple[Form, ...]] = get_args(Form)

@@ -8,10 +8,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
-from scenarios.durations import LONGEST_US, format_duration
-from scenarios.schema_base import checked, refusal
-from scenarios.text_files import read_csv
-from sim.units import S
+from groupsim.scenarios.durations import LONGEST_US, format_duration
+from groupsim.scenarios.schema_base import checked, refusal
+from groupsim.scenarios.text_files import read_csv
+from groupsim.sim.units import S
 
 PARTITION_MAX: Final = 1_000_000
 

@@ -1,4 +1,4 @@
-"""Production rates as users write them, to `sim.model.Rate`: whole milli-records per second and partition."""
+"""Production rates as users write them, to `groupsim.sim.model.Rate`: whole milli-records per second and partition."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
-from scenarios.distributions import Duration
-from scenarios.rate_csv import read_rate_csv
-from scenarios.schema_base import FileModel, folder_of, one_form, refusal
-from sim.model import Rate
+from groupsim.scenarios.distributions import Duration
+from groupsim.scenarios.rate_csv import read_rate_csv
+from groupsim.scenarios.schema_base import FileModel, folder_of, one_form, refusal
+from groupsim.sim.model import Rate
 
 RATE_MAX: Final = 1e9
 DIURNAL_STEPS: Final = 96

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, model_validator
 
-from scenarios.design import REPLICATIONS_MAX
-from scenarios.errors import nearest
-from scenarios.goals import COLUMNS
-from scenarios.schema_base import FileModel, checked, refusal
+from groupsim.scenarios.design import REPLICATIONS_MAX
+from groupsim.scenarios.errors import nearest
+from groupsim.scenarios.goals import COLUMNS
+from groupsim.scenarios.schema_base import FileModel, checked, refusal
 
 BATCH: Final = 10
 LEAST: Final = 10
@@ -75,7 +75,7 @@ class Replications:
         return min(counts) >= self.at_most or all(self._is_known(values) for values in samples.values())
 
     def _is_known(self, values: Sequence[float | None]) -> bool:
-        from analysis.statistics import estimate
+        from groupsim.analysis.statistics import estimate
 
         found = estimate([float("nan") if value is None else value for value in values])
         if found.n == 0:

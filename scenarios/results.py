@@ -19,14 +19,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sim.errors import ConfigError
-from sim.result import Column, Text, digest_columns, manifest_text
-from sim.tables import FLOAT, INT, TABLES, TEXT
+from groupsim.sim.errors import ConfigError
+from groupsim.sim.result import Column, Text, digest_columns, manifest_text
+from groupsim.sim.tables import FLOAT, INT, TABLES, TEXT
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sim import Result
+    from groupsim.sim import Result
 
 MANIFEST = "manifest.json"
 
@@ -77,7 +77,7 @@ def complete_or_absent(path: Path) -> Iterator[Path]:
 
 
 def schema(name: str) -> pa.Schema:
-    """The Arrow schema of result table ``name``, as ``sim.tables`` declares it."""
+    """The Arrow schema of result table ``name``, as ``groupsim.sim.tables`` declares it."""
     return pa.schema([(column, _ARROW[dtype]) for column, dtype in TABLES[name].items()])
 
 
@@ -87,7 +87,7 @@ def to_arrow(name: str, frame: pd.DataFrame) -> pa.Table:
     Raises
     ------
     ValueError
-        If the columns are not those of ``sim.tables``.
+        If the columns are not those of ``groupsim.sim.tables``.
     """
     if list(frame.columns) != list(TABLES[name]):
         raise ValueError(f"table {name} has columns {list(frame.columns)}, declared are {list(TABLES[name])}")
@@ -122,7 +122,7 @@ def summary_files(summary: pa.Table, content: Mapping[str, Any]) -> dict[str, by
 
 
 def digest_of(table: pa.Table) -> str:
-    """The digest of a table: that which ``sim.result.digest`` has for the same table as a DataFrame."""
+    """The digest of a table: that which ``groupsim.sim.result.digest`` has for the same table as a DataFrame."""
     return digest_columns({name: _column(table[name]) for name in table.column_names})
 
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
-from scenarios.results import run_files, to_arrow
-from sim.model import Scenario
+from groupsim.scenarios.results import run_files, to_arrow
+from groupsim.sim.model import Scenario
 
 if TYPE_CHECKING:
-    from sim import Result
+    from groupsim.sim import Result
 
 
 class Simulate(Protocol):
-    """What carries out a run: ``sim.simulate``."""
+    """What carries out a run: ``groupsim.sim.simulate``."""
 
     def __call__(self, scenario: Scenario, *, seed: int, replication: int, variant: str) -> Result:
         """The result of one run."""

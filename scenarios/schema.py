@@ -7,16 +7,16 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from scenarios.distributions import Duration
-from scenarios.durations import format_duration
-from scenarios.goals import GoalsField
-from scenarios.schema_base import FileModel, error, refusal
-from scenarios.schema_cluster import ClusterFile
-from scenarios.schema_groups import GroupFile
-from scenarios.schema_timeline import EntryField
-from scenarios.schema_topics import TopicFile
-from scenarios.subscriptions import Name, TopicName
-from sim.units import S
+from groupsim.scenarios.distributions import Duration
+from groupsim.scenarios.durations import format_duration
+from groupsim.scenarios.goals import GoalsField
+from groupsim.scenarios.schema_base import FileModel, error, refusal
+from groupsim.scenarios.schema_cluster import ClusterFile
+from groupsim.scenarios.schema_groups import GroupFile
+from groupsim.scenarios.schema_timeline import EntryField
+from groupsim.scenarios.schema_topics import TopicFile
+from groupsim.scenarios.subscriptions import Name, TopicName
+from groupsim.sim.units import S
 
 SAMPLES_MAX: Final = 1_000_000
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from scenarios.errors import nearest
+from groupsim.scenarios.errors import nearest
 
 T = TypeVar("T")
 
@@ -106,7 +106,7 @@ def folder_of(info: ValidationInfo) -> Path:
 
 
 def made(kind: Callable[..., T], file: FileModel, **others: Any) -> T:
-    """A dataclass of `sim.model` from a model of the file.
+    """A dataclass of `groupsim.sim.model` from a model of the file.
 
     Fields of the same name are taken as they are, durations also under their name with ``_us``.
 

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from scenarios.broker_config import coordinator_config, log_retention_check_us, resolved_broker
-from scenarios.distributions import DistributionField, Duration
-from scenarios.kafka_config import BrokerConfigField
-from scenarios.schema_base import FileModel, made, refusal, version_text
-from scenarios.targets import NAME_PATTERN
-from sim.config import Timing
-from sim.model import Broker, Cluster, Link, Network
+from groupsim.scenarios.broker_config import coordinator_config, log_retention_check_us, resolved_broker
+from groupsim.scenarios.distributions import DistributionField, Duration
+from groupsim.scenarios.kafka_config import BrokerConfigField
+from groupsim.scenarios.schema_base import FileModel, made, refusal, version_text
+from groupsim.scenarios.targets import NAME_PATTERN
+from groupsim.sim.config import Timing
+from groupsim.sim.model import Broker, Cluster, Link, Network
 
 _DEFAULT = Network()
 _PLACE = re.compile(rf"broker:\d+|rack:{NAME_PATTERN}|{NAME_PATTERN}(/\d+)?")
@@ -59,7 +59,7 @@ class NetworkFile(FileModel):
 
 
 class TimingFile(FileModel):
-    """Times that come from the implementation and not from configuration (`sim.config.Timing`)."""
+    """Times that come from the implementation and not from configuration (`groupsim.sim.config.Timing`)."""
 
     service: Duration = Timing().service_us
     append: Duration = Timing().append_us

@@ -7,15 +7,15 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainSerializer, PrivateAttr, model_validator
 
-from scenarios.client_config import resolved_consumer, unknown_to
-from scenarios.client_profiles import NEWEST
-from scenarios.distributions import DistributionField, Duration
-from scenarios.kafka_config import ConsumerConfigField
-from scenarios.schema_base import FileModel, refusal, version_text
-from scenarios.subscriptions import Name, SubscriptionField
-from scenarios.targets import IndicesField
-from sim.config import ClientFamily
-from sim.model import Members, Processing, Start
+from groupsim.scenarios.client_config import resolved_consumer, unknown_to
+from groupsim.scenarios.client_profiles import NEWEST
+from groupsim.scenarios.distributions import DistributionField, Duration
+from groupsim.scenarios.kafka_config import ConsumerConfigField
+from groupsim.scenarios.schema_base import FileModel, refusal, version_text
+from groupsim.scenarios.subscriptions import Name, SubscriptionField
+from groupsim.scenarios.targets import IndicesField
+from groupsim.sim.config import ClientFamily
+from groupsim.sim.model import Members, Processing, Start
 
 _PROCESSING = Processing()
 _MEMBERS = Members(count=1)
@@ -23,7 +23,7 @@ MEMBERS_MAX = 1_000_000
 
 
 Client: TypeAlias = Annotated[Literal["0.9", "0.11", "2.x", "3.x", "4.4"], BeforeValidator(version_text)]
-"""A client profile (`scenarios.client_profiles`)."""
+"""A client profile (`groupsim.scenarios.client_profiles`)."""
 
 
 def _protocol(value: Any) -> Any:
@@ -33,7 +33,7 @@ def _protocol(value: Any) -> Any:
 
 
 class ProcessingFile(FileModel):
-    """What the application does with records (`sim.model.Processing`)."""
+    """What the application does with records (`groupsim.sim.model.Processing`)."""
 
     per_record: DistributionField = _PROCESSING.per_record
     per_poll: Duration = _PROCESSING.per_poll_us

@@ -10,12 +10,12 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationInfo, create_model, model_validator
 
-from scenarios.distributions import DistributionField, Duration
-from scenarios.errors import nearest
-from scenarios.schema_base import FileModel, refusal
-from scenarios.schema_verbs import VERBS, TargetedFile
-from scenarios.subscriptions import Name
-from sim.model import Distribution
+from groupsim.scenarios.distributions import DistributionField, Duration
+from groupsim.scenarios.errors import nearest
+from groupsim.scenarios.schema_base import FileModel, refusal
+from groupsim.scenarios.schema_verbs import VERBS, TargetedFile
+from groupsim.scenarios.subscriptions import Name
+from groupsim.sim.model import Distribution
 
 
 class EntryFile(FileModel):

@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic import Field
 
-from scenarios.broker_config import retention_us
-from scenarios.kafka_config import TopicConfigField
-from scenarios.rates import PerPartition, RateField
-from scenarios.schema_base import FileModel
-from sim.model import Topic
+from groupsim.scenarios.broker_config import retention_us
+from groupsim.scenarios.kafka_config import TopicConfigField
+from groupsim.scenarios.rates import PerPartition, RateField
+from groupsim.scenarios.schema_base import FileModel
+from groupsim.sim.model import Topic
 
 PARTITIONS_MAX = 1_000_000
 

@@ -7,17 +7,17 @@ from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
-from scenarios.distributions import DURATION_SCHEMA, DistributionField, Duration
-from scenarios.durations import format_duration, parse_duration
-from scenarios.kafka_config import ConsumerConfigField
-from scenarios.rates import RateField
-from scenarios.schema_base import FileModel, checked, made, refusal
-from scenarios.schema_groups import Client, ProcessingChange
-from scenarios.schema_topics import PARTITIONS_MAX, TopicFile
-from scenarios.subscriptions import SubscriptionField, TopicName
-from scenarios.targets import TargetField
-from sim import model
-from sim.units import S
+from groupsim.scenarios.distributions import DURATION_SCHEMA, DistributionField, Duration
+from groupsim.scenarios.durations import format_duration, parse_duration
+from groupsim.scenarios.kafka_config import ConsumerConfigField
+from groupsim.scenarios.rates import RateField
+from groupsim.scenarios.schema_base import FileModel, checked, made, refusal
+from groupsim.scenarios.schema_groups import Client, ProcessingChange
+from groupsim.scenarios.schema_topics import PARTITIONS_MAX, TopicFile
+from groupsim.scenarios.subscriptions import SubscriptionField, TopicName
+from groupsim.scenarios.targets import TargetField
+from groupsim.sim import model
+from groupsim.sim.units import S
 
 _GRACE_US: Final = 30 * S
 _DOWN: Final = model.Distribution.constant(20 * S)
@@ -139,7 +139,7 @@ NextField: TypeAlias = Annotated[
 
 
 class RollingRestartFile(TargetedFile):
-    """Restart a group batch by batch, as Kubernetes does (`sim.model.RollingRestart`)."""
+    """Restart a group batch by batch, as Kubernetes does (`groupsim.sim.model.RollingRestart`)."""
 
     groups_only = True
 

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from scenarios.errors import Problem, ScenarioFileError, nearest
-from scenarios.problems import Finding, findings_of, problems_of
-from scenarios.schema_base import FileModel, refusal
-from scenarios.subscriptions import Name, TopicName
-from scenarios.yaml_text import YamlDocument, read_yaml
+from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest
+from groupsim.scenarios.problems import Finding, findings_of, problems_of
+from groupsim.scenarios.schema_base import FileModel, refusal
+from groupsim.scenarios.subscriptions import Name, TopicName
+from groupsim.scenarios.yaml_text import YamlDocument, read_yaml
 
 if TYPE_CHECKING:
-    from assignors import GroupSnapshot
+    from groupsim.assignors import GroupSnapshot
 
 MEMBERS_MAX: Final = 100_000
 PARTITIONS_MAX: Final = 1_000_000
@@ -160,7 +160,7 @@ def _too_many(file: SnapshotFile) -> Iterator[Finding]:
 
 
 def _built(file: SnapshotFile) -> GroupSnapshot:
-    from assignors import GroupSnapshot, MemberSubscription, Topics
+    from groupsim.assignors import GroupSnapshot, MemberSubscription, Topics
 
     order = Topics.of({name: topic.partitions for name, topic in file.topics.items()}).names
     entries = [file.topics[name] for name in order]

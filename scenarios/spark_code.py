@@ -14,7 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-PACKAGES: Final = ("sim", "assignors", "scenarios")
+import groupsim
+
+PACKAGES: Final = ("sim", "assignors", "scenarios", "analysis")
 _UNCHECKED: Final = (1).to_bytes(4, "little") + bytes(8)
 """Flags and an empty hash: the compiled code is valid whatever time the source carries (PEP 552)."""
 
@@ -31,7 +33,7 @@ def write_code(archive: Path, modules: Sequence[str] = ()) -> None:
         Imported already. Whatever else was imported from the folder of one of them travels too, unless it is where
         packages are installed.
     """
-    sources = {source.relative_to(top): source for top, source in [*_own(), *_users(modules)]}
+    sources = {name: source for source, name in [*_own(), *_users(modules)]}
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         for folder in sorted({folder.as_posix() for name in sources for folder in name.parents} - {"."}):
             file.mkdir(folder)  # without an entry of its own a package that has no __init__.py is not found
@@ -43,20 +45,21 @@ def write_code(archive: Path, modules: Sequence[str] = ()) -> None:
 
 
 def _own() -> Iterator[tuple[Path, Path]]:
-    top = Path(__file__).parents[1]
+    root = Path(groupsim.__file__).parent
+    yield root / "__init__.py", Path("groupsim/__init__.py")
     for package in PACKAGES:
-        for source in sorted((top / package).rglob("*.py")):
-            yield top, source
+        for source in sorted((root / package).rglob("*.py")):
+            yield source, "groupsim" / source.relative_to(root)
 
 
 def _users(modules: Sequence[str]) -> Iterator[tuple[Path, Path]]:
-    """Folder and file of the modules, and of those that were imported from the same folders."""
+    """Files of the modules and of those that were imported from the same folders, and their names in the archive."""
     installed = {Path(sysconfig.get_path(kind)) for kind in ("stdlib", "purelib", "platlib")}
     tops = {_top(module) for module in modules} - installed - {None}
     files = {file: name for name in list(sys.modules) if (file := _file(name)) is not None}
     for file, name in sorted(files.items()):
-        if (top := _top(name)) is not None and top in tops and name.partition(".")[0] not in PACKAGES:
-            yield top, file
+        if (top := _top(name)) is not None and top in tops and name.partition(".")[0] != "groupsim":
+            yield file, file.relative_to(top)
 
 
 def _top(module: str) -> Path | None:

@@ -14,9 +14,9 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from scenarios.chunk import Done, Work
-from scenarios.runner import Simulate
-from scenarios.spark_session import SparkFailed
+from groupsim.scenarios.chunk import Done, Work
+from groupsim.scenarios.runner import Simulate
+from groupsim.scenarios.spark_session import SparkFailed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,7 +80,7 @@ def _worker(packed: bytes) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.R
         for number in [number for batch in batches for number in batch.column(0).to_pylist()]:
             try:
                 simulate, folder, chunks, scenarios = pickle.loads(packed)  # noqa: S301 (by this program's own driver)
-                from scenarios.chunk import carry_out
+                from groupsim.scenarios.chunk import carry_out
 
                 scenario = pickle.loads(zlib.decompress(scenarios[chunks[number].variant]))  # noqa: S301
                 done = carry_out(chunks[number], scenario, simulate, Path(folder))
@@ -114,7 +114,15 @@ def _prober(folder: str) -> Callable[[int], str]:
         import time
 
         host = f"executor on {socket.gethostname()} ({sys.executable})"
-        for name in ("numpy", "pandas", "pyarrow", "pydantic", "simpy", "sim.simulation", "scenarios.chunk"):
+        for name in (
+            "numpy",
+            "pandas",
+            "pyarrow",
+            "pydantic",
+            "simpy",
+            "groupsim.sim.simulation",
+            "groupsim.scenarios.chunk",
+        ):
             try:
                 importlib.import_module(name)
             except ImportError as error:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from scenarios.java import require_java
-from scenarios.spark_code import write_code
-from sim.errors import ConfigError
+from groupsim.scenarios.java import require_java
+from groupsim.scenarios.spark_code import write_code
+from groupsim.sim.errors import ConfigError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,4 +1,4 @@
-"""What members read: topics by name, by pattern or by hand, to `sim.model.Subscription` and back."""
+"""What members read: topics by name, by pattern or by hand, to `groupsim.sim.model.Subscription` and back."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from scenarios.schema_base import FileModel, checked, one_form, refusal
-from scenarios.targets import NAME_PATTERN, format_indices, parse_indices
-from sim.model import Subscription
+from groupsim.scenarios.schema_base import FileModel, checked, one_form, refusal
+from groupsim.scenarios.targets import NAME_PATTERN, format_indices, parse_indices
+from groupsim.sim.model import Subscription
 
 Name: TypeAlias = Annotated[str, Field(pattern=rf"^{NAME_PATTERN}$")]
 """The name of a topic, group or rack."""
@@ -104,4 +104,4 @@ SubscriptionField = Annotated[
         }
     ),
 ]
-"""What is read, in the file; `sim.model.Subscription` inside."""
+"""What is read, in the file; `groupsim.sim.model.Subscription` inside."""

@@ -13,18 +13,18 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, ValidationError
 
-from scenarios.design import REPLICATIONS_MAX, SEED_MAX, Changes
-from scenarios.errors import Problem, ScenarioFileError, nearest
-from scenarios.file_names import located
-from scenarios.goals import RECOVERY_LAG, GoalsField
-from scenarios.loading import list_names, load
-from scenarios.notes import warnings_of
-from scenarios.problems import Finding, findings_of, problems_of
-from scenarios.schema_base import FileModel
-from scenarios.subscriptions import Name
-from scenarios.tolerances import Tolerance, TolerancesField
-from scenarios.yaml_text import Place, YamlDocument, read_yaml
-from sim.model import Scenario
+from groupsim.scenarios.design import REPLICATIONS_MAX, SEED_MAX, Changes
+from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest
+from groupsim.scenarios.file_names import located
+from groupsim.scenarios.goals import RECOVERY_LAG, GoalsField
+from groupsim.scenarios.loading import list_names, load
+from groupsim.scenarios.notes import warnings_of
+from groupsim.scenarios.problems import Finding, findings_of, problems_of
+from groupsim.scenarios.schema_base import FileModel
+from groupsim.scenarios.subscriptions import Name
+from groupsim.scenarios.tolerances import Tolerance, TolerancesField
+from groupsim.scenarios.yaml_text import Place, YamlDocument, read_yaml
+from groupsim.sim.model import Scenario
 
 Seed = Annotated[int, Field(ge=0, le=SEED_MAX)]
 Replications = Annotated[int, Field(ge=1, le=REPLICATIONS_MAX)]
@@ -110,12 +110,12 @@ class Suite:
         return shlex.join(["groupsim", "check", str(self.path), *allowed, "--update"])
 
     def warnings(self) -> tuple[str, ...]:
-        """What a user should know about the scenarios (`scenarios.notes.warnings_of`), each with its entry's name."""
+        """What a user should know about the scenarios (`groupsim.scenarios.notes.warnings_of`), each with its entry's name."""
         return tuple(f"{entry.name}: {one}" for entry in self.entries for one in warnings_of(entry.scenario))
 
     def replay(self, entry: Entry, replication: int) -> str:
         """The command that repeats one run."""
-        from scenarios.sweep import replay_line
+        from groupsim.scenarios.sweep import replay_line
 
         line = replay_line(entry.source, entry.changes, entry.seed, self.allow_code)
         return f"{line} --replication {replication}"

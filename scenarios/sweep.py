@@ -16,16 +16,16 @@ from typing import Any, Final
 import yaml
 from pydantic import ValidationError
 
-from scenarios.design import Changes, seed_of, variants
-from scenarios.errors import Problem, ScenarioFileError, nearest, shown
-from scenarios.loading import built_in, list_names
-from scenarios.notes import warnings_of
-from scenarios.problems import findings_of, problems_of
-from scenarios.replications import Replications
-from scenarios.sweep_checks import VariantCheck
-from scenarios.sweep_file import SweepFile, readable, samples
-from scenarios.yaml_text import YamlDocument, read_yaml
-from sim.model import Scenario
+from groupsim.scenarios.design import Changes, seed_of, variants
+from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest, shown
+from groupsim.scenarios.loading import built_in, list_names
+from groupsim.scenarios.notes import warnings_of
+from groupsim.scenarios.problems import findings_of, problems_of
+from groupsim.scenarios.replications import Replications
+from groupsim.scenarios.sweep_checks import VariantCheck
+from groupsim.scenarios.sweep_file import SweepFile, readable, samples
+from groupsim.scenarios.yaml_text import YamlDocument, read_yaml
+from groupsim.sim.model import Scenario
 
 LIBRARY: Final = Path(__file__).with_name("library") / "sweeps"
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from scenarios.design import Changes
-from scenarios.errors import Problem, ScenarioFileError
-from scenarios.file_names import located
-from scenarios.loading import load_document, parse, path_of
-from scenarios.paths import set_path
-from sim.model import Scenario
+from groupsim.scenarios.design import Changes
+from groupsim.scenarios.errors import Problem, ScenarioFileError
+from groupsim.scenarios.file_names import located
+from groupsim.scenarios.loading import load_document, parse, path_of
+from groupsim.scenarios.paths import set_path
+from groupsim.sim.model import Scenario
 
 
 class VariantCheck:

@@ -16,11 +16,11 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from scenarios.design import BASE, NAME_BYTES_MAX, SEED_MAX, count_of, name_bytes
-from scenarios.points import SAMPLED, SENSITIVITY, Design, Kind
-from scenarios.ranges import FORMS, Range, read_range
-from scenarios.replications import Replications, ReplicationsField
-from scenarios.schema_base import FileModel, error, refusal
+from groupsim.scenarios.design import BASE, NAME_BYTES_MAX, SEED_MAX, count_of, name_bytes
+from groupsim.scenarios.points import SAMPLED, SENSITIVITY, Design, Kind
+from groupsim.scenarios.ranges import FORMS, Range, read_range
+from groupsim.scenarios.replications import Replications, ReplicationsField
+from groupsim.scenarios.schema_base import FileModel, error, refusal
 
 POINTS_MAX: Final = 1_000_000
 VARIANTS_MAX: Final = 20_000

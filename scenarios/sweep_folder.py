@@ -1,7 +1,7 @@
 """The folder of a sweep: begun once, filled chunk by chunk, finished once, and safe to take up after any death.
 
 sweep.json      written first: which sweep this is, and how its runs are dealt out to chunks; locked while one runs
-summary/        the chunks' rows (`scenarios.chunk`), partitioned by variant, as are failures/
+summary/        the chunks' rows (`groupsim.scenarios.chunk`), partitioned by variant, as are failures/
 runs/           tables of single runs
 manifest.json   written last: where it is, all runs are there
 """
@@ -22,11 +22,11 @@ from typing import IO, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from scenarios.chunk import FAILURES, SUMMARY, Chunk, folder_of
-from scenarios.results import MANIFEST, OccupiedFolder, put_file, refuse_occupied
-from scenarios.sweep_identity import differences
-from sim.errors import ConfigError
-from sim.result import manifest_text
+from groupsim.scenarios.chunk import FAILURES, SUMMARY, Chunk, folder_of
+from groupsim.scenarios.results import MANIFEST, OccupiedFolder, put_file, refuse_occupied
+from groupsim.scenarios.sweep_identity import differences
+from groupsim.sim.errors import ConfigError
+from groupsim.sim.result import manifest_text
 
 PLAN: Final = "sweep.json"
 _SCHEMAS: Final = {"summary": SUMMARY, "failures": FAILURES}
@@ -127,7 +127,7 @@ def sweep_folder(
     Parameters
     ----------
     identity : mapping
-        `scenarios.sweep_identity.identity_of` the sweep.
+        `groupsim.scenarios.sweep_identity.identity_of` the sweep.
     chunk_runs : mapping of str to int
         For a folder that is begun here.
     resume : bool

@@ -10,11 +10,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sim.versions import source_digest, versions
+from groupsim.sim.versions import source_digest, versions
 
 if TYPE_CHECKING:
-    from scenarios.sweep import Sweep
-    from sim.model import Scenario
+    from groupsim.scenarios.sweep import Sweep
+    from groupsim.sim.model import Scenario
 
 FORMAT: Final = 1
 """Of a sweep's folder."""

@@ -9,11 +9,11 @@ from math import gcd
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from scenarios.chunk import Chunk, Done, Work, carry_out
-from scenarios.cost import cost_of
-from scenarios.runner import Simulate
-from scenarios.sweep import Sweep
-from scenarios.sweep_folder import SweepFolder, damaged
+from groupsim.scenarios.chunk import Chunk, Done, Work, carry_out
+from groupsim.scenarios.cost import cost_of
+from groupsim.scenarios.runner import Simulate
+from groupsim.scenarios.sweep import Sweep
+from groupsim.scenarios.sweep_folder import SweepFolder, damaged
 
 Progress: TypeAlias = Callable[[int, int, int], None]
 """Told how many runs are done, how many of them have failed, and how many are wanted."""

@@ -1,4 +1,4 @@
-"""Who is meant: targets (``billing/random:3``, ``broker:1``) and index ranges (``0-3,7``), to `sim.model` and back."""
+"""Who is meant: targets (``billing/random:3``, ``broker:1``) and index ranges (``0-3,7``), to `groupsim.sim.model` and back."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated, Final
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-from scenarios.schema_base import checked
-from sim.model import Target
+from groupsim.scenarios.schema_base import checked
+from groupsim.sim.model import Target
 
 NAME_PATTERN: Final = r"[A-Za-z0-9._-]{1,249}"
 """Names of topics, groups and racks: Kafka's rule for topics (``Topic.validate``)."""
@@ -100,7 +100,7 @@ TargetField = Annotated[
     PlainSerializer(format_target, return_type=str),
     WithJsonSchema({"type": "string", "description": FORMS}),
 ]
-"""A target in the file; `sim.model.Target` inside."""
+"""A target in the file; `groupsim.sim.model.Target` inside."""
 
 IndicesField = Annotated[
     tuple[int, ...],

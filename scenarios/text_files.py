@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from sim.errors import ConfigError
+from groupsim.sim.errors import ConfigError
 
 BYTES_MAX: Final = 1 << 26
 """No file that means to be text is longer; a device may never end."""

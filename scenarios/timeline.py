@@ -1,4 +1,4 @@
-"""The entries of a scenario file's timeline -> `sim.model.Entry`."""
+"""The entries of a scenario file's timeline -> `groupsim.sim.model.Entry`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from scenarios.client_config import client_config
-from scenarios.schema import ScenarioFile
-from scenarios.schema_base import made
-from scenarios.schema_groups import ProcessingFile
-from scenarios.schema_timeline import EntryFile
-from scenarios.schema_verbs import CreateTopicFile, CutFile, SetConfigFile, SetRateFile, TargetedFile
-from sim import model
-from sim.units import FOREVER
+from groupsim.scenarios.client_config import client_config
+from groupsim.scenarios.schema import ScenarioFile
+from groupsim.scenarios.schema_base import made
+from groupsim.scenarios.schema_groups import ProcessingFile
+from groupsim.scenarios.schema_timeline import EntryFile
+from groupsim.scenarios.schema_verbs import CreateTopicFile, CutFile, SetConfigFile, SetRateFile, TargetedFile
+from groupsim.sim import model
+from groupsim.sim.units import FOREVER
 
 
 def build_timeline(file: ScenarioFile) -> Iterator[model.Entry]:

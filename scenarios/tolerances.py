@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
 from pydantic import BeforeValidator, ValidationError
 
-from scenarios.errors import nearest
-from scenarios.goals import COLUMNS
-from scenarios.schema_base import error, refusal
+from groupsim.scenarios.errors import nearest
+from groupsim.scenarios.goals import COLUMNS
+from groupsim.scenarios.schema_base import error, refusal
 
 Kind: TypeAlias = Literal["exact", "absolute", "relative", "overlap"]
 

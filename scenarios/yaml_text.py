@@ -11,8 +11,8 @@ from typing import Any, Final, TypeAlias
 
 import yaml
 
-from scenarios.errors import Problem, ScenarioFileError, shown
-from scenarios.text_files import read_bytes
+from groupsim.scenarios.errors import Problem, ScenarioFileError, shown
+from groupsim.scenarios.text_files import read_bytes
 
 Place: TypeAlias = tuple[str | int, ...]
 """Keys and list positions from the top of a document to a value."""

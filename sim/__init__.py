@@ -1,7 +1,7 @@
 """groupsim's model: Apache Kafka consumer groups in virtual time.
 
->>> from scenarios import load
->>> from sim import simulate
+>>> from groupsim.scenarios import load
+>>> from groupsim.sim import simulate
 >>> simulate(load("kill-detection"), seed=1).summary  # doctest: +SKIP
 
 `simulate` and `Result` are imported when they are first asked for: reading a scenario file needs neither.
@@ -12,13 +12,20 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sim.errors import ConfigError, EventBudgetExceeded, InvariantViolation, ProtocolMisuse, ScenarioError, SimError
+from groupsim.sim.errors import (
+    ConfigError,
+    EventBudgetExceeded,
+    InvariantViolation,
+    ProtocolMisuse,
+    ScenarioError,
+    SimError,
+)
 
 if TYPE_CHECKING:
-    from sim.result import Result
-    from sim.simulation import simulate
+    from groupsim.sim.result import Result
+    from groupsim.sim.simulation import simulate
 
-_HOMES = {"Result": "sim.result", "simulate": "sim.simulation"}
+_HOMES = {"Result": "groupsim.sim.result", "simulate": "groupsim.sim.simulation"}
 
 __all__ = [
     "ConfigError",

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from assignors import Assignor, GroupSnapshot, MemberSubscription, Topics
-from assignors.asking import ask
-from sim.catalog import Partitions
-from sim.protocol.messages import JoinResponse, Positions
+from groupsim.assignors import Assignor, GroupSnapshot, MemberSubscription, Topics
+from groupsim.assignors.asking import ask
+from groupsim.sim.catalog import Partitions
+from groupsim.sim.protocol.messages import JoinResponse, Positions
 
 
 class Layout:

@@ -29,9 +29,9 @@ from math import log2
 from types import MappingProxyType
 from typing import Final
 
-from sim.config import ClientFamily
-from sim.protocol.messages import JoinResponse
-from sim.units import MS
+from groupsim.sim.config import ClientFamily
+from groupsim.sim.protocol.messages import JoinResponse
+from groupsim.sim.units import MS
 
 _FIXED_US: Final = MS // 4
 """Metadata, decoding and encoding for a handful of partitions."""

@@ -26,10 +26,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.catalog import Partitions
-from sim.protocol.messages import NO_PARTITIONS, GroupState, Positions
-from sim.recorder import GroupRecord
-from sim.units import FOREVER, S
+from groupsim.sim.catalog import Partitions
+from groupsim.sim.protocol.messages import NO_PARTITIONS, GroupState, Positions
+from groupsim.sim.recorder import GroupRecord
+from groupsim.sim.units import FOREVER, S
 
 NOT_STARTED, SERVED, UNOWNED, DETECTION, BARRIER, ASSIGNMENT, RESUME = -1, 0, 1, 2, 3, 4, 5
 SHORT_PAUSE_US = S

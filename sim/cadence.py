@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim.model import Processing
-from sim.randomness import Draw, longest, mean_of
+from groupsim.sim.model import Processing
+from groupsim.sim.randomness import Draw, longest, mean_of
 
 _BLOCK = 256
 ENDLESS = 1_000_000_000

@@ -1,4 +1,4 @@
-"""The poll loops of many members at once: `sim.cadence`, element by element.
+"""The poll loops of many members at once: `groupsim.sim.cadence`, element by element.
 
 A cadence in closed form is seven integers, so the polls of thousands are a few operations on columns. A drawn one has
 to be asked itself. Whatever is asked for here, `Cadence` gives the same integer.
@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.cadence import ENDLESS, Cadence, DrawnCadence
-from sim.model import Processing
-from sim.randomness import mean_of
-from sim.units import FOREVER
+from groupsim.sim.cadence import ENDLESS, Cadence, DrawnCadence
+from groupsim.sim.model import Processing
+from groupsim.sim.randomness import mean_of
+from groupsim.sim.units import FOREVER
 
 Times = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -101,7 +101,7 @@ class Cadences:
 
 
 class Paces(NamedTuple):
-    """`sim.cadence.Pace` of many members, and how many full passes they need. Each of shape (n,).
+    """`groupsim.sim.cadence.Pace` of many members, and how many full passes they need. Each of shape (n,).
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Paces(NamedTuple):
 def paces(
     processing: Processing, most_records: Times, poll_us: int, rates: Floats, backlogs: Floats, slowdown: Floats
 ) -> Paces:
-    """`sim.cadence.pace` of many members that process alike: the same integers, and the same doubles.
+    """`groupsim.sim.cadence.pace` of many members that process alike: the same integers, and the same doubles.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def paces(
 
 
 def _full_passes(full_us: Floats, batch: Floats, capacity: Floats, rates: Floats, backlogs: Floats) -> Floats:
-    """`sim.cadence._full_passes`."""
+    """`groupsim.sim.cadence._full_passes`."""
     spare = capacity - rates
     with np.errstate(divide="ignore", invalid="ignore"):
         needed = np.minimum(np.floor(backlogs / spare / full_us) + 1, ENDLESS)

@@ -13,9 +13,9 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.model import Rate, Topic
-from sim.protocol.messages import NO_PARTITIONS, Positions
-from sim.randomness import name_hash
+from groupsim.sim.model import Rate, Topic
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
+from groupsim.sim.randomness import name_hash
 
 
 class Catalog:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sim.units import MS, S
+from groupsim.sim.units import MS, S
 
 ClientFamily = Literal["java", "librdkafka", "kafka-python"]
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from sim.errors import InvariantViolation
-from sim.protocol.messages import GroupState
+from groupsim.sim.errors import InvariantViolation
+from groupsim.sim.protocol.messages import GroupState
 
 if TYPE_CHECKING:
-    from sim.actors.hosted_group import HostedGroup
-    from sim.actors.world import World
+    from groupsim.sim.actors.hosted_group import HostedGroup
+    from groupsim.sim.actors.world import World
 
 
 class Invariant(Protocol):
@@ -25,7 +25,7 @@ class Invariant(Protocol):
 class OneOwner:
     """At most one member believes that it owns a partition in the current generation (broadcast exempt).
 
-    Members that are behind (`sim.actors.laps`) still show an older generation and are passed over: to look at one would
+    Members that are behind (`groupsim.sim.actors.laps`) still show an older generation and are passed over: to look at one would
     bring it up to date, and what is checked would no longer be the run that is asked about.
     """
 

@@ -15,10 +15,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.catalog import Catalog, Partitions
-from sim.production import NOWHERE, Offsets, Production
-from sim.protocol.messages import NO_PARTITIONS, Positions
-from sim.units import FOREVER
+from groupsim.sim.catalog import Catalog, Partitions
+from groupsim.sim.production import NOWHERE, Offsets, Production
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
+from groupsim.sim.units import FOREVER
 
 Slots: TypeAlias = NDArray[np.intp]
 """Consumers, by their index in the group."""

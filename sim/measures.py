@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.availability import UNOWNED
-from sim.units import seconds
+from groupsim.sim.availability import UNOWNED
+from groupsim.sim.units import seconds
 
 Rows = NDArray[np.int64]
 """Unavailability: columns position, from, to, cause. Shape (n, 4)."""

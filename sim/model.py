@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sim.config import ClientConfig, ClientFamily, CoordinatorConfig, Timing
-from sim.units import FOREVER, MS, S
+from groupsim.sim.config import ClientConfig, ClientFamily, CoordinatorConfig, Timing
+from groupsim.sim.units import FOREVER, MS, S
 
 # --- distributions ------------------------------------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class Group:
     overrides: tuple[Override, ...] = ()
     assignor_failure: Literal["rebalance", "refuse"] = "rebalance"
     client_family: ClientFamily = "java"
-    """Whose assignor the leader runs: it decides how long that takes (`sim.assignor_costs`)."""
+    """Whose assignor the leader runs: it decides how long that takes (`groupsim.sim.assignor_costs`)."""
     java_order: bool = True
     """Whether Kafka's assignors walk members as Java's hash tables yield their ids, or by id."""
 

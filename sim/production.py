@@ -11,14 +11,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.catalog import Catalog, Partitions
-from sim.protocol.messages import Positions
-from sim.units import S
+from groupsim.sim.catalog import Catalog, Partitions
+from groupsim.sim.protocol.messages import Positions
+from groupsim.sim.units import S
 
 Offsets = NDArray[np.int64]
 NOWHERE: Offsets = np.empty(0, np.int64)
 Step = tuple[int, tuple[int, ...]]
-"""From when on a topic is produced to with which row of rates (`sim.model.Rate`)."""
+"""From when on a topic is produced to with which row of rates (`groupsim.sim.model.Rate`)."""
 
 
 class Production:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.protocol.messages import Positions
+from groupsim.sim.protocol.messages import Positions
 
 
 class Rows:

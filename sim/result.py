@@ -1,4 +1,4 @@
-"""A run's result: tables as declared in `sim.tables`, a manifest, digests over canonical values."""
+"""A run's result: tables as declared in `groupsim.sim.tables`, a manifest, digests over canonical values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.tables import FLOAT, SORTED_BY, TABLES, TEXT
+from groupsim.sim.tables import FLOAT, SORTED_BY, TABLES, TEXT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +102,7 @@ class Result:
     Attributes
     ----------
     tables : mapping of str to DataFrame
-        Every table of `sim.tables.TABLES`.
+        Every table of `groupsim.sim.tables.TABLES`.
     manifest : dict
         Resolved scenario, seed, versions, event count, wall-clock time, a digest of every table.
     warnings : list of str

@@ -8,22 +8,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from sim.actors.comings import first_start
-from sim.actors.producer import Producer
-from sim.actors.retention import limit_age
-from sim.actors.rollout import Rollout
-from sim.actors.stories import tell
-from sim.actors.teller import Teller
-from sim.actors.world import World
-from sim.errors import ConfigError, SimError
-from sim.invariants import Watch
-from sim.kernel.environment import Kind, deadline_key
-from sim.model import CreateTopic, RollingRestart, Scenario
-from sim.randomness import Streams, name_hash
-from sim.recorder import HORIZON
-from sim.result import Result
-from sim.tabulate import Tabulator
-from sim.versions import versions
+from groupsim.sim.actors.comings import first_start
+from groupsim.sim.actors.producer import Producer
+from groupsim.sim.actors.retention import limit_age
+from groupsim.sim.actors.rollout import Rollout
+from groupsim.sim.actors.stories import tell
+from groupsim.sim.actors.teller import Teller
+from groupsim.sim.actors.world import World
+from groupsim.sim.errors import ConfigError, SimError
+from groupsim.sim.invariants import Watch
+from groupsim.sim.kernel.environment import Kind, deadline_key
+from groupsim.sim.model import CreateTopic, RollingRestart, Scenario
+from groupsim.sim.randomness import Streams, name_hash
+from groupsim.sim.recorder import HORIZON
+from groupsim.sim.result import Result
+from groupsim.sim.tabulate import Tabulator
+from groupsim.sim.versions import versions
 
 Fidelity = Literal["elided", "message"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sim.actors.hosted_group import HostedGroup
-from sim.actors.world import World
-from sim.measures import (
+from groupsim.sim.actors.hosted_group import HostedGroup
+from groupsim.sim.actors.world import World
+from groupsim.sim.measures import (
     by_cause,
     clip,
     gaps,
@@ -19,11 +19,11 @@ from sim.measures import (
     stop_the_world_us,
     unavailable_us,
 )
-from sim.randomness import mean_of
-from sim.recorder import ENDED_BY
-from sim.result import Tables, Text
-from sim.tables import CAUSES, TABLES
-from sim.units import seconds
+from groupsim.sim.randomness import mean_of
+from groupsim.sim.recorder import ENDED_BY
+from groupsim.sim.result import Tables, Text
+from groupsim.sim.tables import CAUSES, TABLES
+from groupsim.sim.units import seconds
 
 Columns = dict[str, Any]
 

@@ -8,6 +8,8 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import groupsim
+
 _PACKAGES = ("sim", "assignors")
 """Whose sources decide what a run gives."""
 
@@ -27,7 +29,7 @@ def versions() -> dict[str, str]:
 @cache
 def source_digest() -> str:
     """SHA-256 over the sources of the model: it differs as soon as a rule does, whatever the version says."""
-    top = Path(__file__).parents[1]
+    top = Path(groupsim.__file__).parent
     state = sha256()
     for file in sorted(file for package in _PACKAGES for file in (top / package).rglob("*.py")):
         state.update(f"{file.relative_to(top).as_posix()}\x1e".encode() + file.read_bytes())

@@ -12,13 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from numpy.typing import NDArray
 
-from analysis.columns import floats, integers, rows
-from analysis.figures import palette
-from analysis.figures.history import History
-from analysis.figures.sheet import bare, text_width
-from analysis.metrics import duration
-from analysis.text import shortened
-from sim.tables import CAUSES
+from groupsim.analysis.columns import floats, integers, rows
+from groupsim.analysis.figures import palette
+from groupsim.analysis.figures.history import History
+from groupsim.analysis.figures.sheet import bare, text_width
+from groupsim.analysis.metrics import duration
+from groupsim.analysis.text import shortened
+from groupsim.sim.tables import CAUSES
 
 SIZE: Final = 7.0
 LEAST_IN: Final = 2 / 110

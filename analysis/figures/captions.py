@@ -6,12 +6,12 @@ from typing import Final
 
 import numpy as np
 
-from analysis.columns import floats, integers
-from analysis.figures import bars, palette, raster
-from analysis.figures.history import History
-from analysis.figures.sheet import Sheet
-from analysis.metrics import PARTITION_SECONDS, duration, number, scale
-from sim.tables import CAUSES
+from groupsim.analysis.columns import floats, integers
+from groupsim.analysis.figures import bars, palette, raster
+from groupsim.analysis.figures.history import History
+from groupsim.analysis.figures.sheet import Sheet
+from groupsim.analysis.metrics import PARTITION_SECONDS, duration, number, scale
+from groupsim.sim.tables import CAUSES
 
 LEGEND: Final = 12
 """More members than this have no legend."""

@@ -15,16 +15,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from analysis.columns import floats, names
-from analysis.design import Design
-from analysis.errors import ResultError
-from analysis.figures import palette
-from analysis.figures.parameter_axes import lay_out
-from analysis.figures.sheet import Sheet, bare
-from analysis.metrics import HEADLINE, Metric, Scale, metric, scale
-from analysis.parameters import Parameter, parameters
-from analysis.responses import Response, at_values, in_bins, lines, points, told_apart_by
-from analysis.text import shortened
+from groupsim.analysis.columns import floats, names
+from groupsim.analysis.design import Design
+from groupsim.analysis.errors import ResultError
+from groupsim.analysis.figures import palette
+from groupsim.analysis.figures.parameter_axes import lay_out
+from groupsim.analysis.figures.sheet import Sheet, bare
+from groupsim.analysis.metrics import HEADLINE, Metric, Scale, metric, scale
+from groupsim.analysis.parameters import Parameter, parameters
+from groupsim.analysis.responses import Response, at_values, in_bins, lines, points, told_apart_by
+from groupsim.analysis.text import shortened
 
 PER_LINE: Final = 4
 HEIGHT_IN: Final = 1.6

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from analysis.errors import ResultError
+from groupsim.analysis.errors import ResultError
 
 SOFTWARE = "groupsim"
 

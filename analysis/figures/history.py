@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.availability import S, gaps
-from analysis.errors import ResultError
-from analysis.load import Source, table
-from sim.tables import CAUSES
+from groupsim.analysis.availability import S, gaps
+from groupsim.analysis.errors import ResultError
+from groupsim.analysis.load import Source, table
+from groupsim.sim.tables import CAUSES
 
 PLACE = ["topic", "partition"]
 
@@ -71,7 +71,7 @@ def history(source: Source, group: str | None) -> History:
     Raises
     ------
     MissingTable, SchemaMismatch
-        As ``analysis.load.table``.
+        As ``groupsim.analysis.load.table``.
     ResultError
         The result has no such group.
     """

@@ -12,15 +12,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from analysis.columns import floats, names
-from analysis.errors import ResultError
-from analysis.figures import palette
-from analysis.figures.sheet import Sheet, text_width
-from analysis.load import RUN
-from analysis.metrics import HEADLINE, Metric, Scale, metric, plus_minus, scale
-from analysis.schema import conform
-from analysis.statistics import Estimate, estimate
-from analysis.text import shortened
+from groupsim.analysis.columns import floats, names
+from groupsim.analysis.errors import ResultError
+from groupsim.analysis.figures import palette
+from groupsim.analysis.figures.sheet import Sheet, text_width
+from groupsim.analysis.load import RUN
+from groupsim.analysis.metrics import HEADLINE, Metric, Scale, metric, plus_minus, scale
+from groupsim.analysis.schema import conform
+from groupsim.analysis.statistics import Estimate, estimate
+from groupsim.analysis.text import shortened
 
 SIZE: Final = 8.0
 ROW_IN: Final = 0.24
@@ -37,7 +37,7 @@ def compare(summary: pd.DataFrame, metrics: Sequence[str] = HEADLINE) -> Figure:
     Parameters
     ----------
     summary : DataFrame
-        Summaries of one sweep or of several folders (``analysis.load``); replications are the sample.
+        Summaries of one sweep or of several folders (``groupsim.analysis.load``); replications are the sample.
     metrics : sequence of str
         Columns of ``summary``.
 

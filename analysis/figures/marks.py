@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.columns import rows
-from analysis.figures.palette import FAINT, INK
-from analysis.figures.sheet import text_width
+from groupsim.analysis.columns import rows
+from groupsim.analysis.figures.palette import FAINT, INK
+from groupsim.analysis.figures.sheet import text_width
 
 SIZE: Final = 7.5
 LEVELS: Final = 3

@@ -12,12 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 
-from analysis.columns import floats, integers
-from analysis.figures import palette
-from analysis.figures.bars import clipped
-from analysis.figures.history import History
-from analysis.figures.sheet import bare
-from sim.tables import CAUSES
+from groupsim.analysis.columns import floats, integers
+from groupsim.analysis.figures import palette
+from groupsim.analysis.figures.bars import clipped
+from groupsim.analysis.figures.history import History
+from groupsim.analysis.figures.sheet import bare
+from groupsim.sim.tables import CAUSES
 
 ONE_BY_ONE: Final = 60
 """More rows than this become an image."""

@@ -12,7 +12,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 from matplotlib.textpath import text_to_path
 
-from analysis.figures.palette import FAINT, INK
+from groupsim.analysis.figures.palette import FAINT, INK
 
 WIDTH_IN: Final = 12.0
 RIGHT_IN: Final = 0.25

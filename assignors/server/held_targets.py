@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.packed_order import spans
-from assignors.server.group_spec import GroupSpec
-from assignors.server.table_sizes import Sizes, copied_size, default_size
-from assignors.server.target_groups import Flags, TargetGroups
-from assignors.server.target_map import TargetMap
-from assignors.topics import NOTHING, Positions
+from groupsim.assignors.packed_order import spans
+from groupsim.assignors.server.group_spec import GroupSpec
+from groupsim.assignors.server.table_sizes import Sizes, copied_size, default_size
+from groupsim.assignors.server.target_groups import Flags, TargetGroups
+from groupsim.assignors.server.target_map import TargetMap
+from groupsim.assignors.topics import NOTHING, Positions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.server.table_sizes import Sizes
-from assignors.topics import Positions
+from groupsim.assignors.server.table_sizes import Sizes
+from groupsim.assignors.topics import Positions
 
 NOBODY = -1
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assignors.errors import InvalidSnapshot
-from assignors.java_order import hash_order, sort_order, string_hash
-from assignors.member_order import info_order
-from assignors.topics import Positions, sealed
+from groupsim.assignors.errors import InvalidSnapshot
+from groupsim.assignors.java_order import hash_order, sort_order, string_hash
+from groupsim.assignors.member_order import info_order
+from groupsim.assignors.topics import Positions, sealed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assignors.hash_table import DEFAULT_CAPACITY, HashTable
-from assignors.java_order import fold
-from assignors.server.table_sizes import capacity_for
-from assignors.server.topic_ids import TopicIds
-from assignors.topics import Positions, Topics, positions_of
+from groupsim.assignors.hash_table import DEFAULT_CAPACITY, HashTable
+from groupsim.assignors.java_order import fold
+from groupsim.assignors.server.table_sizes import capacity_for
+from groupsim.assignors.server.topic_ids import TopicIds
+from groupsim.assignors.topics import Positions, Topics, positions_of
 
 
 class TargetMap:

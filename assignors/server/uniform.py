@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from assignors.assignment import Assignment
-from assignors.interface import Promise
-from assignors.server.group_spec import GroupSpec
-from assignors.server.server_assignor import ServerAssignor
-from assignors.server.uniform_heterogeneous import assign_heterogeneous
-from assignors.server.uniform_homogeneous import assign_homogeneous
+from groupsim.assignors.assignment import Assignment
+from groupsim.assignors.interface import Promise
+from groupsim.assignors.server.group_spec import GroupSpec
+from groupsim.assignors.server.server_assignor import ServerAssignor
+from groupsim.assignors.server.uniform_heterogeneous import assign_heterogeneous
+from groupsim.assignors.server.uniform_homogeneous import assign_homogeneous
 
 
 class UniformAssignor(ServerAssignor):

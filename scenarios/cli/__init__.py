@@ -7,9 +7,9 @@ import sys
 
 import typer
 
-from scenarios.cli import assignors, check, compare, run, scenarios, sensitivity, sweep
-from scenarios.cli.exits import INTERRUPTED, READER_GONE, explain
-from scenarios.cli.output import say
+from groupsim.scenarios.cli import assignors, check, compare, run, scenarios, sensitivity, sweep
+from groupsim.scenarios.cli.exits import INTERRUPTED, READER_GONE, explain
+from groupsim.scenarios.cli.output import say
 
 app = typer.Typer(
     name="groupsim",

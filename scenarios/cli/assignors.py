@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scenarios.cli.output import Progress, print_json, print_pairs, print_table, say, width
-from scenarios.cli.run import AllowCode
-from scenarios.cli.settings import import_allowed
-from scenarios.cli.trials import tell, tell_all, title
+from groupsim.scenarios.cli.output import Progress, print_json, print_pairs, print_table, say, width
+from groupsim.scenarios.cli.run import AllowCode
+from groupsim.scenarios.cli.settings import import_allowed
+from groupsim.scenarios.cli.trials import tell, tell_all, title
 
 if TYPE_CHECKING:
-    from assignors import GroupSnapshot
-    from scenarios.assignor_trials import Contender
+    from groupsim.assignors import GroupSnapshot
+    from groupsim.scenarios.assignor_trials import Contender
 
 app = typer.Typer(help="List assignors, and compare what they do to a group.", no_args_is_help=True)
 
@@ -33,8 +33,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 @app.command("list")
 def list_(allow_code: AllowCode = None, as_json: Json = False) -> None:
     """List assignors with protocol, side and what they promise."""
-    from analysis.assignor_text import promises_table
-    from scenarios.assignor_trials import contenders, described
+    from groupsim.analysis.assignor_text import promises_table
+    from groupsim.scenarios.assignor_trials import contenders, described
 
     import_allowed(allow_code or [])
     found = [described(one) for one in contenders(allow_code or [])]
@@ -73,8 +73,8 @@ def compare(
     What is read from a leader in another rack is told where racks are known, as a share and, with rates, in their
     unit: give rates in bytes a second, and it is bytes a second.
     """
-    from analysis.assignor_text import failures
-    from scenarios.assignor_trials import contenders
+    from groupsim.analysis.assignor_text import failures
+    from groupsim.scenarios.assignor_trials import contenders
 
     import_allowed(allow_code or [])
     taking_part, left_out = _taking_part(assignor or [], contenders(allow_code or [], java_order=java_order))
@@ -112,7 +112,7 @@ def explain(
 
     All but your own assignors are explained; range, sticky and cooperative-sticky only where racks decide nothing.
     """
-    from scenarios.assignor_reasons import explained
+    from groupsim.scenarios.assignor_reasons import explained
 
     group = _group(snapshot, members, topics, partitions)
     told = explained(assignor, group, _many(many, group), event, partition)
@@ -138,10 +138,10 @@ def bench(
     Beside ours stand the times of Kafka's classes, recorded on a machine with two cores, and kafka-python's, measured
     now as far as they are under a minute, where it is installed (the extra "bench").
     """
-    from analysis.assignor_text import their_times_table, times_table
-    from scenarios.assignor_bench import UNEQUAL, bench, shapes
-    from scenarios.assignor_trials import contenders, is_exclusive
-    from scenarios.kafka_python import is_installed
+    from groupsim.analysis.assignor_text import their_times_table, times_table
+    from groupsim.scenarios.assignor_bench import UNEQUAL, bench, shapes
+    from groupsim.scenarios.assignor_trials import contenders, is_exclusive
+    from groupsim.scenarios.kafka_python import is_installed
 
     if not is_installed():
         say("kafka-python is not installed, so it has no times: it comes with groupsim's extra bench")
@@ -171,9 +171,9 @@ def _many(many: int | None, group: GroupSnapshot) -> int:
 
 
 def _group(snapshot: Path | None, members: int | None, topics: int | None, partitions: int | None) -> GroupSnapshot:
-    from assignors.events import group_of
-    from scenarios.snapshot_file import load_snapshot
-    from sim.errors import ConfigError
+    from groupsim.assignors.events import group_of
+    from groupsim.scenarios.snapshot_file import load_snapshot
+    from groupsim.sim.errors import ConfigError
 
     if snapshot is None:
         return group_of(members or 40, topics or 1, partitions or 200)
@@ -184,8 +184,8 @@ def _group(snapshot: Path | None, members: int | None, topics: int | None, parti
 
 def _taking_part(names: Sequence[str], known: Sequence[Contender]) -> tuple[list[Contender], list[str]]:
     """Who is compared, and why some are not."""
-    from scenarios.assignor_trials import chosen, is_exclusive
-    from sim.errors import ConfigError
+    from groupsim.scenarios.assignor_trials import chosen, is_exclusive
+    from groupsim.sim.errors import ConfigError
 
     found = chosen(known, names)
     taking_part = [one for one in found if is_exclusive(one)]
@@ -197,7 +197,7 @@ def _taking_part(names: Sequence[str], known: Sequence[Contender]) -> tuple[list
 
 def _records(taking_part: Sequence[Contender], group: GroupSnapshot, many: int) -> list[dict[str, Any]]:
     """All outcomes."""
-    from scenarios.assignor_trials import trials
+    from groupsim.scenarios.assignor_trials import trials
 
     records: list[dict[str, Any]] = []
     with Progress("assignor", len(taking_part)) as progress:
@@ -209,8 +209,8 @@ def _records(taking_part: Sequence[Contender], group: GroupSnapshot, many: int) 
 
 def _caveats(group: GroupSnapshot) -> list[str]:
     """What is not exact about a group as large as this one."""
-    from assignors.events import LEAVERS_MAX
-    from assignors.trials import EXACT_MAX
+    from groupsim.assignors.events import LEAVERS_MAX
+    from groupsim.assignors.trials import EXACT_MAX
 
     told = []
     if group.n_members > LEAVERS_MAX:
@@ -221,13 +221,13 @@ def _caveats(group: GroupSnapshot) -> list[str]:
 
 
 def _refuse_unfit(path: Path) -> None:
-    from analysis.figures import refuse_unfit
+    from groupsim.analysis.figures import refuse_unfit
 
     refuse_unfit(path)
 
 
 def _draw(records: Sequence[dict[str, Any]], group: GroupSnapshot, path: Path) -> None:
-    from analysis.figures import save, trials
+    from groupsim.analysis.figures import save, trials
 
     save(trials(records, title(group)), path)
     say(f"figure in {path}")

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scenarios.cli.exits import CHECK_FAILED, RUN_FAILED
-from scenarios.cli.output import WIDTH, Progress, print_json, print_table, say, warn, width
-from scenarios.cli.run import AllowCode
-from scenarios.cli.settings import import_allowed
+from groupsim.scenarios.cli.exits import CHECK_FAILED, RUN_FAILED
+from groupsim.scenarios.cli.output import WIDTH, Progress, print_json, print_table, say, warn, width
+from groupsim.scenarios.cli.run import AllowCode
+from groupsim.scenarios.cli.settings import import_allowed
 
 if TYPE_CHECKING:
-    from scenarios.baseline import Baseline
-    from scenarios.cli.verdict import Outcome, Ran
-    from scenarios.suite import Suite
+    from groupsim.scenarios.baseline import Baseline
+    from groupsim.scenarios.cli.verdict import Outcome, Ran
+    from groupsim.scenarios.suite import Suite
 
 _FAILURES_SHOWN = 5
 
@@ -38,8 +38,8 @@ def check(
 
     Exit code 1: a metric is out of tolerance, a goal is missed, or the baseline is not of this suite.
     """
-    from scenarios.suite import load_suite
-    from sim import ConfigError
+    from groupsim.scenarios.suite import load_suite
+    from groupsim.sim import ConfigError
 
     if init:
         if update or junit or markdown or as_json:
@@ -58,8 +58,8 @@ def _init(folder: Path) -> None:
     """Write suite and workflow, and make the baseline."""
     from importlib.metadata import version
 
-    from scenarios.starter import WORKFLOW, write_starter
-    from scenarios.suite import load_suite
+    from groupsim.scenarios.starter import WORKFLOW, write_starter
+    from groupsim.scenarios.suite import load_suite
 
     suite = load_suite(write_starter(folder, version("groupsim")))
     outcome = _outcome(suite, None, None, update=True)
@@ -70,10 +70,10 @@ def _init(folder: Path) -> None:
 
 def _outcome(suite: Suite, junit: Path | None, markdown: Path | None, *, update: bool) -> Outcome:
     """Run everything, and write what there is to write."""
-    from scenarios.cli import gate, gate_text
-    from scenarios.cli.verdict import Outcome
-    from scenarios.junit import MARK
-    from scenarios.text_files import refuse_foreign, write_text
+    from groupsim.scenarios.cli import gate, gate_text
+    from groupsim.scenarios.cli.verdict import Outcome
+    from groupsim.scenarios.junit import MARK
+    from groupsim.scenarios.text_files import refuse_foreign, write_text
 
     before = _baseline(suite, update=update)
     reports = [(junit, MARK, gate_text.junit), (markdown, gate_text.MARK, gate_text.markdown)]
@@ -99,9 +99,9 @@ def _outcome(suite: Suite, junit: Path | None, markdown: Path | None, *, update:
 
 def _baseline(suite: Suite, *, update: bool) -> Baseline:
     """The committed baseline; an empty one where none is needed, or where it is about to be written."""
-    from scenarios.baseline import MARK, NOTHING, read_baseline
-    from scenarios.text_files import refuse_foreign
-    from sim import ConfigError
+    from groupsim.scenarios.baseline import MARK, NOTHING, read_baseline
+    from groupsim.scenarios.text_files import refuse_foreign
+    from groupsim.sim import ConfigError
 
     if update:
         refuse_foreign(suite.baseline, MARK)
@@ -121,10 +121,10 @@ def _baseline(suite: Suite, *, update: bool) -> Baseline:
 
 def _run(suite: Suite) -> list[Ran]:
     """Carry out every run of every entry; one that fails is noted."""
-    from scenarios.cli.replications import Replications
-    from scenarios.cli.verdict import Ran
-    from scenarios.runner import describe
-    from sim import simulate
+    from groupsim.scenarios.cli.replications import Replications
+    from groupsim.scenarios.cli.verdict import Ran
+    from groupsim.scenarios.runner import describe
+    from groupsim.sim import simulate
 
     ran = [Ran(one, Replications(one.scenario, one.seed)) for one in suite.entries]
     runs = [(one, number) for one in ran for number in range(one.entry.replications)]
@@ -140,8 +140,8 @@ def _run(suite: Suite) -> list[Ran]:
 
 def _write_baseline(outcome: Outcome) -> None:
     """Write what the runs gave, if that is not what the file says already."""
-    from scenarios.baseline import MARK
-    from scenarios.text_files import write_text
+    from groupsim.scenarios.baseline import MARK
+    from groupsim.scenarios.text_files import write_text
 
     suite, text = outcome.suite, outcome.now.text(outcome.suite.path.name)
     if suite.baseline.exists() and suite.baseline.read_bytes() == text.encode():
@@ -152,7 +152,7 @@ def _write_baseline(outcome: Outcome) -> None:
 
 
 def _tell(outcome: Outcome, *, as_json: bool) -> None:
-    from scenarios.cli import gate_text
+    from groupsim.scenarios.cli import gate_text
 
     for one in outcome.ran:
         for sentence in one.done.warnings:

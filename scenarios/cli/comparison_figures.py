@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.design import Design
+    from groupsim.analysis.design import Design
 
 ROWS_MAX: Final = 80
 """More rows than this do not fit a figure."""
@@ -21,7 +21,7 @@ def draw(
     summary: pd.DataFrame, design: Design | None, metrics: Sequence[str], folders: Sequence[Path], into: Path
 ) -> Iterator[str]:
     """Draw what there is to draw; yields sentences about what is not drawn."""
-    from analysis.figures import compare, lag, save, timeline
+    from groupsim.analysis.figures import compare, lag, save, timeline
 
     rows = len(summary.groupby(["variant", "group"]))
     if rows <= ROWS_MAX:
@@ -40,9 +40,9 @@ def draw(
 
 def _draw_responses(summary: pd.DataFrame, design: Design, metrics: Sequence[str], into: Path) -> None:
     """Curves where anything varies, maps where two things do."""
-    from analysis.columns import names
-    from analysis.figures import heat_map, is_two_dimensional, response_curves, save
-    from analysis.parameters import parameters
+    from groupsim.analysis.columns import names
+    from groupsim.analysis.figures import heat_map, is_two_dimensional, response_curves, save
+    from groupsim.analysis.parameters import parameters
 
     if parameters(design, names(summary["variant"])):
         save(response_curves(summary, design, metrics), into / "curves.png")
@@ -52,8 +52,8 @@ def _draw_responses(summary: pd.DataFrame, design: Design, metrics: Sequence[str
 
 def _kept(summary: pd.DataFrame, folders: Sequence[Path]) -> list[Path]:
     """Folders with the tables of one run: those given, or those that a sweep has kept of the variants in question."""
-    from analysis.columns import names
-    from analysis.load import load_manifest
+    from groupsim.analysis.columns import names
+    from groupsim.analysis.load import load_manifest
 
     found: list[Path] = []
     for folder in folders:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from typing import Final
 
-from scenarios.cli.output import say
+from groupsim.scenarios.cli.output import say
 
 CHECK_FAILED: Final = 1
 WRONG_INPUT: Final = 2
@@ -25,11 +25,11 @@ def explain(error: Exception) -> int:
     Wrong input is told in words alone. An error that nobody foresaw comes with its traceback, because it is one of
     groupsim's own.
     """
-    from analysis.errors import ResultError
-    from assignors.errors import AssignorError
-    from scenarios.java import NoJava
-    from scenarios.spark_session import SparkFailed
-    from sim.errors import ConfigError, SimError
+    from groupsim.analysis.errors import ResultError
+    from groupsim.assignors.errors import AssignorError
+    from groupsim.scenarios.java import NoJava
+    from groupsim.scenarios.spark_session import SparkFailed
+    from groupsim.sim.errors import ConfigError, SimError
 
     if isinstance(error, ConfigError | NoJava | ResultError):
         say(f"error: {error}")

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from scenarios.goals import goals_of
-from sim.model import Scenario
-from sim.tables import SUMMARY, TEXT
+from groupsim.scenarios.goals import goals_of
+from groupsim.sim.model import Scenario
+from groupsim.sim.tables import SUMMARY, TEXT
 
 if TYPE_CHECKING:
-    from analysis.statistics import Estimate
-    from sim import Result
+    from groupsim.analysis.statistics import Estimate
+    from groupsim.sim import Result
 
 _NAMES = ("scenario", "variant", "group", "seed")
 NUMBERS = tuple(name for name, dtype in SUMMARY.items() if dtype != TEXT and name not in (*_NAMES, "replication"))
@@ -44,7 +44,7 @@ class Replications:
 
     def files(self) -> dict[str, bytes]:
         """The summary of all runs and their manifest, by file name."""
-        from scenarios.results import summary_files, table_of
+        from groupsim.scenarios.results import summary_files, table_of
 
         own = {"scenario": self.scenario.name, "document": self.scenario.document, "seed": self.seed}
         content = {**own, "replications": self.runs, "versions": self.versions}
@@ -76,7 +76,7 @@ class Replications:
 
 def means(summary: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """For each variant and group: mean, half-width of the 95 % interval and n of every number."""
-    from analysis.runs import by_entry, estimates_of
+    from groupsim.analysis.runs import by_entry, estimates_of
 
     found = []
     for rows in by_entry(summary).values():

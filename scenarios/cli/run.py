@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scenarios.cli.exits import CHECK_FAILED, RunFailed
-from scenarios.cli.output import Progress, print_json, print_table, say, warn, width
-from scenarios.cli.settings import import_allowed, parse_settings
-from scenarios.design import REPLICATIONS_MAX, SEED_MAX
+from groupsim.scenarios.cli.exits import CHECK_FAILED, RunFailed
+from groupsim.scenarios.cli.output import Progress, print_json, print_table, say, warn, width
+from groupsim.scenarios.cli.settings import import_allowed, parse_settings
+from groupsim.scenarios.design import REPLICATIONS_MAX, SEED_MAX
 
 if TYPE_CHECKING:
-    from scenarios.cli.replications import Replications
-    from sim import Result
-    from sim.model import Scenario
+    from groupsim.scenarios.cli.replications import Replications
+    from groupsim.sim import Result
+    from groupsim.sim.model import Scenario
 
 AllowCode = Annotated[
     list[str] | None, typer.Option(metavar="MODULE:CLASS", help="Import an assignor of your own, which runs its code.")
@@ -44,10 +44,10 @@ def run(
 
     Exit code 1: a goal of the scenario is missed.
     """
-    from scenarios.cli.replications import Replications
-    from scenarios.loading import load
-    from scenarios.notes import warnings_of
-    from sim import ConfigError
+    from groupsim.scenarios.cli.replications import Replications
+    from groupsim.scenarios.loading import load
+    from groupsim.scenarios.notes import warnings_of
+    from groupsim.sim import ConfigError
 
     if replication is not None and replications > 1:
         raise ConfigError("--replication names one run and --replications asks for several: give one of the two")
@@ -55,7 +55,7 @@ def run(
     import_allowed(allowed)
 
     def replay(number: int) -> str:
-        from scenarios.sweep import replay_line
+        from groupsim.scenarios.sweep import replay_line
 
         return f"{replay_line(scenario, changes, seed, allowed)} --replication {number}"
 
@@ -72,7 +72,7 @@ def run(
 
 def _write(done: Replications, numbers: Sequence[int], out: Path, replay: Callable[[int], str]) -> None:
     """Carry out the replications of these numbers into a new folder, all or nothing."""
-    from scenarios.results import complete_or_absent, run_files, write_files
+    from groupsim.scenarios.results import complete_or_absent, run_files, write_files
 
     with complete_or_absent(out) as folder:
         for number, result in zip(numbers, _results(done, numbers, replay), strict=True):
@@ -93,7 +93,7 @@ def _results(done: Replications, numbers: Sequence[int], replay: Callable[[int],
 
 def _simulate(scenario: Scenario, seed: int, replication: int, replay: Callable[[int], str]) -> Result:
     """One run, whose errors carry the line that repeats it."""
-    from sim import ConfigError, simulate
+    from groupsim.sim import ConfigError, simulate
 
     try:
         return simulate(scenario, seed=seed, replication=replication)
@@ -104,7 +104,7 @@ def _simulate(scenario: Scenario, seed: int, replication: int, replay: Callable[
 
 
 def _tell(done: Replications, out: Path | None, *, as_json: bool) -> None:
-    from analysis.summary_text import runs_table
+    from groupsim.analysis.summary_text import runs_table
 
     for warning in done.warnings:
         warn(warning)

@@ -17,8 +17,8 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
     ScenarioFileError
         With everything that is no ``PATH=VALUE``, or whose value is no YAML.
     """
-    from scenarios.errors import Problem, ScenarioFileError
-    from scenarios.yaml_text import parse_yaml
+    from groupsim.scenarios.errors import Problem, ScenarioFileError
+    from groupsim.scenarios.yaml_text import parse_yaml
 
     values: dict[str, Any] = {}
     problems: list[Problem] = []
@@ -45,8 +45,8 @@ def import_allowed(paths: Sequence[str]) -> None:
     ConfigError
         If one cannot be loaded.
     """
-    from assignors import load_classes
-    from sim.errors import ConfigError
+    from groupsim.assignors import load_classes
+    from groupsim.sim.errors import ConfigError
 
     if paths:
         sys.path.insert(0, str(Path.cwd()))

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scenarios.cli.exits import RUN_FAILED
-from scenarios.cli.output import Progress, counted, say, warn
-from scenarios.cli.run import AllowCode
-from scenarios.cli.settings import import_allowed
+from groupsim.scenarios.cli.exits import RUN_FAILED
+from groupsim.scenarios.cli.output import Progress, counted, say, warn
+from groupsim.scenarios.cli.run import AllowCode
+from groupsim.scenarios.cli.settings import import_allowed
 
 if TYPE_CHECKING:
-    from scenarios.chunk import Done
-    from scenarios.spark_session import Where
-    from scenarios.sweep import Sweep
-    from scenarios.sweep_folder import SweepFolder
-    from scenarios.sweep_runner import Executor
+    from groupsim.scenarios.chunk import Done
+    from groupsim.scenarios.spark_session import Where
+    from groupsim.scenarios.sweep import Sweep
+    from groupsim.scenarios.sweep_folder import SweepFolder
+    from groupsim.scenarios.sweep_runner import Executor
 
 
 def sweep(
@@ -44,9 +44,9 @@ def sweep(
 
     Exit code 3: runs failed; they are listed in DIR/failures, and the results hold all others.
     """
-    from scenarios.cli.sweep_plan import tell_plan
-    from scenarios.sweep import load_sweep
-    from sim import ConfigError
+    from groupsim.scenarios.cli.sweep_plan import tell_plan
+    from groupsim.scenarios.sweep import load_sweep
+    from groupsim.sim import ConfigError
 
     if out is None and not dry_run:
         raise ConfigError("--out DIR is needed: a new folder for the results (or --dry-run)")
@@ -62,9 +62,9 @@ def sweep(
 
 
 def _where(master: str, remote: str, conf: Sequence[str]) -> Where:
-    from scenarios.java import require_java
-    from scenarios.spark_session import Where
-    from sim import ConfigError
+    from groupsim.scenarios.java import require_java
+    from groupsim.scenarios.spark_session import Where
+    from groupsim.sim import ConfigError
 
     if remote and not remote.startswith("sc://"):
         raise ConfigError(f"--remote {remote}: must be sc://HOST:PORT; other clusters go by --master")
@@ -80,11 +80,11 @@ def _where(master: str, remote: str, conf: Sequence[str]) -> Where:
 
 def _carry_out(sweep: Sweep, out: Path, where: Where | None, *, resume: bool, as_json: bool) -> int:
     """Run what is missing, say what became of it; how many runs have failed."""
-    from scenarios.cli.sweep_report import account, effort, finish, tell
-    from scenarios.spark_session import reach
-    from scenarios.sweep_folder import sweep_folder
-    from scenarios.sweep_identity import identity_of
-    from scenarios.sweep_runner import chunk_runs
+    from groupsim.scenarios.cli.sweep_report import account, effort, finish, tell
+    from groupsim.scenarios.spark_session import reach
+    from groupsim.scenarios.sweep_folder import sweep_folder
+    from groupsim.scenarios.sweep_identity import identity_of
+    from groupsim.scenarios.sweep_runner import chunk_runs
 
     if where is not None:
         reach(where)
@@ -98,8 +98,8 @@ def _carry_out(sweep: Sweep, out: Path, where: Where | None, *, resume: bool, as
 
 
 def _run(sweep: Sweep, folder: SweepFolder, where: Where | None) -> list[Done]:
-    from scenarios.sweep_runner import SweepRun
-    from sim import simulate
+    from groupsim.scenarios.sweep_runner import SweepRun
+    from groupsim.sim import simulate
 
     total = sweep.replications.at_least * len(sweep.variants)
     place = f"on {where.url}" if where else "in this process"
@@ -120,13 +120,13 @@ def _run(sweep: Sweep, folder: SweepFolder, where: Where | None) -> list[Done]:
 @contextmanager
 def _executor(where: Where | None, allow_code: Sequence[str]) -> Iterator[Executor]:
     """What carries out the runs: Spark, or this process."""
-    from scenarios.sweep_runner import in_process
+    from groupsim.scenarios.sweep_runner import in_process
 
     if where is None:
         yield in_process
         return
-    from scenarios.spark_runner import on_spark
-    from scenarios.spark_session import open_session
+    from groupsim.scenarios.spark_runner import on_spark
+    from groupsim.scenarios.spark_session import open_session
 
     with open_session(where, [path.partition(":")[0] for path in allow_code]) as spark:
         yield partial(on_spark, spark)

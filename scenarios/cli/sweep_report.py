@@ -9,16 +9,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scenarios.cli.output import counted, print_json, print_table, say, warn, width
-from scenarios.cli.replications import NUMBERS, plain_estimates
+from groupsim.scenarios.cli.output import counted, print_json, print_table, say, warn, width
+from groupsim.scenarios.cli.replications import NUMBERS, plain_estimates
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from analysis.statistics import Estimate
-    from scenarios.chunk import Done
-    from scenarios.sweep import Sweep, Variant
-    from scenarios.sweep_folder import SweepFolder
+    from groupsim.analysis.statistics import Estimate
+    from groupsim.scenarios.chunk import Done
+    from groupsim.scenarios.sweep import Sweep, Variant
+    from groupsim.scenarios.sweep_folder import SweepFolder
 
 _FAILURES_SHOWN = 5
 _WARNINGS_SHOWN = 2
@@ -56,8 +56,8 @@ def account(sweep: Sweep, folder: SweepFolder) -> Account:
 
 
 def _entry(sweep: Sweep, number: int, summary: pa.Table, failures: pa.Table) -> dict[str, Any]:
-    from scenarios.results import digest_of
-    from scenarios.sweep_runner import kept_folder
+    from groupsim.scenarios.results import digest_of
+    from groupsim.scenarios.sweep_runner import kept_folder
 
     one: Variant = sweep.variants[number]
     return {
@@ -68,7 +68,7 @@ def _entry(sweep: Sweep, number: int, summary: pa.Table, failures: pa.Table) -> 
 
 
 def _estimates(summary: pa.Table) -> dict[str, dict[str, Estimate]]:
-    from analysis.statistics import estimate
+    from groupsim.analysis.statistics import estimate
 
     groups = summary["group"].to_numpy()
     values = {name: summary[name].cast("float64").to_numpy() for name in NUMBERS}
@@ -86,7 +86,7 @@ def finish(sweep: Sweep, folder: SweepFolder, found: Account, own: Mapping[str, 
     own : mapping
         What is known of this process alone: where it ran, how long.
     """
-    from sim.versions import versions
+    from groupsim.sim.versions import versions
 
     content = {
         "sweep": sweep.name, "scenario": sweep.source, "document": sweep.document, "variants": found.variants,
@@ -138,7 +138,7 @@ def _means(sweep: Sweep, found: Account) -> list[dict[str, Any]]:
 
 
 def _print_entries(found: Account) -> None:
-    from analysis.summary_text import entries_table, metrics_shown
+    from groupsim.analysis.summary_text import entries_table, metrics_shown
 
     shown = dict(list(found.entries.items())[:_ENTRIES_SHOWN])
     metrics = metrics_shown()

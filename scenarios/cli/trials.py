@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from scenarios.cli.output import print_table, width
+from groupsim.scenarios.cli.output import print_table, width
 
 if TYPE_CHECKING:
-    from assignors import GroupSnapshot
+    from groupsim.assignors import GroupSnapshot
 
 
 def tell(records: Sequence[dict[str, Any]], group: GroupSnapshot, many: int) -> None:
     """What moves, and the most of everything else over all events."""
-    from analysis.assignor_text import costs_tables, moves_tables
+    from groupsim.analysis.assignor_text import costs_tables, moves_tables
 
     print(fill(f"{title(group)}: what moves (in brackets: what had to)", width()) + "\n")
     for table in moves_tables(records, many, width()):
@@ -28,7 +28,7 @@ def tell(records: Sequence[dict[str, Any]], group: GroupSnapshot, many: int) -> 
 
 def tell_all(records: Sequence[dict[str, Any]], group: GroupSnapshot, many: int) -> None:
     """A table per event."""
-    from analysis.assignor_text import event_table, how_to_read
+    from groupsim.analysis.assignor_text import event_table, how_to_read
 
     print(f"{title(group)}; many are {many}")
     for event in dict.fromkeys(one["event"] for one in records):

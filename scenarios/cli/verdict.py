@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from scenarios.baseline import Baseline, Values
-from scenarios.suite import Entry, Suite
+from groupsim.scenarios.baseline import Baseline, Values
+from groupsim.scenarios.suite import Entry, Suite
 
 if TYPE_CHECKING:
-    from analysis.drift import Drift
-    from scenarios.cli.replications import Replications
+    from groupsim.analysis.drift import Drift
+    from groupsim.scenarios.cli.replications import Replications
 
 
 class Status(StrEnum):

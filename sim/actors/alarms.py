@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sim.actors.client import Client
-from sim.kernel.alarm import Alarm
-from sim.kernel.environment import Kind, deadline_key, process_key
-from sim.units import FOREVER
+from groupsim.sim.actors.client import Client
+from groupsim.sim.kernel.alarm import Alarm
+from groupsim.sim.kernel.environment import Kind, deadline_key, process_key
+from groupsim.sim.units import FOREVER
 
 if TYPE_CHECKING:
-    from sim.actors.consumer import Consumer
+    from groupsim.sim.actors.consumer import Consumer
 
 
 class Alarms:

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.actors.lap import Column
-from sim.actors.laps import PRESENT
-from sim.actors.wave import Wave
-from sim.actors.wave_terms import is_parked
-from sim.kernel.network import Exchange
-from sim.ledger import Slots
-from sim.protocol.rebalance import Reply
+from groupsim.sim.actors.lap import Column
+from groupsim.sim.actors.laps import PRESENT
+from groupsim.sim.actors.wave import Wave
+from groupsim.sim.actors.wave_terms import is_parked
+from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.ledger import Slots
+from groupsim.sim.protocol.rebalance import Reply
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
+    from groupsim.sim.actors.client import Client
 
 
 class AnswerWave(Wave):
     """Members that are answered."""
 
     STAGE: ClassVar[int]
-    """Of members that are behind, and wait for such an answer (`sim.actors.laps`)."""
+    """Of members that are behind, and wait for such an answer (`groupsim.sim.actors.laps`)."""
 
     def gather(self, replies: Sequence[Reply], leave_us: int) -> list[Reply]:
         """Take on whom nothing stands in the way; the answers to the others."""

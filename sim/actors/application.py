@@ -1,6 +1,6 @@
 """Where the application thread is: inside poll(), processing, at a job, or hanging.
 
-Its polls are a closed form (`sim.cadence`). A job is a stretch of time with an end that somebody waits for: a rebalance
+Its polls are a closed form (`groupsim.sim.cadence`). A job is a stretch of time with an end that somebody waits for: a rebalance
 listener, or the assignor of the leader.
 """
 
@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sim.cadence import Cadence
-from sim.kernel.environment import Kind, Occurrence, deadline_key
-from sim.units import FOREVER
+from groupsim.sim.cadence import Cadence
+from groupsim.sim.kernel.environment import Kind, Occurrence, deadline_key
+from groupsim.sim.units import FOREVER
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
+    from groupsim.sim.actors.client import Client
 
 
 @dataclass(slots=True)

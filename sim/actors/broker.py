@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import simpy
 
-from sim.actors.coordinator import Coordinator, partition_for
-from sim.kernel.network import Exchange
-from sim.protocol.messages import Acknowledgement, Api, Error, FindCoordinatorResponse
+from groupsim.sim.actors.coordinator import Coordinator, partition_for
+from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, FindCoordinatorResponse
 
 if TYPE_CHECKING:
-    from sim.actors.world import World
+    from groupsim.sim.actors.world import World
 
 
 class Broker:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sim.actors.retention import limit_age
-from sim.actors.teller import Teller
-from sim.model import AddPartitions, CreateTopic, SetConfig, SetRate, Subscribe, Unsubscribe
+from groupsim.sim.actors.retention import limit_age
+from groupsim.sim.actors.teller import Teller
+from groupsim.sim.model import AddPartitions, CreateTopic, SetConfig, SetRate, Subscribe, Unsubscribe
 
 
 def add_partitions(teller: Teller) -> None:

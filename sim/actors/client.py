@@ -16,34 +16,45 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assignors import Assignor
-from assignors import Protocol as RebalanceProtocol
-from assignors.asking import blaming
-from sim.actors.application import Application
-from sim.actors.commits import Commits
-from sim.actors.fetching import Fetching
-from sim.actors.hush import Hush
-from sim.actors.leader import Leader
-from sim.actors.metadata import Metadata
-from sim.actors.requests import Requests
-from sim.actors.service import Service
-from sim.actors.standstill import Standstill
-from sim.actors.wave_terms import has_memory, is_plain
-from sim.config import ClientConfig
-from sim.kernel.environment import Environment
-from sim.kernel.network import Path
-from sim.model import Processing
-from sim.protocol.classic_member import ClassicMember
-from sim.protocol.effects import Adopt, Closed, Commit, Disconnect, Drop, Effects, Listen, Raise, RunAssignor, Send
-from sim.randomness import hash64
-from sim.recorder import CLOSED, FAILED, KILLED, LOST, REVOKED, Life
-from sim.units import FOREVER
+from groupsim.assignors import Assignor
+from groupsim.assignors import Protocol as RebalanceProtocol
+from groupsim.assignors.asking import blaming
+from groupsim.sim.actors.application import Application
+from groupsim.sim.actors.commits import Commits
+from groupsim.sim.actors.fetching import Fetching
+from groupsim.sim.actors.hush import Hush
+from groupsim.sim.actors.leader import Leader
+from groupsim.sim.actors.metadata import Metadata
+from groupsim.sim.actors.requests import Requests
+from groupsim.sim.actors.service import Service
+from groupsim.sim.actors.standstill import Standstill
+from groupsim.sim.actors.wave_terms import has_memory, is_plain
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.kernel.network import Path
+from groupsim.sim.model import Processing
+from groupsim.sim.protocol.classic_member import ClassicMember
+from groupsim.sim.protocol.effects import (
+    Adopt,
+    Closed,
+    Commit,
+    Disconnect,
+    Drop,
+    Effects,
+    Listen,
+    Raise,
+    RunAssignor,
+    Send,
+)
+from groupsim.sim.randomness import hash64
+from groupsim.sim.recorder import CLOSED, FAILED, KILLED, LOST, REVOKED, Life
+from groupsim.sim.units import FOREVER
 
 if TYPE_CHECKING:
-    from sim.actors.alarms import Alarms
-    from sim.actors.consumer import Consumer
-    from sim.actors.hosted_group import HostedGroup
-    from sim.actors.world import World
+    from groupsim.sim.actors.alarms import Alarms
+    from groupsim.sim.actors.consumer import Consumer
+    from groupsim.sim.actors.hosted_group import HostedGroup
+    from groupsim.sim.actors.world import World
 
 
 class Wish(Enum):
@@ -69,7 +80,7 @@ class Client:
     config, processing
         What it was opened with.
     is_plain : bool
-        Whether its configuration lets it go with waves (`sim.actors.wave`).
+        Whether its configuration lets it go with waves (`groupsim.sim.actors.wave`).
     has_memory : bool
         Whether its assignor has a say in every rebalance.
     is_behind : bool

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.actors.consumer import Consumer
-from sim.actors.teller import Story, Teller
-from sim.actors.world import World
-from sim.kernel.environment import Kind, process_key
-from sim.model import Close, Group, Kill, Restart, Scale, StartMembers
-from sim.randomness import Streams
+from groupsim.sim.actors.consumer import Consumer
+from groupsim.sim.actors.teller import Story, Teller
+from groupsim.sim.actors.world import World
+from groupsim.sim.kernel.environment import Kind, process_key
+from groupsim.sim.model import Close, Group, Kill, Restart, Scale, StartMembers
+from groupsim.sim.randomness import Streams
 
 
 def kill(teller: Teller) -> None:

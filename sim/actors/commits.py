@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim.production import Offsets
-from sim.protocol.effects import Commit
-from sim.protocol.messages import Api, Error, OffsetCommit
+from groupsim.sim.production import Offsets
+from groupsim.sim.protocol.effects import Commit
+from groupsim.sim.protocol.messages import Api, Error, OffsetCommit
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
+    from groupsim.sim.actors.client import Client
 
 
 class Commits:

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import simpy
 
-from sim.actors.alarms import Alarms
-from sim.actors.client import Client, Wish
-from sim.actors.service import Service
-from sim.config import ClientConfig
-from sim.kernel.environment import Kind, process_key
-from sim.model import Processing, Subscription
-from sim.protocol.classic_member import ClassicMember
-from sim.randomness import name_hash
+from groupsim.sim.actors.alarms import Alarms
+from groupsim.sim.actors.client import Client, Wish
+from groupsim.sim.actors.service import Service
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.kernel.environment import Kind, process_key
+from groupsim.sim.model import Processing, Subscription
+from groupsim.sim.protocol.classic_member import ClassicMember
+from groupsim.sim.randomness import name_hash
 
 if TYPE_CHECKING:
-    from sim.actors.hosted_group import HostedGroup
-    from sim.actors.world import World
+    from groupsim.sim.actors.hosted_group import HostedGroup
+    from groupsim.sim.actors.world import World
 
 
 class Consumer:

@@ -8,9 +8,9 @@ from typing import Any
 
 import simpy
 
-from sim.actors.hosted_group import HostedGroup
-from sim.kernel.environment import Environment
-from sim.kernel.network import Exchange
+from groupsim.sim.actors.hosted_group import HostedGroup
+from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.kernel.network import Exchange
 
 
 @cache

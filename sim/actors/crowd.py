@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.actors.quiet import Quiet, Train
-from sim.cadence import Cadence
-from sim.cadences import Cadences, Times
-from sim.kernel.environment import Moment
-from sim.units import FOREVER
+from groupsim.sim.actors.quiet import Quiet, Train
+from groupsim.sim.cadence import Cadence
+from groupsim.sim.cadences import Cadences, Times
+from groupsim.sim.kernel.environment import Moment
+from groupsim.sim.units import FOREVER
 
 
 @dataclass(slots=True)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim.availability import Times
-from sim.production import Offsets
-from sim.protocol.messages import Positions
-from sim.recorder import EXPIRED, KILLED, LOST, OUT_OF_RANGE
+from groupsim.sim.availability import Times
+from groupsim.sim.production import Offsets
+from groupsim.sim.protocol.messages import Positions
+from groupsim.sim.recorder import EXPIRED, KILLED, LOST, OUT_OF_RANGE
 
 if TYPE_CHECKING:
-    from sim.actors.hosted_group import HostedGroup
+    from groupsim.sim.actors.hosted_group import HostedGroup
 
 
 _CAUSES = {KILLED: "kill", LOST: "zombie", EXPIRED: "expired offset", OUT_OF_RANGE: "reset"}

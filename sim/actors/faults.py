@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.actors.consumer import Consumer
-from sim.actors.teller import Teller
-from sim.actors.world import World
-from sim.model import Cut, GcPause, Slow, SlowHost, Stuck, Target
-from sim.units import FOREVER
+from groupsim.sim.actors.consumer import Consumer
+from groupsim.sim.actors.teller import Teller
+from groupsim.sim.actors.world import World
+from groupsim.sim.model import Cut, GcPause, Slow, SlowHost, Stuck, Target
+from groupsim.sim.units import FOREVER
 
 
 def gc_pause(teller: Teller) -> None:

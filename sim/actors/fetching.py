@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim.cadence import NOT_INSIDE, Cadence, DrawnCadence, Load, Pace, pace
-from sim.kernel.environment import Kind, deadline_key
-from sim.production import Offsets
-from sim.protocol.effects import Raise
-from sim.protocol.messages import Error, OffsetFetch, OffsetFetchResponse, Positions
-from sim.randomness import Draw
-from sim.recorder import CUT, OUT_OF_RANGE
+from groupsim.sim.cadence import NOT_INSIDE, Cadence, DrawnCadence, Load, Pace, pace
+from groupsim.sim.kernel.environment import Kind, deadline_key
+from groupsim.sim.production import Offsets
+from groupsim.sim.protocol.effects import Raise
+from groupsim.sim.protocol.messages import Error, OffsetFetch, OffsetFetchResponse, Positions
+from groupsim.sim.randomness import Draw
+from groupsim.sim.recorder import CUT, OUT_OF_RANGE
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
+    from groupsim.sim.actors.client import Client
 
 
 class Fetching:

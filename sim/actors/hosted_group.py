@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.actors.interest import Interest
-from sim.actors.laps import Laps
-from sim.actors.rebalance_log import RebalanceLog
-from sim.actors.request_counts import RequestCounts
-from sim.actors.waves import Waves
-from sim.assignment import Layouts
-from sim.availability import Availability, BroadcastAvailability
-from sim.catalog import Catalog, Partitions
-from sim.kernel.alarm import Alarm
-from sim.kernel.environment import Environment, Kind, deadline_key
-from sim.kernel.network import Exchange
-from sim.ledger import Ledger
-from sim.model import Cluster, Scenario
-from sim.production import Offsets
-from sim.protocol.classic_group import ClassicGroup, Fact, Replies
-from sim.protocol.messages import (
+from groupsim.sim.actors.interest import Interest
+from groupsim.sim.actors.laps import Laps
+from groupsim.sim.actors.rebalance_log import RebalanceLog
+from groupsim.sim.actors.request_counts import RequestCounts
+from groupsim.sim.actors.waves import Waves
+from groupsim.sim.assignment import Layouts
+from groupsim.sim.availability import Availability, BroadcastAvailability
+from groupsim.sim.catalog import Catalog, Partitions
+from groupsim.sim.kernel.alarm import Alarm
+from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
+from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.ledger import Ledger
+from groupsim.sim.model import Cluster, Scenario
+from groupsim.sim.production import Offsets
+from groupsim.sim.protocol.classic_group import ClassicGroup, Fact, Replies
+from groupsim.sim.protocol.messages import (
     Acknowledgement,
     Api,
     Error,
@@ -34,16 +34,16 @@ from sim.protocol.messages import (
     OffsetFetchResponse,
     Positions,
 )
-from sim.randomness import name_hash
-from sim.recorder import EXPIRED, GroupRecord
+from groupsim.sim.randomness import name_hash
+from groupsim.sim.recorder import EXPIRED, GroupRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sim.actors.client import Client
-    from sim.actors.consumer import Consumer
-    from sim.actors.hush import Hush
-    from sim.actors.service import Service
+    from groupsim.sim.actors.client import Client
+    from groupsim.sim.actors.consumer import Consumer
+    from groupsim.sim.actors.hush import Hush
+    from groupsim.sim.actors.service import Service
 
 STABLE, EMPTY = GroupState.STABLE, GroupState.EMPTY
 

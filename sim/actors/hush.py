@@ -1,7 +1,7 @@
 """Going quiet and waking up.
 
 A member may be quiet when nothing of it is under way and nothing of it will overtake anything else. While it is,
-nothing of it is an event (`sim.actors.quiet`). Whoever touches it wakes it first: what would have happened by then is
+nothing of it is an event (`groupsim.sim.actors.quiet`). Whoever touches it wakes it first: what would have happened by then is
 put into the books, and what would be on its way becomes messages.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim.actors.quiet import (
+from groupsim.sim.actors.quiet import (
     Beat,
     Keys,
     Quiet,
@@ -19,17 +19,17 @@ from sim.actors.quiet import (
     heartbeats_apart,
     longest_round_trip,
 )
-from sim.availability import SHORT_PAUSE_US
-from sim.kernel.environment import Kind, Moment, deadline_key, message_key, process_key
-from sim.kernel.network import Connection, Exchange
-from sim.protocol.effects import Request
-from sim.protocol.messages import Acknowledgement, Api, Error, GroupState, Heartbeat, OffsetCommit
-from sim.units import FOREVER
+from groupsim.sim.availability import SHORT_PAUSE_US
+from groupsim.sim.kernel.environment import Kind, Moment, deadline_key, message_key, process_key
+from groupsim.sim.kernel.network import Connection, Exchange
+from groupsim.sim.protocol.effects import Request
+from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, GroupState, Heartbeat, OffsetCommit
+from groupsim.sim.units import FOREVER
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
-    from sim.actors.wave import Wave
-    from sim.cadence import Cadence
+    from groupsim.sim.actors.client import Client
+    from groupsim.sim.actors.wave import Wave
+    from groupsim.sim.cadence import Cadence
 
 
 class Hush:

@@ -14,7 +14,7 @@ sync
 resume
     ``told``: the assignment is read and offsets are asked for; ``asked``: the coordinator works on that; ``answered``:
     its answer is read; ``listed``: where to begin is found out, if nothing is committed (-1: it is); ``begun``: the
-    first fetch; ``next_commit``: from when on a poll commits. The rest is the cadence (`sim.cadence.Cadence`).
+    first fetch; ``next_commit``: from when on a poll commits. The rest is the cadence (`groupsim.sim.cadence.Cadence`).
 """
 
 from __future__ import annotations

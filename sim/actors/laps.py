@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.actors.crowd import Crowd, Trains
-from sim.actors.lap import Column, Lap
-from sim.actors.playing import play_rejoin, play_resume, play_sync
-from sim.cadence import NOT_INSIDE
-from sim.cadences import Cadences
-from sim.kernel.network import Exchange, round_trips, round_trips_alike
-from sim.ledger import Slots
-from sim.protocol.messages import Api, JoinGroup
-from sim.units import FOREVER
+from groupsim.sim.actors.crowd import Crowd, Trains
+from groupsim.sim.actors.lap import Column, Lap
+from groupsim.sim.actors.playing import play_rejoin, play_resume, play_sync
+from groupsim.sim.cadence import NOT_INSIDE
+from groupsim.sim.cadences import Cadences
+from groupsim.sim.kernel.network import Exchange, round_trips, round_trips_alike
+from groupsim.sim.ledger import Slots
+from groupsim.sim.protocol.messages import Api, JoinGroup
+from groupsim.sim.units import FOREVER
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
-    from sim.actors.hosted_group import HostedGroup
-    from sim.config import ClientConfig
-    from sim.model import Distribution, Processing
+    from groupsim.sim.actors.client import Client
+    from groupsim.sim.actors.hosted_group import HostedGroup
+    from groupsim.sim.config import ClientConfig
+    from groupsim.sim.model import Distribution, Processing
 
 PRESENT, QUIET, REJOINED, SYNCED = range(4)
 """How far a member has come with waves while nobody looked: PRESENT if its own objects show everything."""
@@ -168,7 +168,7 @@ class Laps:
         return len(self.kinds) - 1
 
     def round_trips(self, kind: str, slots: Slots, numbers: Column) -> NDArray[np.int64]:
-        """`sim.kernel.network.round_trips` of these members."""
+        """`groupsim.sim.kernel.network.round_trips` of these members."""
         law = self._laws[0]
         if law is None or len(self._laws) > 1:
             return round_trips([self.clients[slot].path for slot in slots.tolist()], kind, numbers)

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from assignors import Assignor, AssignorError
-from sim.assignment import Layout, Loads, assign
-from sim.assignor_costs import Task, cost_us
-from sim.protocol.effects import RunAssignor
-from sim.protocol.messages import JoinResponse
-from sim.randomness import mean_of
+from groupsim.assignors import Assignor, AssignorError
+from groupsim.sim.assignment import Layout, Loads, assign
+from groupsim.sim.assignor_costs import Task, cost_us
+from groupsim.sim.protocol.effects import RunAssignor
+from groupsim.sim.protocol.messages import JoinResponse
+from groupsim.sim.randomness import mean_of
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
+    from groupsim.sim.actors.client import Client
 
 
 class Leader:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sim.kernel.environment import Kind, deadline_key
-from sim.kernel.network import Connection
-from sim.protocol.effects import Send
-from sim.protocol.messages import Api, Error, FindCoordinatorResponse
-from sim.randomness import hash64
+from groupsim.sim.kernel.environment import Kind, deadline_key
+from groupsim.sim.kernel.network import Connection
+from groupsim.sim.protocol.effects import Send
+from groupsim.sim.protocol.messages import Api, Error, FindCoordinatorResponse
+from groupsim.sim.randomness import hash64
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
-    from sim.actors.requests import Requests
+    from groupsim.sim.actors.client import Client
+    from groupsim.sim.actors.requests import Requests
 
 
 class Lookup:

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sim.kernel.environment import Kind, deadline_key
-from sim.model import Subscription
-from sim.units import FOREVER
+from groupsim.sim.kernel.environment import Kind, deadline_key
+from groupsim.sim.model import Subscription
+from groupsim.sim.units import FOREVER
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
+    from groupsim.sim.actors.client import Client
 
 
 class Metadata:

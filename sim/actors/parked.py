@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim.actors.lap import Column
-from sim.kernel.alarm import Alarm
-from sim.kernel.environment import Environment
-from sim.ledger import Slots
-from sim.units import FOREVER
+from groupsim.sim.actors.lap import Column
+from groupsim.sim.kernel.alarm import Alarm
+from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.ledger import Slots
+from groupsim.sim.units import FOREVER
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
-    from sim.actors.laps import Laps
+    from groupsim.sim.actors.client import Client
+    from groupsim.sim.actors.laps import Laps
 
 _FIRST_OF_AN_INSTANT = 0
 

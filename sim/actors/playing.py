@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim.actors.lap import Lap
-from sim.cadence import Cadence
-from sim.protocol.effects import Adopt, Send
-from sim.protocol.messages import Error, JoinGroup, OffsetFetchResponse
+from groupsim.sim.actors.lap import Lap
+from groupsim.sim.cadence import Cadence
+from groupsim.sim.protocol.effects import Adopt, Send
+from groupsim.sim.protocol.messages import Error, JoinGroup, OffsetFetchResponse
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
+    from groupsim.sim.actors.client import Client
 
 
 def play_rejoin(client: Client, lap: Lap, slot: int) -> JoinGroup:

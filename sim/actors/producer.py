@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import simpy
 
-from sim.kernel.environment import Kind, process_key
-from sim.randomness import name_hash
+from groupsim.sim.kernel.environment import Kind, process_key
+from groupsim.sim.randomness import name_hash
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
-    from sim.actors.hosted_group import HostedGroup
-    from sim.actors.world import World
+    from groupsim.sim.actors.client import Client
+    from groupsim.sim.actors.hosted_group import HostedGroup
+    from groupsim.sim.actors.world import World
 
 
 class Producer:

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim.availability import SHORT_PAUSE_US
-from sim.cadence import Cadence
-from sim.config import ClientConfig, Timing
-from sim.kernel.environment import Moment
-from sim.kernel.network import Path
-from sim.units import FOREVER
+from groupsim.sim.availability import SHORT_PAUSE_US
+from groupsim.sim.cadence import Cadence
+from groupsim.sim.config import ClientConfig, Timing
+from groupsim.sim.kernel.environment import Moment
+from groupsim.sim.kernel.network import Path
+from groupsim.sim.units import FOREVER
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ def terms_within(first: int, stride: int, count: int, low: int, high: int) -> in
 
 
 class Keys(NamedTuple):
-    """Where the events of a member would stand within an instant (`sim.kernel.environment`)."""
+    """Where the events of a member would stand within an instant (`groupsim.sim.kernel.environment`)."""
 
     heartbeat: int
     poll: int

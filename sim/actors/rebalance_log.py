@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assignors.quality import minimal_moves, moved_mask
-from sim.ledger import Ledger
-from sim.protocol.classic_group import Fact
-from sim.protocol.messages import GroupState, Positions
-from sim.recorder import GroupRecord, Rebalance
+from groupsim.assignors.quality import minimal_moves, moved_mask
+from groupsim.sim.ledger import Ledger
+from groupsim.sim.protocol.classic_group import Fact
+from groupsim.sim.protocol.messages import GroupState, Positions
+from groupsim.sim.recorder import GroupRecord, Rebalance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

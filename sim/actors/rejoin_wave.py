@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.actors.crowd import Crowd
-from sim.actors.lap import Column
-from sim.actors.laps import PRESENT, QUIET
-from sim.actors.service_books import end_services
-from sim.actors.wave import Wave
-from sim.actors.wave_terms import may_rejoin
-from sim.kernel.network import Exchange
-from sim.ledger import Slots
-from sim.protocol.membership import ALREADY_REBALANCING
-from sim.protocol.messages import NO_PARTITIONS, Api, Error, GroupState, Positions
-from sim.recorder import REVOKED
-from sim.units import FOREVER
+from groupsim.sim.actors.crowd import Crowd
+from groupsim.sim.actors.lap import Column
+from groupsim.sim.actors.laps import PRESENT, QUIET
+from groupsim.sim.actors.service_books import end_services
+from groupsim.sim.actors.wave import Wave
+from groupsim.sim.actors.wave_terms import may_rejoin
+from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.ledger import Slots
+from groupsim.sim.protocol.membership import ALREADY_REBALANCING
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, GroupState, Positions
+from groupsim.sim.recorder import REVOKED
+from groupsim.sim.units import FOREVER
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
-    from sim.actors.hush import Hush
+    from groupsim.sim.actors.client import Client
+    from groupsim.sim.actors.hush import Hush
 
 REBALANCING = Error.REBALANCE_IN_PROGRESS
 

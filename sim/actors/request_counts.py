@@ -8,10 +8,10 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sim.kernel.network import Exchange
-from sim.protocol.messages import Api, Error
-from sim.protocol.rebalance import Reply
-from sim.recorder import GroupRecord
+from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.protocol.messages import Api, Error
+from groupsim.sim.protocol.rebalance import Reply
+from groupsim.sim.recorder import GroupRecord
 
 
 class RequestCounts:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.actors.lookup import Lookup
-from sim.kernel.environment import Kind, deadline_key
-from sim.kernel.network import Connection, Exchange
-from sim.protocol.effects import Disconnect, Request, Send
-from sim.protocol.messages import (
+from groupsim.sim.actors.lookup import Lookup
+from groupsim.sim.kernel.environment import Kind, deadline_key
+from groupsim.sim.kernel.network import Connection, Exchange
+from groupsim.sim.protocol.effects import Disconnect, Request, Send
+from groupsim.sim.protocol.messages import (
     Acknowledgement,
     Api,
     Error,
@@ -28,11 +28,11 @@ from sim.protocol.messages import (
     OffsetFetchResponse,
     SyncResponse,
 )
-from sim.randomness import hash64
-from sim.units import FOREVER, S
+from groupsim.sim.randomness import hash64
+from groupsim.sim.units import FOREVER, S
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
+    from groupsim.sim.actors.client import Client
 
 _KINDS = {Api.HEARTBEAT: "heartbeat", Api.OFFSET_COMMIT: "commit"}
 _JOIN_GRACE_US = 5 * S

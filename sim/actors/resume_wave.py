@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.actors.answer_wave import AnswerWave
-from sim.actors.laps import PRESENT, SYNCED
-from sim.actors.quiet import commits_apart
-from sim.actors.service_books import begin_services
-from sim.availability import SHORT_PAUSE_US
-from sim.cadence import Load
-from sim.cadences import Floats, paces
-from sim.kernel.network import Exchange
-from sim.ledger import Slots
-from sim.production import Offsets
-from sim.protocol.membership import COMPLETING
-from sim.protocol.messages import NO_PARTITIONS, Api, Error, Positions
-from sim.protocol.rebalance import Reply
+from groupsim.sim.actors.answer_wave import AnswerWave
+from groupsim.sim.actors.laps import PRESENT, SYNCED
+from groupsim.sim.actors.quiet import commits_apart
+from groupsim.sim.actors.service_books import begin_services
+from groupsim.sim.availability import SHORT_PAUSE_US
+from groupsim.sim.cadence import Load
+from groupsim.sim.cadences import Floats, paces
+from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.ledger import Slots
+from groupsim.sim.production import Offsets
+from groupsim.sim.protocol.membership import COMPLETING
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, Positions
+from groupsim.sim.protocol.rebalance import Reply
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
+    from groupsim.sim.actors.client import Client
 
 
 class ResumeWave(AnswerWave):

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import simpy
 
-from sim.kernel.environment import Kind, process_key
-from sim.randomness import name_hash
-from sim.units import FOREVER, S
+from groupsim.sim.kernel.environment import Kind, process_key
+from groupsim.sim.randomness import name_hash
+from groupsim.sim.units import FOREVER, S
 
 if TYPE_CHECKING:
-    from sim.actors.consumer import Consumer
-    from sim.actors.hosted_group import HostedGroup
-    from sim.actors.world import World
-    from sim.model import Topic
-    from sim.production import Offsets
+    from groupsim.sim.actors.consumer import Consumer
+    from groupsim.sim.actors.hosted_group import HostedGroup
+    from groupsim.sim.actors.world import World
+    from groupsim.sim.model import Topic
+    from groupsim.sim.production import Offsets
 
 _FIRST_CHECK_US = 30 * S
 """``log.initial.task.delay.ms``."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sim.actors.comings import stop_and_start, terminate
-from sim.actors.consumer import Consumer
-from sim.actors.teller import Story, Teller
-from sim.kernel.environment import Kind, process_key
-from sim.model import RollingRestart
-from sim.protocol.messages import GroupState
-from sim.randomness import name_hash
-from sim.units import MS
+from groupsim.sim.actors.comings import stop_and_start, terminate
+from groupsim.sim.actors.consumer import Consumer
+from groupsim.sim.actors.teller import Story, Teller
+from groupsim.sim.kernel.environment import Kind, process_key
+from groupsim.sim.model import RollingRestart
+from groupsim.sim.protocol.messages import GroupState
+from groupsim.sim.randomness import name_hash
+from groupsim.sim.units import MS
 
 PROBE_US = 100 * MS
 """How often the rollout looks whether the new members are ready."""

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.actors.delivery import account_starts
-from sim.ledger import Holding
-from sim.production import Offsets
-from sim.protocol.messages import Positions
-from sim.recorder import LOST
+from groupsim.sim.actors.delivery import account_starts
+from groupsim.sim.ledger import Holding
+from groupsim.sim.production import Offsets
+from groupsim.sim.protocol.messages import Positions
+from groupsim.sim.recorder import LOST
 
 if TYPE_CHECKING:
-    from sim.actors.hosted_group import HostedGroup
+    from groupsim.sim.actors.hosted_group import HostedGroup
 
 
 _NONE: NDArray[np.int64] = np.empty(0, np.int64)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.actors.delivery import account_starts
-from sim.ledger import Slots
-from sim.production import Offsets
-from sim.protocol.messages import Positions
+from groupsim.sim.actors.delivery import account_starts
+from groupsim.sim.ledger import Slots
+from groupsim.sim.production import Offsets
+from groupsim.sim.protocol.messages import Positions
 
 if TYPE_CHECKING:
-    from sim.actors.hosted_group import HostedGroup
+    from groupsim.sim.actors.hosted_group import HostedGroup
 
 
 def end_services(
@@ -34,7 +34,7 @@ def end_services(
         What each consumes, and since when: one time, or one for each partition.
     times : int64 array, shape (n,), microseconds
     code : int
-        Why (`sim.recorder`).
+        Why (`groupsim.sim.recorder`).
 
     Returns
     -------

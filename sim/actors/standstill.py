@@ -10,12 +10,12 @@ from bisect import bisect_left, insort
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sim.availability import SHORT_PAUSE_US
-from sim.kernel.environment import Kind, process_key
-from sim.units import FOREVER
+from groupsim.sim.availability import SHORT_PAUSE_US
+from groupsim.sim.kernel.environment import Kind, process_key
+from groupsim.sim.units import FOREVER
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
+    from groupsim.sim.actors.client import Client
 
 
 class Standstill:

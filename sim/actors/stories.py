@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sim.actors.changes import add_partitions, create_topic, set_config, set_rate, subscribe, unsubscribe
-from sim.actors.comings import close, kill, restart, scale, start
-from sim.actors.faults import cut, gc_pause, slow, stuck
-from sim.actors.teller import Teller
-from sim.actors.world import World
-from sim.model import (
+from groupsim.sim.actors.changes import add_partitions, create_topic, set_config, set_rate, subscribe, unsubscribe
+from groupsim.sim.actors.comings import close, kill, restart, scale, start
+from groupsim.sim.actors.faults import cut, gc_pause, slow, stuck
+from groupsim.sim.actors.teller import Teller
+from groupsim.sim.actors.world import World
+from groupsim.sim.model import (
     AddPartitions,
     Close,
     CreateTopic,
@@ -35,7 +35,7 @@ ACTS: dict[type, Callable[[Teller], None]] = {
     StartMembers: start, Restart: restart, Scale: scale, AddPartitions: add_partitions, CreateTopic: create_topic,
     SetRate: set_rate, Subscribe: subscribe, Unsubscribe: unsubscribe, SetConfig: set_config,
 }  # fmt: skip
-"""What one firing of an entry does, by verb; a `RollingRestart` is a story of its own (`sim.actors.rollout`)."""
+"""What one firing of an entry does, by verb; a `RollingRestart` is a story of its own (`groupsim.sim.actors.rollout`)."""
 
 
 def tell(world: World, entry: Entry) -> None:

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.actors.answer_wave import AnswerWave
-from sim.actors.lap import Column
-from sim.actors.laps import REJOINED
-from sim.kernel.environment import Moment
-from sim.kernel.network import Exchange
-from sim.ledger import Slots
-from sim.protocol.membership import PREPARING
-from sim.protocol.messages import Api, Error
-from sim.protocol.rebalance import Reply
+from groupsim.sim.actors.answer_wave import AnswerWave
+from groupsim.sim.actors.lap import Column
+from groupsim.sim.actors.laps import REJOINED
+from groupsim.sim.kernel.environment import Moment
+from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.ledger import Slots
+from groupsim.sim.protocol.membership import PREPARING
+from groupsim.sim.protocol.messages import Api, Error
+from groupsim.sim.protocol.rebalance import Reply
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
+    from groupsim.sim.actors.client import Client
 
 
 class SyncWave(AnswerWave):

@@ -12,10 +12,10 @@ from typing import Any
 
 import simpy
 
-from sim.actors.consumer import Consumer
-from sim.actors.world import World
-from sim.kernel.environment import Kind, process_key
-from sim.model import (
+from groupsim.sim.actors.consumer import Consumer
+from groupsim.sim.actors.world import World
+from groupsim.sim.kernel.environment import Kind, process_key
+from groupsim.sim.model import (
     AddPartitions,
     Close,
     CreateTopic,
@@ -36,7 +36,7 @@ from sim.model import (
     Target,
     Unsubscribe,
 )
-from sim.randomness import Draw, Streams, name_hash
+from groupsim.sim.randomness import Draw, Streams, name_hash
 
 Story = Generator[simpy.Event, Any, None]
 

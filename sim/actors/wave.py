@@ -6,7 +6,7 @@ assigns, its offsets and its first fetch once the group is stable. So each of th
 computation when it begins, and carried out, in one go, when it is over or when somebody wants to know.
 
 Carried out are the books: what others can see. The members' own objects learn of it when somebody looks at them
-(`sim.actors.laps`).
+(`groupsim.sim.actors.laps`).
 
 A member that is disturbed in the middle (a pause, a kill, another rebalance) leaves its wave: what it has done since
 the wave began is then carried out as the events that it would have been (`Environment.replay`), by the code that moves
@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.actors.lap import Column
-from sim.kernel.environment import Environment, Moment, Occurrence
-from sim.ledger import Slots
+from groupsim.sim.actors.lap import Column
+from groupsim.sim.kernel.environment import Environment, Moment, Occurrence
+from groupsim.sim.ledger import Slots
 
 if TYPE_CHECKING:
-    from sim.actors.hosted_group import HostedGroup
-    from sim.actors.laps import Laps
+    from groupsim.sim.actors.hosted_group import HostedGroup
+    from groupsim.sim.actors.laps import Laps
 
 _NOBODY: Slots = np.empty(0, np.intp)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assignors import Assignor
-from sim.kernel.network import Exchange
+from groupsim.assignors import Assignor
+from groupsim.sim.kernel.network import Exchange
 
 if TYPE_CHECKING:
-    from sim.actors.client import Client
-    from sim.actors.hosted_group import HostedGroup
-    from sim.actors.hush import Hush
+    from groupsim.sim.actors.client import Client
+    from groupsim.sim.actors.hosted_group import HostedGroup
+    from groupsim.sim.actors.hush import Hush
 
 
 def has_waves(group: HostedGroup) -> bool:

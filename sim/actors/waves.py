@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sim.actors.parked import Parked
-from sim.actors.rejoin_wave import RejoinWave
-from sim.actors.resume_wave import ResumeWave
-from sim.actors.sync_wave import SyncWave
-from sim.actors.wave import Wave
-from sim.actors.wave_terms import has_waves
-from sim.kernel.environment import Environment
-from sim.kernel.network import Exchange
-from sim.protocol.messages import GroupState, JoinResponse, SyncResponse
-from sim.protocol.rebalance import Reply
+from groupsim.sim.actors.parked import Parked
+from groupsim.sim.actors.rejoin_wave import RejoinWave
+from groupsim.sim.actors.resume_wave import ResumeWave
+from groupsim.sim.actors.sync_wave import SyncWave
+from groupsim.sim.actors.wave import Wave
+from groupsim.sim.actors.wave_terms import has_waves
+from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.protocol.messages import GroupState, JoinResponse, SyncResponse
+from groupsim.sim.protocol.rebalance import Reply
 
 if TYPE_CHECKING:
-    from sim.actors.hosted_group import HostedGroup
+    from groupsim.sim.actors.hosted_group import HostedGroup
 
 
 class Waves:

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from assignors import Assignor, AssignorError, create, load_classes
-from sim.actors.broker import Broker
-from sim.actors.consumer import Consumer
-from sim.actors.coordinator import Coordinator, partition_for
-from sim.actors.hosted_group import HostedGroup
-from sim.actors.producer import Producer
-from sim.catalog import Catalog
-from sim.errors import ScenarioError
-from sim.kernel.environment import Environment
-from sim.kernel.network import Connection, Exchange, Path
-from sim.model import Distribution, Entry, GcPause, Group, Scenario, Target
-from sim.randomness import Streams
+from groupsim.assignors import Assignor, AssignorError, create, load_classes
+from groupsim.sim.actors.broker import Broker
+from groupsim.sim.actors.consumer import Consumer
+from groupsim.sim.actors.coordinator import Coordinator, partition_for
+from groupsim.sim.actors.hosted_group import HostedGroup
+from groupsim.sim.actors.producer import Producer
+from groupsim.sim.catalog import Catalog
+from groupsim.sim.errors import ScenarioError
+from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.kernel.network import Connection, Exchange, Path
+from groupsim.sim.model import Distribution, Entry, GcPause, Group, Scenario, Target
+from groupsim.sim.randomness import Streams
 
 
 class World:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sim.kernel.environment import Environment, Occurrence
-from sim.units import FOREVER
+from groupsim.sim.kernel.environment import Environment, Occurrence
+from groupsim.sim.units import FOREVER
 
 
 class Alarm:
@@ -18,7 +18,7 @@ class Alarm:
     ----------
     env : Environment
     key : int
-        Key of the deadline (`sim.kernel.environment.deadline_key`).
+        Key of the deadline (`groupsim.sim.kernel.environment.deadline_key`).
     action : callable
         Called with the current time in microseconds.
     """

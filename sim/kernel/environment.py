@@ -18,7 +18,7 @@ from typing import Any
 
 import simpy
 
-from sim.errors import EventBudgetExceeded, ProtocolMisuse
+from groupsim.sim.errors import EventBudgetExceeded, ProtocolMisuse
 
 _MESSAGE, _PROCESS, _DEADLINE = 1, 2, 3
 _ENTITY_BITS, _KIND_BITS = 48, 6
@@ -49,7 +49,7 @@ def _key(rank: int, entity: int, kind: Kind) -> int:
 
 
 def message_key(entity: int, kind: Kind) -> int:
-    """Key of a message's arrival. ``entity`` is `sim.randomness.name_hash` of the member."""
+    """Key of a message's arrival. ``entity`` is `groupsim.sim.randomness.name_hash` of the member."""
     return _key(_MESSAGE, entity, kind)
 
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.kernel.environment import Environment, Kind, message_key
-from sim.model import Distribution, Network
-from sim.randomness import Streams, draws, hash64, longest
+from groupsim.sim.kernel.environment import Environment, Kind, message_key
+from groupsim.sim.model import Distribution, Network
+from groupsim.sim.randomness import Streams, draws, hash64, longest
 
 _MAX_RETRANSMISSIONS = 4
 
@@ -118,7 +118,7 @@ class Connection:
     node : int
         Broker id.
     entity : int
-        `sim.randomness.name_hash` of the client: ties of an instant are broken by it.
+        `groupsim.sim.randomness.name_hash` of the client: ties of an instant are broken by it.
     receive : callable
         The broker: called with an `Exchange` when it may work on it; answers by `reply`.
     deliver : callable

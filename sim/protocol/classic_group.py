@@ -26,7 +26,7 @@ refused outside Stable whoever sends them, and a group without members is gone.
 
 from __future__ import annotations
 
-from sim.protocol.messages import (
+from groupsim.sim.protocol.messages import (
     Error,
     Heartbeat,
     JoinGroup,
@@ -36,7 +36,7 @@ from sim.protocol.messages import (
     SyncGroup,
     SyncResponse,
 )
-from sim.protocol.rebalance import (
+from groupsim.sim.protocol.rebalance import (
     COMPLETING,
     DEAD,
     EMPTY,
@@ -47,8 +47,8 @@ from sim.protocol.rebalance import (
     Replies,
     Reply,
 )
-from sim.protocol.roster import Member, Waiter
-from sim.units import FOREVER
+from groupsim.sim.protocol.roster import Member, Waiter
+from groupsim.sim.units import FOREVER
 
 __all__ = ["ClassicGroup", "Fact", "Replies", "Reply"]
 

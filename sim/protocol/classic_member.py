@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sim.config import ClientConfig
-from sim.protocol.effects import (
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.protocol.effects import (
     Closed,
     Drop,
     Effects,
@@ -31,21 +31,21 @@ from sim.protocol.effects import (
     Raise,
     Send,
 )
-from sim.protocol.joining import Joining
-from sim.protocol.membership import (
+from groupsim.sim.protocol.joining import Joining
+from groupsim.sim.protocol.membership import (
     LOST_COORDINATOR,
     PREPARING,
     STABLE,
     MemberState,
 )
-from sim.protocol.messages import (
+from groupsim.sim.protocol.messages import (
     NO_PARTITIONS,
     Api,
     Error,
     Heartbeat,
 )
-from sim.protocol.ownership import AssignorMemory
-from sim.units import FOREVER
+from groupsim.sim.protocol.ownership import AssignorMemory
+from groupsim.sim.units import FOREVER
 
 CLOSING = "the consumer is being closed"
 """Why a member leaves that closes (KIP-800)."""

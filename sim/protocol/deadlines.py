@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush, heapreplace
 
-from sim.units import FOREVER
+from groupsim.sim.units import FOREVER
 
 
 class Deadlines:

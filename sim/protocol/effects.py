@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sim.protocol.messages import (
+from groupsim.sim.protocol.messages import (
     Api,
     Error,
     FindCoordinator,

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from sim.protocol.effects import Adopt, Drop, Effects, Listen, RunAssignor, Send
-from sim.protocol.membership import COMPLETING, LOST_COORDINATOR, PREPARING, STABLE
-from sim.protocol.messages import (
+from groupsim.sim.protocol.effects import Adopt, Drop, Effects, Listen, RunAssignor, Send
+from groupsim.sim.protocol.membership import COMPLETING, LOST_COORDINATOR, PREPARING, STABLE
+from groupsim.sim.protocol.messages import (
     Api,
     Error,
     JoinGroup,
@@ -25,7 +25,7 @@ from sim.protocol.messages import (
     SyncResponse,
     without,
 )
-from sim.protocol.ownership import AssignorMemory, Ownership
+from groupsim.sim.protocol.ownership import AssignorMemory, Ownership
 
 _AT_ONCE = frozenset(
     {Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION, Error.REBALANCE_IN_PROGRESS, Error.MEMBER_ID_REQUIRED}

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 
-from sim.config import ClientConfig
-from sim.protocol.effects import Disconnect, Effects, Send
-from sim.protocol.messages import Api, Error, FindCoordinator, LeaveGroup, Positions
-from sim.units import FOREVER
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.protocol.effects import Disconnect, Effects, Send
+from groupsim.sim.protocol.messages import Api, Error, FindCoordinator, LeaveGroup, Positions
+from groupsim.sim.units import FOREVER
 
 
 class MemberState(Enum):

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sim.protocol.effects import Commit, Effects, Send
-from sim.protocol.membership import LOST_COORDINATOR, STABLE, Membership
-from sim.protocol.messages import (
+from groupsim.sim.protocol.effects import Commit, Effects, Send
+from groupsim.sim.protocol.membership import LOST_COORDINATOR, STABLE, Membership
+from groupsim.sim.protocol.messages import (
     NO_PARTITIONS,
     Api,
     Error,
@@ -22,7 +22,7 @@ from sim.protocol.messages import (
     Subscription,
     without,
 )
-from sim.units import FOREVER
+from groupsim.sim.units import FOREVER
 
 
 class AssignorMemory(Protocol):

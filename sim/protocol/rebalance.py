@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sim.config import CoordinatorConfig
-from sim.errors import ProtocolMisuse
-from sim.protocol.deadlines import Deadlines
-from sim.protocol.messages import (
+from groupsim.sim.config import CoordinatorConfig
+from groupsim.sim.errors import ProtocolMisuse
+from groupsim.sim.protocol.deadlines import Deadlines
+from groupsim.sim.protocol.messages import (
     NO_PARTITIONS,
     Acknowledgement,
     Error,
@@ -22,8 +22,8 @@ from sim.protocol.messages import (
     Subscription,
     SyncResponse,
 )
-from sim.protocol.roster import Member, Roster, Waiter
-from sim.units import FOREVER
+from groupsim.sim.protocol.roster import Member, Roster, Waiter
+from groupsim.sim.units import FOREVER
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = (
     GroupState.EMPTY,

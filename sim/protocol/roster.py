@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sim.protocol.messages import NO_PARTITIONS, Error, JoinGroup, Positions, Protocols
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, JoinGroup, Positions, Protocols
 
 Waiter = object
 """Whatever the shell hands in with a request and gets back with its reply."""

@@ -14,7 +14,7 @@ PACKAGES = ("sim", "assignors", "scenarios", "analysis")
 
 @dataclass(frozen=True)
 class Module:
-    """A file of a package."""
+    """A file of a package; its name is what stands behind ``groupsim.``."""
 
     name: str
     path: Path
@@ -29,7 +29,11 @@ class Module:
 
 @dataclass(frozen=True)
 class Import:
-    """A module that another imports; ``lazy``: inside a function, or for the type checker alone."""
+    """A module that another imports; ``lazy``: inside a function, or for the type checker alone.
+
+    groupsim's own are named by what stands behind ``groupsim.``; a name with ``groupsim.`` left out has a "?" before
+    it: from the clone's root it would load a second copy.
+    """
 
     module: Module
     imported: str
@@ -57,7 +61,7 @@ def imports() -> tuple[Import, ...]:
 def _imports(module: Module, parent: ast.AST, *, lazy: bool) -> Iterator[Import]:
     for node in ast.iter_child_nodes(parent):
         if isinstance(node, ast.Import):
-            yield from (Import(module, alias.name, lazy, module.place(node)) for alias in node.names)
+            yield from (Import(module, _inner(alias.name), lazy, module.place(node)) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield from (Import(module, name, lazy, module.place(node)) for name in _from(node))
         else:
@@ -70,10 +74,18 @@ def _from(node: ast.ImportFrom) -> set[str]:
     """``from a import b`` imports a.b where that is a module, and a otherwise."""
     assert node.module is not None, "imports are absolute"
     assert node.level == 0, "imports are absolute"
-    base = ROOT.joinpath(*node.module.split("."))
+    inner = _inner(node.module)
+    base = ROOT.joinpath(*inner.split(".")) if inner else ROOT
     return {
-        f"{node.module}.{alias.name}"
+        f"{inner}.{alias.name}".lstrip(".")
         if (base / f"{alias.name}.py").exists() or (base / alias.name).is_dir()
-        else node.module
+        else inner
         for alias in node.names
     }
+
+
+def _inner(name: str) -> str:
+    """The name below groupsim, which is itself the empty name; third parties' names as they are."""
+    if name.partition(".")[0] in PACKAGES:
+        return f"?{name}"
+    return name.removeprefix("groupsim").removeprefix(".") if name.partition(".")[0] == "groupsim" else name

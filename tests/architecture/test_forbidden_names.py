@@ -84,7 +84,7 @@ def test_no_package_asks_the_clock_for_the_date(name: str) -> None:
 
 
 def test_no_package_draws_unnamed_random_numbers() -> None:
-    """Every random number has a name (``sim.randomness``)."""
+    """Every random number has a name (``groupsim.sim.randomness``)."""
 
     def unnamed(node: ast.AST) -> bool:
         if isinstance(node, ast.ImportFrom):

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from sim import Result, simulate
-from sim.units import MINUTE
+from groupsim.sim import Result, simulate
+from groupsim.sim.units import MINUTE
 from tests.benchmark.worlds import world
 
 EVENTS = {"100": 3_951, "1,000": 33_591, "100 groups": 364_358, "1 group": 505_264, "30 rebalances": 284_112}

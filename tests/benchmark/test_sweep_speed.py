@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.chunk import Done, Work
-from scenarios.cost import cost_of
-from scenarios.runner import Run, Simulate, outcome
-from scenarios.spark_runner import on_spark
-from scenarios.spark_session import Where, open_session
-from scenarios.sweep import Sweep, load_sweep
-from scenarios.sweep_runner import chunk_runs
-from sim import simulate
+from groupsim.scenarios.chunk import Done, Work
+from groupsim.scenarios.cost import cost_of
+from groupsim.scenarios.runner import Run, Simulate, outcome
+from groupsim.scenarios.spark_runner import on_spark
+from groupsim.scenarios.spark_session import Where, open_session
+from groupsim.scenarios.sweep import Sweep, load_sweep
+from groupsim.scenarios.sweep_runner import chunk_runs
+from groupsim.sim import simulate
 from tests.support.sweeps import carried_out
 
 CORES = 2

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sim.config import ClientConfig
-from sim.model import (
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.model import (
     Cluster,
     Distribution,
     Entry,
@@ -18,7 +18,7 @@ from sim.model import (
     Target,
     Topic,
 )
-from sim.units import MINUTE, MS, S
+from groupsim.sim.units import MINUTE, MS, S
 
 HOUR_US = 60 * MINUTE
 RATE_MRPS = 25_000

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from sim import Result, simulate
-from sim.config import ClientConfig
-from sim.model import (
+from groupsim.sim import Result, simulate
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.model import (
     AddPartitions,
     Cluster,
     Distribution,
@@ -32,7 +32,7 @@ from sim.model import (
     Target,
     Topic,
 )
-from sim.units import MINUTE, MS, S
+from groupsim.sim.units import MINUTE, MS, S
 
 RUNS = Path(__file__).parent / "runs"
 DOWN = Distribution("lognormal", (5 * S, 10 * S))

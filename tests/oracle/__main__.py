@@ -10,7 +10,7 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
-from scenarios import ScenarioFileError
+from groupsim.scenarios import ScenarioFileError
 from tests.oracle.failures import OracleError
 from tests.oracle.report import write_report
 from tests.oracle.stage import play_all

@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from assignors import Assignor, KafkaAssignorEndless, KafkaAssignorFailure, create
-from assignors.java_order import java_sorted
+from groupsim.assignors import Assignor, KafkaAssignorEndless, KafkaAssignorFailure, create
+from groupsim.assignors.java_order import java_sorted
 from tests.conformance.assignors.kafka_calls import answer, snapshot
 from tests.oracle.changing_group import ChangingGroup, Member, Runs
 

@@ -8,8 +8,8 @@ from typing import Final
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.figures import palette
-from analysis.figures.sheet import Sheet, bare, time_axis
+from groupsim.analysis.figures import palette
+from groupsim.analysis.figures.sheet import Sheet, bare, time_axis
 from tests.oracle.measures import Span, faults, readers, rounds, unread, zero_us
 from tests.oracle.trace import Fact
 

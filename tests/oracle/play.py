@@ -7,9 +7,9 @@ import time
 from collections.abc import Coroutine
 from typing import Any
 
-from sim.model import Rate, Topic
-from sim.randomness import Streams
-from sim.units import S
+from groupsim.sim.model import Rate, Topic
+from groupsim.sim.randomness import Streams
+from groupsim.sim.units import S
 from tests.oracle import acts
 from tests.oracle.broker import Broker
 from tests.oracle.cast import Cast, Member

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from sim.config import Timing
-from sim.model import Distribution, Network, Scenario
-from sim.units import MS
+from groupsim.sim.config import Timing
+from groupsim.sim.model import Distribution, Network, Scenario
+from groupsim.sim.units import MS
 
 LATENCY: Final = Distribution("lognormal", (2_400, 15 * MS))
 """One way between client and broker: a JoinGroup is refused for want of an id after 2, 6, 18 ms (10, 50, 90 %)."""

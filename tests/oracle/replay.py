@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from sim.model import (
+from groupsim.sim.model import (
     Close,
     Distribution,
     Entry,
@@ -28,7 +28,7 @@ from sim.model import (
     Unsubscribe,
     Verb,
 )
-from sim.units import MS
+from groupsim.sim.units import MS
 from tests.oracle.measures import first_requests, orders, rounds
 from tests.oracle.simulated import Ids, simulated
 from tests.oracle.trace import Fact

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from sim import Result, simulate
-from sim.actors.client import Client
-from sim.actors.hosted_group import HostedGroup
-from sim.actors.rebalance_log import trigger_of
-from sim.actors.requests import Requests
-from sim.kernel.network import Exchange
-from sim.model import Scenario
-from sim.protocol.classic_group import Fact as GroupFact
-from sim.protocol.messages import Api, Error, GroupState
+from groupsim.sim import Result, simulate
+from groupsim.sim.actors.client import Client
+from groupsim.sim.actors.hosted_group import HostedGroup
+from groupsim.sim.actors.rebalance_log import trigger_of
+from groupsim.sim.actors.requests import Requests
+from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.model import Scenario
+from groupsim.sim.protocol.classic_group import Fact as GroupFact
+from groupsim.sim.protocol.messages import Api, Error, GroupState
 from tests.oracle.measures import ENDS
 from tests.oracle.trace import Fact, instant
 

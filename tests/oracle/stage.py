@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from sim.units import MS, S
+from groupsim.sim.units import MS, S
 from tests.oracle import rehearsal
 from tests.oracle.artifacts import class_path, java, java_version
 from tests.oracle.broker import Broker, free_ports

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from scenarios import load
-from sim.model import Scenario
+from groupsim.scenarios import load
+from groupsim.sim.model import Scenario
 from tests.oracle import trace
 from tests.oracle.comparison import Difference, Row, corrected, differences, rows
 from tests.oracle.profile import as_measured, without_chance

@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from assignors import create_server
-from assignors.server.target_records import written_targets
+from groupsim.assignors import create_server
+from groupsim.assignors.server.target_records import written_targets
 from tests.conformance.assignors.kafka_calls import runs
 from tests.conformance.assignors.server_calls import spec
 from tests.oracle.changing_group import ChangingGroup, Member, Topic

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios import load
-from sim.model import Distribution
+from groupsim.scenarios import load
+from groupsim.sim.model import Distribution
 from tests.oracle.readme import README, with_table
 from tests.oracle.remaining import REMAINING
 from tests.oracle.report import REPORT, page

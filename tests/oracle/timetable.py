@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sim import simulate
-from sim.actors.comings import first_start_us
-from sim.actors.teller import firing_times
-from sim.actors.world import slots_of
-from sim.model import CreateTopic, Entry, Scenario, Target
-from sim.randomness import Streams
+from groupsim.sim import simulate
+from groupsim.sim.actors.comings import first_start_us
+from groupsim.sim.actors.teller import firing_times
+from groupsim.sim.actors.world import slots_of
+from groupsim.sim.model import CreateTopic, Entry, Scenario, Target
+from groupsim.sim.randomness import Streams
 
 
 @dataclass(frozen=True)

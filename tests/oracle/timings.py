@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from sim.units import FOREVER
+from groupsim.sim.units import FOREVER
 from tests.oracle.trace import Fact
 
 Spans = Iterator[int]

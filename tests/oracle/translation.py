@@ -10,16 +10,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scenarios import load
-from scenarios.building import overridden
-from scenarios.client_profiles import JAVA_CLASSES, NEWEST
-from scenarios.loading import path_of
-from scenarios.problems import Finding, problems_of
-from scenarios.schema import ScenarioFile
-from scenarios.timeline import configured
-from scenarios.yaml_text import read_yaml
-from sim.actors.world import slots_of
-from sim.model import GcPause, Group, Kill, Processing, Restart, RollingRestart, Scenario, SetConfig, Subscription
+from groupsim.scenarios import load
+from groupsim.scenarios.building import overridden
+from groupsim.scenarios.client_profiles import JAVA_CLASSES, NEWEST
+from groupsim.scenarios.loading import path_of
+from groupsim.scenarios.problems import Finding, problems_of
+from groupsim.scenarios.schema import ScenarioFile
+from groupsim.scenarios.timeline import configured
+from groupsim.scenarios.yaml_text import read_yaml
+from groupsim.sim.actors.world import slots_of
+from groupsim.sim.model import (
+    GcPause,
+    Group,
+    Kill,
+    Processing,
+    Restart,
+    RollingRestart,
+    Scenario,
+    SetConfig,
+    Subscription,
+)
 from tests.oracle.broker import OWN_KEYS
 from tests.oracle.failures import CannotPlay
 from tests.oracle.timetable import Firing, firings, first_starts

@@ -11,9 +11,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from sim.config import CoordinatorConfig
-from sim.protocol.classic_group import ClassicGroup, Replies
-from sim.protocol.messages import (
+from groupsim.sim.config import CoordinatorConfig
+from groupsim.sim.protocol.classic_group import ClassicGroup, Replies
+from groupsim.sim.protocol.messages import (
     NO_PARTITIONS,
     Acknowledgement,
     Error,
@@ -26,7 +26,7 @@ from sim.protocol.messages import (
     Subscription,
     SyncGroup,
 )
-from sim.units import FOREVER, MS
+from groupsim.sim.units import FOREVER, MS
 
 pytestmark = pytest.mark.property
 

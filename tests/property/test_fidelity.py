@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import pytest
 
-from sim import simulate
-from sim.tables import TABLES
+from groupsim.sim import simulate
+from groupsim.sim.tables import TABLES
 from tests.support.random_scenarios import Family, random_scenario
 
 pytestmark = pytest.mark.property

@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import aggregates as in_memory
-from analysis import compare
-from analysis import spark as on_spark
-from analysis.columns import floats
-from analysis.errors import NotPairable, ResultError
-from scenarios.spark_session import Where, open_session
-from sim.tables import FLOAT, SUMMARY, TEXT
+from groupsim.analysis import aggregates as in_memory
+from groupsim.analysis import compare
+from groupsim.analysis import spark as on_spark
+from groupsim.analysis.columns import floats
+from groupsim.analysis.errors import NotPairable, ResultError
+from groupsim.scenarios.spark_session import Where, open_session
+from groupsim.sim.tables import FLOAT, SUMMARY, TEXT
 from tests.support.spark_cluster import connect_server, environment
 from tests.support.sweep_folder import write_dataset
 
@@ -155,8 +155,8 @@ def test_what_is_unknown_is_refused(spark: SparkSession, dataset: str) -> None:
 
 PROGRAM = """
 import sys
-from analysis.spark import aggregates, compare_variants
-from scenarios.spark_session import Where, open_session
+from groupsim.analysis.spark import aggregates, compare_variants
+from groupsim.scenarios.spark_session import Where, open_session
 
 url, dataset = sys.argv[1:]
 with open_session(Where(url)) as spark:

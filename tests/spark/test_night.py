@@ -30,7 +30,7 @@ replications: {}
 
 
 def start(folder: Path, out: str, *options: str) -> subprocess.Popen[str]:
-    program = "from scenarios.cli import main; main()"
+    program = "from groupsim.scenarios.cli import main; main()"
     command = [sys.executable, "-c", program, "sweep", f"{out}.yaml", "--out", out, *options]
     pipe, own = subprocess.PIPE, {"PYTHONPATH": str(ROOT)}
     return subprocess.Popen(

@@ -28,7 +28,7 @@ variants:
 replications: 4
 """
 OWN = """
-from assignors import Assignment, Assignor
+from groupsim.assignors import Assignment, Assignor
 
 
 class ReversedRange(Assignor):
@@ -50,7 +50,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 def start(folder: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", "from scenarios.cli import main; main()", "sweep", "sweep.yaml", "--out", "there"]
+    command = [
+        sys.executable,
+        "-c",
+        "from groupsim.scenarios.cli import main; main()",
+        "sweep",
+        "sweep.yaml",
+        "--out",
+        "there",
+    ]
     command += ["--master", "local[2]", "--allow-code", "reversing:ReversedRange"]
     temporary = folder / "tmp"
     temporary.mkdir()

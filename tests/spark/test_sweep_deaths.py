@@ -48,7 +48,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def start(folder: Path, out: str, *options: str, accident: str = "") -> subprocess.Popen[str]:
     """``groupsim sweep``, which ends in a group of its own."""
-    usual = ["-c", "from scenarios.cli import main; main()"]
+    usual = ["-c", "from groupsim.scenarios.cli import main; main()"]
     program = ["-m", "tests.support.accidents", accident] if accident else usual
     command = [sys.executable, *program, "sweep", "sweep.yaml", "--out", out, *options]
     pipe, own = subprocess.PIPE, {"PYTHONPATH": str(ROOT)}

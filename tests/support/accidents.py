@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import sim
-from sim.model import Scenario
-from sim.result import Result
-from sim.simulation import simulate
+from groupsim import sim
+from groupsim.sim.model import Scenario
+from groupsim.sim.result import Result
+from groupsim.sim.simulation import simulate
 
 _COMMIT_S = 0.4
 
@@ -54,7 +54,7 @@ def _before(method: str, happens: Callable[[], None]) -> None:
 
 
 if __name__ == "__main__":
-    from scenarios.cli import main
+    from groupsim.scenarios.cli import main
     from tests.support import accidents
 
     sim.simulate = getattr(accidents, sys.argv[1])

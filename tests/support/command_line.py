@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scenarios.cli import main
+from groupsim.scenarios.cli import main
 
 SCENARIO = """
 version: 1

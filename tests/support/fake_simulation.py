@@ -1,4 +1,4 @@
-"""A stand-in for ``sim.simulate``: instant, repeatable, tables of the declared form, numbers that mean nothing."""
+"""A stand-in for ``groupsim.sim.simulate``: instant, repeatable, tables of the declared form, numbers that mean nothing."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from sim.errors import SimError
-from sim.model import Cluster, Group, Members, Scenario, Subscription, Topic
-from sim.result import Result, Tables
-from sim.tables import FLOAT, INT, TABLES
-from sim.units import MINUTE
+from groupsim.sim.errors import SimError
+from groupsim.sim.model import Cluster, Group, Members, Scenario, Subscription, Topic
+from groupsim.sim.result import Result, Tables
+from groupsim.sim.tables import FLOAT, INT, TABLES
+from groupsim.sim.units import MINUTE
 
 
 def scenario(name: str = "small", groups: tuple[str, ...] = ("billing", "audit"), members: int = 3) -> Scenario:

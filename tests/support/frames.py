@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pyarrow as pa
 
-from sim.tables import INT
+from groupsim.sim.tables import INT
 
 
 def to_frame(table: pa.Table) -> pd.DataFrame:

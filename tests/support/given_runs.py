@@ -1,12 +1,12 @@
-"""A stand-in for ``sim.simulate`` whose summary holds what a test says; everything else means nothing."""
+"""A stand-in for ``groupsim.sim.simulate`` whose summary holds what a test says; everything else means nothing."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from sim.model import Scenario
-from sim.result import Result
+from groupsim.sim.model import Scenario
+from groupsim.sim.result import Result
 from tests.support import fake_simulation as fake
 
 SUITE = """

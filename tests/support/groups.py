@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sim.config import CoordinatorConfig
-from sim.protocol.classic_group import ClassicGroup, Replies
-from sim.protocol.messages import (
+from groupsim.sim.config import CoordinatorConfig
+from groupsim.sim.protocol.classic_group import ClassicGroup, Replies
+from groupsim.sim.protocol.messages import (
     NO_PARTITIONS,
     Acknowledgement,
     Error,
@@ -22,7 +22,7 @@ from sim.protocol.messages import (
     SyncGroup,
     SyncResponse,
 )
-from sim.units import FOREVER, MS
+from groupsim.sim.units import FOREVER, MS
 
 DELAY, SESSION, REBALANCE = 3_000, 10_000, 60_000
 """Initial rebalance delay, session and rebalance timeout unless a test says otherwise, milliseconds."""

@@ -10,8 +10,8 @@ import random
 from dataclasses import replace
 from typing import Literal
 
-from sim.config import ClientBehaviour, ClientConfig, CoordinatorConfig
-from sim.model import (
+from groupsim.sim.config import ClientBehaviour, ClientConfig, CoordinatorConfig
+from groupsim.sim.model import (
     AddPartitions,
     Broker,
     Close,
@@ -45,7 +45,7 @@ from sim.model import (
     Unsubscribe,
     Verb,
 )
-from sim.units import FOREVER, MS, S
+from groupsim.sim.units import FOREVER, MS, S
 
 Family = Literal["jitter", "grid", "dense", "crowd", "aged"]
 HORIZON_US = 80 * S

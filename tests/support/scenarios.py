@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sim import Result
-from sim.config import ClientConfig, CoordinatorConfig, Timing
-from sim.model import (
+from groupsim.sim import Result
+from groupsim.sim.config import ClientConfig, CoordinatorConfig, Timing
+from groupsim.sim.model import (
     Broker,
     Close,
     Cluster,
@@ -30,7 +30,7 @@ from sim.model import (
     Topic,
     Verb,
 )
-from sim.units import MS, S
+from groupsim.sim.units import MS, S
 
 LATENCY_US = 500
 BOOT_US = 700 * MS

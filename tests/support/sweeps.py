@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from scenarios.chunk import Done
-from scenarios.replications import Replications
-from scenarios.runner import Simulate
-from scenarios.sweep import Sweep, Variant
-from scenarios.sweep_folder import SweepFolder, sweep_folder
-from scenarios.sweep_identity import identity_of
-from scenarios.sweep_runner import Executor, SweepRun, in_process
+from groupsim.scenarios.chunk import Done
+from groupsim.scenarios.replications import Replications
+from groupsim.scenarios.runner import Simulate
+from groupsim.scenarios.sweep import Sweep, Variant
+from groupsim.scenarios.sweep_folder import SweepFolder, sweep_folder
+from groupsim.scenarios.sweep_identity import identity_of
+from groupsim.scenarios.sweep_runner import Executor, SweepRun, in_process
 from tests.support import fake_simulation as fake
 
 VARIANTS = ("range", "static, a/b=1")

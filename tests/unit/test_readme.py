@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from assignors import load_class
-from assignors.testing import check_assignor, example_groups
-from scenarios.loading import parse
+from groupsim.assignors import load_class
+from groupsim.assignors.testing import check_assignor, example_groups
+from groupsim.scenarios.loading import parse
 from tests.support.command_line import CommandLine
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
@@ -58,7 +58,7 @@ def test_the_scenario_loads() -> None:
 
 
 def test_every_summary_column_is_explained() -> None:
-    from sim.tables import SUMMARY
+    from groupsim.sim.tables import SUMMARY
 
     plain = {"scenario", "variant", "group", "seed", "replication", "horizon_s", "members", "partitions"}
     explained = README[README.index("## How to read the numbers") : README.index("## Where things are")]

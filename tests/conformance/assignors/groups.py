@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from assignors import GroupSnapshot, MemberSubscription, Topics
+from groupsim.assignors import GroupSnapshot, MemberSubscription, Topics
 
 TOPICS = ["clicks", "orders", "payments", "users"]
 RACKS = ["rack-a", "rack-b", "rack-c"]

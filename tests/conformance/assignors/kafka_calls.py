@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from assignors import (
+from groupsim.assignors import (
     NOTHING,
     Assignment,
     CooperativeStickyUserData,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assignors import (
+from groupsim.assignors import (
     Assignment,
     GroupSnapshot,
     GroupSpec,

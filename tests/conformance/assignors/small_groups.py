@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from assignors import GroupSnapshot, MemberSubscription, Topics, positions_of
+from groupsim.assignors import GroupSnapshot, MemberSubscription, Topics, positions_of
 
 RACKS = ["a", "b", "c", None]
 

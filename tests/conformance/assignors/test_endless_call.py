@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assignors import KafkaAssignorEndless, create
+from groupsim.assignors import KafkaAssignorEndless, create
 from tests.conformance.assignors.kafka_calls import snapshot
 
 CALL: dict[str, Any] = {

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assignors import Assignor, KafkaAssignorFailure, StickyUserData, create
-from assignors.sticky import AbstractStickyAssignor, Path
+from groupsim.assignors import Assignor, KafkaAssignorFailure, StickyUserData, create
+from groupsim.assignors.sticky import AbstractStickyAssignor, Path
 from tests.conformance.assignors.kafka_calls import LargeChain, answer, counted, digest, recorded, runs, snapshot
 
 ASSIGNORS = ["range", "roundrobin", "sticky", "cooperative-sticky"]

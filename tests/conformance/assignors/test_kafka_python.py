@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from assignors import GroupSnapshot, MemberSubscription, StickyUserData, Topics, create
-from assignors.living_group import LivingGroup
-from assignors.quality import by_name, moved
+from groupsim.assignors import GroupSnapshot, MemberSubscription, StickyUserData, Topics, create
+from groupsim.assignors.living_group import LivingGroup
+from groupsim.assignors.quality import by_name, moved
 from tests.conformance.assignors.groups import groups
 
 with warnings.catch_warnings():

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from assignors import (
+from groupsim.assignors import (
     Assignment,
     GroupSnapshot,
     GroupSpec,

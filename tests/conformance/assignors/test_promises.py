@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 from hypothesis import given, settings
 
-from assignors import ASSIGNORS, GroupSnapshot, create
-from assignors.testing import check_assignor, example_groups
+from groupsim.assignors import ASSIGNORS, GroupSnapshot, create
+from groupsim.assignors.testing import check_assignor, example_groups
 from tests.conformance.assignors.groups import groups
 
 pytestmark = pytest.mark.property

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assignors import GroupSpec, create_server
-from assignors.server.target_records import needs_record, written_targets
+from groupsim.assignors import GroupSpec, create_server
+from groupsim.assignors.server.target_records import needs_record, written_targets
 from tests.conformance.assignors.kafka_calls import Runs, digest, recorded, runs
 from tests.conformance.assignors.server_calls import LargeTargets, spec
 

@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 from hypothesis import given, settings
 
-from assignors import SERVER_ASSIGNORS, GroupSnapshot, Promise, UniformAssignor, create_server
-from assignors.testing import check_assignor, example_groups
+from groupsim.assignors import SERVER_ASSIGNORS, GroupSnapshot, Promise, UniformAssignor, create_server
+from groupsim.assignors.testing import check_assignor, example_groups
 from tests.conformance.assignors.groups import groups
 
 pytestmark = pytest.mark.property

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors import GroupSnapshot, MemberSubscription, Topics, WeightedAssignor, positions_of
+from groupsim.assignors import GroupSnapshot, MemberSubscription, Topics, WeightedAssignor, positions_of
 from tests.conformance.assignors.small_groups import owner_before, small_groups
 
 pytestmark = pytest.mark.property

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pytest
 
-from assignors import (
+from groupsim.assignors import (
     ASSIGNORS,
     SERVER_ASSIGNORS,
     Assignor,
@@ -22,7 +22,7 @@ from assignors import (
     create,
     create_server,
 )
-from assignors.validity import check_valid, without_owner
+from groupsim.assignors.validity import check_valid, without_owner
 from tests.conformance.assignors.wrong_groups import WrongGroup, wrong_group
 
 pytestmark = pytest.mark.property

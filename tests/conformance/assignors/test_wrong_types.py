@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors import (
+from groupsim.assignors import (
     ASSIGNORS,
     SERVER_ASSIGNORS,
     Assignment,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from assignors import (
+from groupsim.assignors import (
     NOTHING,
     CooperativeStickyUserData,
     GroupSnapshot,

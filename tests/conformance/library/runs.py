@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from scenarios import load
-from sim import Result, simulate
-from sim.units import S
+from groupsim.scenarios import load
+from groupsim.sim import Result, simulate
+from groupsim.sim.units import S
 
 SEEDS = range(1, 21)
 STRATEGY = "groups.billing.config[partition.assignment.strategy]"

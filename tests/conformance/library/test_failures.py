@@ -12,7 +12,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from sim import Result
+from groupsim.sim import Result
 from tests.conformance.library.runs import (
     COMMIT_S,
     HEARTBEAT_S,

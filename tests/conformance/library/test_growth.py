@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim import Result
-from sim.units import S
+from groupsim.sim import Result
+from groupsim.sim.units import S
 from tests.conformance.library.runs import (
     COOPERATIVE,
     HEARTBEAT_S,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from sim import Result
+from groupsim.sim import Result
 from tests.conformance.library.runs import (
     COOPERATIVE,
     HEARTBEAT_S,

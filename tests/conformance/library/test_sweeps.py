@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from analysis.sensitivity import sensitivity
-from scenarios.sweep import Sweep, load_sweep
-from scenarios.sweep_file import SweepFile
-from sim import simulate
+from groupsim.analysis.sensitivity import sensitivity
+from groupsim.scenarios.sweep import Sweep, load_sweep
+from groupsim.scenarios.sweep_file import SweepFile
+from groupsim.sim import simulate
 from tests.conformance.library.runs import COMMIT_S, TRIPS_S
 
 SESSION = "groups.billing.config[session.timeout.ms]"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sim.assignor_costs import Task, cost_us
-from sim.config import Timing
-from sim.units import S
+from groupsim.sim.assignor_costs import Task, cost_us
+from groupsim.sim.config import Timing
+from groupsim.sim.units import S
 from tests.support.scenarios import LATENCY_US
 
 TIMING = Timing()

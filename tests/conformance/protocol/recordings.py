@@ -14,10 +14,22 @@ from statistics import median
 import numpy as np
 import pandas as pd
 
-from sim import Result, simulate
-from sim.config import ClientConfig
-from sim.model import Close, Distribution, Entry, Kill, Override, Processing, Scale, Scenario, Start, Stuck, Target
-from sim.units import MS, S
+from groupsim.sim import Result, simulate
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.model import (
+    Close,
+    Distribution,
+    Entry,
+    Kill,
+    Override,
+    Processing,
+    Scale,
+    Scenario,
+    Start,
+    Stuck,
+    Target,
+)
+from groupsim.sim.units import MS, S
 from tests.conformance.protocol.wire import Wire
 from tests.support.scenarios import at, group, hang, scenario
 

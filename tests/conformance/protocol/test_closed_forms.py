@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim import Result, simulate
-from sim.config import ClientConfig
-from sim.model import AddPartitions, Distribution, Entry, Restart, Start
-from sim.units import MS, S
+from groupsim.sim import Result, simulate
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.model import AddPartitions, Distribution, Entry, Restart, Start
+from groupsim.sim.units import MS, S
 from tests.conformance.protocol.oracle import (
     APPEND,
     FETCH,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from sim import Result, simulate
-from sim.model import Kill, Override, Processing, Scale, Target
-from sim.units import MS, S
+from groupsim.sim import Result, simulate
+from groupsim.sim.model import Kill, Override, Processing, Scale, Target
+from groupsim.sim.units import MS, S
 from tests.conformance.protocol.oracle import PREPARE, SERVICE, WAY, next_beat
 from tests.support.scenarios import (
     LOOPBACK,

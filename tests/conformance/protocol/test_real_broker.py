@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import pytest
 
-from sim.model import Processing
-from sim.units import S
+from groupsim.sim.model import Processing
+from groupsim.sim.units import S
 from tests.conformance.protocol.recordings import FREE, dies, dies_under_load, joins, leaves, measure, stalls, starts
 from tests.conformance.protocol.wire import Wire
 

@@ -8,9 +8,9 @@ from typing import Literal
 
 import pytest
 
-from sim import simulate
-from sim.model import CreateTopic, Override, Start, Subscription, Topic
-from sim.units import MS, S
+from groupsim.sim import simulate
+from groupsim.sim.model import CreateTopic, Override, Start, Subscription, Topic
+from groupsim.sim.units import MS, S
 from tests.conformance.protocol.oracle import PREPARE, TRIP, WAY, D, H, first_full_join
 from tests.conformance.protocol.recordings import joins, measure, starts
 from tests.conformance.protocol.wire import Wire

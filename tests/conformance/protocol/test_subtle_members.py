@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sim import Result, simulate
-from sim.config import ClientBehaviour
-from sim.model import (
+from groupsim.sim import Result, simulate
+from groupsim.sim.config import ClientBehaviour
+from groupsim.sim.model import (
     AddPartitions,
     Cut,
     Distribution,
@@ -17,7 +17,7 @@ from sim.model import (
     Target,
     Topic,
 )
-from sim.units import MS, S
+from groupsim.sim.units import MS, S
 from tests.conformance.protocol.oracle import (
     APPEND,
     PREPARE,

@@ -6,14 +6,14 @@ from itertools import pairwise
 
 import pytest
 
-from sim import simulate
-from sim.actors.lookup import Lookup
-from sim.config import CoordinatorConfig, Timing
-from sim.model import AddPartitions, Cut, Distribution, Override, Processing, SlowHost, Start, Target
-from sim.protocol.classic_group import ClassicGroup
-from sim.protocol.effects import Send
-from sim.protocol.messages import Error, Heartbeat, JoinGroup, OffsetCommit, Subscription, SyncGroup
-from sim.units import MS, S
+from groupsim.sim import simulate
+from groupsim.sim.actors.lookup import Lookup
+from groupsim.sim.config import CoordinatorConfig, Timing
+from groupsim.sim.model import AddPartitions, Cut, Distribution, Override, Processing, SlowHost, Start, Target
+from groupsim.sim.protocol.classic_group import ClassicGroup
+from groupsim.sim.protocol.effects import Send
+from groupsim.sim.protocol.messages import Error, Heartbeat, JoinGroup, OffsetCommit, Subscription, SyncGroup
+from groupsim.sim.units import MS, S
 from tests.conformance.protocol.oracle import (
     APPEND,
     PREPARE,

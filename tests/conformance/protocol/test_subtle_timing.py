@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import pytest
 
-from sim import simulate
-from sim.model import Distribution, Entry, Override, SlowHost, Start
-from sim.units import MS, S
+from groupsim.sim import simulate
+from groupsim.sim.model import Distribution, Entry, Override, SlowHost, Start
+from groupsim.sim.units import MS, S
 from tests.conformance.protocol.oracle import (
     APPEND,
     PREPARE,

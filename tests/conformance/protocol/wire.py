@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from sim.actors.broker import Broker
-from sim.actors.client import Client
-from sim.actors.consumer import Consumer
-from sim.actors.world import World
-from sim.kernel.network import Connection, Exchange
-from sim.protocol.effects import Listen
+from groupsim.sim.actors.broker import Broker
+from groupsim.sim.actors.client import Client
+from groupsim.sim.actors.consumer import Consumer
+from groupsim.sim.actors.world import World
+from groupsim.sim.kernel.network import Connection, Exchange
+from groupsim.sim.protocol.effects import Listen
 
 
 @dataclass(frozen=True)

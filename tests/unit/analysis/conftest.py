@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sim.tables import SUMMARY, TABLES
+from groupsim.sim.tables import SUMMARY, TABLES
 
 S = 1_000_000
 SESSION_US = 10 * S

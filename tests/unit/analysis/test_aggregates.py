@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
-from analysis.aggregates import COLUMNS, aggregates
-from analysis.errors import ResultError
+from groupsim.analysis.aggregates import COLUMNS, aggregates
+from groupsim.analysis.errors import ResultError
 
 Maker = Callable[..., pd.DataFrame]
 

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.compare import compare, compare_variants
-from analysis.design import design_of
-from analysis.errors import NotPairable, ResultError
+from groupsim.analysis.compare import compare, compare_variants
+from groupsim.analysis.design import design_of
+from groupsim.analysis.errors import NotPairable, ResultError
 
 GAP = ["unavailable_gap_s_max"]
 Maker = Callable[..., pd.DataFrame]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.design import Design, against, chosen, design_of, load_design
-from analysis.errors import ResultError
+from groupsim.analysis.design import Design, against, chosen, design_of, load_design
+from groupsim.analysis.errors import ResultError
 
 TIMEOUT = "groups.billing.config[session.timeout.ms]"
 

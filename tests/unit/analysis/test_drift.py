@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.drift import drift
-from analysis.metrics import METRICS
+from groupsim.analysis.drift import drift
+from groupsim.analysis.metrics import METRICS
 
 GAP = METRICS["unavailable_gap_s_max"]
 RECOVERY = METRICS["recovery_s"]

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from analysis.columns import names
-from analysis.errors import MissingTable, ResultError, SchemaMismatch
-from analysis.load import RUN, load_absent, load_failures, load_result, load_summaries, load_summary, table
-from analysis.schema import conform
-from sim.tables import TABLES
+from groupsim.analysis.columns import names
+from groupsim.analysis.errors import MissingTable, ResultError, SchemaMismatch
+from groupsim.analysis.load import RUN, load_absent, load_failures, load_result, load_summaries, load_summary, table
+from groupsim.analysis.schema import conform
+from groupsim.sim.tables import TABLES
 from tests.support.sweep_folder import write_sweep
 
 Maker = Callable[..., pd.DataFrame]

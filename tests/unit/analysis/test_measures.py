@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import availability, lag, rebalances
-from sim.tables import CAUSES
+from groupsim.analysis import availability, lag, rebalances
+from groupsim.sim.tables import CAUSES
 
 S = 1_000_000
 Maker = Callable[..., pd.DataFrame]

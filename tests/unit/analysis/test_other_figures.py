@@ -9,9 +9,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.errors import ResultError, SchemaMismatch
-from analysis.figures import compare, lag, save
-from analysis.statistics import estimate
+from groupsim.analysis.errors import ResultError, SchemaMismatch
+from groupsim.analysis.figures import compare, lag, save
+from groupsim.analysis.statistics import estimate
 
 Maker = Callable[..., pd.DataFrame]
 GAP = ["unavailable_gap_s_max"]

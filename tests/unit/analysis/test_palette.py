@@ -7,8 +7,8 @@ import pytest
 from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 
-from analysis.figures import palette
-from sim.tables import CAUSES, STATE_NAMES
+from groupsim.analysis.figures import palette
+from groupsim.sim.tables import CAUSES, STATE_NAMES
 
 # Severity 1.0 of Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color Vision
 # Deficiency", IEEE TVCG 15 (2009), on linear RGB.

@@ -10,12 +10,12 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.design import Design, design_of
-from analysis.errors import ResultError
-from analysis.figures import heat_map, is_two_dimensional, response_curves
-from analysis.figures.parameter_axes import cut, decades
-from analysis.responses import in_bins
-from analysis.statistics import estimate
+from groupsim.analysis.design import Design, design_of
+from groupsim.analysis.errors import ResultError
+from groupsim.analysis.figures import heat_map, is_two_dimensional, response_curves
+from groupsim.analysis.figures.parameter_axes import cut, decades
+from groupsim.analysis.responses import in_bins
+from groupsim.analysis.statistics import estimate
 
 Maker = Callable[..., pd.DataFrame]
 GAP = ["unavailable_gap_s_max"]

@@ -10,10 +10,10 @@ import pytest
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from analysis.errors import ResultError
-from analysis.figures import sensitivity as bars
-from analysis.sensitivity import Sensitivity, sensitivity
-from analysis.sensitivity_text import sensitivity_table, sentence, title
+from groupsim.analysis.errors import ResultError
+from groupsim.analysis.figures import sensitivity as bars
+from groupsim.analysis.sensitivity import Sensitivity, sensitivity
+from groupsim.analysis.sensitivity_text import sensitivity_table, sentence, title
 
 Floats = NDArray[np.float64]
 PATHS = ["groups.billing.members.count", "horizon", "timeline[gc].every"]

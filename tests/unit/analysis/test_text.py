@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from analysis.compare import compare_variants
-from analysis.comparison_text import comparison_table, notes, sections
-from analysis.metrics import HEADLINE, METRICS, Scale, duration, number, plus_minus, scale
-from analysis.summary_text import summary_table
-from analysis.text import TextTable
-from sim.tables import SUMMARY
+from groupsim.analysis.compare import compare_variants
+from groupsim.analysis.comparison_text import comparison_table, notes, sections
+from groupsim.analysis.metrics import HEADLINE, METRICS, Scale, duration, number, plus_minus, scale
+from groupsim.analysis.summary_text import summary_table
+from groupsim.analysis.text import TextTable
+from groupsim.sim.tables import SUMMARY
 
 Maker = Callable[..., pd.DataFrame]
 KEYS = {"scenario", "variant", "group", "seed", "replication", "horizon_s"}

@@ -16,10 +16,10 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
-from analysis.errors import MissingTable, ResultError
-from analysis.figures import palette, timeline
-from analysis.figures.history import history
-from analysis.figures.raster import image
+from groupsim.analysis.errors import MissingTable, ResultError
+from groupsim.analysis.figures import palette, timeline
+from groupsim.analysis.figures.history import history
+from groupsim.analysis.figures.raster import image
 
 S = 1_000_000
 Maker = Callable[..., pd.DataFrame]
@@ -349,6 +349,6 @@ def test_figures_leave_no_trace_in_matplotlib(small: SimpleNamespace) -> None:
 
 
 def test_importing_the_analysis_imports_neither_scipy_nor_pyplot_nor_spark() -> None:
-    code = "import sys, analysis.figures, analysis.compare, analysis.summary_text; print(*sys.modules)"
+    code = "import sys, groupsim.analysis.figures, groupsim.analysis.compare, groupsim.analysis.summary_text; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"scipy", "matplotlib.pyplot", "pyspark"} & set(done.stdout.split())

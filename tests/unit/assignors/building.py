@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assignors import NOTHING, Assignment, Assignor, GroupSnapshot, MemberSubscription, Positions, Topics, positions_of
+from groupsim.assignors import (
+    NOTHING,
+    Assignment,
+    Assignor,
+    GroupSnapshot,
+    MemberSubscription,
+    Positions,
+    Topics,
+    positions_of,
+)
 
 
 def group(topics: Topics, *members: MemberSubscription) -> GroupSnapshot:

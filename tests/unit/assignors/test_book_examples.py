@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from assignors import Assignor, MemberSubscription, RangeAssignor, RoundRobinAssignor, StickyAssignor, Topics
-from assignors.living_group import LivingGroup
+from groupsim.assignors import Assignor, MemberSubscription, RangeAssignor, RoundRobinAssignor, StickyAssignor, Topics
+from groupsim.assignors.living_group import LivingGroup
 from tests.unit.assignors.building import assigned, equal_group, group, labels
 
 THREE_AND_FOUR = equal_group({"t0": 3, "t1": 4}, "C0", "C1")

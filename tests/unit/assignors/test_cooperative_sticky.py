@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from assignors import CooperativeStickyAssignor, CooperativeStickyUserData, MemberSubscription, Protocol, Topics
-from assignors.living_group import LivingGroup
+from groupsim.assignors import (
+    CooperativeStickyAssignor,
+    CooperativeStickyUserData,
+    MemberSubscription,
+    Protocol,
+    Topics,
+)
+from groupsim.assignors.living_group import LivingGroup
 from tests.unit.assignors.building import assigned, equal_group, group, labels, positions
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assignors.hash_table import HashTable, buckets
-from assignors.server.table_sizes import (
+from groupsim.assignors.hash_table import HashTable, buckets
+from groupsim.assignors.server.table_sizes import (
     capacity_for,
     copied_size,
     crowded,

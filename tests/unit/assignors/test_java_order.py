@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assignors.java_order import (
+from groupsim.assignors.java_order import (
     HashSet,
     fold,
     grouping_order,

@@ -6,9 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from assignors import GroupSnapshot, InvalidSnapshot, LeaderRackAssignor, MemberSubscription, StickyAssignor, Topics
-from assignors.living_group import LivingGroup
-from assignors.quality import cross_rack_share
+from groupsim.assignors import (
+    GroupSnapshot,
+    InvalidSnapshot,
+    LeaderRackAssignor,
+    MemberSubscription,
+    StickyAssignor,
+    Topics,
+)
+from groupsim.assignors.living_group import LivingGroup
+from groupsim.assignors.quality import cross_rack_share
 from tests.unit.assignors.building import assigned, equal_group, group, labels, positions
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from assignors import BroadcastAssignor, MemberSubscription, RandomAssignor, Topics
+from groupsim.assignors import BroadcastAssignor, MemberSubscription, RandomAssignor, Topics
 from tests.unit.assignors.building import assigned, equal_group, group
 
 

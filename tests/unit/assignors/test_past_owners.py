@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from assignors import InvalidSnapshot, MemberSubscription, StickyUserData, Topics, WeightedAssignor, positions_of
-from assignors.past_owners import past_owners
+from groupsim.assignors import (
+    InvalidSnapshot,
+    MemberSubscription,
+    StickyUserData,
+    Topics,
+    WeightedAssignor,
+    positions_of,
+)
+from groupsim.assignors.past_owners import past_owners
 from tests.unit.assignors.building import group, positions
 
 TOPICS = Topics.of({"t": 3, "u": 2})

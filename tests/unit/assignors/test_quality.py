@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assignors import Assignment, GroupSnapshot, MemberSubscription, Topics, create, positions_of
-from assignors.living_group import LivingGroup
-from assignors.quality import (
+from groupsim.assignors import Assignment, GroupSnapshot, MemberSubscription, Topics, create, positions_of
+from groupsim.assignors.living_group import LivingGroup
+from groupsim.assignors.quality import (
     by_name,
     cross_rack_rate,
     cross_rack_share,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assignors import GroupSnapshot, MemberSubscription, RangeAssignor, Topics
+from groupsim.assignors import GroupSnapshot, MemberSubscription, RangeAssignor, Topics
 from tests.unit.assignors.building import assigned, equal_group, group
 
 

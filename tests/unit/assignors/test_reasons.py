@@ -6,13 +6,13 @@ from functools import partial
 
 import pytest
 
-from assignors import GroupSnapshot, MemberSubscription, Topics, create, create_server
-from assignors.change import Change
-from assignors.events import Event, group_of, grown, leavers, newcomers, usual_events
-from assignors.living_group import Make
-from assignors.own_reasons import EVERYBODY
-from assignors.reasons import EXPLAINED, decided_by_racks
-from assignors.trials import carry_out, settle
+from groupsim.assignors import GroupSnapshot, MemberSubscription, Topics, create, create_server
+from groupsim.assignors.change import Change
+from groupsim.assignors.events import Event, group_of, grown, leavers, newcomers, usual_events
+from groupsim.assignors.living_group import Make
+from groupsim.assignors.own_reasons import EVERYBODY
+from groupsim.assignors.reasons import EXPLAINED, decided_by_racks
+from groupsim.assignors.trials import carry_out, settle
 
 RESULTS = ("server:uniform", "leader-rack", "broadcast")
 """Their reasons lean on the result."""

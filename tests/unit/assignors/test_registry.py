@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from assignors import (
+from groupsim.assignors import (
     ASSIGNORS,
     Assignment,
     Assignor,
@@ -26,8 +26,8 @@ from assignors import (
     load_classes,
     registry,
 )
-from assignors.events import Event, newcomers
-from assignors.trials import asked_after, settle
+from groupsim.assignors.events import Event, newcomers
+from groupsim.assignors.trials import asked_after, settle
 
 HERE = "tests.unit.assignors.test_registry"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assignors import MemberSubscription, RoundRobinAssignor, Topics
+from groupsim.assignors import MemberSubscription, RoundRobinAssignor, Topics
 from tests.unit.assignors.building import assigned, equal_group, group
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assignors import Assignment, GroupSnapshot, InvalidSnapshot, MemberSubscription, Topics, positions_of
-from assignors.topics import Racks
+from groupsim.assignors import Assignment, GroupSnapshot, InvalidSnapshot, MemberSubscription, Topics, positions_of
+from groupsim.assignors.topics import Racks
 
 ORDERS_USERS = Topics.of({"users": 2, "orders": 3})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assignors import (
+from groupsim.assignors import (
     GroupSnapshot,
     InvalidSnapshot,
     KafkaAssignorFailure,
@@ -14,8 +14,8 @@ from assignors import (
     Topics,
     positions_of,
 )
-from assignors.living_group import LivingGroup
-from assignors.sticky import Path
+from groupsim.assignors.living_group import LivingGroup
+from groupsim.assignors.sticky import Path
 from tests.unit.assignors.building import assigned, equal_group, group, labels, positions
 
 THREE_AND_FOUR = Topics.of({"t1": 3, "t2": 4})

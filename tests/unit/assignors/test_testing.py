@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from assignors import (
+from groupsim.assignors import (
     Assignment,
     Assignor,
     BroadcastAssignor,
@@ -21,7 +21,7 @@ from assignors import (
     RoundRobinAssignor,
     StickyAssignor,
 )
-from assignors.testing import check_assignor, example_groups
+from groupsim.assignors.testing import check_assignor, example_groups
 
 
 class Lopsided(Assignor):

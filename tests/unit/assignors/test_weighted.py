@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from assignors import InvalidSnapshot, MemberSubscription, Topics, WeightedAssignor
-from assignors.living_group import LivingGroup
+from groupsim.assignors import InvalidSnapshot, MemberSubscription, Topics, WeightedAssignor
+from groupsim.assignors.living_group import LivingGroup
 from tests.unit.assignors.building import assigned, equal_group, group, labels, positions
 
 

@@ -14,7 +14,7 @@ from tests.support.given_runs import SUITE, Given, start
 def runs(monkeypatch: pytest.MonkeyPatch) -> Given:
     """What the simulator gives from now on."""
     stand_in = start()
-    monkeypatch.setattr("sim.simulate", stand_in, raising=False)
+    monkeypatch.setattr("groupsim.sim.simulate", stand_in, raising=False)
     return stand_in
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assignors import Assignment, GroupSnapshot, StickyAssignor, UniformAssignor, create
-from assignors.events import Event
-from assignors.trials import asked_after, settle
-from scenarios import assignor_bench, kafka_python
-from scenarios.assignor_bench import Shape, bench, group_of_shape, shapes
-from scenarios.assignor_trials import Contender, answering
+from groupsim.assignors import Assignment, GroupSnapshot, StickyAssignor, UniformAssignor, create
+from groupsim.assignors.events import Event
+from groupsim.assignors.trials import asked_after, settle
+from groupsim.scenarios import assignor_bench, kafka_python
+from groupsim.scenarios.assignor_bench import Shape, bench, group_of_shape, shapes
+from groupsim.scenarios.assignor_trials import Contender, answering
 from tests.support.command_line import CommandLine
 
 SMALL = Shape(10, 5, 5)

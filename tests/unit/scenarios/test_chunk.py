@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from scenarios.chunk import FAILURES, SUMMARY, Chunk, carry_out
-from sim import Result
+from groupsim.scenarios.chunk import FAILURES, SUMMARY, Chunk, carry_out
+from groupsim.sim import Result
 from tests.support import fake_simulation as fake
 
 CHUNK = Chunk(variant="static, a/b=1", seed=5, first=0, count=3, replay="groupsim run x --seed 5", kept="runs/1-static")

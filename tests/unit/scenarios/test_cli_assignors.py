@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from assignors import ASSIGNORS, SERVER_ASSIGNORS
+from groupsim.assignors import ASSIGNORS, SERVER_ASSIGNORS
 from tests.support.command_line import CommandLine
 
 OWN = """
 import numpy as np
-from assignors import Assignment, Assignor
+from groupsim.assignors import Assignment, Assignor
 
 class First(Assignor):
     name = "first"
@@ -175,7 +175,9 @@ class TestCompare:
         self, groupsim: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[object], says: str
     ) -> None:
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr("scenarios.assignor_trials.settle", lambda *_: pytest.fail("something was computed"))
+        monkeypatch.setattr(
+            "groupsim.scenarios.assignor_trials.settle", lambda *_: pytest.fail("something was computed")
+        )
         told = groupsim("assignors", "compare", *arguments)
         assert (told.code, told.out) == (2, "")
         assert says in told.err

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.errors import SimError
+from groupsim.sim.errors import SimError
 from tests.support.command_line import SCENARIO, CommandLine
 from tests.support.given_runs import SUITE, Given, flat
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sim.errors import SimError
+from groupsim.sim.errors import SimError
 from tests.support.command_line import SCENARIO, CommandLine
 from tests.support.given_runs import SUITE, Given, flat
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from sim.tables import FLOAT, SUMMARY, TEXT
+from groupsim.sim.tables import FLOAT, SUMMARY, TEXT
 from tests.support.command_line import CommandLine
 from tests.support.sweep_folder import write_sweep
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.text import Column, TextTable
-from scenarios.cli.output import Progress, print_table, warn
+from groupsim.analysis.text import Column, TextTable
+from groupsim.scenarios.cli.output import Progress, print_table, warn
 
 ROOT = Path(__file__).parents[3]
 
@@ -56,7 +56,7 @@ def test_progress_is_a_bar_on_a_terminal() -> None:
         "import pty, os, sys\n"
         "pid, terminal = pty.fork()\n"
         "if not pid:\n"
-        "    from scenarios.cli.output import Progress\n"
+        "    from groupsim.scenarios.cli.output import Progress\n"
         "    with Progress('run', 2) as progress: progress(1)\n"
         "    os._exit(0)\n"
         "told = b''\n"
@@ -81,22 +81,38 @@ def test_table_prints_texts_as_they_are(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("arguments", "unwanted"),
     [
-        (["--help"], {"numpy", "pandas", "pyarrow", "pydantic", "yaml", "sim", "pyspark", "matplotlib", "scipy"}),
+        (
+            ["--help"],
+            {"numpy", "pandas", "pyarrow", "pydantic", "yaml", "groupsim.sim", "pyspark", "matplotlib", "scipy"},
+        ),
         (
             ["run", "--help"],
-            {"numpy", "pandas", "pyarrow", "yaml", "sim", "analysis", "pyspark", "matplotlib", "scipy"},
+            {
+                "numpy",
+                "pandas",
+                "pyarrow",
+                "yaml",
+                "groupsim.sim",
+                "groupsim.analysis",
+                "pyspark",
+                "matplotlib",
+                "scipy",
+            },
         ),
         (
             ["run", "start-up-with-delay"],
             {"pandas", "pyarrow", "pyspark", "matplotlib", "scipy", "rich.progress"},
         ),
-        (["scenarios", "list"], {"pandas", "pyarrow", "pyspark", "matplotlib", "scipy", "analysis", "sim.simulation"}),
+        (
+            ["scenarios", "list"],
+            {"pandas", "pyarrow", "pyspark", "matplotlib", "scipy", "groupsim.analysis", "groupsim.sim.simulation"},
+        ),
     ],
 )
 def test_a_command_imports_only_what_it_needs(arguments: list[str], unwanted: set[str]) -> None:
     program = (
         "import sys; sys.argv = ['groupsim', *sys.argv[1:]]\n"
-        "from scenarios.cli import main\n"
+        "from groupsim.scenarios.cli import main\n"
         "try: main()\n"
         "except SystemExit as leaving: assert not leaving.code, leaving.code\n"
         "print('\\n'.join(sys.modules), file=sys.stderr)"
@@ -119,11 +135,11 @@ def test_a_warning_is_wrapped_and_its_names_stay_whole(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("module", "unwanted"),
     [
-        ("sim", {"numpy", "pandas", "pyarrow", "simpy", "assignors"}),
-        ("scenarios", {"numpy", "pandas", "pyarrow", "pydantic", "yaml", "sim"}),
-        ("scenarios.sweep", {"pandas", "pyarrow", "analysis", "sim.simulation"}),
-        ("analysis.summary_text", {"pandas", "pyarrow", "matplotlib", "scipy"}),
-        ("analysis.load", {"pyarrow.dataset", "pyarrow.parquet", "matplotlib", "scipy"}),
+        ("groupsim.sim", {"numpy", "pandas", "pyarrow", "simpy", "groupsim.assignors"}),
+        ("groupsim.scenarios", {"numpy", "pandas", "pyarrow", "pydantic", "yaml", "groupsim.sim"}),
+        ("groupsim.scenarios.sweep", {"pandas", "pyarrow", "groupsim.analysis", "groupsim.sim.simulation"}),
+        ("groupsim.analysis.summary_text", {"pandas", "pyarrow", "matplotlib", "scipy"}),
+        ("groupsim.analysis.load", {"pyarrow.dataset", "pyarrow.parquet", "matplotlib", "scipy"}),
     ],
 )
 def test_importing_a_module_brings_only_what_it_needs(module: str, unwanted: set[str]) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.load import load_result
+from groupsim.analysis.load import load_result
 from tests.support.command_line import SCENARIO
 
 ROOT = Path(__file__).parents[3]
-PROGRAM = "import sys; sys.argv = ['groupsim', *sys.argv[1:]]; from scenarios.cli import main; main()"
+PROGRAM = "import sys; sys.argv = ['groupsim', *sys.argv[1:]]; from groupsim.scenarios.cli import main; main()"
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.load import load_result, load_summary
-from sim.errors import SimError
-from sim.tables import SUMMARY
+from groupsim.analysis.load import load_result, load_summary
+from groupsim.sim.errors import SimError
+from groupsim.sim.tables import SUMMARY
 from tests.support import fake_simulation as fake
 from tests.support.command_line import SCENARIO, CommandLine
 
@@ -22,12 +22,12 @@ def small(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _fake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sim.simulate", fake.simulate, raising=False)
+    monkeypatch.setattr("groupsim.sim.simulate", fake.simulate, raising=False)
 
 
 @pytest.fixture
 def simulator(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., object]], None]:
-    return lambda simulate: monkeypatch.setattr("sim.simulate", simulate, raising=False)
+    return lambda simulate: monkeypatch.setattr("groupsim.sim.simulate", simulate, raising=False)
 
 
 class TestTable:

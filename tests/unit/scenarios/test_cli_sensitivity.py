@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from sim.errors import SimError
-from sim.model import Scenario, Slow
-from sim.result import Result
+from groupsim.sim.errors import SimError
+from groupsim.sim.model import Scenario, Slow
+from groupsim.sim.result import Result
 from tests.support import fake_simulation as fake
 from tests.support.command_line import SCENARIO, CommandLine
 
@@ -79,7 +79,7 @@ def swept(groupsim: CommandLine, folder: Path, monkeypatch: pytest.MonkeyPatch) 
             result.summary["unavailable_gap_s_max"] = value
             return result
 
-        monkeypatch.setattr("sim.simulate", simulate, raising=False)
+        monkeypatch.setattr("groupsim.sim.simulate", simulate, raising=False)
         (folder / "sweep.yaml").write_text(text)
         told = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out")
         assert told.code == code, told.err

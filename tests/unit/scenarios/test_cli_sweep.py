@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.load import load_summary
-from sim.result import digest
-from sim.tables import TABLES
+from groupsim.analysis.load import load_summary
+from groupsim.sim.result import digest
+from groupsim.sim.tables import TABLES
 from tests.support import fake_simulation as fake
 from tests.support.command_line import SCENARIO, CommandLine
 from tests.support.frames import to_frame
@@ -32,12 +32,12 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _fake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sim.simulate", fake.simulate, raising=False)
+    monkeypatch.setattr("groupsim.sim.simulate", fake.simulate, raising=False)
 
 
 @pytest.fixture
 def simulator(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., object]], None]:
-    return lambda simulate: monkeypatch.setattr("sim.simulate", simulate, raising=False)
+    return lambda simulate: monkeypatch.setattr("groupsim.sim.simulate", simulate, raising=False)
 
 
 class TestSweep:

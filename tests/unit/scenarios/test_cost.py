@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from scenarios import list_names, load
-from scenarios.cost import Cost, cost_of
-from scenarios.expected_work import merged, work_of
-from scenarios.moments import beyond, mean_us, spread_us
-from sim import simulate
-from sim.model import Distribution
-from sim.units import S
+from groupsim.scenarios import list_names, load
+from groupsim.scenarios.cost import Cost, cost_of
+from groupsim.scenarios.expected_work import merged, work_of
+from groupsim.scenarios.moments import beyond, mean_us, spread_us
+from groupsim.sim import simulate
+from groupsim.sim.model import Distribution
+from groupsim.sim.units import S
 
 STRATEGY = "groups.billing.config[partition.assignment.strategy]"
 COMMIT = "groups.billing.processing.commit"

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from scenarios.distributions import DistributionField
-from scenarios.durations import LONGEST_US, UNITS, format_duration, parse_duration
-from sim.model import Distribution
-from sim.units import MINUTE, MS, S
+from groupsim.scenarios.distributions import DistributionField
+from groupsim.scenarios.durations import LONGEST_US, UNITS, format_duration, parse_duration
+from groupsim.sim.model import Distribution
+from groupsim.sim.units import MINUTE, MS, S
 
 DISTRIBUTION: TypeAdapter[Distribution] = TypeAdapter(DistributionField)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.cli.settings import parse_settings
-from scenarios.loading import load
-from scenarios.sweep import load_sweep
-from sim.model import Scenario
+from groupsim.scenarios.cli.settings import parse_settings
+from groupsim.scenarios.loading import load
+from groupsim.scenarios.sweep import load_sweep
+from groupsim.sim.model import Scenario
 from tests.support.command_line import SCENARIO, CommandLine
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from scenarios import broker_config, client_config
-from scenarios.client_profiles import PROFILES
-from scenarios.kafka_keys import HIDDEN, find_key, known_keys
-from sim.config import ClientBehaviour, ClientConfig, CoordinatorConfig
-from sim.units import FOREVER, MINUTE, MS, S
+from groupsim.scenarios import broker_config, client_config
+from groupsim.scenarios.client_profiles import PROFILES
+from groupsim.scenarios.kafka_keys import HIDDEN, find_key, known_keys
+from groupsim.sim.config import ClientBehaviour, ClientConfig, CoordinatorConfig
+from groupsim.sim.units import FOREVER, MINUTE, MS, S
 
 SHORT_NAMES = {"RangeAssignor": "range", "CooperativeStickyAssignor": "cooperative-sticky"}
 

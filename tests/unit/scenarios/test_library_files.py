@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from scenarios import list_names, load, load_document, parse, warnings_of
-from scenarios.loading import LIBRARY
-from scenarios.yaml_text import read_yaml
-from sim.model import Kill, RollingRestart, Scenario
+from groupsim.scenarios import list_names, load, load_document, parse, warnings_of
+from groupsim.scenarios.loading import LIBRARY
+from groupsim.scenarios.yaml_text import read_yaml
+from groupsim.sim.model import Kill, RollingRestart, Scenario
 
 NAMES = list_names()
 HEADINGS = ["Question", "Set-up", "Expected finding", "Limits"]

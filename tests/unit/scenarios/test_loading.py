@@ -13,10 +13,19 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import scenarios
-from scenarios import ScenarioFileError, json_schema, list_names, load, load_document, parse, set_path, warnings_of
-from scenarios.paths import parse_path
-from sim.model import SetConfig
+from groupsim import scenarios
+from groupsim.scenarios import (
+    ScenarioFileError,
+    json_schema,
+    list_names,
+    load,
+    load_document,
+    parse,
+    set_path,
+    warnings_of,
+)
+from groupsim.scenarios.paths import parse_path
+from groupsim.sim.model import SetConfig
 
 MINIMAL = """
 version: 1
@@ -81,14 +90,17 @@ def test_a_document_is_plain_data(file: Path) -> None:
 def test_names_of_the_package_are_imported_when_used() -> None:
     with pytest.raises(AttributeError, match="no attribute 'lode'"):
         _ = scenarios.lode
-    code = "import sys, scenarios; print('pydantic' in sys.modules, 'yaml' in sys.modules)"
+    code = "import sys, groupsim.scenarios; print('pydantic' in sys.modules, 'yaml' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
 
 
 def test_loading_imports_nothing_heavy() -> None:
     heavy = ["pyspark", "matplotlib", "scipy", "rich", "typer"]
-    code = f"import sys, scenarios; scenarios.load('rolling-deploy'); print([m for m in {heavy} if m in sys.modules])"
+    code = (
+        "import sys; from groupsim.scenarios import load; load('rolling-deploy'); "
+        f"print([m for m in {heavy} if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -438,7 +450,7 @@ def test_keys_that_are_not_modelled_are_listed_once() -> None:
 # --- code of the user's own -------------------------------------------------------------------------------------------
 
 OWN = """
-from assignors import Assignor, Protocol, RangeAssignor
+from groupsim.assignors import Assignor, Protocol, RangeAssignor
 
 class Mine(RangeAssignor):
     name = "mine"

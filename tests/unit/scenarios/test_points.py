@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scenarios.design import variants
-from scenarios.points import SAMPLED, Design, Kind, MissingExtra
-from scenarios.ranges import read_range
+from groupsim.scenarios.design import variants
+from groupsim.scenarios.points import SAMPLED, Design, Kind, MissingExtra
+from groupsim.scenarios.ranges import read_range
 
 VARY = {
     "share": read_range({"linear": [0.0, 1.0]}),

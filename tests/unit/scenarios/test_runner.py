@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from scenarios.runner import Run, outcome
-from sim import Result, SimError
+from groupsim.scenarios.runner import Run, outcome
+from groupsim.sim import Result, SimError
 from tests.support import fake_simulation as fake
 
 RUNS = [

@@ -1,4 +1,4 @@
-"""From the file to `sim.model`: every field arrives where it belongs, in microseconds and milli-records."""
+"""From the file to `groupsim.sim.model`: every field arrives where it belongs, in microseconds and milli-records."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import yaml
 
-from scenarios.goals import Goal, goals_of
-from scenarios.loading import parse
-from sim import model
-from sim.config import ClientConfig, Timing
-from sim.model import Distribution, Scenario, Target
-from sim.units import FOREVER, MINUTE, MS, S
+from groupsim.scenarios.goals import Goal, goals_of
+from groupsim.scenarios.loading import parse
+from groupsim.sim import model
+from groupsim.sim.config import ClientConfig, Timing
+from groupsim.sim.model import Distribution, Scenario, Target
+from groupsim.sim.units import FOREVER, MINUTE, MS, S
 
 MINIMAL = """
 version: 1

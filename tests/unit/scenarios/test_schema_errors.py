@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from scenarios.errors import Problem, ScenarioFileError
-from scenarios.loading import load, parse
-from scenarios.paths import set_path
-from sim.errors import ConfigError
+from groupsim.scenarios.errors import Problem, ScenarioFileError
+from groupsim.scenarios.loading import load, parse
+from groupsim.scenarios.paths import set_path
+from groupsim.sim.errors import ConfigError
 
 BASE = """
 version: 1

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from scenarios.rates import RateField, RateForm
-from sim.model import Rate
-from sim.units import MINUTE, S
+from groupsim.scenarios.rates import RateField, RateForm
+from groupsim.sim.model import Rate
+from groupsim.sim.units import MINUTE, S
 
 RATE: TypeAdapter[RateForm] = TypeAdapter(RateField)
 HOUR = 60 * MINUTE

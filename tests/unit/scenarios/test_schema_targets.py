@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.targets import format_indices, format_target, parse_indices, parse_target
-from sim.model import Target
+from groupsim.scenarios.targets import format_indices, format_target, parse_indices, parse_target
+from groupsim.sim.model import Target
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assignors import GroupSnapshot
-from scenarios.errors import ScenarioFileError
-from scenarios.snapshot_file import load_snapshot
+from groupsim.assignors import GroupSnapshot
+from groupsim.scenarios.errors import ScenarioFileError
+from groupsim.scenarios.snapshot_file import load_snapshot
 
 GROUP = """
 topics:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.cli.settings import import_allowed
-from scenarios.spark_code import write_code
+from groupsim.scenarios.cli.settings import import_allowed
+from groupsim.scenarios.spark_code import write_code
 
 OWN = """
-from assignors import Assignor
+from groupsim.assignors import Assignor
 import helper_of_mine
 
 
@@ -37,11 +37,11 @@ def run(program: str, archive: Path, folder: Path) -> str:
 def test_runs_a_scenario_from_the_archive(tmp_path: Path) -> None:
     write_code(tmp_path / "code.zip")
     program = (
-        "import pickle; from sim import simulate; import sim.simulation, scenarios.chunk; "
-        "print(sim.simulation.__file__, scenarios.chunk.__file__)"
+        "import pickle; import groupsim.sim.simulation; import groupsim.scenarios.chunk; "
+        "print(groupsim.sim.simulation.__file__, groupsim.scenarios.chunk.__file__)"
     )
     found = run(program, tmp_path / "code.zip", tmp_path).split()
-    assert found == [str(tmp_path / f"code.zip/{name}.pyc") for name in ("sim/simulation", "scenarios/chunk")]
+    assert found == [str(tmp_path / f"code.zip/groupsim/{name}.pyc") for name in ("sim/simulation", "scenarios/chunk")]
 
 
 def test_takes_along_what_the_user_allowed_and_what_that_imports(
@@ -61,7 +61,7 @@ def test_takes_along_what_the_user_allowed_and_what_that_imports(
     assert found == "of-mine"
     tops = {name.partition("/")[0] for name in zipfile.ZipFile(tmp_path / "code.zip").namelist()}
     own = {f"{name}_of_mine.{ending}" for name in ("assignor", "helper") for ending in ("py", "pyc")}
-    assert tops == {"sim", "assignors", "scenarios", *own}
+    assert tops == {"groupsim", *own}
 
 
 def test_takes_along_a_package_without_an_init_file(tmp_path: Path) -> None:
@@ -73,4 +73,4 @@ def test_takes_along_a_package_without_an_init_file(tmp_path: Path) -> None:
 def test_leaves_installed_packages_where_they_are(tmp_path: Path) -> None:
     write_code(tmp_path / "code.zip", ["numpy"])
     tops = {name.partition("/")[0] for name in zipfile.ZipFile(tmp_path / "code.zip").namelist()}
-    assert tops == {"sim", "assignors", "scenarios"}
+    assert tops == {"groupsim"}

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scenarios.cli.settings import parse_settings
-from scenarios.errors import ScenarioFileError
-from scenarios.goals import goals_of
-from scenarios.loading import load
-from scenarios.suite import Suite, load_suite
-from scenarios.tolerances import Tolerance
+from groupsim.scenarios.cli.settings import parse_settings
+from groupsim.scenarios.errors import ScenarioFileError
+from groupsim.scenarios.goals import goals_of
+from groupsim.scenarios.loading import load
+from groupsim.scenarios.suite import Suite, load_suite
+from groupsim.scenarios.tolerances import Tolerance
 from tests.support.command_line import SCENARIO
 
 COUNT = "groups.billing.members.count"

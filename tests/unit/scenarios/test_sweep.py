@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from scenarios.cli.settings import parse_settings
-from scenarios.errors import ScenarioFileError
-from scenarios.loading import load
-from scenarios.replications import Replications
-from scenarios.sweep import Sweep, list_sweeps, load_sweep, replay_line
-from scenarios.sweep_file import SweepFile
+from groupsim.scenarios.cli.settings import parse_settings
+from groupsim.scenarios.errors import ScenarioFileError
+from groupsim.scenarios.loading import load
+from groupsim.scenarios.replications import Replications
+from groupsim.scenarios.sweep import Sweep, list_sweeps, load_sweep, replay_line
+from groupsim.scenarios.sweep_file import SweepFile
 
 SESSION = "groups.billing.config[session.timeout.ms]"
 SCENARIO = """

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.chunk import Done, Work
-from scenarios.replications import Replications
-from scenarios.runner import Simulate
-from scenarios.sweep_folder import sweep_folder
-from scenarios.sweep_identity import identity_of
-from scenarios.sweep_runner import SweepRun, chunk_runs, in_process, kept_folder
-from sim import Result
-from sim.model import Scenario
+from groupsim.scenarios.chunk import Done, Work
+from groupsim.scenarios.replications import Replications
+from groupsim.scenarios.runner import Simulate
+from groupsim.scenarios.sweep_folder import sweep_folder
+from groupsim.scenarios.sweep_identity import identity_of
+from groupsim.scenarios.sweep_runner import SweepRun, chunk_runs, in_process, kept_folder
+from groupsim.sim import Result
+from groupsim.sim.model import Scenario
 from tests.support import fake_simulation as fake
 from tests.support.sweeps import carried_out, sweep_of
 
@@ -68,9 +68,9 @@ def test_results_that_vanish_end_the_sweep_in_words(tmp_path: Path) -> None:
 
 
 def test_chunks_are_about_a_second_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scenarios.sweep_runner.CHUNK_S", 0.0001)
+    monkeypatch.setattr("groupsim.scenarios.sweep_runner.CHUNK_S", 0.0001)
     assert set(chunk_runs(sweep_of()).values()) == {1}
-    monkeypatch.setattr("scenarios.sweep_runner.CHUNK_S", 1e9)
+    monkeypatch.setattr("groupsim.scenarios.sweep_runner.CHUNK_S", 1e9)
     assert set(chunk_runs(sweep_of()).values()) == {500}
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.text_files import refuse_foreign, write_text
-from sim.errors import ConfigError
+from groupsim.scenarios.text_files import refuse_foreign, write_text
+from groupsim.sim.errors import ConfigError
 
 MARK = "# ours"
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pandas as pd
 
-from sim import Result
-from sim import simulate as run
-from sim.config import ClientConfig, CoordinatorConfig
-from sim.model import (
+from groupsim.sim import Result
+from groupsim.sim import simulate as run
+from groupsim.sim.config import ClientConfig, CoordinatorConfig
+from groupsim.sim.model import (
     ZERO,
     Cluster,
     Distribution,
@@ -31,7 +31,7 @@ from sim.model import (
     Topic,
     Verb,
 )
-from sim.units import MS, S
+from groupsim.sim.units import MS, S
 
 FIDELITIES = ("elided", "message")
 CLIENT = ClientConfig(partition_assignment_strategy=("range",), session_timeout_us=10 * S, heartbeat_interval_us=S)

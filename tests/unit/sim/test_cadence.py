@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.cadence import Cadence, DrawnCadence, Load, Pace, pace
-from sim.model import ZERO, Distribution, Processing
-from sim.randomness import Draw
-from sim.units import MS, S
+from groupsim.sim.cadence import Cadence, DrawnCadence, Load, Pace, pace
+from groupsim.sim.model import ZERO, Distribution, Processing
+from groupsim.sim.randomness import Draw
+from groupsim.sim.units import MS, S
 
 POLL_US = MS
 END = 40_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim.assignment import Layout, Layouts
-from sim.catalog import Catalog, Partitions
-from sim.model import Topic
+from groupsim.sim.assignment import Layout, Layouts
+from groupsim.sim.catalog import Catalog, Partitions
+from groupsim.sim.model import Topic
 
 
 def two_topics() -> Catalog:

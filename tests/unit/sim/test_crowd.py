@@ -8,13 +8,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.actors.crowd import Crowd, Trains
-from sim.actors.quiet import Keys, Quiet, Train
-from sim.cadence import Cadence, DrawnCadence, Load, Pace, pace
-from sim.cadences import Cadences, paces
-from sim.model import Distribution, Processing
-from sim.randomness import Draw
-from sim.units import FOREVER
+from groupsim.sim.actors.crowd import Crowd, Trains
+from groupsim.sim.actors.quiet import Keys, Quiet, Train
+from groupsim.sim.cadence import Cadence, DrawnCadence, Load, Pace, pace
+from groupsim.sim.cadences import Cadences, paces
+from groupsim.sim.model import Distribution, Processing
+from groupsim.sim.randomness import Draw
+from groupsim.sim.units import FOREVER
 
 MEASURE = (300, 1_500)
 GRID = st.integers(0, 9).map(lambda tens: 10 * tens)

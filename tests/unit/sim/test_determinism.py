@@ -13,9 +13,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sim import simulate
-from sim.config import CoordinatorConfig
-from sim.model import (
+from groupsim.sim import simulate
+from groupsim.sim.config import CoordinatorConfig
+from groupsim.sim.model import (
     Cluster,
     Distribution,
     Entry,
@@ -32,14 +32,14 @@ from sim.model import (
     Target,
     Topic,
 )
-from sim.tables import TABLES
-from sim.units import MS, S
+from groupsim.sim.tables import TABLES
+from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import CLIENT, PROCESSING
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = """
 import json, sys
-from sim import simulate
+from groupsim.sim import simulate
 from tests.unit.sim.test_determinism import LIVELY
 print(json.dumps(simulate(LIVELY, seed=3).manifest["digests"]))
 """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scenarios import load
-from sim import simulate
+from groupsim.scenarios import load
+from groupsim.sim import simulate
 
 SMALL = {
     "topics.orders.partitions": 7,

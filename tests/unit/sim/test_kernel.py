@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.errors import EventBudgetExceeded, ProtocolMisuse
-from sim.kernel.alarm import Alarm
-from sim.kernel.environment import Environment, Kind, deadline_key, message_key, process_key
-from sim.kernel.network import Connection, Exchange, Path
-from sim.model import Distribution, Network
-from sim.randomness import Streams, name_hash
-from sim.units import FOREVER, MS, S
+from groupsim.sim.errors import EventBudgetExceeded, ProtocolMisuse
+from groupsim.sim.kernel.alarm import Alarm
+from groupsim.sim.kernel.environment import Environment, Kind, deadline_key, message_key, process_key
+from groupsim.sim.kernel.network import Connection, Exchange, Path
+from groupsim.sim.model import Distribution, Network
+from groupsim.sim.randomness import Streams, name_hash
+from groupsim.sim.units import FOREVER, MS, S
 
 ENTITY = name_hash("member", "g/0")
 KEYS = {"message": message_key, "process": process_key, "deadline": deadline_key}

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim import simulate
-from sim.actors import laps
-from sim.actors.client import Client
-from sim.actors.lap import Lap
-from sim.actors.playing import play_resume
-from sim.actors.world import World
-from sim.invariants import Watch
-from sim.model import Distribution, Entry, GcPause, Link, Override, Processing, Scenario, SlowHost, Target
-from sim.protocol.classic_member import ClassicMember
-from sim.result import Result
-from sim.units import MS, S
+from groupsim.sim import simulate
+from groupsim.sim.actors import laps
+from groupsim.sim.actors.client import Client
+from groupsim.sim.actors.lap import Lap
+from groupsim.sim.actors.playing import play_resume
+from groupsim.sim.actors.world import World
+from groupsim.sim.invariants import Watch
+from groupsim.sim.model import Distribution, Entry, GcPause, Link, Override, Processing, Scenario, SlowHost, Target
+from groupsim.sim.protocol.classic_member import ClassicMember
+from groupsim.sim.result import Result
+from groupsim.sim.units import MS, S
 from tests.support.random_scenarios import random_scenario
 from tests.support.scenarios import at, client, group, hang, join, kill, member, pause, scenario
 

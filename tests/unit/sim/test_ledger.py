@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.catalog import Catalog, Partitions
-from sim.ledger import Holding, Ledger
-from sim.model import Rate, Topic
-from sim.units import MS, S
+from groupsim.sim.catalog import Catalog, Partitions
+from groupsim.sim.ledger import Holding, Ledger
+from groupsim.sim.model import Rate, Topic
+from groupsim.sim.units import MS, S
 
 Rows = list[tuple[int, tuple[int, ...]]]
 END = 1_000 * S

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sim import simulate
-from sim.config import ClientConfig
-from sim.model import (
+from groupsim.sim import simulate
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.model import (
     Broker,
     Cluster,
     Distribution,
@@ -16,7 +16,7 @@ from sim.model import (
     Subscription,
     Topic,
 )
-from sim.units import MS, S
+from groupsim.sim.units import MS, S
 
 
 def stable_us(*between: str) -> int:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from sim import Result, simulate
-from sim.config import ClientConfig
-from sim.model import (
+from groupsim.sim import Result, simulate
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.model import (
     Cluster,
     Distribution,
     Entry,
@@ -24,7 +24,7 @@ from sim.model import (
     Target,
     Topic,
 )
-from sim.units import MS, S
+from groupsim.sim.units import MS, S
 
 
 def scene(*timeline: Entry) -> Scenario:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.measures import (
+from groupsim.sim.measures import (
     by_cause,
     clip,
     gaps,
@@ -19,7 +19,7 @@ from sim.measures import (
     stop_the_world_us,
     unavailable_us,
 )
-from sim.units import S
+from groupsim.sim.units import S
 
 UNOWNED, DETECTION, BARRIER, RESUME = 1, 2, 3, 5
 SPAN = 30

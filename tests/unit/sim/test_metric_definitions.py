@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sim.model import (
+from groupsim.sim.model import (
     AddPartitions,
     Close,
     Cut,
@@ -20,8 +20,8 @@ from sim.model import (
     Target,
     Topic,
 )
-from sim.tables import CAUSES
-from sim.units import MS, S
+from groupsim.sim.tables import CAUSES
+from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import (
     CLIENT,
     COOPERATIVE,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sim import Result
-from sim.model import (
+from groupsim.sim import Result
+from groupsim.sim.model import (
     AddPartitions,
     CreateTopic,
     Entry,
@@ -23,7 +23,7 @@ from sim.model import (
     Subscription,
     Topic,
 )
-from sim.units import MS, S
+from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import (
     CLIENT,
     FIDELITIES,

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sim import Result
-from sim.model import GcPause, Kill, Rate, SetRate, Stuck
-from sim.tables import FLOAT, INT, SORTED_BY, SUMMARY, TABLES, TEXT
-from sim.units import MS, S
+from groupsim.sim import Result
+from groupsim.sim.model import GcPause, Kill, Rate, SetRate, Stuck
+from groupsim.sim.tables import FLOAT, INT, SORTED_BY, SUMMARY, TABLES, TEXT
+from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import (
     CLIENT,
     FIDELITIES,

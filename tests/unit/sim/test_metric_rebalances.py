@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sim.model import Close, GcPause, Kill, Override, Processing, Rate, Restart, Subscription, Topic
-from sim.units import MS, S
+from groupsim.sim.model import Close, GcPause, Kill, Override, Processing, Rate, Restart, Subscription, Topic
+from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import (
     CLIENT,
     COOPERATIVE,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from sim import Result
-from sim.model import CreateTopic, Entry, GcPause, Kill, Processing, Scenario, SetConfig, Subscription, Topic
-from sim.units import MS, S
+from groupsim.sim import Result
+from groupsim.sim.model import CreateTopic, Entry, GcPause, Kill, Processing, Scenario, SetConfig, Subscription, Topic
+from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import (
     CLIENT,
     FIDELITIES,

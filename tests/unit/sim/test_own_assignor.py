@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from assignors import (
+from groupsim.assignors import (
     Assignment,
     Assignor,
     AssignorError,
@@ -17,15 +17,15 @@ from assignors import (
     Protocol,
     Topics,
 )
-from assignors.snapshot import Positions
-from scenarios import load
-from scenarios.assignor_trials import Contender, contenders, trials
-from scenarios.errors import ScenarioFileError
-from sim import simulate
-from sim.errors import ScenarioError
-from sim.model import Entry, Scale, Scenario, Target
-from sim.result import Result
-from sim.units import S
+from groupsim.assignors.snapshot import Positions
+from groupsim.scenarios import load
+from groupsim.scenarios.assignor_trials import Contender, contenders, trials
+from groupsim.scenarios.errors import ScenarioFileError
+from groupsim.sim import simulate
+from groupsim.sim.errors import ScenarioError
+from groupsim.sim.model import Entry, Scale, Scenario, Target
+from groupsim.sim.result import Result
+from groupsim.sim.units import S
 from tests.support.scenarios import client, group, scenario
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from sim import Result
-from sim.config import ClientBehaviour, ClientConfig
-from sim.model import Broker, Override, Processing, Rate, Scenario
-from sim.units import MS
+from groupsim.sim import Result
+from groupsim.sim.config import ClientBehaviour, ClientConfig
+from groupsim.sim.model import Broker, Override, Processing, Rate, Scenario
+from groupsim.sim.units import MS
 from tests.unit.sim.scenes import CLIENT, FIDELITIES, PROCESSING, group, lasting, rows, scene, simulate
 
 BROKERS = (Broker(id=0, rack="a"), Broker(id=1, rack="b"), Broker(id=2, rack="c"))

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.model import Distribution
-from sim.randomness import Draw, Streams, hash64, hash64_array, longest, mean_of, name_hash
-from sim.units import MS, S
+from groupsim.sim.model import Distribution
+from groupsim.sim.randomness import Draw, Streams, hash64, hash64_array, longest, mean_of, name_hash
+from groupsim.sim.units import MS, S
 
 KEYS = st.integers(0, (1 << 64) - 1)
 DISTRIBUTIONS = (

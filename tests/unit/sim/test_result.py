@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from analysis.columns import records
-from sim import result
-from sim.recorder import Rows
-from sim.result import Tables, digest, frame, manifest_text
-from sim.tables import DELIVERY, TABLES
+from groupsim.analysis.columns import records
+from groupsim.sim import result
+from groupsim.sim.recorder import Rows
+from groupsim.sim.result import Tables, digest, frame, manifest_text
+from groupsim.sim.tables import DELIVERY, TABLES
 
 DELIVERED = {"group": ["b", "a"], "kind": ["loss", "duplicate"], "cause": ["kill", "zombie"], "records": [1, 2]}
 

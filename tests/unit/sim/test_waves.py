@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import simulate
-from sim.actors import rejoin_wave, resume_wave, sync_wave
-from sim.actors.wave import Wave
-from sim.kernel.environment import Environment, Kind, process_key
-from sim.kernel.network import Path, round_trips
-from sim.ledger import Holding
-from sim.model import Distribution, Entry, GcPause, Network, Rate, Scenario, Target
-from sim.randomness import Draw, Streams, draws
-from sim.result import Result
-from sim.units import FOREVER, MS, S
+from groupsim.sim import simulate
+from groupsim.sim.actors import rejoin_wave, resume_wave, sync_wave
+from groupsim.sim.actors.wave import Wave
+from groupsim.sim.kernel.environment import Environment, Kind, process_key
+from groupsim.sim.kernel.network import Path, round_trips
+from groupsim.sim.ledger import Holding
+from groupsim.sim.model import Distribution, Entry, GcPause, Network, Rate, Scenario, Target
+from groupsim.sim.randomness import Draw, Streams, draws
+from groupsim.sim.result import Result
+from groupsim.sim.units import FOREVER, MS, S
 from tests.support.random_scenarios import random_scenario
 from tests.support.scenarios import client, group, join, kill, pause, scenario, states
 from tests.unit.sim.test_ledger import ledger_of

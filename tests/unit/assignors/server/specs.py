@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assignors import (
+from groupsim.assignors import (
     Assignment,
     GroupSnapshot,
     GroupSpec,

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors import Assignment, GroupSpec, Topics
-from assignors.server.changed_targets import changed_targets
-from assignors.server.held_targets import held_targets, target_map
-from assignors.server.target_changes import Move, TargetChanges
+from groupsim.assignors import Assignment, GroupSpec, Topics
+from groupsim.assignors.server.changed_targets import changed_targets
+from groupsim.assignors.server.held_targets import held_targets, target_map
+from groupsim.assignors.server.target_changes import Move, TargetChanges
 from tests.unit.assignors.server.specs import spec
 
 NAMES = [f"topic{number}" for number in range(20)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assignors import (
+from groupsim.assignors import (
     SERVER_ASSIGNORS,
     Assignment,
     GroupSnapshot,
@@ -17,7 +17,7 @@ from assignors import (
     create_server,
     positions_of,
 )
-from assignors.server.group_spec import carried_over
+from groupsim.assignors.server.group_spec import carried_over
 from tests.unit.assignors.building import labels
 from tests.unit.assignors.server.specs import spec
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assignors import InvalidSnapshot, MemberNames, TopicIds
-from assignors.server.topic_walks import range_walk, subscription_walk, topic_set_walk
+from groupsim.assignors import InvalidSnapshot, MemberNames, TopicIds
+from groupsim.assignors.server.topic_walks import range_walk, subscription_walk, topic_set_walk
 from tests.unit.assignors.server.specs import spec
 
 

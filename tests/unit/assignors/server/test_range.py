@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from assignors import GroupSnapshot, GroupSpec, ServerRangeAssignor
+from groupsim.assignors import GroupSnapshot, GroupSpec, ServerRangeAssignor
 from tests.conformance.assignors.groups import groups
 from tests.unit.assignors.building import labels
 from tests.unit.assignors.server.specs import assigned, spec

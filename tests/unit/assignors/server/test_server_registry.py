@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from assignors import (
+from groupsim.assignors import (
     ASSIGNORS,
     SERVER_ASSIGNORS,
     Assignment,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors import TopicIds, Topics, positions_of
-from assignors.server.target_map import TargetMap
+from groupsim.assignors import TopicIds, Topics, positions_of
+from groupsim.assignors.server.target_map import TargetMap
 
 N_TOPICS = 14
 TOPICS = Topics.of({f"t{at:02}": 40 for at in range(N_TOPICS)})

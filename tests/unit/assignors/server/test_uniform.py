@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors import UniformAssignor, positions_of
-from assignors.server.member_balancer import MemberBalancer, least_loaded
-from assignors.server.target_records import needs_record, written_targets
+from groupsim.assignors import UniformAssignor, positions_of
+from groupsim.assignors.server.member_balancer import MemberBalancer, least_loaded
+from groupsim.assignors.server.target_records import needs_record, written_targets
 from tests.unit.assignors.building import labels
 from tests.unit.assignors.server.specs import assigned, spec
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from sim.config import ClientConfig
-from sim.protocol.classic_member import ClassicMember
-from sim.protocol.effects import Adopt, Commit, Disconnect, Drop, Effects, Listen, Raise, RunAssignor, Send
-from sim.protocol.messages import (
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.protocol.classic_member import ClassicMember
+from groupsim.sim.protocol.effects import Adopt, Commit, Disconnect, Drop, Effects, Listen, Raise, RunAssignor, Send
+from groupsim.sim.protocol.messages import (
     Api,
     Error,
     JoinResponse,
@@ -18,7 +18,7 @@ from sim.protocol.messages import (
     Subscription,
     SyncResponse,
 )
-from sim.units import FOREVER, MS
+from groupsim.sim.units import FOREVER, MS
 
 
 class _Assignor:

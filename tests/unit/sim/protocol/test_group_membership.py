@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.protocol.messages import Error, GroupState, Subscription
+from groupsim.sim.protocol.messages import Error, GroupState, Subscription
 from tests.support.groups import GroupHarness, in_state
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sim.protocol.messages import Error, GroupState, SyncResponse
+from groupsim.sim.protocol.messages import Error, GroupState, SyncResponse
 from tests.support.groups import GroupHarness, in_state
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sim.protocol.messages import Error, GroupState
+from groupsim.sim.protocol.messages import Error, GroupState
 from tests.support.groups import GroupHarness
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sim.config import ClientBehaviour
-from sim.protocol.classic_member import MemberState
-from sim.protocol.messages import Api, Error
-from sim.units import MS
+from groupsim.sim.config import ClientBehaviour
+from groupsim.sim.protocol.classic_member import MemberState
+from groupsim.sim.protocol.messages import Api, Error
+from groupsim.sim.units import MS
 from tests.unit.sim.protocol.members import MemberHarness
 
 FATAL = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim.protocol.messages import Error, GroupState, JoinResponse
+from groupsim.sim.protocol.messages import Error, GroupState, JoinResponse
 from tests.support.groups import GroupHarness
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState

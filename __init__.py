@@ -1,0 +1,39 @@
+"""Discrete-event simulation of Apache Kafka consumer groups in virtual time.
+
+>>> import groupsim
+>>> result = groupsim.simulate(groupsim.load("kill-detection"), seed=1)
+>>> result.summary  # doctest: +SKIP
+
+Names are imported when they are first used: neither pandas nor Spark is, until something needs it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from groupsim.analysis import figures
+    from groupsim.analysis.compare import compare
+    from groupsim.assignors import Assignment, Assignor
+    from groupsim.scenarios.loading import load
+    from groupsim.scenarios.sweep_runner import sweep
+    from groupsim.sim.simulation import simulate
+
+_HOMES: Final = {
+    "Assignment": "groupsim.assignors",
+    "Assignor": "groupsim.assignors",
+    "compare": "groupsim.analysis.compare",
+    "figures": "groupsim.analysis",
+    "load": "groupsim.scenarios",
+    "simulate": "groupsim.sim",
+    "sweep": "groupsim.scenarios.sweep_runner",
+}
+
+__all__ = ["Assignment", "Assignor", "compare", "figures", "load", "simulate", "sweep"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
