@@ -40,7 +40,7 @@ setup: .venv/setup.stamp
 # A rolling deploy of 40 pods, four ways. Each run of the demo has a folder of its own under out/.
 demo: setup
 	@out=out/demo-$$(date +%Y%m%d-%H%M%S); where=; \
-	missing=$$($(BIN)/python -c 'from groupsim.scenarios.java import java_missing; print(java_missing() or "")'); \
+	missing=$$($(BIN)/python -c 'from groupsim.scenarios.spark.java import java_missing; print(java_missing() or "")'); \
 	if [ -n "$$missing" ]; then printf '%s\nThis demo goes on so.\n\n' "$$missing" >&2; where=--inline; fi; \
 	$(BIN)/groupsim sweep rolling-deploy $$where --out $$out; \
 	printf '\nEach variant against the first, run by run with the same faults; intervals are 95 %%:\n\n'; \

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from groupsim.analysis import figures
-    from groupsim.analysis.compare import compare
+    from groupsim.analysis.compare.comparison import compare
     from groupsim.assignors import Assignment, Assignor
-    from groupsim.scenarios.loading import load
-    from groupsim.scenarios.sweep_runner import sweep
+    from groupsim.scenarios.build.loading import load
+    from groupsim.scenarios.sweep.runner import sweep
     from groupsim.sim.simulation import simulate
 
 _HOMES: Final = {
     "Assignment": "groupsim.assignors",
     "Assignor": "groupsim.assignors",
-    "compare": "groupsim.analysis.compare",
+    "compare": "groupsim.analysis.compare.comparison",
     "figures": "groupsim.analysis",
     "load": "groupsim.scenarios",
     "simulate": "groupsim.sim",
-    "sweep": "groupsim.scenarios.sweep_runner",
+    "sweep": "groupsim.scenarios.sweep.runner",
 }
 
 __all__ = ["Assignment", "Assignor", "compare", "figures", "load", "simulate", "sweep"]

@@ -12,7 +12,7 @@ class MissingTable(ResultError):
 
 
 class SchemaMismatch(ResultError):
-    """A table has not the columns, or a column not the dtype, that ``groupsim.sim.tables`` declares."""
+    """A table has not the columns, or a column not the dtype, that ``sim.tables`` declares."""
 
 
 class NotPairable(ResultError):

@@ -1,4 +1,4 @@
-"""The aggregates and comparisons of ``groupsim.analysis.aggregates`` and ``groupsim.analysis.compare`` on Spark, for runs beyond memory.
+"""The aggregates and comparisons of `analysis.stats` and `analysis.compare` on Spark, for runs beyond memory.
 
 They read the ``summary/`` of a sweep's folder, with the DataFrame API alone, so that Spark Connect works. What comes
 back is small, a row per variant, group and metric, and equal to what pandas computes, but for quantiles: their rank is
@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from groupsim.analysis.aggregates import COLUMNS, QUANTILES, described
-from groupsim.analysis.compare import Comparison, adjusted
-from groupsim.analysis.differences import difference_of_pairs
+from groupsim.analysis.compare.comparison import Comparison, adjusted
+from groupsim.analysis.compare.pairing import Absent
+from groupsim.analysis.data.load import RUN
+from groupsim.analysis.data.metrics import HEADLINE, metric
 from groupsim.analysis.errors import NotPairable, ResultError
-from groupsim.analysis.load import RUN
-from groupsim.analysis.metrics import HEADLINE, metric
-from groupsim.analysis.pairing import Absent
-from groupsim.analysis.statistics import Moments
+from groupsim.analysis.stats.aggregates import COLUMNS, QUANTILES, described
+from groupsim.analysis.stats.differences import difference_of_pairs
+from groupsim.analysis.stats.statistics import Moments
 from groupsim.sim.tables import FLOAT, INT, SUMMARY, TEXT
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ Record: TypeAlias = Mapping[str, Any]
 
 
 def aggregates(spark: SparkSession, dataset: str, metrics: Sequence[str] = HEADLINE) -> pd.DataFrame:
-    """A row per variant, group and metric, as ``groupsim.analysis.aggregates.aggregates`` has them, variants by name.
+    """A row per variant, group and metric, as ``analysis.stats.aggregates.aggregates`` has them, variants by name.
 
     Parameters
     ----------
@@ -69,14 +69,14 @@ def compare_variants(
     metrics: Sequence[str] = HEADLINE,
     absent: Absent | None = None,
 ) -> tuple[Comparison, ...]:
-    """Every other variant against the baseline, run by run, as ``groupsim.analysis.compare.compare_variants``; by name.
+    """Every other variant against the baseline, run by run, as `comparison.compare_variants`; by name.
 
     Parameters
     ----------
     dataset : str
         The ``summary`` folder of a sweep, or its URL.
     absent : mapping of str to runs, optional
-        Runs that a variant lacks for a known reason (``groupsim.analysis.load.load_absent``): their partners are left out.
+        Runs that a variant lacks for a known reason (``analysis.data.load.load_absent``): their partners are left out.
 
     Raises
     ------

@@ -5,9 +5,11 @@ An assignor turns a `GroupSnapshot` into an `Assignment`. It knows nothing of ti
 
 from __future__ import annotations
 
-from groupsim.assignors.broadcast import BroadcastAssignor
-from groupsim.assignors.cooperative_sticky import CooperativeStickyAssignor, CooperativeStickyUserData
-from groupsim.assignors.errors import (
+from groupsim.assignors.client.cooperative_sticky import CooperativeStickyAssignor, CooperativeStickyUserData
+from groupsim.assignors.client.range_assignor import RangeAssignor
+from groupsim.assignors.client.round_robin import RoundRobinAssignor
+from groupsim.assignors.client.sticky import StickyAssignor, StickyUserData
+from groupsim.assignors.core.errors import (
     AssignorError,
     InvalidAssignment,
     InvalidSnapshot,
@@ -15,10 +17,20 @@ from groupsim.assignors.errors import (
     KafkaAssignorFailure,
     UnknownAssignor,
 )
-from groupsim.assignors.interface import Assignor, Promise, Protocol, Side
-from groupsim.assignors.leader_rack import LeaderRackAssignor
-from groupsim.assignors.random_assignor import RandomAssignor
-from groupsim.assignors.range_assignor import RangeAssignor
+from groupsim.assignors.core.interface import Assignor, Promise, Protocol, Side
+from groupsim.assignors.core.snapshot import (
+    NOTHING,
+    Assignment,
+    GroupSnapshot,
+    MemberSubscription,
+    Positions,
+    Topics,
+    positions_of,
+)
+from groupsim.assignors.own.broadcast import BroadcastAssignor
+from groupsim.assignors.own.leader_rack import LeaderRackAssignor
+from groupsim.assignors.own.random_assignor import RandomAssignor
+from groupsim.assignors.own.weighted import WeightedAssignor
 from groupsim.assignors.registry import (
     ASSIGNORS,
     SERVER_ASSIGNORS,
@@ -28,24 +40,12 @@ from groupsim.assignors.registry import (
     load_class,
     load_classes,
 )
-from groupsim.assignors.round_robin import RoundRobinAssignor
 from groupsim.assignors.server.group_spec import GroupSpec
 from groupsim.assignors.server.member_names import MemberNames
 from groupsim.assignors.server.range_assignor import ServerRangeAssignor
 from groupsim.assignors.server.server_assignor import ServerAssignor
 from groupsim.assignors.server.topic_ids import TopicIds
 from groupsim.assignors.server.uniform import UniformAssignor
-from groupsim.assignors.snapshot import (
-    NOTHING,
-    Assignment,
-    GroupSnapshot,
-    MemberSubscription,
-    Positions,
-    Topics,
-    positions_of,
-)
-from groupsim.assignors.sticky import StickyAssignor, StickyUserData
-from groupsim.assignors.weighted import WeightedAssignor
 
 __all__ = [
     "ASSIGNORS",

@@ -10,19 +10,19 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import TypeAlias
 
-from groupsim.assignors.broadcast import BroadcastAssignor
-from groupsim.assignors.cooperative_sticky import CooperativeStickyAssignor
-from groupsim.assignors.errors import AssignorError, UnknownAssignor
-from groupsim.assignors.interface import Assignor, Protocol
-from groupsim.assignors.leader_rack import LeaderRackAssignor
-from groupsim.assignors.random_assignor import RandomAssignor
-from groupsim.assignors.range_assignor import RangeAssignor
-from groupsim.assignors.round_robin import RoundRobinAssignor
+from groupsim.assignors.client.cooperative_sticky import CooperativeStickyAssignor
+from groupsim.assignors.client.range_assignor import RangeAssignor
+from groupsim.assignors.client.round_robin import RoundRobinAssignor
+from groupsim.assignors.client.sticky import StickyAssignor
+from groupsim.assignors.core.errors import AssignorError, UnknownAssignor
+from groupsim.assignors.core.interface import Assignor, Protocol
+from groupsim.assignors.own.broadcast import BroadcastAssignor
+from groupsim.assignors.own.leader_rack import LeaderRackAssignor
+from groupsim.assignors.own.random_assignor import RandomAssignor
+from groupsim.assignors.own.weighted import WeightedAssignor
 from groupsim.assignors.server.range_assignor import ServerRangeAssignor
 from groupsim.assignors.server.server_assignor import ServerAssignor
 from groupsim.assignors.server.uniform import UniformAssignor
-from groupsim.assignors.sticky import StickyAssignor
-from groupsim.assignors.weighted import WeightedAssignor
 
 Factory: TypeAlias = Callable[[int, bool], Assignor]
 ServerFactory: TypeAlias = Callable[[bool], ServerAssignor]

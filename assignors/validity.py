@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from groupsim.assignors.errors import InvalidAssignment
-from groupsim.assignors.interface import Assignor, Promise, Protocol
-from groupsim.assignors.past_owners import claims, told_by
-from groupsim.assignors.snapshot import NOTHING, Assignment, GroupSnapshot, Positions
+from groupsim.assignors.core.errors import InvalidAssignment
+from groupsim.assignors.core.interface import Assignor, Promise, Protocol
+from groupsim.assignors.core.snapshot import NOTHING, Assignment, GroupSnapshot, Positions
+from groupsim.assignors.own.past_owners import claims, told_by
 
 
 def check_valid(snapshot: GroupSnapshot, assignment: Assignment) -> None:

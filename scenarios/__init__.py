@@ -6,21 +6,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from groupsim.scenarios.build.loading import list_names, load, load_document, parse, set_path
+    from groupsim.scenarios.build.notes import warnings_of
     from groupsim.scenarios.errors import Problem, ScenarioFileError
-    from groupsim.scenarios.loading import list_names, load, load_document, parse, set_path
-    from groupsim.scenarios.notes import warnings_of
-    from groupsim.scenarios.schema import json_schema
+    from groupsim.scenarios.schema.scenario_file import json_schema
 
 _HOMES: Final = {
     "Problem": "groupsim.scenarios.errors",
     "ScenarioFileError": "groupsim.scenarios.errors",
-    "json_schema": "groupsim.scenarios.schema",
-    "list_names": "groupsim.scenarios.loading",
-    "load": "groupsim.scenarios.loading",
-    "load_document": "groupsim.scenarios.loading",
-    "parse": "groupsim.scenarios.loading",
-    "set_path": "groupsim.scenarios.loading",
-    "warnings_of": "groupsim.scenarios.notes",
+    "json_schema": "groupsim.scenarios.schema.scenario_file",
+    "list_names": "groupsim.scenarios.build.loading",
+    "load": "groupsim.scenarios.build.loading",
+    "load_document": "groupsim.scenarios.build.loading",
+    "parse": "groupsim.scenarios.build.loading",
+    "set_path": "groupsim.scenarios.build.loading",
+    "warnings_of": "groupsim.scenarios.build.notes",
 }
 
 __all__ = [

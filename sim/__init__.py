@@ -22,10 +22,10 @@ from groupsim.sim.errors import (
 )
 
 if TYPE_CHECKING:
-    from groupsim.sim.result import Result
+    from groupsim.sim.output.result import Result
     from groupsim.sim.simulation import simulate
 
-_HOMES = {"Result": "groupsim.sim.result", "simulate": "groupsim.sim.simulation"}
+_HOMES = {"Result": "groupsim.sim.output.result", "simulate": "groupsim.sim.simulation"}
 
 __all__ = [
     "ConfigError",

@@ -8,22 +8,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from groupsim.sim.actors.comings import first_start
-from groupsim.sim.actors.producer import Producer
-from groupsim.sim.actors.retention import limit_age
-from groupsim.sim.actors.rollout import Rollout
-from groupsim.sim.actors.stories import tell
-from groupsim.sim.actors.teller import Teller
-from groupsim.sim.actors.world import World
+from groupsim.sim.books.invariants import Watch
+from groupsim.sim.books.record import HORIZON
+from groupsim.sim.cluster.producer import Producer
+from groupsim.sim.cluster.retention import limit_age
 from groupsim.sim.errors import ConfigError, SimError
-from groupsim.sim.invariants import Watch
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.model import CreateTopic, RollingRestart, Scenario
+from groupsim.sim.output.result import Result
+from groupsim.sim.output.tables import Tabulator
 from groupsim.sim.randomness import Streams, name_hash
-from groupsim.sim.recorder import HORIZON
-from groupsim.sim.result import Result
-from groupsim.sim.tabulate import Tabulator
+from groupsim.sim.timeline.dispatcher import Dispatcher
+from groupsim.sim.timeline.lifecycle import first_start
+from groupsim.sim.timeline.rollout import Rollout
+from groupsim.sim.timeline.verbs import tell
 from groupsim.sim.versions import versions
+from groupsim.sim.world import World
 
 Fidelity = Literal["elided", "message"]
 
@@ -102,7 +102,7 @@ def _build(scenario: Scenario, streams: Streams, *, is_loud: bool) -> World:
             world.env.process(first_start(world, spec, index))
     for entry in scenario.timeline:
         if isinstance(entry.verb, RollingRestart):
-            world.env.process(Rollout(Teller(world, entry)).run())
+            world.env.process(Rollout(Dispatcher(world, entry)).run())
         else:
             tell(world, entry)
     _sample(world)
@@ -117,7 +117,7 @@ def _sample(world: World) -> None:
     def tick(_: Any) -> None:
         now = world.env.now
         for group in world.groups.values():
-            group.waves.settle_readers()
+            group.cohort.settle_readers()
             group.record.lag.append((now, *group.ledger.lag(now)))
         world.env.at(now + every, key, tick)
 
@@ -130,7 +130,7 @@ def _finish(world: World) -> None:
     world.env.close_at(horizon)
     for name in sorted(world.groups):
         group = world.groups[name]
-        group.waves.settle()
+        group.cohort.settle()
         for consumer in group.consumers:
             consumer.finish(horizon, HORIZON)
         group.finish(horizon)

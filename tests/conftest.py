@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     on_spark = [item for item in items if item.get_closest_marker("spark")]
     if not on_spark:
         return
-    from groupsim.scenarios.java import java_missing
+    from groupsim.scenarios.spark.java import java_missing
 
     if missing := java_missing():
         for item in on_spark:

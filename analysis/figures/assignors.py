@@ -9,10 +9,10 @@ from typing import Any, Final
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from groupsim.analysis.data.metrics import number
 from groupsim.analysis.figures import palette
 from groupsim.analysis.figures.sheet import Sheet, text_width
-from groupsim.analysis.metrics import number
-from groupsim.analysis.text import shortened
+from groupsim.analysis.text.tables import shortened
 
 Record = Mapping[str, Any]
 ROW_IN: Final = 0.2

@@ -12,12 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from numpy.typing import NDArray
 
-from groupsim.analysis.columns import floats, integers, rows
+from groupsim.analysis.data.columns import floats, integers, rows
+from groupsim.analysis.data.metrics import duration
 from groupsim.analysis.figures import palette
 from groupsim.analysis.figures.history import History
 from groupsim.analysis.figures.sheet import bare, text_width
-from groupsim.analysis.metrics import duration
-from groupsim.analysis.text import shortened
+from groupsim.analysis.text.tables import shortened
 from groupsim.sim.tables import CAUSES
 
 SIZE: Final = 7.0

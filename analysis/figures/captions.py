@@ -6,11 +6,11 @@ from typing import Final
 
 import numpy as np
 
-from groupsim.analysis.columns import floats, integers
+from groupsim.analysis.data.columns import floats, integers
+from groupsim.analysis.data.metrics import PARTITION_SECONDS, duration, number, scale
 from groupsim.analysis.figures import bars, palette, raster
 from groupsim.analysis.figures.history import History
 from groupsim.analysis.figures.sheet import Sheet
-from groupsim.analysis.metrics import PARTITION_SECONDS, duration, number, scale
 from groupsim.sim.tables import CAUSES
 
 LEGEND: Final = 12

@@ -15,16 +15,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from groupsim.analysis.columns import floats, names
-from groupsim.analysis.design import Design
+from groupsim.analysis.data.columns import floats, names
+from groupsim.analysis.data.design import Design
+from groupsim.analysis.data.metrics import HEADLINE, Metric, Scale, metric, scale
+from groupsim.analysis.data.parameters import Parameter, parameters
 from groupsim.analysis.errors import ResultError
 from groupsim.analysis.figures import palette
 from groupsim.analysis.figures.parameter_axes import lay_out
 from groupsim.analysis.figures.sheet import Sheet, bare
-from groupsim.analysis.metrics import HEADLINE, Metric, Scale, metric, scale
-from groupsim.analysis.parameters import Parameter, parameters
-from groupsim.analysis.responses import Response, at_values, in_bins, lines, points, told_apart_by
-from groupsim.analysis.text import shortened
+from groupsim.analysis.stats.responses import Response, at_values, in_bins, lines, points, told_apart_by
+from groupsim.analysis.text.tables import shortened
 
 PER_LINE: Final = 4
 HEIGHT_IN: Final = 1.6

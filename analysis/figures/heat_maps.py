@@ -15,17 +15,17 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from groupsim.analysis.columns import floats, names
-from groupsim.analysis.design import Design
+from groupsim.analysis.data.columns import floats, names
+from groupsim.analysis.data.design import Design
+from groupsim.analysis.data.metrics import HEADLINE, Metric, metric, number, scale
+from groupsim.analysis.data.parameters import Parameter, parameters
 from groupsim.analysis.errors import ResultError
 from groupsim.analysis.figures import palette
 from groupsim.analysis.figures.parameter_axes import APART_IN, SIZE, cut, name_categories
 from groupsim.analysis.figures.sheet import RIGHT_IN, Sheet, text_width
-from groupsim.analysis.metrics import HEADLINE, Metric, metric, number, scale
-from groupsim.analysis.parameters import Parameter, parameters
-from groupsim.analysis.responses import by_bundle
-from groupsim.analysis.statistics import has_spread
-from groupsim.analysis.text import shortened
+from groupsim.analysis.stats.responses import by_bundle
+from groupsim.analysis.stats.statistics import has_spread
+from groupsim.analysis.text.tables import shortened
 
 LEAST: Final = 3
 """Values that each parameter needs: with two, curves say as much."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from groupsim.analysis.availability import S, gaps
+from groupsim.analysis.data.availability import S, gaps
+from groupsim.analysis.data.load import Source, table
 from groupsim.analysis.errors import ResultError
-from groupsim.analysis.load import Source, table
 from groupsim.sim.tables import CAUSES
 
 PLACE = ["topic", "partition"]
@@ -71,7 +71,7 @@ def history(source: Source, group: str | None) -> History:
     Raises
     ------
     MissingTable, SchemaMismatch
-        As ``groupsim.analysis.load.table``.
+        As ``analysis.data.load.table``.
     ResultError
         The result has no such group.
     """

@@ -12,15 +12,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from groupsim.analysis.columns import floats, names
+from groupsim.analysis.data.columns import floats, names
+from groupsim.analysis.data.load import RUN
+from groupsim.analysis.data.metrics import HEADLINE, Metric, Scale, metric, plus_minus, scale
+from groupsim.analysis.data.schema import conform
 from groupsim.analysis.errors import ResultError
 from groupsim.analysis.figures import palette
 from groupsim.analysis.figures.sheet import Sheet, text_width
-from groupsim.analysis.load import RUN
-from groupsim.analysis.metrics import HEADLINE, Metric, Scale, metric, plus_minus, scale
-from groupsim.analysis.schema import conform
-from groupsim.analysis.statistics import Estimate, estimate
-from groupsim.analysis.text import shortened
+from groupsim.analysis.stats.statistics import Estimate, estimate
+from groupsim.analysis.text.tables import shortened
 
 SIZE: Final = 8.0
 ROW_IN: Final = 0.24
@@ -37,7 +37,7 @@ def compare(summary: pd.DataFrame, metrics: Sequence[str] = HEADLINE) -> Figure:
     Parameters
     ----------
     summary : DataFrame
-        Summaries of one sweep or of several folders (``groupsim.analysis.load``); replications are the sample.
+        Summaries of one sweep or of several folders (``analysis.data.load``); replications are the sample.
     metrics : sequence of str
         Columns of ``summary``.
 

@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from groupsim.analysis.data.metrics import Scale
 from groupsim.analysis.figures import palette
 from groupsim.analysis.figures.sheet import Sheet, text_width
-from groupsim.analysis.metrics import Scale
-from groupsim.analysis.sensitivity import Sensitivity
-from groupsim.analysis.sensitivity_text import counted, scale_of, sentence, title, weight_text
-from groupsim.analysis.text import shortened
+from groupsim.analysis.sensitivity.effects import Sensitivity
+from groupsim.analysis.sensitivity.text import counted, scale_of, sentence, title, weight_text
+from groupsim.analysis.text.tables import shortened
 
 ROW_IN: Final = 0.3
 SIZE: Final = 8.5

@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from groupsim.analysis.availability import S
+from groupsim.analysis.data.availability import S
+from groupsim.analysis.data.load import Source, table
+from groupsim.analysis.data.metrics import RECORDS, SECONDS, scale
 from groupsim.analysis.figures import marks, palette
 from groupsim.analysis.figures.sheet import Sheet, bare, time_axis
-from groupsim.analysis.load import Source, table
-from groupsim.analysis.metrics import RECORDS, SECONDS, scale
 
 NAMED: Final = len(palette.SERIES)
 """More groups than colours: those with the highest peaks are named, the others are grey."""

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import pandas as pd
 from matplotlib.axes import Axes
 
-from groupsim.analysis.columns import rows
+from groupsim.analysis.data.columns import rows
 from groupsim.analysis.figures.palette import FAINT, INK
 from groupsim.analysis.figures.sheet import text_width
 

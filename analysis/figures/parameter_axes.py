@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from groupsim.analysis.data.parameters import Parameter
 from groupsim.analysis.figures.sheet import text_width
-from groupsim.analysis.parameters import Parameter
-from groupsim.analysis.text import shortened
+from groupsim.analysis.text.tables import shortened
 
 SIZE: Final = 7.5
 MARGIN: Final = 0.05

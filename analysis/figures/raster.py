@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 
-from groupsim.analysis.columns import floats, integers
+from groupsim.analysis.data.columns import floats, integers
 from groupsim.analysis.figures import palette
 from groupsim.analysis.figures.bars import clipped
 from groupsim.analysis.figures.history import History

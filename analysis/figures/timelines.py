@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from groupsim.analysis.columns import floats, names, rows
+from groupsim.analysis.data.columns import floats, names, rows
+from groupsim.analysis.data.load import Source
 from groupsim.analysis.errors import ResultError
 from groupsim.analysis.figures import bars, captions, marks, palette, raster
 from groupsim.analysis.figures.history import History, history
 from groupsim.analysis.figures.sheet import Sheet, bare, text_width, time_axis
-from groupsim.analysis.load import Source
-from groupsim.analysis.text import shortened
+from groupsim.analysis.text.tables import shortened
 
 OVERVIEW_ROWS: Final = 24
 """With more rows than this, the whole run is an image where a second panel shows its worst part row by row."""
@@ -47,7 +47,7 @@ def timeline(source: Source, group: str | None = None, around: float | str | Win
     Raises
     ------
     MissingTable, SchemaMismatch
-        A table is missing, or is not what ``groupsim.sim.tables`` declares.
+        A table is missing, or is not what ``sim.tables`` declares.
     ResultError
         There is no such group or timeline entry, or the part to show lies outside the run.
     """

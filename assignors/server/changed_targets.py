@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from groupsim.assignors.assignment import Assignment
-from groupsim.assignors.packed_order import spans
+from groupsim.assignors.core.assignment import Assignment
+from groupsim.assignors.core.topics import Positions, sealed
+from groupsim.assignors.java.packed_order import spans
 from groupsim.assignors.server.group_spec import GroupSpec
 from groupsim.assignors.server.held_targets import target_map
 from groupsim.assignors.server.table_sizes import Sizes, copied_size, grown_size, table_size
 from groupsim.assignors.server.target_changes import TargetChanges
 from groupsim.assignors.server.target_groups import Flags, TargetGroups
-from groupsim.assignors.topics import Positions, sealed
 
 
 def changed_targets(spec: GroupSpec, changes: TargetChanges, *, java_order: bool) -> Assignment:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from groupsim.assignors.assignment import Assignment
-from groupsim.assignors.errors import InvalidSnapshot
+from groupsim.assignors.core.assignment import Assignment
+from groupsim.assignors.core.errors import InvalidSnapshot
+from groupsim.assignors.core.snapshot import GroupSnapshot, SubscriptionTable
+from groupsim.assignors.core.topics import NOTHING, Positions, Topics, sealed
 from groupsim.assignors.server.member_names import MemberNames
 from groupsim.assignors.server.topic_ids import TopicIds
-from groupsim.assignors.snapshot import GroupSnapshot, SubscriptionTable
-from groupsim.assignors.topics import NOTHING, Positions, Topics, sealed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from groupsim.assignors.packed_order import spans
+from groupsim.assignors.core.topics import NOTHING, Positions
+from groupsim.assignors.java.packed_order import spans
 from groupsim.assignors.server.group_spec import GroupSpec
 from groupsim.assignors.server.table_sizes import Sizes, copied_size, default_size
 from groupsim.assignors.server.target_groups import Flags, TargetGroups
 from groupsim.assignors.server.target_map import TargetMap
-from groupsim.assignors.topics import NOTHING, Positions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from groupsim.assignors.core.topics import Positions
 from groupsim.assignors.server.table_sizes import Sizes
-from groupsim.assignors.topics import Positions
 
 NOBODY = -1
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from groupsim.assignors.errors import InvalidSnapshot
-from groupsim.assignors.java_order import hash_order, sort_order, string_hash
-from groupsim.assignors.member_order import info_order
-from groupsim.assignors.topics import Positions, sealed
+from groupsim.assignors.core.errors import InvalidSnapshot
+from groupsim.assignors.core.member_order import info_order
+from groupsim.assignors.core.topics import Positions, sealed
+from groupsim.assignors.java.ordering import hash_order, sort_order, string_hash
 
 
 @dataclass(frozen=True, slots=True, eq=False)

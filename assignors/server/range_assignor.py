@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from groupsim.assignors.assignment import Assignment
-from groupsim.assignors.interface import Promise
-from groupsim.assignors.packed_order import order_by, spans
+from groupsim.assignors.core.assignment import Assignment
+from groupsim.assignors.core.interface import Promise
+from groupsim.assignors.core.topics import NOTHING, Positions, sealed
+from groupsim.assignors.java.packed_order import order_by, spans
 from groupsim.assignors.server.group_spec import GroupSpec
 from groupsim.assignors.server.server_assignor import ServerAssignor
 from groupsim.assignors.server.table_sizes import Sizes
 from groupsim.assignors.server.topic_walks import range_walk
-from groupsim.assignors.topics import NOTHING, Positions, sealed
 
 
 class ServerRangeAssignor(ServerAssignor):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
-from groupsim.assignors.assignment import Assignment
-from groupsim.assignors.interface import Assignor, Protocol, Side
+from groupsim.assignors.core.assignment import Assignment
+from groupsim.assignors.core.interface import Assignor, Protocol, Side
+from groupsim.assignors.core.snapshot import GroupSnapshot
 from groupsim.assignors.server.group_spec import GroupSpec
-from groupsim.assignors.snapshot import GroupSnapshot
 
 
 class ServerAssignor(Assignor):

@@ -11,14 +11,14 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from groupsim.assignors.hash_table import CROWDED, DEFAULT_CAPACITY
+from groupsim.assignors.java.hash_table import CROWDED, DEFAULT_CAPACITY
 
 Sizes: TypeAlias = npt.NDArray[np.int64]
 N = TypeVar("N", int, npt.NDArray[np.int64])
 
 
 def table_size(capacity: Sizes) -> Sizes:
-    """Buckets of `new HashMap<>(capacity)` for many tables at once (`groupsim.assignors.hash_table.buckets`)."""
+    """Buckets of `new HashMap<>(capacity)` for many tables at once (`assignors.java.hash_table.buckets`)."""
     return np.left_shift(1, np.frexp(np.maximum(capacity, 1) - 1.0)[1].astype(np.int64))
 
 

@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from groupsim.assignors.core.topics import Positions
 from groupsim.assignors.server.held_targets import HeldTargets
 from groupsim.assignors.server.table_sizes import Sizes
 from groupsim.assignors.server.target_groups import Flags
-from groupsim.assignors.topics import Positions
 
 Move: TypeAlias = tuple[int, int, int]
 

@@ -8,11 +8,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from groupsim.assignors.hash_table import SMALLEST_TREE_TABLE
-from groupsim.assignors.packed_order import order_by, spans
+from groupsim.assignors.core.topics import Positions
+from groupsim.assignors.java.hash_table import SMALLEST_TREE_TABLE
+from groupsim.assignors.java.packed_order import order_by, spans
 from groupsim.assignors.server.group_spec import GroupSpec
 from groupsim.assignors.server.table_sizes import Sizes, crowded
-from groupsim.assignors.topics import Positions
 
 Order: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]

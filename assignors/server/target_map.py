@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from groupsim.assignors.hash_table import DEFAULT_CAPACITY, HashTable
-from groupsim.assignors.java_order import fold
+from groupsim.assignors.core.topics import Positions, Topics, positions_of
+from groupsim.assignors.java.hash_table import DEFAULT_CAPACITY, HashTable
+from groupsim.assignors.java.ordering import fold
 from groupsim.assignors.server.table_sizes import capacity_for
 from groupsim.assignors.server.topic_ids import TopicIds
-from groupsim.assignors.topics import Positions, Topics, positions_of
 
 
 class TargetMap:

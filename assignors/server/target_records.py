@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from groupsim.assignors.assignment import Assignment
-from groupsim.assignors.packed_order import spans
+from groupsim.assignors.core.assignment import Assignment
+from groupsim.assignors.core.topics import sealed
+from groupsim.assignors.java.packed_order import spans
 from groupsim.assignors.server.group_spec import GroupSpec
-from groupsim.assignors.topics import sealed
 
 
 def needs_record(spec: GroupSpec, assignment: Assignment) -> npt.NDArray[np.bool_]:

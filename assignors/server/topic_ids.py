@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from groupsim.assignors.errors import InvalidSnapshot
+from groupsim.assignors.core.errors import InvalidSnapshot
 
 _BYTES = 16
 

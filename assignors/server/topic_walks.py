@@ -7,11 +7,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from groupsim.assignors.hash_table import CROWDED, DEFAULT_CAPACITY, SMALLEST_TREE_TABLE, HashTable, buckets
-from groupsim.assignors.java_order import fold, string_hash
+from groupsim.assignors.java.hash_table import CROWDED, DEFAULT_CAPACITY, SMALLEST_TREE_TABLE, HashTable, buckets
+from groupsim.assignors.java.ordering import fold, string_hash
+from groupsim.assignors.java.sorting import stable_order
 from groupsim.assignors.server.group_spec import GroupSpec
 from groupsim.assignors.server.table_sizes import Sizes, capacity_for
-from groupsim.assignors.sorting import stable_order
 
 Walk = npt.NDArray[np.intp]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from groupsim.assignors.assignment import Assignment
-from groupsim.assignors.interface import Promise
+from groupsim.assignors.core.assignment import Assignment
+from groupsim.assignors.core.interface import Promise
 from groupsim.assignors.server.group_spec import GroupSpec
 from groupsim.assignors.server.server_assignor import ServerAssignor
 from groupsim.assignors.server.uniform_heterogeneous import assign_heterogeneous

@@ -10,14 +10,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from groupsim.assignors.assignment import Assignment
+from groupsim.assignors.core.assignment import Assignment
+from groupsim.assignors.core.topics import NOTHING, Positions
 from groupsim.assignors.server.changed_targets import changed_targets
 from groupsim.assignors.server.group_spec import GroupSpec
 from groupsim.assignors.server.held_targets import held_targets
 from groupsim.assignors.server.member_balancer import NOBODY, MemberBalancer, least_loaded, ranked_by_load
 from groupsim.assignors.server.table_sizes import capacity_for
 from groupsim.assignors.server.target_changes import Move, TargetChanges
-from groupsim.assignors.topics import NOTHING, Positions
 
 MAX_SWEEPS = 16
 

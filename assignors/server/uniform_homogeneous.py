@@ -11,16 +11,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from groupsim.assignors.assignment import Assignment
-from groupsim.assignors.hash_table import DEFAULT_CAPACITY
-from groupsim.assignors.packed_order import spans
+from groupsim.assignors.core.assignment import Assignment
+from groupsim.assignors.core.topics import Positions
+from groupsim.assignors.java.hash_table import DEFAULT_CAPACITY
+from groupsim.assignors.java.packed_order import spans
 from groupsim.assignors.server.changed_targets import changed_targets
 from groupsim.assignors.server.group_spec import GroupSpec
 from groupsim.assignors.server.held_targets import held_targets
 from groupsim.assignors.server.table_sizes import Sizes
 from groupsim.assignors.server.target_changes import TargetChanges
 from groupsim.assignors.server.topic_walks import Walk, topic_set_walk
-from groupsim.assignors.topics import Positions
 
 
 def assign_homogeneous(spec: GroupSpec, *, java_order: bool) -> Assignment:

@@ -15,7 +15,7 @@ from groupsim.scenarios.cli.trials import tell, tell_all, title
 
 if TYPE_CHECKING:
     from groupsim.assignors import GroupSnapshot
-    from groupsim.scenarios.assignor_trials import Contender
+    from groupsim.scenarios.assignors.trials import Contender
 
 app = typer.Typer(help="List assignors, and compare what they do to a group.", no_args_is_help=True)
 
@@ -33,8 +33,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 @app.command("list")
 def list_(allow_code: AllowCode = None, as_json: Json = False) -> None:
     """List assignors with protocol, side and what they promise."""
-    from groupsim.analysis.assignor_text import promises_table
-    from groupsim.scenarios.assignor_trials import contenders, described
+    from groupsim.analysis.text.assignors import promises_table
+    from groupsim.scenarios.assignors.trials import contenders, described
 
     import_allowed(allow_code or [])
     found = [described(one) for one in contenders(allow_code or [])]
@@ -73,8 +73,8 @@ def compare(
     What is read from a leader in another rack is told where racks are known, as a share and, with rates, in their
     unit: give rates in bytes a second, and it is bytes a second.
     """
-    from groupsim.analysis.assignor_text import failures
-    from groupsim.scenarios.assignor_trials import contenders
+    from groupsim.analysis.text.assignors import failures
+    from groupsim.scenarios.assignors.trials import contenders
 
     import_allowed(allow_code or [])
     taking_part, left_out = _taking_part(assignor or [], contenders(allow_code or [], java_order=java_order))
@@ -112,7 +112,7 @@ def explain(
 
     All but your own assignors are explained; range, sticky and cooperative-sticky only where racks decide nothing.
     """
-    from groupsim.scenarios.assignor_reasons import explained
+    from groupsim.scenarios.assignors.reasons import explained
 
     group = _group(snapshot, members, topics, partitions)
     told = explained(assignor, group, _many(many, group), event, partition)
@@ -138,10 +138,10 @@ def bench(
     Beside ours stand the times of Kafka's classes, recorded on a machine with two cores, and kafka-python's, measured
     now as far as they are under a minute, where it is installed (the extra "bench").
     """
-    from groupsim.analysis.assignor_text import their_times_table, times_table
-    from groupsim.scenarios.assignor_bench import UNEQUAL, bench, shapes
-    from groupsim.scenarios.assignor_trials import contenders, is_exclusive
-    from groupsim.scenarios.kafka_python import is_installed
+    from groupsim.analysis.text.assignors import their_times_table, times_table
+    from groupsim.scenarios.assignors.bench import UNEQUAL, bench, shapes
+    from groupsim.scenarios.assignors.kafka_python import is_installed
+    from groupsim.scenarios.assignors.trials import contenders, is_exclusive
 
     if not is_installed():
         say("kafka-python is not installed, so it has no times: it comes with groupsim's extra bench")
@@ -171,8 +171,8 @@ def _many(many: int | None, group: GroupSnapshot) -> int:
 
 
 def _group(snapshot: Path | None, members: int | None, topics: int | None, partitions: int | None) -> GroupSnapshot:
-    from groupsim.assignors.events import group_of
-    from groupsim.scenarios.snapshot_file import load_snapshot
+    from groupsim.assignors.evaluation.events import group_of
+    from groupsim.scenarios.assignors.snapshot_file import load_snapshot
     from groupsim.sim.errors import ConfigError
 
     if snapshot is None:
@@ -184,7 +184,7 @@ def _group(snapshot: Path | None, members: int | None, topics: int | None, parti
 
 def _taking_part(names: Sequence[str], known: Sequence[Contender]) -> tuple[list[Contender], list[str]]:
     """Who is compared, and why some are not."""
-    from groupsim.scenarios.assignor_trials import chosen, is_exclusive
+    from groupsim.scenarios.assignors.trials import chosen, is_exclusive
     from groupsim.sim.errors import ConfigError
 
     found = chosen(known, names)
@@ -197,7 +197,7 @@ def _taking_part(names: Sequence[str], known: Sequence[Contender]) -> tuple[list
 
 def _records(taking_part: Sequence[Contender], group: GroupSnapshot, many: int) -> list[dict[str, Any]]:
     """All outcomes."""
-    from groupsim.scenarios.assignor_trials import trials
+    from groupsim.scenarios.assignors.trials import trials
 
     records: list[dict[str, Any]] = []
     with Progress("assignor", len(taking_part)) as progress:
@@ -209,8 +209,8 @@ def _records(taking_part: Sequence[Contender], group: GroupSnapshot, many: int) 
 
 def _caveats(group: GroupSnapshot) -> list[str]:
     """What is not exact about a group as large as this one."""
-    from groupsim.assignors.events import LEAVERS_MAX
-    from groupsim.assignors.trials import EXACT_MAX
+    from groupsim.assignors.evaluation.events import LEAVERS_MAX
+    from groupsim.assignors.evaluation.trials import EXACT_MAX
 
     told = []
     if group.n_members > LEAVERS_MAX:

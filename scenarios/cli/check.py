@@ -14,9 +14,9 @@ from groupsim.scenarios.cli.run import AllowCode
 from groupsim.scenarios.cli.settings import import_allowed
 
 if TYPE_CHECKING:
-    from groupsim.scenarios.baseline import Baseline
     from groupsim.scenarios.cli.verdict import Outcome, Ran
-    from groupsim.scenarios.suite import Suite
+    from groupsim.scenarios.gate.baseline import Baseline
+    from groupsim.scenarios.gate.suite import Suite
 
 _FAILURES_SHOWN = 5
 
@@ -38,7 +38,7 @@ def check(
 
     Exit code 1: a metric is out of tolerance, a goal is missed, or the baseline is not of this suite.
     """
-    from groupsim.scenarios.suite import load_suite
+    from groupsim.scenarios.gate.suite import load_suite
     from groupsim.sim import ConfigError
 
     if init:
@@ -58,8 +58,8 @@ def _init(folder: Path) -> None:
     """Write suite and workflow, and make the baseline."""
     from importlib.metadata import version
 
-    from groupsim.scenarios.starter import WORKFLOW, write_starter
-    from groupsim.scenarios.suite import load_suite
+    from groupsim.scenarios.gate.starter import WORKFLOW, write_starter
+    from groupsim.scenarios.gate.suite import load_suite
 
     suite = load_suite(write_starter(folder, version("groupsim")))
     outcome = _outcome(suite, None, None, update=True)
@@ -72,8 +72,8 @@ def _outcome(suite: Suite, junit: Path | None, markdown: Path | None, *, update:
     """Run everything, and write what there is to write."""
     from groupsim.scenarios.cli import gate, gate_text
     from groupsim.scenarios.cli.verdict import Outcome
-    from groupsim.scenarios.junit import MARK
-    from groupsim.scenarios.text_files import refuse_foreign, write_text
+    from groupsim.scenarios.files.text_files import refuse_foreign, write_text
+    from groupsim.scenarios.gate.junit import MARK
 
     before = _baseline(suite, update=update)
     reports = [(junit, MARK, gate_text.junit), (markdown, gate_text.MARK, gate_text.markdown)]
@@ -99,8 +99,8 @@ def _outcome(suite: Suite, junit: Path | None, markdown: Path | None, *, update:
 
 def _baseline(suite: Suite, *, update: bool) -> Baseline:
     """The committed baseline; an empty one where none is needed, or where it is about to be written."""
-    from groupsim.scenarios.baseline import MARK, NOTHING, read_baseline
-    from groupsim.scenarios.text_files import refuse_foreign
+    from groupsim.scenarios.files.text_files import refuse_foreign
+    from groupsim.scenarios.gate.baseline import MARK, NOTHING, read_baseline
     from groupsim.sim import ConfigError
 
     if update:
@@ -123,7 +123,7 @@ def _run(suite: Suite) -> list[Ran]:
     """Carry out every run of every entry; one that fails is noted."""
     from groupsim.scenarios.cli.replications import Replications
     from groupsim.scenarios.cli.verdict import Ran
-    from groupsim.scenarios.runner import describe
+    from groupsim.scenarios.sweep.outcome import describe
     from groupsim.sim import simulate
 
     ran = [Ran(one, Replications(one.scenario, one.seed)) for one in suite.entries]
@@ -140,8 +140,8 @@ def _run(suite: Suite) -> list[Ran]:
 
 def _write_baseline(outcome: Outcome) -> None:
     """Write what the runs gave, if that is not what the file says already."""
-    from groupsim.scenarios.baseline import MARK
-    from groupsim.scenarios.text_files import write_text
+    from groupsim.scenarios.files.text_files import write_text
+    from groupsim.scenarios.gate.baseline import MARK
 
     suite, text = outcome.suite, outcome.now.text(outcome.suite.path.name)
     if suite.baseline.exists() and suite.baseline.read_bytes() == text.encode():

@@ -14,10 +14,10 @@ from groupsim.scenarios.cli.output import counted, print_json, print_pairs, prin
 if TYPE_CHECKING:
     import pandas as pd
 
-    from groupsim.analysis.compare import Comparison
-    from groupsim.analysis.comparison_text import Section
-    from groupsim.analysis.design import Design
-    from groupsim.analysis.pairing import Absent
+    from groupsim.analysis.compare.comparison import Comparison
+    from groupsim.analysis.compare.pairing import Absent
+    from groupsim.analysis.compare.text import Section
+    from groupsim.analysis.data.design import Design
 
 ROWS_MAX: Final = 48
 """More comparisons than this are told as an overview; CSV and JSON hold each."""
@@ -48,9 +48,9 @@ def compare(
     samples. Bundles that a sweep crosses with values are compared at equal
     values. More than 48 comparisons are told as an overview.
     """
-    from groupsim.analysis.compare import compare_variants
-    from groupsim.analysis.metrics import HEADLINE
-    from groupsim.analysis.metrics import metric as known
+    from groupsim.analysis.compare.comparison import compare_variants
+    from groupsim.analysis.data.metrics import HEADLINE
+    from groupsim.analysis.data.metrics import metric as known
     from groupsim.sim.errors import ConfigError
 
     if as_markdown + as_csv + as_json > 1:
@@ -81,17 +81,17 @@ class Study:
     @property
     def variants(self) -> list[str]:
         """The variants that have runs, in their order."""
-        from groupsim.analysis.columns import names
+        from groupsim.analysis.data.columns import names
 
         return names(self.summary["variant"])
 
 
 def _study(folders: Sequence[Path], wanted: Sequence[str], metrics: Sequence[str]) -> Study:
     """The runs in some folders, of all variants or of those wanted; one sweep alone has a design."""
-    from groupsim.analysis.columns import names
-    from groupsim.analysis.design import chosen, load_design
-    from groupsim.analysis.load import load_absent, load_failures, load_summaries
-    from groupsim.scenarios.design import short_names
+    from groupsim.analysis.data.columns import names
+    from groupsim.analysis.data.design import chosen, load_design
+    from groupsim.analysis.data.load import load_absent, load_failures, load_summaries
+    from groupsim.scenarios.sweep.design import short_names
 
     summary = load_summaries(folders, metrics)
     design = load_design(folders[0]) if len(folders) == 1 else None
@@ -115,7 +115,7 @@ def _is_mere_sample(study: Study) -> bool:
 
 def _only_figures(study: Study, metrics: Sequence[str], folders: Sequence[Path], into: Path | None) -> None:
     """Draw a sample's figures; say why it has no table."""
-    from groupsim.scenarios.points import SENSITIVITY
+    from groupsim.scenarios.sweep.points import SENSITIVITY
     from groupsim.sim.errors import ConfigError
 
     kind = study.design.kind if study.design else ""
@@ -132,7 +132,7 @@ def _only_figures(study: Study, metrics: Sequence[str], folders: Sequence[Path],
 
 def _warn(study: Study) -> None:
     """Tell what a reader of the numbers may overlook."""
-    from groupsim.analysis.columns import names
+    from groupsim.analysis.data.columns import names
 
     scenarios = names(study.summary["scenario"])
     if len(scenarios) > 1:
@@ -149,7 +149,7 @@ def _warn(study: Study) -> None:
 def _tell(
     comparisons: Sequence[Comparison], design: Design | None, *, as_markdown: bool, as_csv: bool, as_json: bool
 ) -> None:
-    from groupsim.analysis.comparison_text import comparison_table, notes
+    from groupsim.analysis.compare.text import comparison_table, notes
 
     if as_json:
         print_json(comparison_table(comparisons).records())
@@ -169,8 +169,8 @@ def _tell(
 
 def _sections(comparisons: Sequence[Comparison], design: Design | None, characters: int | None) -> Iterator[Section]:
     """Each comparison, or an overview of many."""
-    from groupsim.analysis.comparison_overview import overview
-    from groupsim.analysis.comparison_text import sections
+    from groupsim.analysis.compare.overview import overview
+    from groupsim.analysis.compare.text import sections
 
     if len(comparisons) <= ROWS_MAX:
         return sections(comparisons, characters)
@@ -197,7 +197,7 @@ def _markdown(section: Section) -> str:
 
 def _draw(study: Study, metrics: Sequence[str], folders: Sequence[Path], into: Path) -> None:
     from groupsim.scenarios.cli.comparison_figures import draw
-    from groupsim.scenarios.results import complete_or_absent
+    from groupsim.scenarios.files.result_folder import complete_or_absent
 
     with complete_or_absent(into) as folder:
         for sentence in draw(study.summary, study.design, metrics, folders, folder):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import pandas as pd
 
-    from groupsim.analysis.design import Design
+    from groupsim.analysis.data.design import Design
 
 ROWS_MAX: Final = 80
 """More rows than this do not fit a figure."""
@@ -40,9 +40,9 @@ def draw(
 
 def _draw_responses(summary: pd.DataFrame, design: Design, metrics: Sequence[str], into: Path) -> None:
     """Curves where anything varies, maps where two things do."""
-    from groupsim.analysis.columns import names
+    from groupsim.analysis.data.columns import names
+    from groupsim.analysis.data.parameters import parameters
     from groupsim.analysis.figures import heat_map, is_two_dimensional, response_curves, save
-    from groupsim.analysis.parameters import parameters
 
     if parameters(design, names(summary["variant"])):
         save(response_curves(summary, design, metrics), into / "curves.png")
@@ -52,8 +52,8 @@ def _draw_responses(summary: pd.DataFrame, design: Design, metrics: Sequence[str
 
 def _kept(summary: pd.DataFrame, folders: Sequence[Path]) -> list[Path]:
     """Folders with the tables of one run: those given, or those that a sweep has kept of the variants in question."""
-    from groupsim.analysis.columns import names
-    from groupsim.analysis.load import load_manifest
+    from groupsim.analysis.data.columns import names
+    from groupsim.analysis.data.load import load_manifest
 
     found: list[Path] = []
     for folder in folders:

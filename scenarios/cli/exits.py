@@ -26,9 +26,9 @@ def explain(error: Exception) -> int:
     groupsim's own.
     """
     from groupsim.analysis.errors import ResultError
-    from groupsim.assignors.errors import AssignorError
-    from groupsim.scenarios.java import NoJava
-    from groupsim.scenarios.spark_session import SparkFailed
+    from groupsim.assignors.core.errors import AssignorError
+    from groupsim.scenarios.spark.java import NoJava
+    from groupsim.scenarios.spark.session import SparkFailed
     from groupsim.sim.errors import ConfigError, SimError
 
     if isinstance(error, ConfigError | NoJava | ResultError):

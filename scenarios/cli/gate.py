@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from groupsim.scenarios.baseline import Baseline, Key, Recorded, Values, fingerprint
 from groupsim.scenarios.cli.verdict import Ran, Status, Verdict
-from groupsim.scenarios.goals import Goal, goals_of
-from groupsim.scenarios.suite import Entry, Suite
-from groupsim.scenarios.tolerances import Tolerance
+from groupsim.scenarios.gate.baseline import Baseline, Key, Recorded, Values, fingerprint
+from groupsim.scenarios.gate.suite import Entry, Suite
+from groupsim.scenarios.gate.tolerances import Tolerance
+from groupsim.scenarios.schema.goals import Goal, goals_of
 
 if TYPE_CHECKING:
-    from groupsim.analysis.drift import Drift
+    from groupsim.analysis.stats.drift import Drift
 
 _ONLY_SUITE: Final = "is in the suite, not in the baseline"
 _ONLY_BASELINE: Final = "is in the baseline, not in the suite"
@@ -87,8 +87,8 @@ def _cause(entry: Entry, recorded: Recorded) -> str:
 
 def _moved(suite: Suite, one: Ran, key: Key, before: Values, cause: str) -> Verdict:
     """How far a metric moved, and whether that is tolerated."""
-    from groupsim.analysis.drift import drift
-    from groupsim.analysis.metrics import metric
+    from groupsim.analysis.data.metrics import metric
+    from groupsim.analysis.stats.drift import drift
 
     name, group, column = key
     tolerance = one.entry.tolerances[column]
@@ -128,7 +128,7 @@ def _story(found: Drift, tolerance: Tolerance) -> Iterator[str]:
 
 def _allowance(found: Drift, tolerance: Tolerance) -> str:
     """The tolerance in words and in the metric's unit; why there is none, where it comes to nothing."""
-    from groupsim.analysis.metrics import number
+    from groupsim.analysis.data.metrics import number
 
     if tolerance.kind == "exact":
         return "nothing (exact)"

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from groupsim.scenarios.cli.verdict import GOALS, STALE, Outcome, Status, Verdict
-from groupsim.scenarios.junit import Case, junit_text
+from groupsim.scenarios.gate.junit import Case, junit_text
 
 if TYPE_CHECKING:
-    from groupsim.analysis.drift import Drift
-    from groupsim.analysis.text import TextTable
+    from groupsim.analysis.stats.drift import Drift
+    from groupsim.analysis.text.tables import TextTable
 
 MARK: Final = "<!-- groupsim check -->"
 """How every report in Markdown begins, invisibly."""
@@ -25,7 +25,7 @@ _COUNTS: Final = {
 
 def moved_table(verdicts: Iterable[Verdict], width: int | None) -> TextTable | None:
     """What moved, is new or is gone, and the verdicts; None if all is as it was."""
-    from groupsim.analysis.text import Column, TextTable, named, names
+    from groupsim.analysis.text.tables import Column, TextTable, named, names
 
     rows = [one for one in verdicts if one.moved or one.status in STALE]
     if not rows:
@@ -61,7 +61,7 @@ def _cells(drift: Drift | None) -> tuple[str, str, str, str]:
 
 
 def _short(metric: str) -> str:
-    from groupsim.analysis.metrics import METRICS
+    from groupsim.analysis.data.metrics import METRICS
 
     return METRICS[metric].short if metric else "(all)"
 

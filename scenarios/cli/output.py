@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-    from groupsim.analysis.text import TextTable
+    from groupsim.analysis.text.tables import TextTable
 
 WIDTH: Final = 80
 _LINE_EVERY_S: Final = 60.0

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from groupsim.scenarios.goals import goals_of
+from groupsim.scenarios.schema.goals import goals_of
 from groupsim.sim.model import Scenario
 from groupsim.sim.tables import SUMMARY, TEXT
 
 if TYPE_CHECKING:
-    from groupsim.analysis.statistics import Estimate
+    from groupsim.analysis.stats.statistics import Estimate
     from groupsim.sim import Result
 
 _NAMES = ("scenario", "variant", "group", "seed")
@@ -44,7 +44,7 @@ class Replications:
 
     def files(self) -> dict[str, bytes]:
         """The summary of all runs and their manifest, by file name."""
-        from groupsim.scenarios.results import summary_files, table_of
+        from groupsim.scenarios.files.result_folder import summary_files, table_of
 
         own = {"scenario": self.scenario.name, "document": self.scenario.document, "seed": self.seed}
         content = {**own, "replications": self.runs, "versions": self.versions}
@@ -76,7 +76,7 @@ class Replications:
 
 def means(summary: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """For each variant and group: mean, half-width of the 95 % interval and n of every number."""
-    from groupsim.analysis.runs import by_entry, estimates_of
+    from groupsim.analysis.stats.runs import by_entry, estimates_of
 
     found = []
     for rows in by_entry(summary).values():

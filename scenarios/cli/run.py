@@ -11,7 +11,7 @@ import typer
 from groupsim.scenarios.cli.exits import CHECK_FAILED, RunFailed
 from groupsim.scenarios.cli.output import Progress, print_json, print_table, say, warn, width
 from groupsim.scenarios.cli.settings import import_allowed, parse_settings
-from groupsim.scenarios.design import REPLICATIONS_MAX, SEED_MAX
+from groupsim.scenarios.sweep.design import REPLICATIONS_MAX, SEED_MAX
 
 if TYPE_CHECKING:
     from groupsim.scenarios.cli.replications import Replications
@@ -44,9 +44,9 @@ def run(
 
     Exit code 1: a goal of the scenario is missed.
     """
+    from groupsim.scenarios.build.loading import load
+    from groupsim.scenarios.build.notes import warnings_of
     from groupsim.scenarios.cli.replications import Replications
-    from groupsim.scenarios.loading import load
-    from groupsim.scenarios.notes import warnings_of
     from groupsim.sim import ConfigError
 
     if replication is not None and replications > 1:
@@ -55,7 +55,7 @@ def run(
     import_allowed(allowed)
 
     def replay(number: int) -> str:
-        from groupsim.scenarios.sweep import replay_line
+        from groupsim.scenarios.sweep.loading import replay_line
 
         return f"{replay_line(scenario, changes, seed, allowed)} --replication {number}"
 
@@ -72,7 +72,7 @@ def run(
 
 def _write(done: Replications, numbers: Sequence[int], out: Path, replay: Callable[[int], str]) -> None:
     """Carry out the replications of these numbers into a new folder, all or nothing."""
-    from groupsim.scenarios.results import complete_or_absent, run_files, write_files
+    from groupsim.scenarios.files.result_folder import complete_or_absent, run_files, write_files
 
     with complete_or_absent(out) as folder:
         for number, result in zip(numbers, _results(done, numbers, replay), strict=True):
@@ -104,7 +104,7 @@ def _simulate(scenario: Scenario, seed: int, replication: int, replay: Callable[
 
 
 def _tell(done: Replications, out: Path | None, *, as_json: bool) -> None:
-    from groupsim.analysis.summary_text import runs_table
+    from groupsim.analysis.text.summary import runs_table
 
     for warning in done.warnings:
         warn(warning)

@@ -16,9 +16,9 @@ app = typer.Typer(help="List, show and check scenario files.", no_args_is_help=T
 @app.command("list")
 def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False) -> None:
     """List the built-in scenarios and sweeps with their questions."""
-    from groupsim.scenarios.loading import list_names, path_of
-    from groupsim.scenarios.sweep import list_sweeps, path_of_sweep
-    from groupsim.scenarios.yaml_text import read_yaml
+    from groupsim.scenarios.build.loading import list_names, path_of
+    from groupsim.scenarios.files.yaml_text import read_yaml
+    from groupsim.scenarios.sweep.loading import list_sweeps, path_of_sweep
 
     paths = [("scenario", path_of(name)) for name in list_names()]
     paths += [("sweep", path_of_sweep(name)) for name in list_sweeps()]
@@ -39,8 +39,8 @@ def show(
     sweep: Annotated[bool, typer.Option("--sweep", help="The sweep of that name instead.")] = False,
 ) -> None:
     """Print a built-in file, as YAML that loads again."""
-    from groupsim.scenarios import loading
-    from groupsim.scenarios import sweep as sweeps
+    from groupsim.scenarios.build import loading
+    from groupsim.scenarios.sweep import loading as sweeps
 
     path = loading.built_in(name, sweeps.LIBRARY if sweep else loading.LIBRARY)
     print(path.read_text(encoding="utf-8"), end="")
@@ -69,10 +69,10 @@ def validate(
 
 def _warnings(file: str) -> tuple[str, ...]:
     """What is unwise about a file of whichever kind; a refusal if it is worse."""
-    from groupsim.scenarios.loading import load, load_document
-    from groupsim.scenarios.notes import warnings_of
-    from groupsim.scenarios.suite import load_suite
-    from groupsim.scenarios.sweep import load_sweep
+    from groupsim.scenarios.build.loading import load, load_document
+    from groupsim.scenarios.build.notes import warnings_of
+    from groupsim.scenarios.gate.suite import load_suite
+    from groupsim.scenarios.sweep.loading import load_sweep
 
     document = load_document(file)
     if "scenarios" in document:
@@ -83,6 +83,6 @@ def _warnings(file: str) -> tuple[str, ...]:
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of scenario files, for editors."""
-    from groupsim.scenarios.schema import json_schema
+    from groupsim.scenarios.schema.scenario_file import json_schema
 
     print_json(json_schema())

@@ -13,8 +13,8 @@ from groupsim.scenarios.cli.output import print_json, print_table, print_wrapped
 if TYPE_CHECKING:
     import pandas as pd
 
-    from groupsim.analysis.sensitivity import Sensitivity
-    from groupsim.scenarios.sweep_file import SweepFile
+    from groupsim.analysis.sensitivity.effects import Sensitivity
+    from groupsim.scenarios.sweep.file import SweepFile
 
 METRIC: Final = "unavailable_gap_s_max"
 
@@ -28,9 +28,9 @@ def sensitivity(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Rank the varied paths by what they do to a metric, and say in a sentence which matters."""
-    from groupsim.analysis.load import load_manifest, load_summary
-    from groupsim.analysis.metrics import metric as known
-    from groupsim.scenarios.design import short_names
+    from groupsim.analysis.data.load import load_manifest, load_summary
+    from groupsim.analysis.data.metrics import metric as known
+    from groupsim.scenarios.sweep.design import short_names
 
     metrics = [known(name).name for name in metric or [METRIC]]
     manifest = load_manifest(folder)
@@ -50,8 +50,8 @@ def sensitivity(
 def _sampled(manifest: Mapping[str, Any], folder: Path) -> SweepFile:
     """The sweep file behind a folder, if its design lends itself to this."""
     from groupsim.analysis.errors import ResultError
-    from groupsim.scenarios.points import SENSITIVITY
-    from groupsim.scenarios.sweep_file import sweep_file_of
+    from groupsim.scenarios.sweep.file import sweep_file_of
+    from groupsim.scenarios.sweep.points import SENSITIVITY
 
     file = sweep_file_of(manifest.get("document"))
     if file is None:
@@ -68,10 +68,10 @@ def _found(
     file: SweepFile, sets: Mapping[str, Mapping[str, Any]], summary: pd.DataFrame, metrics: Sequence[str]
 ) -> Iterator[Sensitivity]:
     """One finding per metric, group and bundle."""
-    from groupsim.analysis.columns import floats
-    from groupsim.analysis.columns import names as distinct
-    from groupsim.analysis.sensitivity import sensitivity
-    from groupsim.scenarios.design import numbered, variant_name
+    from groupsim.analysis.data.columns import floats
+    from groupsim.analysis.data.columns import names as distinct
+    from groupsim.analysis.sensitivity.effects import sensitivity
+    from groupsim.scenarios.sweep.design import numbered, variant_name
 
     plan = file.plan
     for bundle in file.variants or [""]:
@@ -89,7 +89,7 @@ def _found(
 
 
 def _tell(found: Sequence[Sensitivity], short: Mapping[str, str]) -> None:
-    from groupsim.analysis.sensitivity_text import sensitivity_table, sentence, title
+    from groupsim.analysis.sensitivity.text import sensitivity_table, sentence, title
 
     for number, one in enumerate(found):
         print_wrapped(f"\n{title(one)}:" if number else f"{title(one)}:")
@@ -98,7 +98,7 @@ def _tell(found: Sequence[Sensitivity], short: Mapping[str, str]) -> None:
 
 
 def _as_json(one: Sensitivity, short: Mapping[str, str]) -> dict[str, Any]:
-    from groupsim.analysis.sensitivity_text import sensitivity_table, sentence
+    from groupsim.analysis.sensitivity.text import sensitivity_table, sentence
 
     return {
         "method": one.method, "metric": one.metric, "group": one.group, "variant": one.variant,

@@ -18,7 +18,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
         With everything that is no ``PATH=VALUE``, or whose value is no YAML.
     """
     from groupsim.scenarios.errors import Problem, ScenarioFileError
-    from groupsim.scenarios.yaml_text import parse_yaml
+    from groupsim.scenarios.files.yaml_text import parse_yaml
 
     values: dict[str, Any] = {}
     problems: list[Problem] = []

@@ -17,11 +17,11 @@ from groupsim.scenarios.cli.run import AllowCode
 from groupsim.scenarios.cli.settings import import_allowed
 
 if TYPE_CHECKING:
-    from groupsim.scenarios.chunk import Done
-    from groupsim.scenarios.spark_session import Where
-    from groupsim.scenarios.sweep import Sweep
-    from groupsim.scenarios.sweep_folder import SweepFolder
-    from groupsim.scenarios.sweep_runner import Executor
+    from groupsim.scenarios.spark.session import Where
+    from groupsim.scenarios.sweep.chunk import Done
+    from groupsim.scenarios.sweep.folder import SweepFolder
+    from groupsim.scenarios.sweep.loading import Sweep
+    from groupsim.scenarios.sweep.runner import Executor
 
 
 def sweep(
@@ -45,7 +45,7 @@ def sweep(
     Exit code 3: runs failed; they are listed in DIR/failures, and the results hold all others.
     """
     from groupsim.scenarios.cli.sweep_plan import tell_plan
-    from groupsim.scenarios.sweep import load_sweep
+    from groupsim.scenarios.sweep.loading import load_sweep
     from groupsim.sim import ConfigError
 
     if out is None and not dry_run:
@@ -62,8 +62,8 @@ def sweep(
 
 
 def _where(master: str, remote: str, conf: Sequence[str]) -> Where:
-    from groupsim.scenarios.java import require_java
-    from groupsim.scenarios.spark_session import Where
+    from groupsim.scenarios.spark.java import require_java
+    from groupsim.scenarios.spark.session import Where
     from groupsim.sim import ConfigError
 
     if remote and not remote.startswith("sc://"):
@@ -81,10 +81,10 @@ def _where(master: str, remote: str, conf: Sequence[str]) -> Where:
 def _carry_out(sweep: Sweep, out: Path, where: Where | None, *, resume: bool, as_json: bool) -> int:
     """Run what is missing, say what became of it; how many runs have failed."""
     from groupsim.scenarios.cli.sweep_report import account, effort, finish, tell
-    from groupsim.scenarios.spark_session import reach
-    from groupsim.scenarios.sweep_folder import sweep_folder
-    from groupsim.scenarios.sweep_identity import identity_of
-    from groupsim.scenarios.sweep_runner import chunk_runs
+    from groupsim.scenarios.spark.session import reach
+    from groupsim.scenarios.sweep.folder import sweep_folder
+    from groupsim.scenarios.sweep.identity import identity_of
+    from groupsim.scenarios.sweep.runner import chunk_runs
 
     if where is not None:
         reach(where)
@@ -98,7 +98,7 @@ def _carry_out(sweep: Sweep, out: Path, where: Where | None, *, resume: bool, as
 
 
 def _run(sweep: Sweep, folder: SweepFolder, where: Where | None) -> list[Done]:
-    from groupsim.scenarios.sweep_runner import SweepRun
+    from groupsim.scenarios.sweep.runner import SweepRun
     from groupsim.sim import simulate
 
     total = sweep.replications.at_least * len(sweep.variants)
@@ -120,13 +120,13 @@ def _run(sweep: Sweep, folder: SweepFolder, where: Where | None) -> list[Done]:
 @contextmanager
 def _executor(where: Where | None, allow_code: Sequence[str]) -> Iterator[Executor]:
     """What carries out the runs: Spark, or this process."""
-    from groupsim.scenarios.sweep_runner import in_process
+    from groupsim.scenarios.sweep.runner import in_process
 
     if where is None:
         yield in_process
         return
-    from groupsim.scenarios.spark_runner import on_spark
-    from groupsim.scenarios.spark_session import open_session
+    from groupsim.scenarios.spark.runner import on_spark
+    from groupsim.scenarios.spark.session import open_session
 
     with open_session(where, [path.partition(":")[0] for path in allow_code]) as spark:
         yield partial(on_spark, spark)

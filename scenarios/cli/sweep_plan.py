@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from groupsim.scenarios.cli.output import counted, print_json, print_table, print_wrapped, width
 
 if TYPE_CHECKING:
-    from groupsim.analysis.text import TextTable
-    from groupsim.scenarios.cost import Cost
-    from groupsim.scenarios.sweep import Sweep, Variant
+    from groupsim.analysis.text.tables import TextTable
+    from groupsim.scenarios.sweep.cost import Cost
+    from groupsim.scenarios.sweep.loading import Sweep, Variant
 
 SHOWN: Final = 30
 """More variants than this are cut to the first and the last few."""
@@ -48,7 +48,7 @@ class Planned:
 
 def tell_plan(sweep: Sweep, *, as_json: bool) -> None:
     """Tell the variants, the number of runs, and what they are expected to cost."""
-    from groupsim.scenarios.cost import Cost, cost_of
+    from groupsim.scenarios.sweep.cost import Cost, cost_of
 
     plan = [Planned(one, cost_of(one.scenario)) for one in sweep.variants]
     once = sum((one.spent for one in plan), Cost())
@@ -75,8 +75,8 @@ def _as_json(sweep: Sweep, plan: Sequence[Planned], once: Cost) -> dict[str, Any
 
 
 def _table(plan: Sequence[Planned]) -> TextTable:
-    from groupsim.analysis.metrics import duration
-    from groupsim.analysis.text import Column, TextTable, names
+    from groupsim.analysis.data.metrics import duration
+    from groupsim.analysis.text.tables import Column, TextTable, names
 
     left_out = len(plan) - FIRST - LAST if len(plan) > SHOWN else 0
     shown: list[Planned | None] = [*plan[:FIRST], None, *plan[-LAST:]] if left_out else [*plan]
@@ -94,7 +94,7 @@ def _table(plan: Sequence[Planned]) -> TextTable:
 
 
 def _totals(sweep: Sweep, once: Cost) -> list[str]:
-    from groupsim.analysis.metrics import duration
+    from groupsim.analysis.data.metrics import duration
 
     rule, cores = sweep.replications, _cores()
     bounds = sorted({rule.at_least, rule.at_most})

@@ -15,10 +15,10 @@ from groupsim.scenarios.cli.replications import NUMBERS, plain_estimates
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from groupsim.analysis.statistics import Estimate
-    from groupsim.scenarios.chunk import Done
-    from groupsim.scenarios.sweep import Sweep, Variant
-    from groupsim.scenarios.sweep_folder import SweepFolder
+    from groupsim.analysis.stats.statistics import Estimate
+    from groupsim.scenarios.sweep.chunk import Done
+    from groupsim.scenarios.sweep.folder import SweepFolder
+    from groupsim.scenarios.sweep.loading import Sweep, Variant
 
 _FAILURES_SHOWN = 5
 _WARNINGS_SHOWN = 2
@@ -56,8 +56,8 @@ def account(sweep: Sweep, folder: SweepFolder) -> Account:
 
 
 def _entry(sweep: Sweep, number: int, summary: pa.Table, failures: pa.Table) -> dict[str, Any]:
-    from groupsim.scenarios.results import digest_of
-    from groupsim.scenarios.sweep_runner import kept_folder
+    from groupsim.scenarios.files.result_folder import digest_of
+    from groupsim.scenarios.sweep.runner import kept_folder
 
     one: Variant = sweep.variants[number]
     return {
@@ -68,7 +68,7 @@ def _entry(sweep: Sweep, number: int, summary: pa.Table, failures: pa.Table) -> 
 
 
 def _estimates(summary: pa.Table) -> dict[str, dict[str, Estimate]]:
-    from groupsim.analysis.statistics import estimate
+    from groupsim.analysis.stats.statistics import estimate
 
     groups = summary["group"].to_numpy()
     values = {name: summary[name].cast("float64").to_numpy() for name in NUMBERS}
@@ -138,7 +138,7 @@ def _means(sweep: Sweep, found: Account) -> list[dict[str, Any]]:
 
 
 def _print_entries(found: Account) -> None:
-    from groupsim.analysis.summary_text import entries_table, metrics_shown
+    from groupsim.analysis.text.summary import entries_table, metrics_shown
 
     shown = dict(list(found.entries.items())[:_ENTRIES_SHOWN])
     metrics = metrics_shown()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def tell(records: Sequence[dict[str, Any]], group: GroupSnapshot, many: int) -> None:
     """What moves, and the most of everything else over all events."""
-    from groupsim.analysis.assignor_text import costs_tables, moves_tables
+    from groupsim.analysis.text.assignors import costs_tables, moves_tables
 
     print(fill(f"{title(group)}: what moves (in brackets: what had to)", width()) + "\n")
     for table in moves_tables(records, many, width()):
@@ -28,7 +28,7 @@ def tell(records: Sequence[dict[str, Any]], group: GroupSnapshot, many: int) -> 
 
 def tell_all(records: Sequence[dict[str, Any]], group: GroupSnapshot, many: int) -> None:
     """A table per event."""
-    from groupsim.analysis.assignor_text import event_table, how_to_read
+    from groupsim.analysis.text.assignors import event_table, how_to_read
 
     print(f"{title(group)}; many are {many}")
     for event in dict.fromkeys(one["event"] for one in records):

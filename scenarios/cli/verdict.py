@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from groupsim.scenarios.baseline import Baseline, Values
-from groupsim.scenarios.suite import Entry, Suite
+from groupsim.scenarios.gate.baseline import Baseline, Values
+from groupsim.scenarios.gate.suite import Entry, Suite
 
 if TYPE_CHECKING:
-    from groupsim.analysis.drift import Drift
+    from groupsim.analysis.stats.drift import Drift
     from groupsim.scenarios.cli.replications import Replications
 
 

@@ -18,7 +18,7 @@ class Alarm:
     ----------
     env : Environment
     key : int
-        Key of the deadline (`groupsim.sim.kernel.environment.deadline_key`).
+        Key of the deadline (`sim.kernel.environment.deadline_key`).
     action : callable
         Called with the current time in microseconds.
     """

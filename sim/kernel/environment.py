@@ -49,7 +49,7 @@ def _key(rank: int, entity: int, kind: Kind) -> int:
 
 
 def message_key(entity: int, kind: Kind) -> int:
-    """Key of a message's arrival. ``entity`` is `groupsim.sim.randomness.name_hash` of the member."""
+    """Key of a message's arrival. ``entity`` is `sim.randomness.name_hash` of the member."""
     return _key(_MESSAGE, entity, kind)
 
 

@@ -118,7 +118,7 @@ class Connection:
     node : int
         Broker id.
     entity : int
-        `groupsim.sim.randomness.name_hash` of the client: ties of an instant are broken by it.
+        `sim.randomness.name_hash` of the client: ties of an instant are broken by it.
     receive : callable
         The broker: called with an `Exchange` when it may work on it; answers by `reply`.
     deliver : callable

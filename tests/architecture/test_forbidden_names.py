@@ -58,7 +58,7 @@ def test_processes_never_race_events_with_an_operator() -> None:
     """``a | timeout`` is a race of events; between types it is a union, between shifted numbers arithmetic."""
     unions = [
         (module, node)
-        for module, node in _nodes("sim.kernel", "sim.actors")
+        for module, node in _nodes("sim.kernel", "sim.client", "sim.cluster", "sim.fastpath", "sim.timeline")
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr)
     ]
     assert [module.place(node) for module, node in unions if not (_is_type(node) or _is_number(node))] == []
@@ -84,7 +84,7 @@ def test_no_package_asks_the_clock_for_the_date(name: str) -> None:
 
 
 def test_no_package_draws_unnamed_random_numbers() -> None:
-    """Every random number has a name (``groupsim.sim.randomness``)."""
+    """Every random number has a name (``sim.randomness``)."""
 
     def unnamed(node: ast.AST) -> bool:
         if isinstance(node, ast.ImportFrom):

@@ -9,7 +9,9 @@ import pytest
 
 from tests.architecture.source import PACKAGES, ROOT, Import, imports, modules
 
-SIM_PUBLIC = {"sim", "sim.model", "sim.config", "sim.tables", "sim.errors", "sim.units", "sim.result", "sim.versions"}
+SIM_PUBLIC = {
+    "sim", "sim.model", "sim.config", "sim.tables", "sim.errors", "sim.units", "sim.output.result", "sim.versions",
+}  # fmt: skip
 SIM_LEAVES = {"sim.units", "sim.errors", "sim.config"}
 TABLES = {"numpy", "pandas", "pyarrow"}
 FILES = {"pydantic", "pydantic_core", "yaml"}
@@ -20,22 +22,26 @@ RULES: tuple[tuple[str, set[str], set[str]], ...] = (
     ("assignors", {"assignors."}, {"numpy", "scipy"}),
     ("sim.protocol", {"sim.protocol.", "assignors.", *SIM_LEAVES}, {"numpy"}),
     ("sim.kernel", {"sim.kernel.", "sim.model", "sim.randomness", *SIM_LEAVES}, {"numpy", "simpy"}),
-    ("sim.actors", {"sim.", "assignors."}, {"numpy", "simpy"}),
+    ("sim.output.result", {"sim.tables"}, {"numpy", "pandas"}),
+    ("sim.client", {"sim.", "assignors."}, {"numpy", "simpy"}),
+    ("sim.cluster", {"sim.", "assignors."}, {"numpy", "simpy"}),
+    ("sim.fastpath", {"sim.", "assignors."}, {"numpy", "simpy"}),
+    ("sim.timeline", {"sim.", "assignors."}, {"numpy", "simpy"}),
     ("sim.tables", set(), set()),
-    ("sim", {"sim.", "assignors."}, {"numpy", "pandas"}),
-    ("scenarios.spark_runner", {"scenarios.", *SIM_PUBLIC}, {"pyarrow", "pyspark"}),
-    ("scenarios.spark_session", {"scenarios.", *SIM_PUBLIC}, {"pyspark", "py4j"}),
+    ("sim", {"sim.", "assignors."}, {"numpy"}),
+    ("scenarios.spark.runner", {"scenarios.", *SIM_PUBLIC}, {"pyarrow", "pyspark"}),
+    ("scenarios.spark.session", {"scenarios.", *SIM_PUBLIC}, {"pyspark", "py4j"}),
     ("scenarios.cli", {"scenarios.", "assignors.", "analysis.", *SIM_PUBLIC}, {*TABLES, "typer", "rich", "yaml"}),
-    ("scenarios.points", {"scenarios.", *SIM_PUBLIC}, {"numpy", "scipy", "SALib"}),
-    ("scenarios.replications", {"scenarios.", "analysis.statistics"}, FILES),  # the interval that the tables show
+    ("scenarios.sweep.points", {"scenarios.", *SIM_PUBLIC}, {"numpy", "scipy", "SALib"}),
+    ("scenarios.sweep.replications", {"scenarios.", "analysis.stats.statistics"}, FILES),
     ("scenarios", {"scenarios.", "assignors.", *SIM_PUBLIC}, {*TABLES, *FILES}),
     ("analysis.spark", {"analysis.", "sim.tables"}, {*TABLES, "pyspark"}),
-    ("analysis.sensitivity", {"analysis."}, {*TABLES, "SALib"}),
+    ("analysis.sensitivity.effects", {"analysis."}, {*TABLES, "SALib"}),
     ("analysis", {"analysis.", "sim.tables"}, {*TABLES, "matplotlib", "scipy"}),
 )  # fmt: skip
 
 LAZY = {"pyspark", "py4j", "matplotlib", "scipy", "SALib"}
-"""Heavy, and not needed by most: imported inside functions only. ``groupsim.scenarios.cli`` treats ``analysis`` so, too."""
+"""Heavy, and not needed by most: imported inside functions only. ``scenarios.cli`` treats ``analysis`` so, too."""
 
 
 def _allowed(one: Import) -> bool:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.scenarios.chunk import Done, Work
-from groupsim.scenarios.cost import cost_of
-from groupsim.scenarios.runner import Run, Simulate, outcome
-from groupsim.scenarios.spark_runner import on_spark
-from groupsim.scenarios.spark_session import Where, open_session
-from groupsim.scenarios.sweep import Sweep, load_sweep
-from groupsim.scenarios.sweep_runner import chunk_runs
+from groupsim.scenarios.spark.runner import on_spark
+from groupsim.scenarios.spark.session import Where, open_session
+from groupsim.scenarios.sweep.chunk import Done, Work
+from groupsim.scenarios.sweep.cost import cost_of
+from groupsim.scenarios.sweep.loading import Sweep, load_sweep
+from groupsim.scenarios.sweep.outcome import Run, Simulate, outcome
+from groupsim.scenarios.sweep.runner import chunk_runs
 from groupsim.sim import simulate
 from tests.support.sweeps import carried_out
 

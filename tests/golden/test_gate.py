@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from groupsim.scenarios import list_names
-from groupsim.scenarios.suite import load_suite
+from groupsim.scenarios.gate.suite import load_suite
 from tests.support.command_line import CommandLine
 
 SUITE = Path(__file__).parent / "gate" / "library.yaml"

@@ -1,4 +1,4 @@
-"""What one firing of an entry does to real members, as `groupsim.sim.actors` does it in virtual time."""
+"""What one firing of an entry does to real members, as `sim.timeline` does it in virtual time."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _processes(play: Play, firing: Firing) -> list[Member]:
 
 
 def _drawn_us(play: Play, firing: Firing, purpose: str, *names: str) -> int:
-    """The duration of this firing that `groupsim.sim.actors.teller.Teller.draw` would give."""
+    """The duration of this firing that `sim.timeline.dispatcher.Teller.draw` would give."""
     distribution = getattr(firing.entry.verb, purpose)
     return play.streams.draw(distribution, purpose, firing.entry.id, "", *names)(firing.number)
 

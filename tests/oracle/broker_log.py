@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from groupsim.sim.actors.rebalance_log import trigger_of
+from groupsim.sim.books.rebalances import trigger_of
 
 _LINE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) ([A-Z]+) (\S+) (.*)")
 _WHO = re.compile(r"^\[GroupCoordinator id=\d+[^\]]*\] ")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from groupsim.assignors.java_order import java_sorted
+from groupsim.assignors.java.ordering import java_sorted
 from tests.oracle.drawn_names import DrawnNames, may_have_trees
 
 Runs = list[list[Any]]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from groupsim.assignors import Assignor, KafkaAssignorEndless, KafkaAssignorFailure, create
-from groupsim.assignors.java_order import java_sorted
+from groupsim.assignors.java.ordering import java_sorted
 from tests.conformance.assignors.kafka_calls import answer, snapshot
 from tests.oracle.changing_group import ChangingGroup, Member, Runs
 

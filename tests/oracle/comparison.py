@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import fisher_exact, ks_2samp
 
-from groupsim.analysis.statistics import holm
+from groupsim.analysis.stats.statistics import holm
 from tests.oracle.measures import commits, course, durations, failures, owners, summary
 from tests.oracle.trace import Fact
 

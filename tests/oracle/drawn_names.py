@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection
 from itertools import count, product
 
-from groupsim.assignors.java_order import fold, string_hash
+from groupsim.assignors.java.ordering import fold, string_hash
 
 _COLLIDING = ["".join(four) for four in product(("Aa", "BB"), repeat=4)]
 """Sixteen texts of one hash code."""

@@ -1,12 +1,12 @@
-"""A rolling restart in real time, batch by batch; what `groupsim.sim.actors.rollout` does in virtual time."""
+"""A rolling restart in real time, batch by batch; what `sim.timeline.rollout` does in virtual time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
-from groupsim.sim.actors.rollout import PROBE_US
 from groupsim.sim.model import RollingRestart
+from groupsim.sim.timeline.rollout import PROBE_US
 from tests.oracle.cast import Member
 from tests.oracle.timetable import Firing
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from groupsim.sim import Result, simulate
-from groupsim.sim.actors.client import Client
-from groupsim.sim.actors.hosted_group import HostedGroup
-from groupsim.sim.actors.rebalance_log import trigger_of
-from groupsim.sim.actors.requests import Requests
+from groupsim.sim.books.rebalances import trigger_of
+from groupsim.sim.client.client import Client
+from groupsim.sim.client.requests import Requests
+from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Scenario
-from groupsim.sim.protocol.classic_group import Fact as GroupFact
+from groupsim.sim.protocol.classic.group import Fact as GroupFact
 from groupsim.sim.protocol.messages import Api, Error, GroupState
 from tests.oracle.measures import ENDS
 from tests.oracle.trace import Fact, instant
@@ -55,19 +55,19 @@ def simulated(scenario: Scenario, seed: int, ids: Ids | None = None) -> list[Fac
 
 
 def _hear_groups(patch: pytest.MonkeyPatch, facts: list[Fact]) -> None:
-    note, successors = HostedGroup._note, set[str]()
+    note, successors = GroupHost._note, set[str]()
 
-    def tapped(self: HostedGroup, fact: GroupFact) -> None:
+    def tapped(self: GroupHost, fact: GroupFact) -> None:
         note(self, fact)
         if fact.what == "fenced":
             successors.add(fact.reason)  # Kafka's log has one line for who is replaced by whom.
         if fact.member_id not in successors or fact.what != "joined":
             facts.extend(_transition(self, fact) if fact.what == "transition" else _membership(self, fact))
 
-    patch.setattr(HostedGroup, "_note", tapped)
+    patch.setattr(GroupHost, "_note", tapped)
 
 
-def _transition(group: HostedGroup, fact: GroupFact) -> Iterator[Fact]:
+def _transition(group: GroupHost, fact: GroupFact) -> Iterator[Fact]:
     begins = fact.state is GroupState.PREPARING_REBALANCE
     yield {
         "what": "transition", "at_us": group.now, "group": group.name, "state": fact.state.value,
@@ -76,7 +76,7 @@ def _transition(group: HostedGroup, fact: GroupFact) -> Iterator[Fact]:
     }  # fmt: skip
 
 
-def _membership(group: HostedGroup, fact: GroupFact) -> Iterator[Fact]:
+def _membership(group: GroupHost, fact: GroupFact) -> Iterator[Fact]:
     if fact.what in _CHANGES:
         yield {
             "what": "membership", "at_us": group.now, "group": group.name, "member": fact.name,

@@ -54,7 +54,7 @@ class Supply:
             self.rate(topic, self._rates[topic][0], partitions)
 
     def rate(self, topic: str, row_mrps: Sequence[int], partitions: int) -> None:
-        """Thousandths of records a second from now on, as a row of `groupsim.sim.model.Rate`."""
+        """Thousandths of records a second from now on, as a row of `sim.model.Rate`."""
         partitions = max(partitions, self._rates.get(topic, ((), 0))[1])
         self._rates[topic] = (row_mrps, partitions)
         mean = round(sum(row_mrps) / len(row_mrps))

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groupsim.sim import simulate
-from groupsim.sim.actors.comings import first_start_us
-from groupsim.sim.actors.teller import firing_times
-from groupsim.sim.actors.world import slots_of
 from groupsim.sim.model import CreateTopic, Entry, Scenario, Target
 from groupsim.sim.randomness import Streams
+from groupsim.sim.timeline.dispatcher import firing_times
+from groupsim.sim.timeline.lifecycle import first_start_us
+from groupsim.sim.world import slots_of
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from groupsim.scenarios import load
-from groupsim.scenarios.building import overridden
-from groupsim.scenarios.client_profiles import JAVA_CLASSES, NEWEST
-from groupsim.scenarios.loading import path_of
-from groupsim.scenarios.problems import Finding, problems_of
-from groupsim.scenarios.schema import ScenarioFile
-from groupsim.scenarios.timeline import configured
-from groupsim.scenarios.yaml_text import read_yaml
-from groupsim.sim.actors.world import slots_of
+from groupsim.scenarios.build.loading import path_of
+from groupsim.scenarios.build.problems import Finding, problems_of
+from groupsim.scenarios.build.scenario import overridden
+from groupsim.scenarios.build.timeline import configured
+from groupsim.scenarios.files.yaml_text import read_yaml
+from groupsim.scenarios.kafka.client_profiles import JAVA_CLASSES, NEWEST
+from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.sim.model import (
     GcPause,
     Group,
@@ -30,6 +29,7 @@ from groupsim.sim.model import (
     SetConfig,
     Subscription,
 )
+from groupsim.sim.world import slots_of
 from tests.oracle.broker import OWN_KEYS
 from tests.oracle.failures import CannotPlay
 from tests.oracle.timetable import Firing, firings, first_starts

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from groupsim.sim.config import CoordinatorConfig
-from groupsim.sim.protocol.classic_group import ClassicGroup, Replies
+from groupsim.sim.protocol.classic.group import ClassicGroup, Replies
 from groupsim.sim.protocol.messages import (
     NO_PARTITIONS,
     Acknowledgement,

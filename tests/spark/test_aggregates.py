@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from groupsim.analysis import aggregates as in_memory
-from groupsim.analysis import compare
 from groupsim.analysis import spark as on_spark
-from groupsim.analysis.columns import floats
+from groupsim.analysis.compare import comparison as compare
+from groupsim.analysis.data.columns import floats
 from groupsim.analysis.errors import NotPairable, ResultError
-from groupsim.scenarios.spark_session import Where, open_session
+from groupsim.analysis.stats import aggregates as in_memory
+from groupsim.scenarios.spark.session import Where, open_session
 from groupsim.sim.tables import FLOAT, SUMMARY, TEXT
 from tests.support.spark_cluster import connect_server, environment
 from tests.support.sweep_folder import write_dataset
@@ -156,7 +156,7 @@ def test_what_is_unknown_is_refused(spark: SparkSession, dataset: str) -> None:
 PROGRAM = """
 import sys
 from groupsim.analysis.spark import aggregates, compare_variants
-from groupsim.scenarios.spark_session import Where, open_session
+from groupsim.scenarios.spark.session import Where, open_session
 
 url, dataset = sys.argv[1:]
 with open_session(Where(url)) as spark:

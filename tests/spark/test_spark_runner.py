@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from groupsim.scenarios.runner import Simulate
-from groupsim.scenarios.spark_runner import on_spark
-from groupsim.scenarios.spark_session import SparkFailed, Where, open_session
+from groupsim.scenarios.spark.runner import on_spark
+from groupsim.scenarios.spark.session import SparkFailed, Where, open_session
+from groupsim.scenarios.sweep.outcome import Simulate
 from tests.support import fake_simulation as fake
 from tests.support.sweeps import VARIANTS, carried_out, sweep_of
 
@@ -75,7 +75,7 @@ def test_session_listens_on_loopback_alone_and_shows_no_pages(spark: SparkSessio
 
 
 NO_MASTER = """
-from groupsim.scenarios.spark_session import Where, open_session
+from groupsim.scenarios.spark.session import Where, open_session
 
 with open_session(Where("no-such-master")) as spark:
     pass
@@ -84,8 +84,8 @@ WHERE = """
 from functools import partial
 from pathlib import Path
 
-from groupsim.scenarios.spark_runner import on_spark
-from groupsim.scenarios.spark_session import Where, open_session
+from groupsim.scenarios.spark.runner import on_spark
+from groupsim.scenarios.spark.session import Where, open_session
 from tests.support import fake_simulation as fake
 from tests.support.sweeps import carried_out, sweep_of
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from groupsim import sim
 from groupsim.sim.model import Scenario
-from groupsim.sim.result import Result
+from groupsim.sim.output.result import Result
 from groupsim.sim.simulation import simulate
 
 _COMMIT_S = 0.4

@@ -1,4 +1,4 @@
-"""A stand-in for ``groupsim.sim.simulate``: instant, repeatable, tables of the declared form, numbers that mean nothing."""
+"""A stand-in for ``sim.simulate``: instant, repeatable, tables of the declared form, numbers that mean nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from groupsim.sim.errors import SimError
 from groupsim.sim.model import Cluster, Group, Members, Scenario, Subscription, Topic
-from groupsim.sim.result import Result, Tables
+from groupsim.sim.output.result import Result, Tables
 from groupsim.sim.tables import FLOAT, INT, TABLES
 from groupsim.sim.units import MINUTE
 

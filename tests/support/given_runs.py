@@ -1,4 +1,4 @@
-"""A stand-in for ``groupsim.sim.simulate`` whose summary holds what a test says; everything else means nothing."""
+"""A stand-in for ``sim.simulate`` whose summary holds what a test says; everything else means nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from groupsim.sim.model import Scenario
-from groupsim.sim.result import Result
+from groupsim.sim.output.result import Result
 from tests.support import fake_simulation as fake
 
 SUITE = """

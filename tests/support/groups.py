@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from groupsim.sim.config import CoordinatorConfig
-from groupsim.sim.protocol.classic_group import ClassicGroup, Replies
+from groupsim.sim.protocol.classic.group import ClassicGroup, Replies
 from groupsim.sim.protocol.messages import (
     NO_PARTITIONS,
     Acknowledgement,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from groupsim.scenarios.chunk import part_of
+from groupsim.scenarios.sweep.chunk import part_of
 
 Changes = Mapping[str, Any]
 

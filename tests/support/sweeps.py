@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from groupsim.scenarios.chunk import Done
-from groupsim.scenarios.replications import Replications
-from groupsim.scenarios.runner import Simulate
-from groupsim.scenarios.sweep import Sweep, Variant
-from groupsim.scenarios.sweep_folder import SweepFolder, sweep_folder
-from groupsim.scenarios.sweep_identity import identity_of
-from groupsim.scenarios.sweep_runner import Executor, SweepRun, in_process
+from groupsim.scenarios.sweep.chunk import Done
+from groupsim.scenarios.sweep.folder import SweepFolder, sweep_folder
+from groupsim.scenarios.sweep.identity import identity_of
+from groupsim.scenarios.sweep.loading import Sweep, Variant
+from groupsim.scenarios.sweep.outcome import Simulate
+from groupsim.scenarios.sweep.replications import Replications
+from groupsim.scenarios.sweep.runner import Executor, SweepRun, in_process
 from tests.support import fake_simulation as fake
 
 VARIANTS = ("range", "static, a/b=1")

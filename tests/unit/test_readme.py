@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from groupsim.assignors import load_class
-from groupsim.assignors.testing import check_assignor, example_groups
-from groupsim.scenarios.loading import parse
+from groupsim.assignors.evaluation.conformance import check_assignor, example_groups
+from groupsim.scenarios.build.loading import parse
 from tests.support.command_line import CommandLine
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")

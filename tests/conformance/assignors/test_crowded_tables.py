@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from groupsim.assignors import create
-from groupsim.assignors.java_order import fold, string_hash
+from groupsim.assignors.java.ordering import fold, string_hash
 from tests.conformance.assignors.kafka_calls import answer, snapshot
 from tests.conformance.assignors.server_calls import spec
 from tests.conformance.assignors.test_server_calls import written

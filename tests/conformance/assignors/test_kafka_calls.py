@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from groupsim.assignors import Assignor, KafkaAssignorFailure, StickyUserData, create
-from groupsim.assignors.sticky import AbstractStickyAssignor, Path
+from groupsim.assignors.client.sticky import AbstractStickyAssignor, Path
 from tests.conformance.assignors.kafka_calls import LargeChain, answer, counted, digest, recorded, runs, snapshot
 
 ASSIGNORS = ["range", "roundrobin", "sticky", "cooperative-sticky"]

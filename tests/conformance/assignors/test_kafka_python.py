@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 
 from groupsim.assignors import GroupSnapshot, MemberSubscription, StickyUserData, Topics, create
-from groupsim.assignors.living_group import LivingGroup
-from groupsim.assignors.quality import by_name, moved
+from groupsim.assignors.evaluation.group_history import GroupHistory
+from groupsim.assignors.evaluation.quality import by_name, moved
 from tests.conformance.assignors.groups import groups
 
 with warnings.catch_warnings():
@@ -110,7 +110,7 @@ def owners(group: GroupSnapshot, held: Listed) -> Any:
 @given(group=groups(equal=True).filter(lambda group: group.n_members > 1))
 @settings(max_examples=60)
 def test_sticky_gives_as_many_and_moves_as_many(group: GroupSnapshot) -> None:
-    living = LivingGroup(lambda: create("sticky"), group)
+    living = GroupHistory(lambda: create("sticky"), group)
     before = living.rebalance()
     had = listed(group, before.lists())
     living.change(members=[*living.snapshot.members[1:], MemberSubscription("joiner", group.members[0].topics)])
@@ -125,7 +125,7 @@ def test_sticky_gives_as_many_and_moves_as_many(group: GroupSnapshot) -> None:
 def test_sticky_moves_as_many_in_a_larger_group(members: int, topics: int, partitions: int) -> None:
     known = Topics.of({f"topic-{number}": partitions for number in range(topics)})
     group = GroupSnapshot(known, tuple(MemberSubscription(f"c{at:03}", known.names) for at in range(members)))
-    living = LivingGroup(lambda: create("sticky"), group)
+    living = GroupHistory(lambda: create("sticky"), group)
     had = listed(group, living.rebalance().lists())
     living.change(members=living.snapshot.members[1:])
     after = living.snapshot

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array, vstack
 
 from groupsim.assignors import GroupSnapshot, LeaderRackAssignor, MemberSubscription, Topics, positions_of
-from groupsim.assignors.quality import minimal_moves
+from groupsim.assignors.evaluation.quality import minimal_moves
 from tests.conformance.assignors.small_groups import all_assignments, owner_before, small_groups
 
 pytestmark = pytest.mark.property

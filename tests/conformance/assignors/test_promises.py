@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from groupsim.assignors import ASSIGNORS, GroupSnapshot, create
-from groupsim.assignors.testing import check_assignor, example_groups
+from groupsim.assignors.evaluation.conformance import check_assignor, example_groups
 from tests.conformance.assignors.groups import groups
 
 pytestmark = pytest.mark.property

@@ -1,4 +1,4 @@
-"""What assignors are charged (`groupsim.sim.assignor_costs`), beside what was measured: the table of decision 0006.
+"""What assignors are charged (`sim.client.assignor_costs`), beside what was measured: the table of decision 0006.
 
 An error is the factor between model and measurement, whichever is larger.
 """
@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from groupsim import scenarios
-from groupsim.sim.assignor_costs import _FIXED_US, Task, cost_us
+from groupsim.scenarios import assignors as trials
+from groupsim.sim.client.assignor_costs import _FIXED_US, Task, cost_us
 from groupsim.sim.config import ClientFamily
 from tests.conformance.assignors.kafka_calls import RECORDINGS
 
-JAVA = json.loads(Path(scenarios.__file__).with_name("kafka-4.4.0-assignor-times.json").read_text(encoding="utf-8"))
+JAVA = json.loads(Path(trials.__file__).with_name("kafka-4.4.0-assignor-times.json").read_text(encoding="utf-8"))
 KAFKA_PYTHON = json.loads((RECORDINGS / "kafka-python-times.json").read_text(encoding="utf-8"))
 
 

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from groupsim.analysis.sensitivity import sensitivity
-from groupsim.scenarios.sweep import Sweep, load_sweep
-from groupsim.scenarios.sweep_file import SweepFile
+from groupsim.analysis.sensitivity.effects import sensitivity
+from groupsim.scenarios.sweep.file import SweepFile
+from groupsim.scenarios.sweep.loading import Sweep, load_sweep
 from groupsim.sim import simulate
 from tests.conformance.library.runs import COMMIT_S, TRIPS_S
 

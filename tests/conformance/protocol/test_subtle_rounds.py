@@ -7,10 +7,10 @@ from itertools import pairwise
 import pytest
 
 from groupsim.sim import simulate
-from groupsim.sim.actors.lookup import Lookup
+from groupsim.sim.client.lookup import Lookup
 from groupsim.sim.config import CoordinatorConfig, Timing
 from groupsim.sim.model import AddPartitions, Cut, Distribution, Override, Processing, SlowHost, Start, Target
-from groupsim.sim.protocol.classic_group import ClassicGroup
+from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.effects import Send
 from groupsim.sim.protocol.messages import Error, Heartbeat, JoinGroup, OffsetCommit, Subscription, SyncGroup
 from groupsim.sim.units import MS, S

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from groupsim.sim.actors.broker import Broker
-from groupsim.sim.actors.client import Client
-from groupsim.sim.actors.consumer import Consumer
-from groupsim.sim.actors.world import World
+from groupsim.sim.client.client import Client
+from groupsim.sim.client.consumer import Consumer
+from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.kernel.network import Connection, Exchange
 from groupsim.sim.protocol.effects import Listen
+from groupsim.sim.world import World
 
 
 @dataclass(frozen=True)

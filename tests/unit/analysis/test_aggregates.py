@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
-from groupsim.analysis.aggregates import COLUMNS, aggregates
 from groupsim.analysis.errors import ResultError
+from groupsim.analysis.stats.aggregates import COLUMNS, aggregates
 
 Maker = Callable[..., pd.DataFrame]
 

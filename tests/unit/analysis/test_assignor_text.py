@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from groupsim.analysis.assignor_text import BRIEF, costs_tables, event_table, failures, how_to_read, moves_tables
 from groupsim.analysis.figures import trials
-from groupsim.analysis.text import TextTable
+from groupsim.analysis.text.assignors import BRIEF, costs_tables, event_table, failures, how_to_read, moves_tables
+from groupsim.analysis.text.tables import TextTable
 
 EVENTS = ("full", "stable", "join one", "join many", "leave one, first", "leave one, middle", "leave one, last",
           "leave one, mean", "leave many", "partitions added")  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from groupsim.analysis.columns import records
+from groupsim.analysis.data.columns import records
 
 
 def test_records_are_plain_and_know_null() -> None:

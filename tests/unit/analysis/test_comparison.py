@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from groupsim.analysis.compare import compare, compare_variants
-from groupsim.analysis.design import design_of
+from groupsim.analysis.compare.comparison import compare, compare_variants
+from groupsim.analysis.data.design import design_of
 from groupsim.analysis.errors import NotPairable, ResultError
 
 GAP = ["unavailable_gap_s_max"]

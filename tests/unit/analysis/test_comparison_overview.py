@@ -6,9 +6,9 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from groupsim.analysis.compare import compare_variants
-from groupsim.analysis.comparison_overview import overview, overviews
-from groupsim.analysis.design import Design, design_of
+from groupsim.analysis.compare.comparison import compare_variants
+from groupsim.analysis.compare.overview import overview, overviews
+from groupsim.analysis.data.design import Design, design_of
 
 Maker = Callable[..., pd.DataFrame]
 GAP = ["unavailable_gap_s_max"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.analysis.design import Design, against, chosen, design_of, load_design
+from groupsim.analysis.data.design import Design, against, chosen, design_of, load_design
 from groupsim.analysis.errors import ResultError
 
 TIMEOUT = "groups.billing.config[session.timeout.ms]"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from groupsim.analysis.differences import independent_difference, paired_difference
+from groupsim.analysis.stats.differences import independent_difference, paired_difference
 
 
 def test_a_paired_difference_agrees_with_scipy() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.analysis.drift import drift
-from groupsim.analysis.metrics import METRICS
+from groupsim.analysis.data.metrics import METRICS
+from groupsim.analysis.stats.drift import drift
 
 GAP = METRICS["unavailable_gap_s_max"]
 RECOVERY = METRICS["recovery_s"]

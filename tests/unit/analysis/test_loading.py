@@ -8,10 +8,18 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from groupsim.analysis.columns import names
+from groupsim.analysis.data.columns import names
+from groupsim.analysis.data.load import (
+    RUN,
+    load_absent,
+    load_failures,
+    load_result,
+    load_summaries,
+    load_summary,
+    table,
+)
+from groupsim.analysis.data.schema import conform
 from groupsim.analysis.errors import MissingTable, ResultError, SchemaMismatch
-from groupsim.analysis.load import RUN, load_absent, load_failures, load_result, load_summaries, load_summary, table
-from groupsim.analysis.schema import conform
 from groupsim.sim.tables import TABLES
 from tests.support.sweep_folder import write_sweep
 

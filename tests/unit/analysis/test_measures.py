@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from groupsim.analysis import availability, lag, rebalances
+from groupsim.analysis.data import availability, lag, rebalances
 from groupsim.sim.tables import CAUSES
 
 S = 1_000_000

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from groupsim.analysis.errors import ResultError, SchemaMismatch
 from groupsim.analysis.figures import compare, lag, save
-from groupsim.analysis.statistics import estimate
+from groupsim.analysis.stats.statistics import estimate
 
 Maker = Callable[..., pd.DataFrame]
 GAP = ["unavailable_gap_s_max"]

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from groupsim.analysis.design import design_of
-from groupsim.analysis.parameters import Parameter, parameters
+from groupsim.analysis.data.design import design_of
+from groupsim.analysis.data.parameters import Parameter, parameters
 
 
 def parameter(*values: Any) -> Parameter:

@@ -10,12 +10,12 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from groupsim.analysis.design import Design, design_of
+from groupsim.analysis.data.design import Design, design_of
 from groupsim.analysis.errors import ResultError
 from groupsim.analysis.figures import heat_map, is_two_dimensional, response_curves
 from groupsim.analysis.figures.parameter_axes import cut, decades
-from groupsim.analysis.responses import in_bins
-from groupsim.analysis.statistics import estimate
+from groupsim.analysis.stats.responses import in_bins
+from groupsim.analysis.stats.statistics import estimate
 
 Maker = Callable[..., pd.DataFrame]
 GAP = ["unavailable_gap_s_max"]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from groupsim.analysis.errors import ResultError
 from groupsim.analysis.figures import sensitivity as bars
-from groupsim.analysis.sensitivity import Sensitivity, sensitivity
-from groupsim.analysis.sensitivity_text import sensitivity_table, sentence, title
+from groupsim.analysis.sensitivity.effects import Sensitivity, sensitivity
+from groupsim.analysis.sensitivity.text import sensitivity_table, sentence, title
 
 Floats = NDArray[np.float64]
 PATHS = ["groups.billing.members.count", "horizon", "timeline[gc].every"]

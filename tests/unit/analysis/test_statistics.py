@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from groupsim.analysis.statistics import estimate, holm, t_quantile
+from groupsim.analysis.stats.statistics import estimate, holm, t_quantile
 
 
 def test_an_estimate_is_the_t_interval_of_the_textbook() -> None:

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from groupsim.analysis.compare import compare_variants
-from groupsim.analysis.comparison_text import comparison_table, notes, sections
-from groupsim.analysis.metrics import HEADLINE, METRICS, Scale, duration, number, plus_minus, scale
-from groupsim.analysis.summary_text import summary_table
-from groupsim.analysis.text import TextTable
+from groupsim.analysis.compare.comparison import compare_variants
+from groupsim.analysis.compare.text import comparison_table, notes, sections
+from groupsim.analysis.data.metrics import HEADLINE, METRICS, Scale, duration, number, plus_minus, scale
+from groupsim.analysis.text.summary import summary_table
+from groupsim.analysis.text.tables import TextTable
 from groupsim.sim.tables import SUMMARY
 
 Maker = Callable[..., pd.DataFrame]

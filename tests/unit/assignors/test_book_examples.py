@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.assignors import Assignor, MemberSubscription, RangeAssignor, RoundRobinAssignor, StickyAssignor, Topics
-from groupsim.assignors.living_group import LivingGroup
+from groupsim.assignors.evaluation.group_history import GroupHistory
 from tests.unit.assignors.building import assigned, equal_group, group, labels
 
 THREE_AND_FOUR = equal_group({"t0": 3, "t1": 4}, "C0", "C1")
@@ -22,7 +22,7 @@ FOUR_OF_TWO = equal_group({"t0": 2, "t1": 2, "t2": 2, "t3": 2}, "C0", "C1", "C2"
 ORDER_AND_STOCK = equal_group({"Order": 7, "Stock": 5}, "C1", "C2", "C3")
 
 
-def after(living: LivingGroup, leaver: str) -> dict[str, str]:
+def after(living: GroupHistory, leaver: str) -> dict[str, str]:
     """Everybody's list when one has left and the others have rebalanced."""
     living.change(members=[member for member in living.snapshot.members if member.member_id != leaver])
     answer = labels(living.rebalance())
@@ -81,7 +81,7 @@ def test_sticky_shares_unequal_subscriptions_better() -> None:
     C2                     0 1 2   the same
     ====== ======= ======= ======= ===============
     """
-    living = LivingGroup(StickyAssignor, ONE_TWO_THREE)
+    living = GroupHistory(StickyAssignor, ONE_TWO_THREE)
     assert labels(living.rebalance()) == ["t0-0", "t1-0 t1-1", "t2-0 t2-1 t2-2"]
     assert after(living, "C0") == {"C1": "t1-0 t1-1 t0-0", "C2": "t2-0 t2-1 t2-2"}
 
@@ -96,7 +96,7 @@ def test_roundrobin_moves_what_need_not_move_when_a_member_leaves_unequal_ones()
     C2             0       0 1 2
     ====== ======= ======= =======
     """
-    living = LivingGroup(RoundRobinAssignor, ONE_TWO_THREE)
+    living = GroupHistory(RoundRobinAssignor, ONE_TWO_THREE)
     living.rebalance()
     assert after(living, "C0") == {"C1": "t0-0 t1-1", "C2": "t1-0 t2-0 t2-1 t2-2"}
 
@@ -118,7 +118,7 @@ def test_sticky_moves_the_leavers_partitions_alone() -> None:
     The class's own documentation gives t2-0 to C0 and t0-1 to C2 instead; it is older than the algorithm for equal
     subscriptions, which deals in turn.
     """
-    living = LivingGroup(StickyAssignor, FOUR_OF_TWO)
+    living = GroupHistory(StickyAssignor, FOUR_OF_TWO)
     assert labels(living.rebalance()) == FIRST_OF_EIGHT
     assert after(living, "C1") == {"C0": "t0-0 t3-0 t1-1 t0-1", "C2": "t1-0 t2-1 t2-0 t3-1"}
 
@@ -134,7 +134,7 @@ def test_roundrobin_moves_five_of_eight_when_the_leaver_had_three() -> None:
     C2     t1-0 t2-1            t0-1 t1-1 t2-1 t3-1
     ====== ==================== =====================
     """
-    living = LivingGroup(RoundRobinAssignor, FOUR_OF_TWO)
+    living = GroupHistory(RoundRobinAssignor, FOUR_OF_TWO)
     assert labels(living.rebalance()) == FIRST_OF_EIGHT
     assert after(living, "C1") == {"C0": "t0-0 t1-0 t2-0 t3-0", "C2": "t0-1 t1-1 t2-1 t3-1"}
 
@@ -152,7 +152,7 @@ def test_range_cuts_order_and_stock() -> None:
     C3     5 6        4
     ====== ========== ========== ========== ==========
     """
-    living = LivingGroup(RangeAssignor, ORDER_AND_STOCK)
+    living = GroupHistory(RangeAssignor, ORDER_AND_STOCK)
     assert labels(living.rebalance()) == [
         "Order-0 Order-1 Order-2 Stock-0 Stock-1",
         "Order-3 Order-4 Stock-2 Stock-3",
@@ -184,7 +184,7 @@ def test_roundrobin_deals_order_and_stock() -> None:
     C3     2 5        1 4
     ====== ========== ========== ========== ==========
     """
-    living = LivingGroup(RoundRobinAssignor, ORDER_AND_STOCK)
+    living = GroupHistory(RoundRobinAssignor, ORDER_AND_STOCK)
     assert labels(living.rebalance()) == FIRST_OF_TWELVE
     assert after(living, "C3") == {
         "C1": "Order-0 Order-2 Order-4 Order-6 Stock-1 Stock-3",
@@ -207,7 +207,7 @@ def test_sticky_leaves_order_and_stock_where_they_are() -> None:
 
     A table that is often copied gives other answers for "after C3 left"; this is Kafka's.
     """
-    living = LivingGroup(StickyAssignor, ORDER_AND_STOCK)
+    living = GroupHistory(StickyAssignor, ORDER_AND_STOCK)
     assert labels(living.rebalance()) == FIRST_OF_TWELVE
     assert after(living, "C3") == {
         "C1": "Order-0 Stock-2 Order-3 Order-6 Order-2 Stock-1",

@@ -9,7 +9,7 @@ from groupsim.assignors import (
     Protocol,
     Topics,
 )
-from groupsim.assignors.living_group import LivingGroup
+from groupsim.assignors.evaluation.group_history import GroupHistory
 from tests.unit.assignors.building import assigned, equal_group, group, labels, positions
 
 
@@ -54,7 +54,7 @@ def test_unequal_subscriptions_hold_back_too() -> None:
 
 
 def test_two_rounds_settle_a_join() -> None:
-    living = LivingGroup(CooperativeStickyAssignor, equal_group({"t": 9}, *(f"consumer-{at}" for at in range(1, 6))))
+    living = GroupHistory(CooperativeStickyAssignor, equal_group({"t": 9}, *(f"consumer-{at}" for at in range(1, 6))))
     living.rebalance()
     living.change(members=[*living.snapshot.members, MemberSubscription("consumer-6", ("t",))])
     assert sorted(len(each.split()) for each in labels(living.rebalance())) == [1, 1, 1, 2, 2, 2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from groupsim.assignors.fair_counts import FairCounts, fair_counts
+from groupsim.assignors.own.fair_counts import FairCounts, fair_counts
 
 
 def fair(subscribed: list[str], partitions: list[int], members: list[int]) -> FairCounts:

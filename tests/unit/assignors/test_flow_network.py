@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from groupsim.assignors.flow_network import FlowNetwork
+from groupsim.assignors.own.flow_network import FlowNetwork
 
 
 def test_the_cheap_way_is_filled_first() -> None:

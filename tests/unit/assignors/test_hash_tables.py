@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groupsim.assignors.hash_table import HashTable, buckets
+from groupsim.assignors.java.hash_table import HashTable, buckets
 from groupsim.assignors.server.table_sizes import (
     capacity_for,
     copied_size,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.assignors.java_order import (
+from groupsim.assignors.java.ordering import (
     HashSet,
     fold,
     grouping_order,

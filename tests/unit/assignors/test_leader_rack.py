@@ -14,8 +14,8 @@ from groupsim.assignors import (
     StickyAssignor,
     Topics,
 )
-from groupsim.assignors.living_group import LivingGroup
-from groupsim.assignors.quality import cross_rack_share
+from groupsim.assignors.evaluation.group_history import GroupHistory
+from groupsim.assignors.evaluation.quality import cross_rack_share
 from tests.unit.assignors.building import assigned, equal_group, group, labels, positions
 
 
@@ -98,7 +98,7 @@ def test_unequal_subscriptions_are_as_balanced_as_they_can_be() -> None:
 
 def test_a_newcomer_takes_what_its_rack_leads() -> None:
     topics = led_by("ababab")
-    living = LivingGroup(LeaderRackAssignor, group(topics, reader("m1", "a", topics), reader("m2", "a", topics)))
+    living = GroupHistory(LeaderRackAssignor, group(topics, reader("m1", "a", topics), reader("m2", "a", topics)))
     assert labels(living.rebalance()) == ["t-0 t-2 t-4", "t-1 t-3 t-5"]
     living.change(members=[*living.snapshot.members, reader("m3", "b", topics)])
     assert labels(living.rebalance()) == ["t-0 t-2", "t-1 t-4", "t-3 t-5"]

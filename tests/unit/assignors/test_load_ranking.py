@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.assignors.load_ranking import LoadRanking
+from groupsim.assignors.own.load_ranking import LoadRanking
 
 
 def ranking(loads: list[int], capacities: list[int]) -> LoadRanking:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.assignors.java_order import sort_order
-from groupsim.assignors.packed_order import order_by, spans
-from groupsim.assignors.text_order import text_order
+from groupsim.assignors.java.ordering import sort_order
+from groupsim.assignors.java.packed_order import order_by, spans
+from groupsim.assignors.java.text_order import text_order
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(0, 2)), max_size=40)
 

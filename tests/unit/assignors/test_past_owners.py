@@ -12,7 +12,7 @@ from groupsim.assignors import (
     WeightedAssignor,
     positions_of,
 )
-from groupsim.assignors.past_owners import past_owners
+from groupsim.assignors.own.past_owners import past_owners
 from tests.unit.assignors.building import group, positions
 
 TOPICS = Topics.of({"t": 3, "u": 2})

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from groupsim.assignors import Assignment, GroupSnapshot, MemberSubscription, Topics, create, positions_of
-from groupsim.assignors.living_group import LivingGroup
-from groupsim.assignors.quality import (
+from groupsim.assignors.evaluation.group_history import GroupHistory
+from groupsim.assignors.evaluation.quality import (
     by_name,
     cross_rack_rate,
     cross_rack_share,
@@ -119,7 +119,7 @@ def rebalanced_without(name: str, members: int, topics: int, partitions: int, le
     """Moved partitions, and the fewest possible, when one member of a full group leaves."""
     known = Topics.of({f"topic-{number:03}": partitions for number in range(topics)})
     group = GroupSnapshot(known, tuple(MemberSubscription(f"c{at:05}", known.names) for at in range(members)))
-    living = LivingGroup(lambda: create(name), group)
+    living = GroupHistory(lambda: create(name), group)
     before = living.rebalance()
     living.change(members=[member for at, member in enumerate(living.snapshot.members) if at != leaver])
     numbers = {member_id: at for at, member_id in enumerate(group.member_ids)}

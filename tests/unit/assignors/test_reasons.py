@@ -7,12 +7,12 @@ from functools import partial
 import pytest
 
 from groupsim.assignors import GroupSnapshot, MemberSubscription, Topics, create, create_server
-from groupsim.assignors.change import Change
-from groupsim.assignors.events import Event, group_of, grown, leavers, newcomers, usual_events
-from groupsim.assignors.living_group import Make
-from groupsim.assignors.own_reasons import EVERYBODY
-from groupsim.assignors.reasons import EXPLAINED, decided_by_racks
-from groupsim.assignors.trials import carry_out, settle
+from groupsim.assignors.evaluation.change import Change
+from groupsim.assignors.evaluation.events import Event, group_of, grown, leavers, newcomers, usual_events
+from groupsim.assignors.evaluation.explain import EXPLAINED, decided_by_racks
+from groupsim.assignors.evaluation.group_history import Make
+from groupsim.assignors.evaluation.own_reasons import EVERYBODY
+from groupsim.assignors.evaluation.trials import carry_out, settle
 
 RESULTS = ("server:uniform", "leader-rack", "broadcast")
 """Their reasons lean on the result."""

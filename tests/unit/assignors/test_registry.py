@@ -26,8 +26,8 @@ from groupsim.assignors import (
     load_classes,
     registry,
 )
-from groupsim.assignors.events import Event, newcomers
-from groupsim.assignors.trials import asked_after, settle
+from groupsim.assignors.evaluation.events import Event, newcomers
+from groupsim.assignors.evaluation.trials import asked_after, settle
 
 HERE = "tests.unit.assignors.test_registry"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from groupsim.assignors import Assignment, GroupSnapshot, InvalidSnapshot, MemberSubscription, Topics, positions_of
-from groupsim.assignors.topics import Racks
+from groupsim.assignors.core.topics import Racks
 
 ORDERS_USERS = Topics.of({"users": 2, "orders": 3})
 

@@ -14,8 +14,8 @@ from groupsim.assignors import (
     Topics,
     positions_of,
 )
-from groupsim.assignors.living_group import LivingGroup
-from groupsim.assignors.sticky import Path
+from groupsim.assignors.client.sticky import Path
+from groupsim.assignors.evaluation.group_history import GroupHistory
 from tests.unit.assignors.building import assigned, equal_group, group, labels, positions
 
 THREE_AND_FOUR = Topics.of({"t1": 3, "t2": 4})
@@ -36,7 +36,7 @@ def test_two_members_share_two_topics_of_three() -> None:
 
 
 def test_members_join_and_leave_over_topics_of_three_and_four() -> None:
-    living = LivingGroup(StickyAssignor, equal_group({"t1": 3, "t2": 4}, "c1", "c2"))
+    living = GroupHistory(StickyAssignor, equal_group({"t1": 3, "t2": 4}, "c1", "c2"))
     assert labels(living.rebalance()) == ["t1-0 t1-2 t2-1 t2-3", "t1-1 t2-0 t2-2"]
     joiners = [MemberSubscription(each, THREE_AND_FOUR.names) for each in ("c3", "c4")]
     living.change(members=[*living.snapshot.members, *joiners])

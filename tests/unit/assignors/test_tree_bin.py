@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.assignors.hash_table import HashTable
-from groupsim.assignors.tree_bin import TreeBin, TreeNode
+from groupsim.assignors.java.hash_table import HashTable
+from groupsim.assignors.java.tree_bin import TreeBin, TreeNode
 
 
 def black_height(node: TreeNode | None, low: float = float("-inf"), high: float = float("inf")) -> int:

@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 
 from groupsim.assignors import BroadcastAssignor, GroupSnapshot, MemberSubscription, Topics, create, create_server
-from groupsim.assignors.events import Event, group_of, grown, leavers, newcomers, usual_events
-from groupsim.assignors.living_group import Make
-from groupsim.assignors.trials import Outcome, attempt, mean_of, settle
+from groupsim.assignors.evaluation.events import Event, group_of, grown, leavers, newcomers, usual_events
+from groupsim.assignors.evaluation.group_history import Make
+from groupsim.assignors.evaluation.trials import Outcome, attempt, mean_of, settle
 
 
 def outcome(make: Make, group: GroupSnapshot, event: str, many: int = 2) -> Outcome:

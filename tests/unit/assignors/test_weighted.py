@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from groupsim.assignors import InvalidSnapshot, MemberSubscription, Topics, WeightedAssignor
-from groupsim.assignors.living_group import LivingGroup
+from groupsim.assignors.evaluation.group_history import GroupHistory
 from tests.unit.assignors.building import assigned, equal_group, group, labels, positions
 
 
@@ -55,7 +55,7 @@ def test_what_one_of_the_most_loaded_gave_goes_back_if_another_cannot_give() -> 
 
 
 def test_a_newcomer_relieves_everybody_if_that_lowers_the_largest_load() -> None:
-    living = LivingGroup(WeightedAssignor, equal_group({"t": 6}, "m1", "m2"))
+    living = GroupHistory(WeightedAssignor, equal_group({"t": 6}, "m1", "m2"))
     assert labels(living.rebalance()) == ["t-0 t-2 t-4", "t-1 t-3 t-5"]
     living.change(members=[*living.snapshot.members, MemberSubscription("m3", ("t",))])
     assert labels(living.rebalance()) == ["t-2 t-4", "t-3 t-5", "t-0 t-1"]

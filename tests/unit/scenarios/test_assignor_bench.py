@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from groupsim.assignors import Assignment, GroupSnapshot, StickyAssignor, UniformAssignor, create
-from groupsim.assignors.events import Event
-from groupsim.assignors.trials import asked_after, settle
-from groupsim.scenarios import assignor_bench, kafka_python
-from groupsim.scenarios.assignor_bench import Shape, bench, group_of_shape, shapes
-from groupsim.scenarios.assignor_trials import Contender, answering
+from groupsim.assignors.evaluation.events import Event
+from groupsim.assignors.evaluation.trials import asked_after, settle
+from groupsim.scenarios.assignors import bench as assignor_bench
+from groupsim.scenarios.assignors import kafka_python
+from groupsim.scenarios.assignors.bench import Shape, bench, group_of_shape, shapes
+from groupsim.scenarios.assignors.trials import Contender, answering
 from tests.support.command_line import CommandLine
 
 SMALL = Shape(10, 5, 5)

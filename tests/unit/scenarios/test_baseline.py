@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groupsim.scenarios.baseline import Baseline, Recorded, fingerprint, read_baseline
+from groupsim.scenarios.build.loading import load
 from groupsim.scenarios.errors import ScenarioFileError
-from groupsim.scenarios.loading import load
+from groupsim.scenarios.gate.baseline import Baseline, Recorded, fingerprint, read_baseline
 
 TWO_RUNS = Recorded(resolved="c0ffee123456", seed=1, replications=2)
 BASELINE = Baseline(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from groupsim.scenarios.chunk import FAILURES, SUMMARY, Chunk, carry_out
+from groupsim.scenarios.sweep.chunk import FAILURES, SUMMARY, Chunk, carry_out
 from groupsim.sim import Result
 from tests.support import fake_simulation as fake
 

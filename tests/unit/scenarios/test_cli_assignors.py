@@ -176,7 +176,7 @@ class TestCompare:
     ) -> None:
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(
-            "groupsim.scenarios.assignor_trials.settle", lambda *_: pytest.fail("something was computed")
+            "groupsim.scenarios.assignors.trials.settle", lambda *_: pytest.fail("something was computed")
         )
         told = groupsim("assignors", "compare", *arguments)
         assert (told.code, told.out) == (2, "")

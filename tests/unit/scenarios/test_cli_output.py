@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.analysis.text import Column, TextTable
+from groupsim.analysis.text.tables import Column, TextTable
 from groupsim.scenarios.cli.output import Progress, print_table, warn
 
 ROOT = Path(__file__).parents[3]
@@ -137,9 +137,9 @@ def test_a_warning_is_wrapped_and_its_names_stay_whole(capsys: pytest.CaptureFix
     [
         ("groupsim.sim", {"numpy", "pandas", "pyarrow", "simpy", "groupsim.assignors"}),
         ("groupsim.scenarios", {"numpy", "pandas", "pyarrow", "pydantic", "yaml", "groupsim.sim"}),
-        ("groupsim.scenarios.sweep", {"pandas", "pyarrow", "groupsim.analysis", "groupsim.sim.simulation"}),
-        ("groupsim.analysis.summary_text", {"pandas", "pyarrow", "matplotlib", "scipy"}),
-        ("groupsim.analysis.load", {"pyarrow.dataset", "pyarrow.parquet", "matplotlib", "scipy"}),
+        ("groupsim.scenarios.sweep.loading", {"pandas", "pyarrow", "groupsim.analysis", "groupsim.sim.simulation"}),
+        ("groupsim.analysis.text.summary", {"pandas", "pyarrow", "matplotlib", "scipy"}),
+        ("groupsim.analysis.data.load", {"pyarrow.dataset", "pyarrow.parquet", "matplotlib", "scipy"}),
     ],
 )
 def test_importing_a_module_brings_only_what_it_needs(module: str, unwanted: set[str]) -> None:

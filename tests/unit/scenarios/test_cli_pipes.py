@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.analysis.load import load_result
+from groupsim.analysis.data.load import load_result
 from tests.support.command_line import SCENARIO
 
 ROOT = Path(__file__).parents[3]

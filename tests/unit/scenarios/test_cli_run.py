@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.analysis.load import load_result, load_summary
+from groupsim.analysis.data.load import load_result, load_summary
 from groupsim.sim.errors import SimError
 from groupsim.sim.tables import SUMMARY
 from tests.support import fake_simulation as fake

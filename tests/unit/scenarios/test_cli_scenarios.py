@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.scenarios.loading import list_names, load, load_document
-from groupsim.scenarios.sweep import list_sweeps, load_sweep
+from groupsim.scenarios.build.loading import list_names, load, load_document
+from groupsim.scenarios.sweep.loading import list_sweeps, load_sweep
 from tests.support.command_line import SCENARIO, CommandLine
 
 

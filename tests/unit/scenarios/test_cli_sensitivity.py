@@ -14,7 +14,7 @@ import pytest
 
 from groupsim.sim.errors import SimError
 from groupsim.sim.model import Scenario, Slow
-from groupsim.sim.result import Result
+from groupsim.sim.output.result import Result
 from tests.support import fake_simulation as fake
 from tests.support.command_line import SCENARIO, CommandLine
 

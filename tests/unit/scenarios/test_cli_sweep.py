@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from groupsim.analysis.load import load_summary
-from groupsim.sim.result import digest
+from groupsim.analysis.data.load import load_summary
+from groupsim.sim.output.result import digest
 from groupsim.sim.tables import TABLES
 from tests.support import fake_simulation as fake
 from tests.support.command_line import SCENARIO, CommandLine

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.scenarios.cost import cost_of
-from groupsim.scenarios.sweep import load_sweep
+from groupsim.scenarios.sweep.cost import cost_of
+from groupsim.scenarios.sweep.loading import load_sweep
 from tests.support.command_line import SCENARIO, CommandLine, Told
 
 COUNT = "groups.billing.members.count"

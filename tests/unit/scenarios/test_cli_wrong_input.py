@@ -31,7 +31,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content)
     (tmp_path / "folder.yaml").mkdir()
-    monkeypatch.setattr("groupsim.scenarios.yaml_text.NODES_MAX", 20_000)  # the bomb goes off in no time
+    monkeypatch.setattr("groupsim.scenarios.files.yaml_text.NODES_MAX", 20_000)  # the bomb goes off in no time
     monkeypatch.chdir(tmp_path)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from groupsim.scenarios import list_names, load
-from groupsim.scenarios.cost import Cost, cost_of
-from groupsim.scenarios.expected_work import merged, work_of
-from groupsim.scenarios.moments import beyond, mean_us, spread_us
+from groupsim.scenarios.sweep.cost import Cost, cost_of
+from groupsim.scenarios.sweep.expected_work import merged, work_of
+from groupsim.scenarios.sweep.moments import beyond, mean_us, spread_us
 from groupsim.sim import simulate
 from groupsim.sim.model import Distribution
 from groupsim.sim.units import S

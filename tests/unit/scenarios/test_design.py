@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from groupsim.scenarios.design import Changes, count_of, name_bytes, seed_of
-from groupsim.scenarios.design import variants as variants_of
-from groupsim.scenarios.points import Design
+from groupsim.scenarios.sweep.design import Changes, count_of, name_bytes, seed_of
+from groupsim.scenarios.sweep.design import variants as variants_of
+from groupsim.scenarios.sweep.points import Design
 
 
 def variants(bundles: Mapping[str, Changes], vary: Mapping[str, list[Any]], kind: Any) -> dict[str, Changes]:

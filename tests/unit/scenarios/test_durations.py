@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from groupsim.scenarios.distributions import DistributionField
-from groupsim.scenarios.durations import LONGEST_US, UNITS, format_duration, parse_duration
+from groupsim.scenarios.schema.distributions import DistributionField
+from groupsim.scenarios.schema.durations import LONGEST_US, UNITS, format_duration, parse_duration
 from groupsim.sim.model import Distribution
 from groupsim.sim.units import MINUTE, MS, S
 

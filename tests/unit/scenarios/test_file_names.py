@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from groupsim.scenarios.build.loading import load
 from groupsim.scenarios.cli.settings import parse_settings
-from groupsim.scenarios.loading import load
-from groupsim.scenarios.sweep import load_sweep
+from groupsim.scenarios.sweep.loading import load_sweep
 from groupsim.sim.model import Scenario
 from tests.support.command_line import SCENARIO, CommandLine
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.scenarios.java import NoJava, java_version, require_java
+from groupsim.scenarios.spark.java import NoJava, java_version, require_java
 
 
 @pytest.mark.parametrize(

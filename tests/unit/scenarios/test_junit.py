@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.scenarios.junit import Case, junit_text
+from groupsim.scenarios.gate.junit import Case, junit_text
 
 CASES = [
     Case(suite="deploy", name="billing rebalances"),

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from groupsim.scenarios import broker_config, client_config
-from groupsim.scenarios.client_profiles import PROFILES
-from groupsim.scenarios.kafka_keys import HIDDEN, find_key, known_keys
+from groupsim.scenarios.kafka import broker_config, client_config
+from groupsim.scenarios.kafka.client_profiles import PROFILES
+from groupsim.scenarios.kafka.keys import HIDDEN, find_key, known_keys
 from groupsim.sim.config import ClientBehaviour, ClientConfig, CoordinatorConfig
 from groupsim.sim.units import FOREVER, MINUTE, MS, S
 

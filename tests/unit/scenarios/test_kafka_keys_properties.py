@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.scenarios.properties_text import parse_properties, read_properties
+from groupsim.scenarios.files.properties_text import parse_properties, read_properties
 
 JAVA = [
     ("a=b", {"a": "b"}),

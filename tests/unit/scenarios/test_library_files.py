@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from groupsim.scenarios import list_names, load, load_document, parse, warnings_of
-from groupsim.scenarios.loading import LIBRARY
-from groupsim.scenarios.yaml_text import read_yaml
+from groupsim.scenarios.build.loading import LIBRARY
+from groupsim.scenarios.files.yaml_text import read_yaml
 from groupsim.sim.model import Kill, RollingRestart, Scenario
 
 NAMES = list_names()

@@ -24,7 +24,7 @@ from groupsim.scenarios import (
     set_path,
     warnings_of,
 )
-from groupsim.scenarios.paths import parse_path
+from groupsim.scenarios.build.paths import parse_path
 from groupsim.sim.model import SetConfig
 
 MINIMAL = """

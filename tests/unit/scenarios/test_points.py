@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groupsim.scenarios.design import variants
-from groupsim.scenarios.points import SAMPLED, Design, Kind, MissingExtra
-from groupsim.scenarios.ranges import read_range
+from groupsim.scenarios.sweep.design import variants
+from groupsim.scenarios.sweep.points import SAMPLED, Design, Kind, MissingExtra
+from groupsim.scenarios.sweep.ranges import read_range
 
 VARY = {
     "share": read_range({"linear": [0.0, 1.0]}),

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic_core import PydanticCustomError
 
-from groupsim.scenarios.durations import parse_duration
-from groupsim.scenarios.ranges import FORMS, Range, read_range
+from groupsim.scenarios.schema.durations import parse_duration
+from groupsim.scenarios.sweep.ranges import FORMS, Range, read_range
 
 
 @pytest.mark.parametrize(

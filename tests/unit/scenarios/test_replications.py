@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.scenarios.replications import BATCH, Replications
+from groupsim.scenarios.sweep.replications import BATCH, Replications
 
 UNTIL = Replications(at_least=4, at_most=20, metric="losses", half_width=0.05)
 CLEAR = [100.0, 101.0, 99.0, 100.0]

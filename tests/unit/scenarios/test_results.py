@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from groupsim.analysis.load import load_result, load_summary
-from groupsim.scenarios.results import (
+from groupsim.analysis.data.load import load_result, load_summary
+from groupsim.scenarios.files.result_folder import (
     OccupiedFolder,
     complete_or_absent,
     digest_of,
@@ -24,7 +24,7 @@ from groupsim.scenarios.results import (
     to_arrow,
     write_files,
 )
-from groupsim.sim.result import Result, digest
+from groupsim.sim.output.result import Result, digest
 from groupsim.sim.tables import TABLES
 from tests.support import fake_simulation as fake
 from tests.support.frames import to_frame
@@ -70,7 +70,7 @@ class TestFolder:
 
     def test_is_absent_after_a_kill(self, tmp_path: Path) -> None:
         program = (
-            "import os, sys; from pathlib import Path; from groupsim.scenarios.results import *\n"
+            "import os, sys; from pathlib import Path; from groupsim.scenarios.files.result_folder import *\n"
             "with complete_or_absent(Path(sys.argv[1])) as partial:\n"
             "    write_files(partial, {'a': b'1'}); os.kill(os.getpid(), 9)"
         )

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from groupsim.scenarios.runner import Run, outcome
+from groupsim.scenarios.sweep.outcome import Run, outcome
 from groupsim.sim import Result, SimError
 from tests.support import fake_simulation as fake
 

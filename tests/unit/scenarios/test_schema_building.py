@@ -1,4 +1,4 @@
-"""From the file to `groupsim.sim.model`: every field arrives where it belongs, in microseconds and milli-records."""
+"""From the file to `sim.model`: every field arrives where it belongs, in microseconds and milli-records."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from groupsim.scenarios.goals import Goal, goals_of
-from groupsim.scenarios.loading import parse
+from groupsim.scenarios.build.loading import parse
+from groupsim.scenarios.schema.goals import Goal, goals_of
 from groupsim.sim import model
 from groupsim.sim.config import ClientConfig, Timing
 from groupsim.sim.model import Distribution, Scenario, Target

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from groupsim.scenarios.build.loading import load, parse
+from groupsim.scenarios.build.paths import set_path
 from groupsim.scenarios.errors import Problem, ScenarioFileError
-from groupsim.scenarios.loading import load, parse
-from groupsim.scenarios.paths import set_path
 from groupsim.sim.errors import ConfigError
 
 BASE = """

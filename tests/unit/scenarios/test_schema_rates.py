@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from groupsim.scenarios.rates import RateField, RateForm
+from groupsim.scenarios.schema.rates import RateField, RateForm
 from groupsim.sim.model import Rate
 from groupsim.sim.units import MINUTE, S
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.scenarios.targets import format_indices, format_target, parse_indices, parse_target
+from groupsim.scenarios.schema.targets import format_indices, format_target, parse_indices, parse_target
 from groupsim.sim.model import Target
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from groupsim.scenarios.errors import ScenarioFileError
-from groupsim.scenarios.yaml_text import parse_yaml, path_text, read_yaml
+from groupsim.scenarios.files.yaml_text import parse_yaml, path_text, read_yaml
 
 
 def _problems(text: str) -> list[tuple[int, str, str]]:
@@ -55,7 +55,7 @@ def test_all_traps_of_a_file_are_told_at_once() -> None:
 
 
 def test_aliases_that_multiply_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groupsim.scenarios.yaml_text.NODES_MAX", 10_000)
+    monkeypatch.setattr("groupsim.scenarios.files.yaml_text.NODES_MAX", 10_000)
     lines = ["a0: &a0 [1, 1]", *(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]" for i in range(1, 40))]
     assert "unfold without end" in _problems("\n".join(lines))[0][2]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from groupsim.assignors import GroupSnapshot
+from groupsim.scenarios.assignors.snapshot_file import load_snapshot
 from groupsim.scenarios.errors import ScenarioFileError
-from groupsim.scenarios.snapshot_file import load_snapshot
 
 GROUP = """
 topics:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from groupsim.scenarios.cli.settings import import_allowed
-from groupsim.scenarios.spark_code import write_code
+from groupsim.scenarios.spark.code import write_code
 
 OWN = """
 from groupsim.assignors import Assignor
@@ -37,11 +37,11 @@ def run(program: str, archive: Path, folder: Path) -> str:
 def test_runs_a_scenario_from_the_archive(tmp_path: Path) -> None:
     write_code(tmp_path / "code.zip")
     program = (
-        "import pickle; import groupsim.sim.simulation; import groupsim.scenarios.chunk; "
-        "print(groupsim.sim.simulation.__file__, groupsim.scenarios.chunk.__file__)"
+        "import pickle; import groupsim.sim.simulation; import groupsim.scenarios.sweep.chunk; "
+        "print(groupsim.sim.simulation.__file__, groupsim.scenarios.sweep.chunk.__file__)"
     )
     found = run(program, tmp_path / "code.zip", tmp_path).split()
-    assert found == [str(tmp_path / f"code.zip/groupsim/{name}.pyc") for name in ("sim/simulation", "scenarios/chunk")]
+    assert found == [str(tmp_path / f"code.zip/groupsim/{name}.pyc") for name in ("sim/simulation", "scenarios/sweep/chunk")]
 
 
 def test_takes_along_what_the_user_allowed_and_what_that_imports(

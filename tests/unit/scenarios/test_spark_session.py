@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from groupsim.scenarios.spark_session import Unreachable, Where, reach
+from groupsim.scenarios.spark.session import Unreachable, Where, reach
 
 
 @pytest.mark.parametrize(

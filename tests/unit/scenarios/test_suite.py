@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from groupsim.scenarios.build.loading import load
 from groupsim.scenarios.cli.settings import parse_settings
 from groupsim.scenarios.errors import ScenarioFileError
-from groupsim.scenarios.goals import goals_of
-from groupsim.scenarios.loading import load
-from groupsim.scenarios.suite import Suite, load_suite
-from groupsim.scenarios.tolerances import Tolerance
+from groupsim.scenarios.gate.suite import Suite, load_suite
+from groupsim.scenarios.gate.tolerances import Tolerance
+from groupsim.scenarios.schema.goals import goals_of
 from tests.support.command_line import SCENARIO
 
 COUNT = "groups.billing.members.count"

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from groupsim.scenarios.build.loading import load
 from groupsim.scenarios.cli.settings import parse_settings
 from groupsim.scenarios.errors import ScenarioFileError
-from groupsim.scenarios.loading import load
-from groupsim.scenarios.replications import Replications
-from groupsim.scenarios.sweep import Sweep, list_sweeps, load_sweep, replay_line
-from groupsim.scenarios.sweep_file import SweepFile
+from groupsim.scenarios.sweep.file import SweepFile
+from groupsim.scenarios.sweep.loading import Sweep, list_sweeps, load_sweep, replay_line
+from groupsim.scenarios.sweep.replications import Replications
 
 SESSION = "groups.billing.config[session.timeout.ms]"
 SCENARIO = """

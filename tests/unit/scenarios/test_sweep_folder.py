@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.scenarios.chunk import Chunk
-from groupsim.scenarios.results import OccupiedFolder
-from groupsim.scenarios.sweep_folder import AnotherSweep, FolderInUse, sweep_folder
-from groupsim.scenarios.sweep_identity import identity_of
+from groupsim.scenarios.files.result_folder import OccupiedFolder
+from groupsim.scenarios.sweep.chunk import Chunk
+from groupsim.scenarios.sweep.folder import AnotherSweep, FolderInUse, sweep_folder
+from groupsim.scenarios.sweep.identity import identity_of
 from tests.support import fake_simulation as fake
 from tests.support.sweeps import carried_out, sweep_of
 
@@ -60,7 +60,7 @@ def test_of_another_sweep_is_refused_and_what_differs_is_said(tmp_path: Path, ot
 
 def test_of_another_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     carried_out(sweep_of(), tmp_path / "out")
-    monkeypatch.setattr("groupsim.scenarios.sweep_identity.source_digest", lambda: "another")
+    monkeypatch.setattr("groupsim.scenarios.sweep.identity.source_digest", lambda: "another")
     with pytest.raises(AnotherSweep, match=r"the rules of the model have changed \(model\.sources"):
         carried_out(sweep_of(), tmp_path / "out", resume=True)
 
@@ -77,8 +77,8 @@ def test_in_which_a_sweep_runs_is_refused_to_a_second(tmp_path: Path) -> None:
 def test_is_free_again_after_its_sweep_was_killed(tmp_path: Path) -> None:
     program = (
         "import os, signal, sys\nfrom pathlib import Path\n"
-        "from groupsim.scenarios.sweep_folder import sweep_folder\n"
-        "from groupsim.scenarios.sweep_identity import identity_of\n"
+        "from groupsim.scenarios.sweep.folder import sweep_folder\n"
+        "from groupsim.scenarios.sweep.identity import identity_of\n"
         "from tests.support.sweeps import VARIANTS, sweep_of\n"
         "with sweep_folder(Path(sys.argv[1]), identity_of(sweep_of()), dict.fromkeys(VARIANTS, 2), resume=False):\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

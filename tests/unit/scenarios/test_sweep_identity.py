@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.scenarios.loading import list_names, load
-from groupsim.scenarios.sweep import Sweep, load_sweep
-from groupsim.scenarios.sweep_identity import differences, fingerprint, identity_of
+from groupsim.scenarios.build.loading import list_names, load
+from groupsim.scenarios.sweep.identity import differences, fingerprint, identity_of
+from groupsim.scenarios.sweep.loading import Sweep, load_sweep
 
 ROOT = Path(__file__).parents[3]
 SCENARIO = """
@@ -70,7 +70,7 @@ def test_fingerprints_tell_the_library_apart() -> None:
 
 @pytest.mark.parametrize("hash_seed", ["1", "2"])
 def test_fingerprint_is_the_same_in_every_process(hash_seed: str) -> None:
-    program = "from groupsim.scenarios import load; from groupsim.scenarios.sweep_identity import fingerprint\n"
+    program = "from groupsim.scenarios import load; from groupsim.scenarios.sweep.identity import fingerprint\n"
     program += "print(fingerprint(load('regex-topic')))"
     there = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, env={"PYTHONHASHSEED": hash_seed}, capture_output=True, text=True,

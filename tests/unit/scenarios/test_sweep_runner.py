@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.scenarios.chunk import Done, Work
-from groupsim.scenarios.replications import Replications
-from groupsim.scenarios.runner import Simulate
-from groupsim.scenarios.sweep_folder import sweep_folder
-from groupsim.scenarios.sweep_identity import identity_of
-from groupsim.scenarios.sweep_runner import SweepRun, chunk_runs, in_process, kept_folder
+from groupsim.scenarios.sweep.chunk import Done, Work
+from groupsim.scenarios.sweep.folder import sweep_folder
+from groupsim.scenarios.sweep.identity import identity_of
+from groupsim.scenarios.sweep.outcome import Simulate
+from groupsim.scenarios.sweep.replications import Replications
+from groupsim.scenarios.sweep.runner import SweepRun, chunk_runs, in_process, kept_folder
 from groupsim.sim import Result
 from groupsim.sim.model import Scenario
 from tests.support import fake_simulation as fake
@@ -68,9 +68,9 @@ def test_results_that_vanish_end_the_sweep_in_words(tmp_path: Path) -> None:
 
 
 def test_chunks_are_about_a_second_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groupsim.scenarios.sweep_runner.CHUNK_S", 0.0001)
+    monkeypatch.setattr("groupsim.scenarios.sweep.runner.CHUNK_S", 0.0001)
     assert set(chunk_runs(sweep_of()).values()) == {1}
-    monkeypatch.setattr("groupsim.scenarios.sweep_runner.CHUNK_S", 1e9)
+    monkeypatch.setattr("groupsim.scenarios.sweep.runner.CHUNK_S", 1e9)
     assert set(chunk_runs(sweep_of()).values()) == {500}
 
 

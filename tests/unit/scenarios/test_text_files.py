@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.scenarios.text_files import refuse_foreign, write_text
+from groupsim.scenarios.files.text_files import refuse_foreign, write_text
 from groupsim.sim.errors import ConfigError
 
 MARK = "# ours"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.analysis.metrics import METRICS as LABELLED
-from groupsim.scenarios.tolerances import METRICS, Tolerance, parse_tolerance
+from groupsim.analysis.data.metrics import METRICS as LABELLED
+from groupsim.scenarios.gate.tolerances import METRICS, Tolerance, parse_tolerance
 
 
 def test_every_metric_may_have_one() -> None:

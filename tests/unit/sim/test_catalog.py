@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from groupsim.sim.assignment import Layout, Layouts
 from groupsim.sim.catalog import Catalog, Partitions
+from groupsim.sim.client.assignment import Layout, Layouts
 from groupsim.sim.model import Topic
 
 

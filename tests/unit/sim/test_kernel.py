@@ -254,9 +254,9 @@ def test_nothing_arrives_on_a_connection_that_has_ended(when: str) -> None:
 def test_any_traffic_is_worked_on_and_answered_once_and_in_order(traffic: list[tuple[int, int, int, int]]) -> None:
     env = environment()
     ends = Ends(env)
-    service = [each[2] for each in traffic]
+    consumption = [each[2] for each in traffic]
     ends.connection._receive = lambda exchange: (  # answered after its own service time
-        ends.receive(exchange), ends.answer(exchange.body, service[int(exchange.body)])
+        ends.receive(exchange), ends.answer(exchange.body, consumption[int(exchange.body)])
     )[0]  # fmt: skip
     time = 0
     for index, (gap, up, _, down) in enumerate(traffic):
@@ -267,7 +267,7 @@ def test_any_traffic_is_worked_on_and_answered_once_and_in_order(traffic: list[t
     names = [str(index) for index in range(len(traffic))]
     assert [name for _, name in ends.worked] == names == [name for _, name in ends.heard]
     for (begin, name), (next_, _) in zip(ends.worked, ends.worked[1:], strict=False):
-        assert next_ >= begin + service[int(name)]
+        assert next_ >= begin + consumption[int(name)]
 
 
 # --- latency ----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.sim.measures import (
+from groupsim.sim.output.measures import (
     by_cause,
     clip,
     gaps,

@@ -17,14 +17,14 @@ from groupsim.assignors import (
     Protocol,
     Topics,
 )
-from groupsim.assignors.snapshot import Positions
+from groupsim.assignors.core.snapshot import Positions
 from groupsim.scenarios import load
-from groupsim.scenarios.assignor_trials import Contender, contenders, trials
+from groupsim.scenarios.assignors.trials import Contender, contenders, trials
 from groupsim.scenarios.errors import ScenarioFileError
 from groupsim.sim import simulate
 from groupsim.sim.errors import ScenarioError
 from groupsim.sim.model import Entry, Scale, Scenario, Target
-from groupsim.sim.result import Result
+from groupsim.sim.output.result import Result
 from groupsim.sim.units import S
 from tests.support.scenarios import client, group, scenario
 

@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from groupsim.analysis.columns import records
-from groupsim.sim import result
-from groupsim.sim.recorder import Rows
-from groupsim.sim.result import Tables, digest, frame, manifest_text
+from groupsim.analysis.data.columns import records
+from groupsim.sim.books.record import Rows
+from groupsim.sim.output import result
+from groupsim.sim.output.result import Tables, digest, frame, manifest_text
 from groupsim.sim.tables import DELIVERY, TABLES
 
 DELIVERED = {"group": ["b", "a"], "kind": ["loss", "duplicate"], "cause": ["kill", "zombie"], "records": [1, 2]}

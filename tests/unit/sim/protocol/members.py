@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from groupsim.sim.config import ClientConfig
-from groupsim.sim.protocol.classic_member import ClassicMember
+from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.effects import Adopt, Commit, Disconnect, Drop, Effects, Listen, Raise, RunAssignor, Send
 from groupsim.sim.protocol.messages import (
     Api,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.sim.protocol.classic_member import MemberState
+from groupsim.sim.protocol.classic.member import MemberState
 from groupsim.sim.protocol.messages import Api, Error
 from groupsim.sim.units import MS
 from tests.unit.sim.protocol.members import MemberHarness

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.sim.config import ClientBehaviour
-from groupsim.sim.protocol.classic_member import MemberState
+from groupsim.sim.protocol.classic.member import MemberState
 from groupsim.sim.protocol.messages import Api, Error
 from groupsim.sim.units import FOREVER, MS
 from tests.unit.sim.protocol.members import MemberHarness

@@ -1,0 +1,1 @@
+"""Variants against each other: pairs of runs, tests, and what may be concluded."""

@@ -1,0 +1,1 @@
+"""Tables of runs and sweeps, read and checked, and what their columns mean."""

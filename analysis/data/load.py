@@ -1,0 +1,246 @@
+"""Result folders, sweep folders and result objects as tables, checked against ``sim.tables``.
+
+A result folder holds ``<table>.parquet`` for each table and ``manifest.json``. A sweep folder holds datasets
+``summary/`` and ``failures/``, partitioned by variant (``summary/variant=<name>/*.parquet``), and a ``manifest.json``
+that is written last: without it the sweep is unfinished.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+import pandas as pd
+
+from groupsim.analysis.data.columns import integers, rows
+from groupsim.analysis.data.schema import conform
+from groupsim.analysis.errors import MissingTable, ResultError
+from groupsim.sim.tables import TABLES
+
+MANIFEST: Final = "manifest.json"
+RUN: Final = ("scenario", "variant", "group", "seed", "replication", "horizon_s")
+"""Columns of ``summary`` that name a run."""
+
+
+class RunResult(Protocol):
+    """What one run produced, as the simulator hands it out."""
+
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """Table name to table."""
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """The resolved scenario, seed, versions and digests."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """A result folder in memory."""
+
+    folder: Path
+    tables: Mapping[str, pd.DataFrame]
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+
+
+Source = RunResult | Mapping[str, pd.DataFrame] | str | Path
+
+
+def load_result(folder: str | Path) -> StoredResult:
+    """Every table of a result folder, schema checked, and its manifest.
+
+    Raises
+    ------
+    MissingTable
+        The folder has no ``summary.parquet``.
+    SchemaMismatch
+        A table lacks a column, or a column has another dtype than ``sim.tables`` declares.
+    ResultError
+        The folder does not exist, or a file in it cannot be read.
+    """
+    folder = _existing(folder)
+    files = {name: folder / f"{name}.parquet" for name in TABLES}
+    if not files["summary"].is_file():
+        raise MissingTable(f"{folder} is not a result folder: it has no summary.parquet")
+    tables = {name: conform(_read(file), name, str(file)) for name, file in files.items() if file.is_file()}
+    return StoredResult(folder, tables, load_manifest(folder))
+
+
+def load_summary(folder: str | Path, metrics: Sequence[str] | None = None) -> pd.DataFrame:
+    """The summary of a result folder or of a sweep folder: one row per run and group, variants in their order.
+
+    Parameters
+    ----------
+    metrics : sequence of str, optional
+        Only these, and what names a run: a third of the memory, where runs go into the millions. Everything by default.
+
+    Raises
+    ------
+    MissingTable
+        The folder has neither ``summary.parquet`` nor a ``summary`` dataset with at least one file.
+    ResultError
+        The sweep is unfinished; or as ``load_result``.
+    SchemaMismatch
+        As ``load_result``.
+    """
+    folder = _existing(folder)
+    file, dataset = folder / "summary.parquet", folder / "summary"
+    columns = None if metrics is None else [*RUN, *(name for name in metrics if name not in RUN)]
+    if file.is_file():
+        return conform(_read(file, columns), "summary", str(file), columns)
+    if not dataset.is_dir():
+        raise MissingTable(f"{folder} has neither summary.parquet (a result) nor summary/ (a sweep)")
+    if not (folder / MANIFEST).is_file():
+        raise ResultError(
+            f"{folder}: the sweep is unfinished (there is no {MANIFEST}); "
+            f"groupsim sweep SWEEP --out {folder} --resume finishes it"
+        )
+    frame = _read(dataset, columns)
+    if frame.empty:
+        raise MissingTable(f"{dataset} holds no run: all have failed")
+    return _in_order(conform(frame, "summary", str(dataset), columns), _order_of(folder))
+
+
+def load_absent(folder: str | Path) -> dict[str, set[tuple[int, int]]]:
+    """Seed and replication of the runs that a variant of a sweep lacks and others have; empty for any other result.
+
+    They failed, or were not carried out because the variant's mean was known earlier than that of others.
+    """
+    absent = load_failures(folder)
+    variants = _variants(Path(folder)) if (Path(folder) / "summary").is_dir() else {}
+    most = max((int(own["runs"]) for own in variants.values()), default=0)
+    for name, own in variants.items():
+        if fewer := {(int(own["seed"]), r) for r in range(int(own["runs"]), most)}:
+            absent[name] = absent.get(name, set()) | fewer
+    return absent
+
+
+def load_failures(folder: str | Path) -> dict[str, set[tuple[int, int]]]:
+    """Seed and replication of the runs of a sweep that failed, by variant; empty for any other result."""
+    folder = _existing(folder)
+    where = next((path for path in (folder / "failures", folder / "failures.parquet") if path.exists()), None)
+    failed: dict[str, set[tuple[int, int]]] = {}
+    if where is not None and len(frame := _read(where)):
+        for variant, seed, replication in rows(frame, "variant", "seed", "replication"):
+            failed.setdefault(variant, set()).add((seed, replication))
+    return failed
+
+
+def _order_of(folder: Path) -> list[str]:
+    """The variants of a sweep in its own order: the manifest's keys are sorted."""
+    variants = _variants(folder)
+    return sorted(variants, key=lambda name: int(variants[name].get("number", 0)))
+
+
+def _variants(folder: Path) -> dict[str, dict[str, Any]]:
+    """What the manifest of a sweep says of each variant."""
+    variants = load_manifest(folder).get("variants", {})
+    told = {"runs", "seed", "set"}
+    if not isinstance(variants, dict) or any(not isinstance(one, dict) or told - set(one) for one in variants.values()):
+        raise ResultError(f"{folder / MANIFEST} does not say what the variants are")
+    return variants
+
+
+def _in_order(summary: pd.DataFrame, listed: Sequence[str]) -> pd.DataFrame:
+    """A sweep's summary with its variants in this order, those that are not in it last."""
+    codes, found = pd.factorize(summary["variant"])
+    rank = {name: at for at, name in enumerate([*listed, *sorted(set(found) - set(listed))])}
+    by_variant = np.array([rank[name] for name in found], dtype=np.int64)[codes]
+    by_group = pd.factorize(summary["group"], sort=True)[0]
+    order = np.lexsort((integers(summary, "replication"), integers(summary, "seed"), by_group, by_variant))
+    ordered = summary.take(order)
+    ordered.index = pd.RangeIndex(len(ordered))  # reset_index would copy everything once more
+    return ordered
+
+
+def load_manifest(folder: str | Path) -> Mapping[str, Any]:
+    """The manifest of a result folder or of a sweep folder.
+
+    Raises
+    ------
+    ResultError
+        There is none, or it cannot be read.
+    """
+    file = _existing(folder) / MANIFEST
+    if not file.is_file():
+        raise ResultError(f"{file.parent} has no {MANIFEST}: the result is incomplete")
+    try:
+        manifest = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ResultError(f"{file} cannot be read as JSON: {error}") from error
+    if not isinstance(manifest, dict):
+        raise ResultError(f"{file} does not hold a JSON object")
+    return manifest
+
+
+def load_summaries(folders: Sequence[str | Path], metrics: Sequence[str] | None = None) -> pd.DataFrame:
+    """The summaries of several folders in one table; ``variant`` tells them apart.
+
+    A variant keeps its name as long as no other folder has it too; otherwise it becomes ``<folder>/<variant>``, or the
+    folder's name when the variant has none. Folders of the same name are told apart by their paths.
+    """
+    summaries = [load_summary(folder, metrics) for folder in folders]
+    called = [Path(folder).resolve().name for folder in folders]
+    if len(set(called)) < len(called):
+        called = [str(folder) for folder in folders]
+    seen = pd.Series([variant for frame in summaries for variant in frame["variant"].unique()])
+    clashing = set(seen[seen.duplicated()]) | {""}
+    renamed = [_renamed(frame, name, clashing) for frame, name in zip(summaries, called, strict=True)]
+    return renamed[0] if len(renamed) == 1 else pd.concat(renamed, ignore_index=True)
+
+
+def table(source: Source, name: str) -> pd.DataFrame:
+    """One table of a result, whatever form the result has, schema checked.
+
+    Raises
+    ------
+    MissingTable
+        The result has no such table.
+    SchemaMismatch
+        A column is missing or has another dtype than ``sim.tables`` declares.
+    """
+    if isinstance(source, (str, Path)):
+        source = load_result(source)
+    tables = source if isinstance(source, Mapping) else source.tables
+    if name not in tables:
+        raise MissingTable(f"the result has no table {name!r}; it has: {', '.join(sorted(tables)) or 'none'}")
+    return conform(tables[name], name)
+
+
+def _existing(folder: str | Path) -> Path:
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ResultError(f"{folder} is not a folder" if folder.exists() else f"{folder} does not exist")
+    return folder
+
+
+def _read(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """A Parquet file, or a folder of them whose ``variant=`` parts are text whatever they look like.
+
+    Columns that are asked for and not there are left out.
+    """
+    import pyarrow as pa  # only files need it, tables in memory do not
+    import pyarrow.dataset as ds
+
+    by_variant = ds.partitioning(pa.schema([("variant", pa.string())]), flavor="hive") if path.is_dir() else None
+    try:
+        dataset = ds.dataset(path, format="parquet", partitioning=by_variant)
+        there = None if columns is None else [name for name in columns if name in dataset.schema.names]
+        frame: pd.DataFrame = dataset.to_table(columns=there).to_pandas(strings_to_categorical=True)
+    except (OSError, pa.ArrowException) as error:
+        raise ResultError(f"{path} cannot be read as Parquet: {error}") from error
+    if path.is_dir() and "variant" in frame and frame["variant"].hasnans:
+        frame["variant"] = frame["variant"].cat.add_categories([""]).fillna("")
+    return frame
+
+
+def _renamed(summary: pd.DataFrame, folder: str, clashing: set[str]) -> pd.DataFrame:
+    old = set(summary["variant"].unique())
+    if not old & clashing:
+        return summary
+    new = {name: name if name not in clashing else f"{folder}/{name}" if name else folder for name in old}
+    return summary.assign(variant=summary["variant"].map(new).astype("string"))

@@ -1,0 +1,1 @@
+"""Means with intervals, differences of samples, aggregates of runs."""

@@ -1,0 +1,1 @@
+"""What every assignor shares: snapshot, topics, assignment, interface, errors."""

@@ -1,0 +1,1 @@
+"""What Java's collections decide: hash tables, tree bins, iteration orders; and sorts that follow them fast."""

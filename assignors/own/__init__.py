@@ -1,0 +1,1 @@
+"""groupsim's own assignors: weighted, leader-rack, random, broadcast."""

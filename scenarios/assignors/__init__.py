@@ -1,0 +1,1 @@
+"""Assignors tried out without a clock: trials, explanations, times."""

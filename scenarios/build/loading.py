@@ -1,0 +1,158 @@
+"""A scenario file or the name of a built-in one -> `sim.model.Scenario`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from groupsim import scenarios
+from groupsim.scenarios.kafka.assignor_names import why_not_loaded, why_not_together
+from groupsim.scenarios.build.scenario import build_scenario
+from groupsim.scenarios.build.checks import check_names
+from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest, shown
+from groupsim.scenarios.files.file_names import located
+from groupsim.scenarios.build.kafka_checks import check_kafka_rules
+from groupsim.scenarios.build.paths import set_path
+from groupsim.scenarios.build.problems import findings_of, problems_of
+from groupsim.scenarios.schema.scenario_file import ScenarioFile
+from groupsim.scenarios.files.yaml_text import YamlDocument, read_yaml
+from groupsim.sim.model import Scenario
+
+__all__ = ["LIBRARY", "list_names", "load", "load_document", "parse", "path_of", "set_path"]
+
+LIBRARY: Final = Path(scenarios.__file__).with_name("library")
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+def list_names() -> list[str]:
+    """The names of the built-in scenarios."""
+    return sorted(path.stem for path in LIBRARY.glob("*.yaml"))
+
+
+def load(source: str | Path, *, set_: Mapping[str, Any] = _NOTHING, allow_code: Sequence[str] = ()) -> Scenario:
+    """The scenario in a file, or a built-in one.
+
+    Parameters
+    ----------
+    source : str or Path
+        The name of a built-in scenario, or the path of a file.
+    set_ : mapping of str to plain data
+        Values by path, set before the file is checked (`scenarios.build.paths.set_path`). Files that they name are looked
+        up from the working directory; those that the scenario names, beside it.
+    allow_code : sequence of str
+        Assignors of the user's own as ``module:Class``, which are imported, and so run.
+
+    Raises
+    ------
+    ScenarioFileError
+        With every problem found.
+    """
+    path = path_of(source)
+    read = read_yaml(path)
+    document = YamlDocument(_mapping(read, str(source)), dict(read.lines))
+    problems: list[Problem] = []
+    for where, value in located(set_, Path.cwd()).items():
+        try:
+            place = set_path(document.data, where, value)
+        except ScenarioFileError as refused:
+            problems += refused.problems
+            continue
+        kept = {one: line for one, line in document.lines.items() if one[: len(place)] != place}
+        document = YamlDocument(document.data, {**kept, place: 0})
+    if problems:
+        raise ScenarioFileError(str(source), problems)
+    return _parse(document, file=str(source), name=path.stem, folder=path.parent, allow_code=allow_code)
+
+
+def load_document(source: str | Path) -> dict[str, Any]:
+    """The plain data of a scenario file, not checked beyond YAML's traps."""
+    return _mapping(read_yaml(path_of(source)), str(source))
+
+
+def path_of(source: str | Path) -> Path:
+    """The file of a built-in scenario's name, or the path as it is.
+
+    Raises
+    ------
+    ScenarioFileError
+        There is neither a built-in scenario nor a file of that name.
+    """
+    text, path = str(source), Path(source)
+    if text not in list_names() and (path.suffix or path.exists() or len(path.parts) > 1):
+        return path
+    return built_in(text, LIBRARY, "is neither a file nor a built-in scenario")
+
+
+def built_in(name: str, library: Path, refusal: str = "is not built in") -> Path:
+    """The file of a name in a library.
+
+    Raises
+    ------
+    ScenarioFileError
+        There is none; it says so in the words of ``refusal`` and lists the names.
+    """
+    known = sorted(path.stem for path in library.glob("*.yaml"))
+    if name in known:
+        return library / f"{name}.yaml"
+    raise ScenarioFileError(name, [Problem("", f"{refusal}; {nearest(name, known)}built-in: {', '.join(known)}")])
+
+
+def parse(
+    document: Mapping[str, Any], *, file: str, name: str, folder: Path | None = None, allow_code: Sequence[str] = ()
+) -> Scenario:
+    """The scenario of a document.
+
+    Parameters
+    ----------
+    document : mapping
+        Plain data, as `load_document` returns it.
+    file : str
+        What errors call the document.
+    name : str
+        The scenario's name.
+    folder : Path
+        Where the files that the document names are; the working directory by default.
+
+    Raises
+    ------
+    ScenarioFileError
+        With every problem found.
+    """
+    whole = YamlDocument(dict(document), {})
+    return _parse(whole, file=file, name=name, folder=folder or Path(), allow_code=allow_code)
+
+
+def _parse(document: YamlDocument, *, file: str, name: str, folder: Path, allow_code: Sequence[str]) -> Scenario:
+    _check_code(allow_code)
+    context = {"folder": folder, "allow_code": tuple(allow_code)}
+    data = _mapping(document, file)
+    if "scenario" in data:
+        raise ScenarioFileError(file, [Problem("", "names a scenario: it is a sweep, for groupsim sweep")])
+    try:
+        scenario = ScenarioFile.model_validate(data, context=context)
+    except ValidationError as error:
+        raise ScenarioFileError(file, problems_of(findings_of(error), document)) from None
+    found = [*check_names(scenario)] or [*check_kafka_rules(scenario, allow_code)]
+    if found:
+        raise ScenarioFileError(file, problems_of(found, document))
+    resolved = scenario.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return build_scenario(scenario, name=name, allow_code=allow_code, document=resolved)
+
+
+def _check_code(allow_code: Sequence[str]) -> None:
+    problems = [Problem(path, reason) for path in allow_code if (reason := why_not_loaded(path))]
+    if not problems and (reason := why_not_together(allow_code)):
+        problems = [Problem(allow_code[-1], reason)]
+    if problems:
+        raise ScenarioFileError("--allow-code", problems)
+
+
+def _mapping(document: YamlDocument, file: str) -> dict[str, Any]:
+    if isinstance(document.data, dict):
+        return document.data
+    what = "is empty" if document.data is None else f"holds {shown(document.data)}"
+    raise ScenarioFileError(file, [Problem("", f"{what}: a scenario is a mapping that begins with version: 1")])

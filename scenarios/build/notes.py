@@ -1,0 +1,90 @@
+"""What a user should know about a scenario that is fine: advice that it goes against, and keys that have no effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from groupsim.scenarios.kafka import broker_config, client_config
+from groupsim.scenarios.schema.durations import format_duration
+from groupsim.scenarios.build.kafka_checks import STRATEGY, configurations
+from groupsim.scenarios.kafka.keys import Kind
+from groupsim.scenarios.kafka.rules import advice
+from groupsim.scenarios.schema.scenario_file import ScenarioFile
+from groupsim.scenarios.schema.groups import GroupFile
+from groupsim.scenarios.files.yaml_text import Place, path_text
+from groupsim.sim.model import Scenario
+
+_MODELLED: Final[Mapping[Kind, frozenset[str]]] = {
+    "broker": broker_config.MODELLED_BROKER,
+    "topic": broker_config.MODELLED_TOPIC,
+    "consumer": client_config.MODELLED,
+}
+
+
+def warnings_of(scenario: Scenario) -> tuple[str, ...]:
+    """Sentences about a loaded scenario, each with its place in the file; the last lists the keys not modelled."""
+    file = ScenarioFile.model_validate(scenario.document, context={"allow_code": scenario.allow_assignors})
+    found = [f"{path_text(place, _names(file))}: {sentence}" for place, sentence in _warnings(file)]
+    for kind, keys in not_modelled(scenario.document).items():
+        found.append(f"{kind} keys that have no effect here: {', '.join(keys)}")
+    return tuple(dict.fromkeys(found))
+
+
+def not_modelled(document: Mapping[str, Any]) -> dict[Kind, tuple[str, ...]]:
+    """Kafka's keys in a resolved document that groupsim accepts and does not model, sorted, by kind; no empty ones."""
+    groups = list(document["groups"].values())
+    bodies = [body for entry in document["timeline"] for body in entry.values() if isinstance(body, Mapping)]
+    overrides = [override for group in groups for override in group["overrides"]]
+    made = [entry["create_topic"] for entry in document["timeline"] if "create_topic" in entry]
+    set_configs = [body for body in bodies if "target" in body]
+    holders: dict[Kind, list[Mapping[str, Any]]] = {
+        "broker": [document["cluster"]],
+        "topic": [*document["topics"].values(), *made],
+        "consumer": [*groups, *overrides, *set_configs],
+    }
+    found: dict[Kind, tuple[str, ...]] = {}
+    for kind, some in holders.items():
+        keys = {key for one in some for key in one.get("config", ())} - _MODELLED[kind]
+        if keys:
+            found[kind] = tuple(sorted(keys))
+    return found
+
+
+def _names(file: ScenarioFile) -> dict[Place, str]:
+    return {("timeline", position): str(entry.id) for position, entry in enumerate(file.timeline)}
+
+
+def _warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
+    ignored = broker_config.unknown_to_coordinator(file.cluster.coordinator, file.cluster.config)
+    if ignored:
+        sentence = f"coordinator {file.cluster.coordinator} does not know {', '.join(ignored)}: no effect"
+        yield ("cluster", "config"), sentence
+    for one in configurations(file):
+        for sentence in advice(one.client, one.config, file.cluster.config):
+            yield (*one.place, "config"), sentence
+    for key, group in file.groups.items():
+        yield from _no_common_assignor(key, group)
+    yield from _timeline_warnings(file)
+
+
+def _no_common_assignor(key: str, group: GroupFile) -> Iterator[tuple[Place, str]]:
+    names = set(group.config[STRATEGY])
+    for position, override in enumerate(group.overrides):
+        if STRATEGY in override.config and not names & set(override.config[STRATEGY]):
+            place = ("groups", key, "overrides", position, "config", STRATEGY)
+            yield place, "shares no assignor with the rest: who joins second is refused (INCONSISTENT_GROUP_PROTOCOL)"
+
+
+def _timeline_warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
+    for position, entry in enumerate(file.timeline):
+        first = entry.at if entry.at is not None else entry.from_ or 0
+        if first >= file.horizon:
+            yield ("timeline", position), f"never fires: the horizon is {format_duration(file.horizon)}"
+        if entry.verb == "set_config":
+            group = file.groups[file.group_key(entry.body.target.name) or ""]
+            if any(override.config or override.client or override.processing for override in group.overrides):
+                sentence = (
+                    "replaces what overrides say of config, client and processing by the group's, with these changes"
+                )
+                yield ("timeline", position, "set_config"), sentence

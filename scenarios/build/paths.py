@@ -1,0 +1,164 @@
+"""Paths into a document: ``groups.billing.config[session.timeout.ms]``, ``timeline[deploy].rolling_restart.batch``.
+
+A path is made of names joined by dots; a name in brackets is taken as it is, dots and all. Entries of the timeline go
+by their id, elements of other lists by position.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Final, NoReturn, Union, get_args, get_origin
+
+from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest, shown
+from groupsim.scenarios.schema.scenario_file import ScenarioFile
+from groupsim.scenarios.files.base_model import FileModel
+from groupsim.scenarios.schema.timeline import ENTRIES, EntryFile
+from groupsim.scenarios.schema.verbs import VERBS
+from groupsim.scenarios.files.yaml_text import Place, path_text
+
+_PATH: Final = re.compile(r"[^\s.\[\]]+(?:\.[^\s.\[\]]+|\[[^\[\]]+\])*")
+_STEP: Final = re.compile(r"\[([^\[\]]+)\]|([^.\[\]]+)")
+
+
+def parse_path(path: str) -> tuple[str, ...]:
+    """The steps of a path.
+
+    Raises
+    ------
+    ValueError
+        The text is no path.
+    """
+    if not _PATH.fullmatch(path):
+        raise ValueError("is no path: names joined by dots, keys with dots in brackets, as a.config[max.poll.records]")
+    return tuple(match[1] or match[2] for match in _STEP.finditer(path))
+
+
+def set_path(document: dict[str, Any], path: str, value: Any, *, file: str = "the scenario") -> Place:
+    """Set one value of a scenario document, in place; mappings on the way that the file leaves out are created.
+
+    Parameters
+    ----------
+    document : dict
+        Plain data, as `scenarios.build.loading.load_document` returns it.
+    path : str
+    value : plain data
+        Not checked here: `scenarios.build.loading.parse` does it with everything else.
+    file : str
+        What an error calls the document.
+
+    Returns
+    -------
+    tuple of str or int
+        The place that was set.
+
+    Raises
+    ------
+    ScenarioFileError
+        The path is none, or cannot exist in this document; the nearest name is told.
+    """
+    walk = _Walk(file, path, value)
+    try:
+        steps = parse_path(path)
+    except ValueError as reason:
+        walk.refuse(str(reason))
+    here: Any = document
+    kind: Any = ScenarioFile
+    for depth, step in enumerate(steps):
+        key, kind = walk.step(here, kind, step, last=depth == len(steps) - 1)
+        if depth == len(steps) - 1:
+            here[key] = value
+        elif isinstance(here, dict):
+            here = here.setdefault(key, {})
+        else:
+            here = here[key]
+    return tuple(walk.place)
+
+
+class _Walk:
+    """One way down a document, along the models that its parts must fit."""
+
+    def __init__(self, file: str, path: str, value: Any) -> None:
+        self.place: list[str | int] = []
+        self._names: dict[Place, str] = {}
+        self._file, self._path, self._value = file, path, value
+
+    def step(self, here: Any, kind: Any, step: str, *, last: bool) -> tuple[str | int, Any]:
+        """(key or position of the step, what stands there: a model, an annotation, or Any)."""
+        key: str | int
+        if isinstance(here, dict):
+            key, below = self._into_mapping(here, kind, step, last=last)
+        elif isinstance(here, list):
+            key, below = self._into_list(here, kind, step)
+        else:
+            self.refuse(f"{self._where()} is {shown(here)}, which has no parts: set it as a whole")
+        self.place.append(key)
+        self._names[tuple(self.place)] = step
+        return key, below
+
+    def _into_mapping(self, here: dict[str, Any], kind: Any, step: str, *, last: bool) -> tuple[str, Any]:
+        if _is_model(kind):
+            model = _entry_model(here) if kind is EntryFile else kind
+            fields = {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+            if step not in fields:
+                self.refuse(self._no_such(step, fields))
+            return step, _plain(fields[step])
+        below = _plain(get_args(kind)[1]) if get_origin(kind) is dict else Any
+        if _is_model(below) and step not in here and not last:
+            self.refuse(self._no_such(step, here))
+        return step, below
+
+    def _into_list(self, here: list[Any], kind: Any, step: str) -> tuple[int, Any]:
+        below = _plain(get_args(kind)[0]) if get_origin(kind) is list else Any
+        if _is_model(below) and issubclass(below, EntryFile):
+            ids = entry_ids(here)
+            if step not in ids:
+                self.refuse(self._no_such(step, ids))
+            return ids.index(step), below
+        if not step.isdecimal() or int(step) >= len(here):
+            self.refuse(f"{self._where()} has positions 0 to {len(here) - 1}")
+        return int(step), below
+
+    def _no_such(self, step: str, known: Iterable[str]) -> str:
+        names = sorted(known)
+        where = self._where() or "a scenario"
+        return f"{where} has no {step!r}; {nearest(step, names)}known: {', '.join(names) or 'nothing'}"
+
+    def _where(self) -> str:
+        named = {place: name for place, name in self._names.items() if isinstance(place[-1], int)}
+        return path_text(tuple(self.place), named)
+
+    def refuse(self, message: str) -> NoReturn:
+        raise ScenarioFileError(self._file, [Problem(self._path, message, shown(self._value))])
+
+
+def entry_ids(timeline: Iterable[Any]) -> list[str]:
+    """The ids of timeline entries, of those without one as `scenarios.schema.scenario_file.ScenarioFile` names them: verb-n."""
+    seen: Counter[str] = Counter()
+    ids = []
+    for entry in timeline:
+        verb = next((key for key in entry if key in VERBS), "entry") if isinstance(entry, Mapping) else "entry"
+        seen[verb] += 1
+        own = entry.get("id") if isinstance(entry, Mapping) else None
+        ids.append(own if isinstance(own, str) else f"{verb}-{seen[verb]}")
+    return ids
+
+
+def _entry_model(entry: Mapping[str, Any]) -> type[FileModel]:
+    return next((ENTRIES[key] for key in entry if key in ENTRIES), EntryFile)
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, FileModel)
+
+
+def _plain(annotation: Any) -> Any:
+    """An annotation without its metadata and without None; Any for a choice of several."""
+    if get_origin(annotation) is Annotated:
+        return _plain(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, types.UnionType):
+        some = [one for one in get_args(annotation) if one is not types.NoneType]
+        return _plain(some[0]) if len(some) == 1 else Any
+    return annotation

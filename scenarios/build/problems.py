@@ -1,0 +1,74 @@
+"""From findings and pydantic's errors to `scenarios.errors.Problem`: with path, line and a sentence for the writer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from pydantic import ValidationError
+
+from groupsim.scenarios.errors import Problem, shown
+from groupsim.scenarios.build.paths import entry_ids
+from groupsim.scenarios.files.yaml_text import Place, YamlDocument, path_text
+
+Finding: TypeAlias = tuple[Place, str, object]
+"""Where, what is wrong, and the value (None for none to show)."""
+
+_SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "missing": "is required",
+        "model_type": "must be a mapping",
+        "dict_type": "must be a mapping",
+        "list_type": "must be a list",
+        "string_type": "must be text",
+        "bool_type": "must be true or false",
+        "int_type": "must be a whole number",
+        "float_type": "must be a number",
+        "string_pattern_mismatch": "must be 1 to 249 letters, digits, dots, underscores and hyphens",
+    }
+)
+"""What pydantic says of these would not help the writer of a file."""
+
+
+def findings_of(error: ValidationError) -> Iterator[Finding]:
+    """What pydantic has found, in the words of the file."""
+    for one in error.errors(include_url=False):
+        place: Place = one["loc"]
+        yield place[:-1] if place[-1:] == ("[key]",) else place, _sentence(one), _value(one)
+
+
+def problems_of(findings: Iterable[Finding], document: YamlDocument) -> list[Problem]:
+    """The findings as problems, with paths as users write them and the lines on which they are."""
+    names = _entry_names(document.data)
+    return [
+        Problem(path_text(place, names), message, "" if value is None else shown(value), _line(document.lines, place))
+        for place, message, value in findings
+    ]
+
+
+def _entry_names(data: Mapping[str, Any]) -> dict[Place, str]:
+    """Ids of timeline entries by place."""
+    entries = data.get("timeline")
+    ids = entry_ids(entries) if isinstance(entries, list) else []
+    return {("timeline", position): name for position, name in enumerate(ids)}
+
+
+def _line(lines: Mapping[Place, int], place: Place) -> int:
+    """The line of a place, or of what is nearest around it."""
+    for depth in range(len(place), 0, -1):
+        if place[:depth] in lines:
+            return lines[place[:depth]]
+    return 0
+
+
+def _sentence(error: Any) -> str:
+    text = re.sub(r"^(Input|String|List|Dictionary|Value) should ", "must ", str(error["msg"]))
+    text = re.sub(r" after validation, not \d+$", "", text)
+    return _SENTENCES.get(error["type"], text)
+
+
+def _value(error: Any) -> object:
+    """The offending value where it helps: never a whole mapping."""
+    return None if isinstance(error["input"], Mapping) else error["input"]

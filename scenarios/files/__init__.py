@@ -1,0 +1,1 @@
+"""Files that users name and groupsim writes: text, YAML, properties, result folders."""

@@ -1,0 +1,127 @@
+"""What all models of the scenario file share: nothing is converted, nothing is ignored, every error names its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from groupsim.scenarios.errors import nearest
+
+T = TypeVar("T")
+
+
+class FileModel(BaseModel):
+    """A mapping of the scenario file. Unknown keys and keys without a value are errors of their own."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _refuse_unknown_and_empty(cls, data: Any, handler: ModelWrapValidatorHandler[T]) -> T:
+        if not isinstance(data, Mapping):
+            return handler(data)
+        keys = cls.keys()
+        errors = [error(str(key), unknown_key(key, keys)) for key in data if key not in keys]
+        errors += [error(key, "has no value") for key, value in data.items() if key in keys and value is None]
+        wrong = {one["loc"][0] for one in errors}
+        hidden = {(key,) for key in wrong}
+        try:
+            result = handler({key: value for key, value in data.items() if key not in wrong})
+        except ValidationError as found:
+            errors += [again(one) for one in found.errors(include_url=False) if one["loc"][:1] not in hidden]
+        if errors:
+            raise ValidationError.from_exception_data(cls.__name__, errors)
+        return result
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """The keys of the mapping, as the file spells them."""
+        return [field.alias or name for name, field in cls.model_fields.items()]
+
+
+def unknown_key(key: object, known: Iterable[str]) -> PydanticCustomError:
+    """The error for a key that is not one of ``known``."""
+    known = sorted(known)
+    return refusal(f"is no key of this mapping; {nearest(key, known)}allowed: {', '.join(known)}", "unknown_key")
+
+
+def refusal(message: str, kind: str = "refused") -> PydanticCustomError:
+    """An error with this message, to be raised by validators."""
+    return PydanticCustomError(kind, "{message}", {"message": message})
+
+
+def error(step: str | int, reason: PydanticCustomError | str, value: object = None) -> InitErrorDetails:
+    """An error one step below the place of the validator that raises it together with others."""
+    reason = refusal(reason) if isinstance(reason, str) else reason
+    return InitErrorDetails(type=reason, loc=(step,), input=value)
+
+
+def again(found: Any) -> InitErrorDetails:
+    """An error that pydantic has reported, to be raised once more with others."""
+    return InitErrorDetails(type=refusal(found["msg"], found["type"]), loc=found["loc"], input=found["input"])
+
+
+def one_form(value: Any, forms: Mapping[str, type[FileModel]], what: str, info: ValidationInfo) -> FileModel:
+    """The model of a mapping whose key says which of several forms it has.
+
+    Parameters
+    ----------
+    value : mapping
+        Must have exactly one key of ``forms``.
+    forms : mapping of str to model
+        By deciding key.
+    what : str
+        What the value is, for the error.
+    """
+    if not isinstance(value, Mapping):
+        raise refusal(f"must be {what}: a mapping with one of {', '.join(forms)}")
+    present = [key for key in value if key in forms]
+    if len(present) == 1:
+        return forms[present[0]].model_validate(value, context=info.context)
+    if not present:
+        hint = "".join(nearest(key, forms) for key in list(value)[:1])
+        raise refusal(f"must be {what}: {hint}one of {', '.join(forms)} is needed")
+    raise refusal(f"must be {what}: only one of {', '.join(present)} at a time")
+
+
+def checked(function: Callable[[Any], T]) -> Callable[[Any], T]:
+    """A validator from a function that raises ValueError with a sentence."""
+
+    def validate(value: Any) -> T:
+        try:
+            return function(value)
+        except ValueError as error:
+            raise refusal(str(error)) from None
+
+    return validate
+
+
+def folder_of(info: ValidationInfo) -> Path:
+    """The folder against which file names in the document are resolved."""
+    return Path((info.context or {}).get("folder", "."))
+
+
+def made(kind: Callable[..., T], file: FileModel, **others: Any) -> T:
+    """A dataclass of `sim.model` from a model of the file.
+
+    Fields of the same name are taken as they are, durations also under their name with ``_us``.
+
+    Parameters
+    ----------
+    kind : dataclass
+    file : FileModel
+    others
+        Fields that take more than their name to translate.
+    """
+    known = getattr(kind, "__dataclass_fields__", {})
+    named = {name if name in known else f"{name}_us": getattr(file, name) for name in type(file).model_fields}
+    return kind(**{name: value for name, value in named.items() if name in known} | others)
+
+
+def version_text(value: Any) -> Any:
+    """A version that YAML has read as a number (``client: 4.4``) as text."""
+    return str(value) if isinstance(value, float) else value

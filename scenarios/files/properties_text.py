@@ -1,0 +1,77 @@
+"""Java properties files, read as ``java.util.Properties.load`` reads them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from groupsim.scenarios.files.text_files import read_text
+
+_ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_BLANK: Final = " \t\f"
+
+
+def read_properties(path: Path) -> dict[str, str]:
+    r"""Keys and values of a file; of a key given twice the last value holds, as in Java.
+
+    Raises
+    ------
+    ValueError
+        The file cannot be read, is no UTF-8, or has a malformed ``\u`` escape.
+    """
+    text = read_text(path)
+    try:
+        return parse_properties(text)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    r"""Keys and values of a text: comments by ``#`` or ``!``, separators ``=``, ``:`` or blanks, ``\`` to go on.
+
+    A backslash with nothing to go on with is no pair; Java makes one of two empty texts of it.
+
+    Source: ``java.util.Properties.load``.
+    """
+    found: dict[str, str] = {}
+    for line in _logical_lines(text):
+        key, value = _split(line)
+        found[_unescape(key)] = _unescape(value)
+    return found
+
+
+def _logical_lines(text: str) -> list[str]:
+    lines: list[str] = []
+    open_line = ""
+    for natural in re.split(r"\r\n|\r|\n", text):
+        stripped = natural.lstrip(_BLANK)
+        if not open_line and (not stripped or stripped[0] in "#!"):
+            continue
+        joined = open_line + stripped
+        slashes = len(joined) - len(joined.rstrip("\\"))
+        if slashes % 2:
+            open_line = joined[:-1]
+        else:
+            lines.append(joined)
+            open_line = ""
+    return [*lines, open_line] if open_line else lines
+
+
+def _split(line: str) -> tuple[str, str]:
+    """The first unescaped ``=``, ``:`` or blank ends the key; blanks and one separator after it are skipped."""
+    match = re.match(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", line, re.DOTALL)
+    assert match is not None, "every part of the pattern may be empty"
+    return match[1], match[2]
+
+
+def _unescape(text: str) -> str:
+    def replacement(match: re.Match[str]) -> str:
+        body = match[1]
+        if body[0] == "u":
+            if len(body) != 5:
+                raise ValueError("malformed \\uxxxx escape")
+            return chr(int(body[1:], 16))
+        return _ESCAPES.get(body, body)
+
+    return re.sub(r"\\(u[0-9A-Fa-f]{4}|.)", replacement, text, flags=re.DOTALL)

@@ -1,0 +1,1 @@
+"""Suites, baselines and tolerances: what `groupsim check` holds a scenario to."""

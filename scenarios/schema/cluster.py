@@ -1,0 +1,102 @@
+"""The ``cluster`` of a scenario file: brokers, their configuration, the network, and times of the implementation."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from groupsim.scenarios.files.base_model import FileModel, made, refusal, version_text
+from groupsim.scenarios.kafka.broker_config import coordinator_config, log_retention_check_us, resolved_broker
+from groupsim.scenarios.kafka.config import BrokerConfigField
+from groupsim.scenarios.schema.distributions import DistributionField, Duration
+from groupsim.scenarios.schema.targets import NAME_PATTERN
+from groupsim.sim.config import Timing
+from groupsim.sim.model import Broker, Cluster, Link, Network
+
+_DEFAULT = Network()
+_PLACE = re.compile(rf"broker:\d+|rack:{NAME_PATTERN}|{NAME_PATTERN}(/\d+)?")
+
+
+class BrokerFile(FileModel):
+    """One broker."""
+
+    id: int = Field(ge=0)
+    rack: str = Field(default="", pattern=rf"^({NAME_PATTERN})?$")
+
+
+def _brokers(value: Any) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not 1 <= value <= 10_000:
+            raise refusal("must be from 1 to 10000 brokers")
+        return [{"id": index} for index in range(value)]
+    if isinstance(value, list):
+        return value
+    raise refusal("must be a number of brokers, or a list such as [{id: 0, rack: a}]")
+
+
+def _place(value: Any) -> str:
+    if isinstance(value, str) and _PLACE.fullmatch(value):
+        return value
+    raise refusal("must be a place: rack:a, broker:1, a group, or a member such as billing/3")
+
+
+class LinkFile(FileModel):
+    """One-way latency between two places, both directions."""
+
+    between: list[Annotated[str, BeforeValidator(_place)]] = Field(min_length=2, max_length=2)
+    latency: DistributionField
+
+
+class NetworkFile(FileModel):
+    """One-way latency, links that differ, and loss as a retransmission delay."""
+
+    latency: DistributionField = _DEFAULT.latency
+    links: list[LinkFile] = []
+    loss: float = Field(default=0.0, ge=0, lt=1)
+    retransmission: Duration = _DEFAULT.retransmission_us
+
+
+class TimingFile(FileModel):
+    """Times that come from the implementation and not from configuration (`sim.config.Timing`)."""
+
+    service: Duration = Timing().service_us
+    append: Duration = Timing().append_us
+    connect: Duration = Timing().connect_us
+    join_prepare: Duration = Timing().join_prepare_us
+    fetch: Duration = Timing().fetch_us
+    poll: Duration = Timing().poll_us
+
+
+class ClusterFile(FileModel):
+    """Brokers and everything between them and the clients."""
+
+    brokers: Annotated[
+        list[BrokerFile],
+        BeforeValidator(_brokers, json_schema_input_type=int | list[BrokerFile]),
+        Field(min_length=1, max_length=10_000),
+    ] = [BrokerFile(id=index) for index in range(3)]
+    coordinator: Annotated[Literal["4.4", "0.9"], BeforeValidator(version_text)] = "4.4"
+    config: BrokerConfigField = {}
+    network: NetworkFile = NetworkFile()
+    timing: TimingFile = TimingFile()
+
+    @model_validator(mode="after")
+    def _resolve(self) -> ClusterFile:
+        ids = [broker.id for broker in self.brokers]
+        if len(set(ids)) < len(ids):
+            raise refusal("brokers must have different ids")
+        self.config = resolved_broker(self.coordinator, self.config)
+        return self
+
+    def build(self) -> Cluster:
+        """The cluster as the simulator takes it."""
+        links = tuple(made(Link, link, between=(link.between[0], link.between[1])) for link in self.network.links)
+        return Cluster(
+            brokers=tuple(made(Broker, broker) for broker in self.brokers),
+            config=coordinator_config(self.coordinator, self.config),
+            log_retention_check_us=log_retention_check_us(self.config),
+            network=made(Network, self.network, links=links),
+            timing=made(Timing, self.timing),
+        )

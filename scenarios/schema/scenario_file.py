@@ -1,0 +1,92 @@
+"""The scenario file as a whole, and its JSON Schema for editors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from groupsim.scenarios.files.base_model import FileModel, error, refusal
+from groupsim.scenarios.schema.cluster import ClusterFile
+from groupsim.scenarios.schema.distributions import Duration
+from groupsim.scenarios.schema.durations import format_duration
+from groupsim.scenarios.schema.goals import GoalsField
+from groupsim.scenarios.schema.groups import GroupFile
+from groupsim.scenarios.schema.subscriptions import Name, TopicName
+from groupsim.scenarios.schema.timeline import EntryField
+from groupsim.scenarios.schema.topics import TopicFile
+from groupsim.sim.units import S
+
+SAMPLES_MAX: Final = 1_000_000
+
+
+class MeasureFile(FileModel):
+    """The span in which metrics count; the whole run by default."""
+
+    from_: Duration = Field(default=0, alias="from")
+    to: Duration | None = None
+
+
+class ScenarioFile(FileModel):
+    """A scenario: one question, a cluster, topics, groups, and what happens to them."""
+
+    version: Literal[1]
+    question: str = Field(min_length=1)
+    horizon: Duration = Field(gt=0)
+    measure: MeasureFile = MeasureFile()
+    goals: GoalsField = {}
+    cluster: ClusterFile = ClusterFile()
+    topics: dict[TopicName, TopicFile] = Field(min_length=1)
+    groups: dict[Name, GroupFile] = Field(min_length=1)
+    timeline: list[EntryField] = []
+    sample_every: Duration = Field(default=10 * S, gt=0)
+    event_budget: int = Field(default=50_000_000, ge=1)
+
+    @model_validator(mode="after")
+    def _check_spans(self) -> ScenarioFile:
+        end = self.horizon if self.measure.to is None else self.measure.to
+        if not self.measure.from_ < end <= self.horizon:
+            raise refusal("must have measure.from < measure.to <= horizon")
+        return self
+
+    @model_validator(mode="after")
+    def _check_samples(self) -> ScenarioFile:
+        if self.horizon > SAMPLES_MAX * self.sample_every:
+            reason = f"must give at most {SAMPLES_MAX} samples within the horizon"
+            wrong = error("sample_every", reason, format_duration(self.sample_every))
+            raise ValidationError.from_exception_data("scenario", [wrong])
+        return self
+
+    @model_validator(mode="after")
+    def _name_entries(self) -> ScenarioFile:
+        """Give entries without an id the name verb-n, n counted from 1 over the entries of that verb."""
+        seen: Counter[str] = Counter()
+        for entry in self.timeline:
+            seen[entry.verb] += 1
+            entry.id = entry.id or f"{entry.verb}-{seen[entry.verb]}"
+        twice = {name for name, number in Counter(entry.id for entry in self.timeline).items() if number > 1}
+        if twice:
+            raise refusal(f"timeline: ids must differ: {', '.join(sorted(map(str, twice)))}")
+        return self
+
+    @model_validator(mode="after")
+    def _resolve_new_clients(self) -> ScenarioFile:
+        for entry in self.timeline:
+            if entry.verb == "set_config" and entry.body.client is not None:
+                group = self.groups.get(self.group_key(entry.body.target.name) or "")
+                if group is not None:
+                    entry.body.config = group.config_under(entry.body.client, entry.body.config)
+        return self
+
+    def group_key(self, name: str) -> str | None:
+        """The key under ``groups`` of a group's name, which for one of several identical groups ends in its number."""
+        if name in self.groups:
+            return name
+        key = name.rpartition("-")[0]
+        return key if key in self.groups and name in self.groups[key].names(key) else None
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of scenario files, for editors."""
+    return ScenarioFile.model_json_schema(by_alias=True, mode="validation")

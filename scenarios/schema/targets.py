@@ -1,0 +1,111 @@
+"""Who is meant: targets (``billing/random:3``, ``broker:1``) and index ranges (``0-3,7``), to `sim.model` and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+
+from groupsim.scenarios.files.base_model import checked
+from groupsim.sim.model import Target
+
+NAME_PATTERN: Final = r"[A-Za-z0-9._-]{1,249}"
+"""Names of topics, groups and racks: Kafka's rule for topics (``Topic.validate``)."""
+INDEX_MAX: Final = 1_000_000
+FORMS: Final = (
+    "group, group/3, group/0-9, group/leader, group/random, group/random:3, group/share:0.1, broker:1 or rack:a"
+)
+_GROUP: Final = re.compile(rf"({NAME_PATTERN})(?:/(.+))?")
+
+
+def parse_indices(text: object) -> tuple[int, ...]:
+    """The ascending indices of a text such as ``0-3,7``.
+
+    Raises
+    ------
+    ValueError
+        The text is not made of numbers and ranges, or a range runs backwards.
+    """
+    text = str(text) if isinstance(text, int) and not isinstance(text, bool) else text
+    if not isinstance(text, str) or not re.fullmatch(r"\d+(-\d+)?(, ?\d+(-\d+)?)*", text, re.ASCII):
+        raise ValueError("must be numbers and ranges, such as 0-3,7")
+    indices: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        low, high = int(first), int(last or first)
+        if high < low or high > INDEX_MAX:
+            raise ValueError(f"{part.strip()} must run upwards and end at {INDEX_MAX} at most")
+        indices.update(range(low, high + 1))
+    return tuple(sorted(indices))
+
+
+def format_indices(indices: Iterable[int]) -> str:
+    """The shortest text for a set of indices: ``0-3,7``."""
+    runs: list[list[int]] = []
+    for index in sorted(indices):
+        if runs and runs[-1][1] == index - 1:
+            runs[-1][1] = index
+        else:
+            runs.append([index, index])
+    return ",".join(f"{low}" if low == high else f"{low}-{high}" for low, high in runs)
+
+
+def parse_target(text: object) -> Target:
+    """The target a text names; whether it exists is checked with the whole scenario.
+
+    Raises
+    ------
+    ValueError
+        The text has none of the known forms.
+    """
+    if not isinstance(text, str):
+        raise ValueError(f"must be a target: {FORMS}")
+    kind, _, name = text.partition(":")
+    if kind == "broker" and re.fullmatch(r"\d+", name, re.ASCII):
+        return Target("broker", str(int(name)))
+    if kind == "rack" and re.fullmatch(NAME_PATTERN, name):
+        return Target("rack", name)
+    match = _GROUP.fullmatch(text)
+    if match is None:
+        raise ValueError(f"must be a target: {FORMS}")
+    return _group_target(match[1], match[2])
+
+
+def _group_target(group: str, pick: str | None) -> Target:
+    if pick is None:
+        return Target("group", group)
+    word, _, argument = pick.partition(":")
+    if pick == "leader":
+        return Target("group", group, "leader")
+    if pick == "random" or (word == "random" and re.fullmatch(r"[1-9]\d*", argument, re.ASCII)):
+        return Target("group", group, "random", count=int(argument or 1))
+    if word == "share" and re.fullmatch(r"\d*\.?\d+", argument, re.ASCII) and 0 < float(argument) <= 1:
+        return Target("group", group, "share", share=float(argument))
+    try:
+        return Target("group", group, "index", indices=parse_indices(pick))
+    except ValueError as error:
+        raise ValueError(f"{pick!r} picks no members ({error}): {FORMS}") from None
+
+
+def format_target(target: Target) -> str:
+    """The text that reads back to the same target (`Target.__str__` spells out every index)."""
+    return f"{target.name}/{format_indices(target.indices)}" if target.pick == "index" else str(target)
+
+
+TargetField = Annotated[
+    Target,
+    BeforeValidator(checked(parse_target)),
+    PlainSerializer(format_target, return_type=str),
+    WithJsonSchema({"type": "string", "description": FORMS}),
+]
+"""A target in the file; `sim.model.Target` inside."""
+
+IndicesField = Annotated[
+    tuple[int, ...],
+    BeforeValidator(checked(parse_indices)),
+    PlainSerializer(format_indices, return_type=str),
+    WithJsonSchema({"type": ["string", "integer"], "description": "numbers and ranges, such as 0-3,7"}),
+]
+"""Indices in the file; an ascending tuple inside."""

@@ -1,0 +1,44 @@
+"""The ``topics`` of a scenario file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from groupsim.scenarios.files.base_model import FileModel
+from groupsim.scenarios.kafka.broker_config import retention_us
+from groupsim.scenarios.kafka.config import TopicConfigField
+from groupsim.scenarios.schema.rates import PerPartition, RateField
+from groupsim.sim.model import Topic
+
+PARTITIONS_MAX = 1_000_000
+
+
+class TopicFile(FileModel):
+    """A topic: how many partitions, how fast it is written, how long records are kept and on how many brokers.
+
+    Without ``replication_factor`` it is the brokers' ``default.replication.factor``, or three if that is not given.
+    """
+
+    partitions: int = Field(ge=1, le=PARTITIONS_MAX)
+    rate: RateField = PerPartition(per_partition=0.0)
+    replication_factor: int | None = Field(default=None, ge=1, le=100)
+    config: TopicConfigField = {}
+
+    def build(self, name: str, broker_config: Mapping[str, Any], horizon_us: int) -> Topic:
+        """The topic as the simulator takes it.
+
+        Raises
+        ------
+        ValueError
+            The rate does not fit the number of partitions or the horizon.
+        """
+        return Topic(
+            name=name,
+            partitions=self.partitions,
+            rate=self.rate.rate(self.partitions, horizon_us),
+            retention_us=retention_us(self.config, broker_config, horizon_us),
+            replication_factor=self.replication_factor or broker_config.get("default.replication.factor", 3),
+        )

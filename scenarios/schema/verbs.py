@@ -1,0 +1,257 @@
+"""The verbs of the timeline: one model for the body of each, all seventeen of them."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+
+from groupsim.scenarios.files.base_model import FileModel, checked, made, refusal
+from groupsim.scenarios.kafka.config import ConsumerConfigField
+from groupsim.scenarios.schema.distributions import DURATION_SCHEMA, DistributionField, Duration
+from groupsim.scenarios.schema.durations import format_duration, parse_duration
+from groupsim.scenarios.schema.groups import Client, ProcessingChange
+from groupsim.scenarios.schema.rates import RateField
+from groupsim.scenarios.schema.subscriptions import SubscriptionField, TopicName
+from groupsim.scenarios.schema.targets import TargetField
+from groupsim.scenarios.schema.topics import PARTITIONS_MAX, TopicFile
+from groupsim.sim import model
+from groupsim.sim.units import S
+
+_GRACE_US: Final = 30 * S
+_DOWN: Final = model.Distribution.constant(20 * S)
+
+
+class VerbFile(FileModel):
+    """The body of a verb; ``makes`` is what it is called inside."""
+
+    makes: ClassVar[Any] = None
+
+    def build(self) -> Any:
+        """The verb as the simulator takes it."""
+        return made(self.makes, self)
+
+
+class TargetedFile(VerbFile):
+    """The body of a verb that is done to somebody.
+
+    ``groups_only``: brokers and racks make no sense as target.
+    """
+
+    groups_only: ClassVar[bool] = False
+
+    target: TargetField
+
+
+class ForAWhileFile(TargetedFile):
+    """The body of a verb that lasts."""
+
+    duration: DistributionField = Field(alias="for")
+
+
+class GcPauseFile(ForAWhileFile):
+    """All threads of the targets' processes stand still."""
+
+    makes = model.GcPause
+
+
+class StuckFile(ForAWhileFile):
+    """The processing thread hangs; the heartbeat thread lives."""
+
+    makes = model.Stuck
+    groups_only = True
+
+
+class SlowFile(ForAWhileFile):
+    """Processing of records takes ``factor`` times as long."""
+
+    makes = model.Slow
+    groups_only = True
+
+    factor: float = Field(gt=0, allow_inf_nan=False)
+
+
+class SlowHostFile(ForAWhileFile):
+    """Everything the targets' processes do takes ``factor`` times as long."""
+
+    makes = model.SlowHost
+
+    factor: float = Field(gt=0, allow_inf_nan=False)
+
+
+class KillFile(TargetedFile):
+    """SIGKILL; with ``down`` the process starts again that much later."""
+
+    makes = model.Kill
+
+    down: DistributionField | None = None
+
+
+class CloseFile(TargetedFile):
+    """SIGTERM and a graceful close; SIGKILL after ``grace``."""
+
+    makes = model.Close
+
+    grace: Duration = _GRACE_US
+
+
+class StartMembersFile(TargetedFile):
+    """Start members (or brokers) that are not running."""
+
+    makes = model.StartMembers
+
+    every: Duration = 0
+
+
+class RestartFile(TargetedFile):
+    """Stop all targets at once, start each again after its own ``down``."""
+
+    makes = model.Restart
+
+    stop: Literal["close", "kill"] = "close"
+    grace: Duration = _GRACE_US
+    down: DistributionField = _DOWN
+
+
+def _next(value: Any) -> tuple[str, int]:
+    """(running, assigned, stable or gap; microseconds of the gap)."""
+    if value in ("running", "assigned", "stable"):
+        return value, 0
+    if isinstance(value, dict) and set(value) == {"gap"}:
+        return "gap", checked(parse_duration)(value["gap"])
+    raise refusal("must be running, assigned, stable or {gap: 30s}")
+
+
+NextField: TypeAlias = Annotated[
+    tuple[str, int],
+    BeforeValidator(_next),
+    PlainSerializer(lambda value: {"gap": format_duration(value[1])} if value[0] == "gap" else value[0]),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": ["running", "assigned", "stable"]},
+                {"type": "object", "properties": {"gap": DURATION_SCHEMA}, "required": ["gap"]},
+            ]
+        }
+    ),
+]
+
+
+class RollingRestartFile(TargetedFile):
+    """Restart a group batch by batch, as Kubernetes does (`sim.model.RollingRestart`)."""
+
+    groups_only = True
+
+    batch: int = Field(default=1, ge=1)
+    surge: int = Field(default=0, ge=0)
+    stop: Literal["close", "kill"] = "close"
+    grace: Duration = _GRACE_US
+    down: DistributionField = _DOWN
+    next_: NextField = Field(default=("assigned", 0), alias="next")
+
+    def build(self) -> model.RollingRestart:
+        """The verb as the simulator takes it."""
+        return made(model.RollingRestart, self, next_=self.next_[0], gap_us=self.next_[1])
+
+
+class ScaleFile(TargetedFile):
+    """Scale a group out or in to ``to`` members; the highest indices go first."""
+
+    makes = model.Scale
+    groups_only = True
+
+    to: int = Field(ge=0, le=1_000_000)
+    every: Duration = 0
+    grace: Duration = _GRACE_US
+
+
+class CutFile(VerbFile):
+    """No traffic between two sets of nodes for a while."""
+
+    between: list[TargetField] = Field(min_length=2, max_length=2)
+    duration: DistributionField = Field(alias="for")
+
+    def build(self) -> model.Cut:
+        """The verb as the simulator takes it."""
+        return made(model.Cut, self, between=(self.between[0], self.between[1]))
+
+
+class AddPartitionsFile(VerbFile):
+    """A topic grows to ``to`` partitions."""
+
+    makes = model.AddPartitions
+
+    topic: TopicName
+    to: int = Field(ge=1, le=PARTITIONS_MAX)
+
+
+class CreateTopicFile(TopicFile):
+    """A topic comes into being."""
+
+    name: TopicName
+
+
+class SubscribeFile(TargetedFile):
+    """Members call subscribe() with something else, at their next poll."""
+
+    groups_only = True
+
+    topics: SubscriptionField
+
+    def build(self) -> model.Subscribe:
+        """The verb as the simulator takes it."""
+        return made(model.Subscribe, self, subscription=self.topics)
+
+
+class UnsubscribeFile(TargetedFile):
+    """Members call unsubscribe() at their next poll."""
+
+    makes = model.Unsubscribe
+    groups_only = True
+
+
+class SetRateFile(FileModel):
+    """A topic's production rate changes; instants in the new rate count from here."""
+
+    topic: TopicName
+    rate: RateField
+
+
+class SetConfigFile(TargetedFile):
+    """Members get another configuration, each with its next restart.
+
+    Keys go on top of the group's ``config`` and of earlier ``set_config`` entries for the same target or for the whole
+    group. With ``client`` they start from that profile and the group's ``config`` instead.
+    """
+
+    groups_only = True
+
+    client: Client | None = None
+    config: ConsumerConfigField = {}
+    processing: ProcessingChange | None = None
+    static: bool | None = None
+
+
+VERBS: Final = MappingProxyType(
+    {
+        "gc_pause": GcPauseFile,
+        "stuck": StuckFile,
+        "slow": SlowFile,
+        "kill": KillFile,
+        "close": CloseFile,
+        "start": StartMembersFile,
+        "restart": RestartFile,
+        "rolling_restart": RollingRestartFile,
+        "scale": ScaleFile,
+        "cut": CutFile,
+        "slow_host": SlowHostFile,
+        "add_partitions": AddPartitionsFile,
+        "create_topic": CreateTopicFile,
+        "subscribe": SubscribeFile,
+        "unsubscribe": UnsubscribeFile,
+        "set_rate": SetRateFile,
+        "set_config": SetConfigFile,
+    }
+)
+"""Verb -> model of its body."""

@@ -1,0 +1,1 @@
+"""Sweeps on Spark: sessions, the code that travels, chunks on executors."""

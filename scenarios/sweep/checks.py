@@ -1,0 +1,77 @@
+"""Scenarios of variants: each built and checked, and everything that is wrong with them told together."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from groupsim.scenarios.build.loading import load_document, parse, path_of
+from groupsim.scenarios.build.paths import set_path
+from groupsim.scenarios.errors import Problem, ScenarioFileError
+from groupsim.scenarios.files.file_names import located
+from groupsim.scenarios.sweep.design import Changes
+from groupsim.sim.model import Scenario
+
+
+class VariantCheck:
+    """Builds the scenarios of variants, and collects what is wrong with them."""
+
+    def __init__(self, scenario: str, folder: Path, allow_code: Sequence[str]) -> None:
+        self._scenario, self._folder, self._allow_code = scenario, folder, allow_code
+        self._path, self._base = path_of(scenario), load_document(scenario)
+        self._found: dict[tuple[str, str], list[tuple[Problem, str]]] = {}
+
+    def check(self, name: str, own: Changes) -> Iterator[tuple[Changes, Scenario]]:
+        """The changes of a variant, names of files in them looked up, and its scenario; nothing if it has problems."""
+        changes = located(own, self._folder)
+        try:
+            yield changes, self._parsed(changes)
+        except ScenarioFileError as refused:
+            self._keep(refused, name)
+
+    def check_path(self, path: str, value: object) -> None:
+        """Look whether a path exists, whatever it is set to."""
+        try:
+            set_path(copy.deepcopy(self._base), path, value)
+        except ScenarioFileError as refused:
+            self._keep(refused, "")
+
+    def problems(self) -> list[Problem]:
+        """What was found so far: each problem once, with its values and variants."""
+        return [_together(some) for some in self._found.values()]
+
+    def _keep(self, refused: ScenarioFileError, name: str) -> None:
+        for problem in refused.problems:
+            alike = re.sub(r"\d[\d.,]*", "#", problem.message)  # messages repeat the value
+            self._found.setdefault((problem.path, alike), []).append((problem, name))
+
+    def _parsed(self, changes: Changes) -> Scenario:
+        """The scenario with ``changes``; paths that lead nowhere and values that are refused are told together."""
+        document = copy.deepcopy(self._base)
+        problems: list[Problem] = []
+        for place, value in located(changes, Path.cwd()).items():
+            try:
+                set_path(document, place, value)
+            except ScenarioFileError as refused:
+                problems += refused.problems
+        name, folder = self._path.stem, self._path.parent
+        try:
+            found = parse(document, file=self._scenario, name=name, folder=folder, allow_code=self._allow_code)
+        except ScenarioFileError as refused:
+            problems += refused.problems
+        if problems:
+            raise ScenarioFileError(self._scenario, problems)
+        return found
+
+
+def _together(found: Sequence[tuple[Problem, str]]) -> Problem:
+    """One problem of several values and variants."""
+    first, names = found[0][0], list(dict.fromkeys(name for _, name in found if name))
+    values = list(dict.fromkeys(problem.value for problem, _ in found))
+    value = f"{values[0]} and {len(values) - 1} more" if len(values) > 1 else values[0]
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    where = f" [variant {'; '.join(names[:2])}{more}]" if names else ""
+    return replace(first, message=f"{first.message}{where}", value=value, line=0)

@@ -1,0 +1,191 @@
+"""The folder of a sweep: begun once, filled chunk by chunk, finished once, and safe to take up after any death.
+
+sweep.json      written first: which sweep this is, and how its runs are dealt out to chunks; locked while one runs
+summary/        the chunks' rows (`scenarios.sweep.chunk`), partitioned by variant, as are failures/
+runs/           tables of single runs
+manifest.json   written last: where it is, all runs are there
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from groupsim.scenarios.files.result_folder import MANIFEST, OccupiedFolder, put_file, refuse_occupied
+from groupsim.scenarios.sweep.chunk import FAILURES, SUMMARY, Chunk, folder_of
+from groupsim.scenarios.sweep.identity import differences
+from groupsim.sim.errors import ConfigError
+from groupsim.sim.output.result import manifest_text
+
+PLAN: Final = "sweep.json"
+_SCHEMAS: Final = {"summary": SUMMARY, "failures": FAILURES}
+
+
+class FolderInUse(ConfigError):
+    """Another sweep is writing into the folder."""
+
+
+class AnotherSweep(ConfigError):
+    """The folder holds results of another sweep, another model, or other seeds."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepFolder:
+    """A sweep's folder that this process has locked.
+
+    Parameters
+    ----------
+    path : Path
+    chunk_runs : mapping of str to int
+        How many runs a chunk of each variant has, from the folder's first day on.
+    """
+
+    path: Path
+    chunk_runs: Mapping[str, int]
+
+    def has(self, chunk: Chunk) -> bool:
+        """Whether the chunk is committed."""
+        return (self.path / chunk.file("summary")).exists()
+
+    def failed(self, chunk: Chunk) -> int:
+        """How many runs of a committed chunk have failed."""
+        file = self.path / chunk.file("failures")
+        return pq.read_metadata(file).num_rows if file.exists() else 0
+
+    def summary(self, variant: str) -> pa.Table:
+        """The rows of ``summary`` of a variant that are there, run by run."""
+        return self._rows("summary", variant)
+
+    def failures(self, variant: str) -> pa.Table:
+        """The failures of a variant that are there, run by run."""
+        return self._rows("failures", variant)
+
+    def _rows(self, table: str, variant: str) -> pa.Table:
+        files = sorted((self.path / folder_of(table, variant)).glob("part-*.parquet"))
+        return pa.concat_tables([_SCHEMAS[table].empty_table(), *(_read(file) for file in files)])
+
+    def damage(self, chunk: Chunk) -> str:
+        """What is wrong with the files of a committed chunk; empty if nothing is. What is damaged is not counted."""
+        try:
+            found = [run for table in ("summary", "failures") for run in self._runs(chunk, table)]
+        except (OSError, pa.ArrowException) as error:
+            return f"{chunk.file('summary')} is damaged: {' '.join(str(error).split())[:120]}"
+        if set(found) != {(chunk.seed, r) for r in chunk.replications}:
+            return f"{chunk.file('summary')} does not hold the runs that it should"
+        kept = self.path / chunk.kept / MANIFEST
+        failed = chunk.file("failures")
+        if chunk.kept and 0 in chunk.replications and not kept.exists() and not (self.path / failed).exists():
+            return f"{chunk.kept} has no {MANIFEST}"
+        return ""
+
+    def _runs(self, chunk: Chunk, table: str) -> list[tuple[int, int]]:
+        file = self.path / chunk.file(table)
+        if table == "failures" and not file.exists():
+            return []
+        read = _read(file)
+        if read.schema != _SCHEMAS[table]:  # what describes the pages has no checksum, as they have
+            raise pa.ArrowInvalid("its columns are not those of the table")
+        return list(zip(read["seed"].to_pylist(), read["replication"].to_pylist(), strict=True))
+
+    def discard(self, chunk: Chunk) -> None:
+        """Take away what is left of a damaged chunk."""
+        for table in ("summary", "failures"):
+            (self.path / chunk.file(table)).unlink(missing_ok=True)
+        if chunk.kept and 0 in chunk.replications:
+            shutil.rmtree(self.path / chunk.kept, ignore_errors=True)
+
+    def finish(self, manifest: Mapping[str, Any]) -> None:
+        """Take away what dead writers have left, and say that all is there."""
+        for top, folders, files in os.walk(self.path):  # unlike a glob it bears with folders that vanish meanwhile
+            for partial in (Path(top, name) for name in (*folders, *files) if re.fullmatch(r"\..*\.partial", name)):
+                shutil.rmtree(partial, ignore_errors=True) if partial.is_dir() else partial.unlink(missing_ok=True)
+        put_file(self.path / MANIFEST, manifest_text(manifest).encode())
+
+
+def _read(file: Path) -> pa.Table:
+    # One file and not a dataset: its schema is known, and a name such as variant=... is none of its columns.
+    return pq.ParquetFile(file, page_checksum_verification=True).read()
+
+
+@contextmanager
+def sweep_folder(
+    path: Path, identity: Mapping[str, Any], chunk_runs: Mapping[str, int], *, resume: bool
+) -> Iterator[SweepFolder]:
+    """The folder of a sweep, locked until the block ends.
+
+    Parameters
+    ----------
+    identity : mapping
+        `scenarios.sweep.identity.identity_of` the sweep.
+    chunk_runs : mapping of str to int
+        For a folder that is begun here.
+    resume : bool
+        Take up a folder that is there; begin one if there is none.
+
+    Raises
+    ------
+    OccupiedFolder
+        Without ``resume``, it holds something; with it, what it holds is no sweep; or it cannot be made.
+    AnotherSweep
+        It is another sweep's; the message says what differs.
+    FolderInUse
+        A sweep is writing into it now.
+    """
+    if not (resume and (path / PLAN).exists()):
+        _begin(path, {"identity": identity, "chunk_runs": chunk_runs})
+    with (path / PLAN).open("rb") as file:
+        _lock(file, path)
+        plan = _plan(file, path)
+        if differing := differences(plan["identity"], identity):
+            raise AnotherSweep(f"{path} holds another sweep's results: {differing}; name a new folder")
+        yield SweepFolder(path, plan["chunk_runs"])
+
+
+def _begin(path: Path, plan: Mapping[str, Any]) -> None:
+    if (path / PLAN).exists():
+        raise OccupiedFolder(f"{path} holds a sweep's results; go on with it by --resume, or name a new folder")
+    refuse_occupied(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        draft = path / f".{PLAN}.{os.getpid()}.partial"
+        draft.write_text(json.dumps(plan, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        try:
+            (path / PLAN).hardlink_to(draft)  # unlike a rename it fails where another sweep was faster
+        finally:
+            draft.unlink()
+    except FileExistsError:
+        raise FolderInUse(f"another sweep has just begun in {path}; name a new folder") from None
+    except OSError as error:
+        raise OccupiedFolder(f"{path} cannot be made: {error.strerror}") from error
+
+
+def _lock(file: IO[bytes], path: Path) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with the process, however that ends
+    except BlockingIOError:
+        raise FolderInUse(f"another sweep is writing into {path}; wait for it, or name a new folder") from None
+
+
+def _plan(file: IO[bytes], path: Path) -> dict[str, Any]:
+    try:
+        plan = json.load(file)
+        return {"identity": dict(plan["identity"]), "chunk_runs": dict(plan["chunk_runs"])}
+    except (ValueError, TypeError, KeyError):
+        raise AnotherSweep(f"{path / PLAN} is not what groupsim has written: name a new folder") from None
+
+
+def damaged(folder: SweepFolder, chunks: Sequence[Chunk]) -> dict[Chunk, str]:
+    """The committed chunks that cannot be used, and why; the others are read to their last byte."""
+    found = {chunk: folder.damage(chunk) for chunk in chunks if folder.has(chunk)}
+    return {chunk: damage for chunk, damage in found.items() if damage}

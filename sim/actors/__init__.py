@@ -1,1 +1,0 @@
-"""SimPy processes and shells: stories of consumers, coordinators, brokers, producers and faults. No protocol rules."""

@@ -1,0 +1,1 @@
+"""What is written down while a run goes on: offsets and lag, availability by cause, rebalances, requests."""

@@ -1,0 +1,303 @@
+"""Processed and committed records of a group, as vectors over its partitions.
+
+Nothing here advances by events. A position is a closed form from the last change: a member that serves its partitions
+since ``t0`` has processed ``min(offered, capacity * elapsed)`` records, shared over its partitions in proportion to
+what each offers (backlog at ``t0`` plus what was produced since). Both fidelities evaluate the same formula from the
+same anchors, so both get the same whole records. Pauses under a second move no anchor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.books.production import NOWHERE, Offsets, Production
+from groupsim.sim.catalog import Catalog, Partitions
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
+from groupsim.sim.units import FOREVER
+
+Slots: TypeAlias = NDArray[np.intp]
+"""Consumers, by their index in the group."""
+
+
+@dataclass(slots=True, eq=False)
+class Holding:
+    """What one consumer consumes.
+
+    Parameters
+    ----------
+    slot : int
+        Index of the consumer in the group.
+    partitions : int32 array, shape (n,), ascending
+    offset : int64 array, shape (n,)
+        Positions at ``since``.
+    """
+
+    slot: int
+    capacity: float = 0.0
+    partitions: Positions = field(default_factory=lambda: NO_PARTITIONS)
+    offset: Offsets = field(default_factory=lambda: NOWHERE)
+    offered: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    rate: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    since: int = 0
+    backlog: float = 0.0
+    total_rate: float = 0.0
+    running: bool = False
+
+    def clear(self, now: int) -> None:
+        """Nothing is consumed any more."""
+        self.partitions, self.offset, self.since, self.running = NO_PARTITIONS, NOWHERE, now, False
+
+
+class Ledger(Production):
+    """All offsets of one group.
+
+    Parameters
+    ----------
+    catalog : Catalog
+    partitions : Partitions
+    slots : int
+        Number of consumers the group can have.
+    """
+
+    def __init__(self, catalog: Catalog, partitions: Partitions, slots: int) -> None:
+        super().__init__(catalog, partitions)
+        self.committed: Offsets = NOWHERE
+        self._committed_at: Offsets = np.empty((0, 2), np.int64)
+        """Time and key of the commit that holds, where several members commit the same partitions."""
+        self.frontier: Offsets = NOWHERE
+        """Processed by anybody, or deleted; -1 where nobody ever started."""
+        self._holder: NDArray[np.int32] = np.empty(0, np.int32)
+        self._offset: Offsets = NOWHERE
+        self._offered: NDArray[np.float64] = np.empty(0)
+        self._rate: NDArray[np.float64] = np.empty(0)
+        self._since = np.zeros(slots, np.int64)
+        self._backlog = np.zeros(slots)
+        self._total = np.zeros(slots)
+        self._capacity = np.zeros(slots)
+        self._until = np.full(slots, FOREVER, np.int64)
+        """When a consumer that still has a holding has stopped, or will (`stop_at`)."""
+
+    def cover(self, now: int) -> None:
+        """Make room for partitions that have got positions since the last call."""
+        super().cover(now)
+        new = len(self._partitions) - len(self.committed)
+        if new <= 0:
+            return
+        self.committed = np.concatenate([self.committed, np.full(new, -1, np.int64)])
+        self._committed_at = np.concatenate([self._committed_at, np.full((new, 2), -1, np.int64)])
+        self.frontier = np.concatenate([self.frontier, np.full(new, -1, np.int64)])
+        self._holder = np.concatenate([self._holder, np.full(new, -1, np.int32)])
+        self._offset = np.concatenate([self._offset, np.zeros(new, np.int64)])
+        self._offered = np.concatenate([self._offered, np.zeros(new)])
+        self._rate = np.concatenate([self._rate, np.zeros(new)])
+
+    def commit(self, positions: Positions, offset: Offsets, moment: tuple[int, int], *, contested: bool) -> None:
+        """Committed offsets; where several members commit the same, the latest moment holds, whoever tells it first.
+
+        Parameters
+        ----------
+        positions : int32 array, shape (n,)
+        offset : int64 array, shape (n,)
+        moment : (microseconds, key)
+            When the coordinator worked on it.
+        contested : bool
+            Whether several members commit the same partitions (broadcast).
+        """
+        if contested:
+            time, key = self._committed_at[positions].T
+            later = (moment[0] > time) | ((moment[0] == time) & (moment[1] >= key))
+            positions, offset = positions[later], offset[later]
+            self._committed_at[positions] = moment
+        self.committed[positions] = offset
+
+    # --- consumption --------------------------------------------------------------------------------------------------
+
+    def take(self, holding: Holding, positions: Positions) -> None:
+        """The group's position in these is from now on this consumer's, whoever else still reads them."""
+        self._holder[positions] = holding.slot
+
+    def anchor(self, holding: Holding, now: int, partitions: Positions, offset: Offsets, capacity: float) -> None:
+        """Let a consumer serve ``partitions`` from ``offset`` on with ``capacity`` records per microsecond."""
+        slot = holding.slot
+        offered = np.maximum(self.produced(now, partitions) - offset, 0).astype(np.float64)
+        milli = self.rate_mrps[partitions]
+        rate = milli / 1e9
+        holding.partitions, holding.offset, holding.since = partitions, offset, now
+        holding.offered, holding.rate = offered, rate
+        holding.backlog, holding.total_rate = float(offered.sum()), int(milli.sum()) / 1e9
+        holding.capacity, holding.running = capacity, True
+        free = (self._holder[partitions] == slot) | (self._holder[partitions] < 0)
+        mine = partitions[free]
+        self._holder[mine] = slot
+        self._offset[mine], self._offered[mine], self._rate[mine] = offset[free], offered[free], rate[free]
+        self._since[slot], self._backlog[slot] = now, holding.backlog
+        self._total[slot], self._capacity[slot] = holding.total_rate, capacity
+
+    def halt(self, holding: Holding, now: int) -> None:
+        """Stop processing (frozen for long, stuck): positions stay where they are, and so does whose they are."""
+        if holding.running:
+            holding.offset = self.positions(holding, now)
+            self._settle(holding.partitions, holding.offset)
+            holding.since, holding.running = now, False
+            mine = self._holder[holding.partitions] == holding.slot
+            self._offset[holding.partitions[mine]] = holding.offset[mine]
+            self._since[holding.slot], self._capacity[holding.slot] = now, 0.0
+            self._backlog[holding.slot] = np.inf
+
+    def release(
+        self, holding: Holding, now: int, partitions: Positions, gone: NDArray[np.bool_], offset: Offsets
+    ) -> None:
+        """Take some partitions away from a consumer; it goes on with the rest.
+
+        Parameters
+        ----------
+        holding : Holding
+        now : int, microseconds
+        partitions : int32 array, shape (k,)
+        gone : bool array, shape (n,)
+            The same, as a mask over the holding.
+        offset : int64 array, shape (k,)
+            Where it has got to in them.
+        """
+        self._settle(partitions, offset)
+        self._holder[partitions[self._holder[partitions] == holding.slot]] = -1
+        keep = ~gone
+        if not keep.any():
+            holding.clear(now)
+            return
+        positions = self.positions(holding, now)
+        if holding.running:
+            self.anchor(holding, now, holding.partitions[keep], positions[keep], holding.capacity)
+        else:
+            holding.partitions, holding.offset = holding.partitions[keep], positions[keep]
+            holding.since = now
+
+    def _settle(self, partitions: Positions, positions: Offsets) -> None:
+        self.frontier[partitions] = np.maximum(self.frontier[partitions], positions)
+
+    def positions(self, holding: Holding, now: int) -> Offsets:
+        """Records processed so far (next offset), per partition of the holding. Shape (n,)."""
+        if not holding.running or now <= holding.since:
+            return holding.offset
+        elapsed = now - holding.since
+        offered = holding.backlog + holding.total_rate * elapsed
+        done = holding.capacity * elapsed
+        produced = self.produced(now, holding.partitions)
+        if done >= offered:
+            return np.maximum(produced, holding.offset)
+        share = done / offered
+        return np.minimum(
+            holding.offset + np.floor((holding.offered + holding.rate * elapsed) * share).astype(np.int64),
+            np.maximum(produced, holding.offset),
+        )
+
+    # --- many consumers at once ---------------------------------------------------------------------------------------
+
+    def stop_at(self, slots: Slots, times: Offsets | int) -> None:
+        """Consumers are known to stop at these times (`FOREVER`: not known), whenever that is put into the books."""
+        self._until[slots] = times
+
+    def positions_of(
+        self, slots: Slots, partitions: Positions, lengths: Sequence[int], at: Offsets
+    ) -> tuple[Offsets, NDArray[np.intp]]:
+        """`positions` of running consumers that hold what they consume, each at its own time.
+
+        Parameters
+        ----------
+        slots : intp array, shape (n,)
+        partitions : int32 array, shape (k,)
+            Of one consumer after the other, ``lengths`` of them.
+        at : int64 array, shape (n,), microseconds
+
+        Returns
+        -------
+        offsets : int64 array, shape (k,)
+        which : intp array, shape (k,)
+            Index of the consumer.
+        """
+        which = np.repeat(np.arange(len(slots)), lengths)
+        elapsed = np.maximum(at - self._since[slots], 0)
+        begun = self._offset[partitions]
+        offered, done = self._backlog[slots] + self._total[slots] * elapsed, self._capacity[slots] * elapsed
+        share = np.divide(done, offered, out=np.ones(len(slots)), where=offered > done)
+        produced = np.maximum(self.produced(at[which], partitions), begun)
+        part = (self._offered[partitions] + self._rate[partitions] * elapsed[which]) * share[which]
+        worked = np.minimum(begun + np.floor(part).astype(np.int64), produced)
+        offsets = np.where((done >= offered)[which], produced, worked)
+        return np.where((elapsed > 0)[which], offsets, begun), which
+
+    def release_all(self, slots: Slots, partitions: Positions, at: Offsets) -> None:
+        """Take everything away from some consumers, which have got to ``at`` in it; `Holding.clear` must follow.
+
+        Parameters
+        ----------
+        slots : intp array, shape (k,)
+            Who consumed each of the partitions.
+        partitions, at : arrays, shape (k,)
+        """
+        self._settle(partitions, at)
+        self._holder[partitions[self._holder[partitions] == slots]] = -1
+
+    def anchor_all(
+        self, slots: Slots, times: Offsets, partitions: Positions, offset: Offsets, lengths: NDArray[np.int64],
+        capacity: NDArray[np.float64],
+    ) -> None:  # fmt: skip
+        """`take` and `anchor` for consumers without partitions, each from its own time on; `recall` must follow.
+
+        Parameters
+        ----------
+        slots : intp array, shape (n,)
+        times : int64 array, shape (n,), microseconds
+        partitions, offset : arrays, shape (k,)
+            Of one consumer after the other, ``lengths`` of them, ascending.
+        """
+        begins = np.cumsum(lengths) - lengths
+        offered = np.maximum(self.produced(np.repeat(times, lengths), partitions) - offset, 0).astype(np.float64)
+        milli = self.rate_mrps[partitions]
+        self._holder[partitions] = np.repeat(slots, lengths)
+        self._offset[partitions], self._offered[partitions], self._rate[partitions] = offset, offered, milli / 1e9
+        self._since[slots], self._capacity[slots] = times, capacity
+        self._backlog[slots] = np.add.reduceat(offered, begins)
+        self._total[slots] = np.add.reduceat(milli, begins) / 1e9
+
+    def recall(self, holding: Holding, now: int, partitions: Positions, offset: Offsets) -> None:
+        """What a consumer consumes since ``now``, as `anchor_all` has written it down."""
+        slot = holding.slot
+        holding.partitions, holding.offset = partitions, offset
+        holding.offered, holding.rate = self._offered[partitions], self._rate[partitions]
+        holding.since, holding.capacity, holding.running = now, float(self._capacity[slot]), True
+        holding.backlog, holding.total_rate = float(self._backlog[slot]), float(self._total[slot])
+
+    def processed(self, now: int) -> Offsets:
+        """Processed by anybody, every partition of the group. Shape (n_partitions,)."""
+        holder = self._holder
+        held = np.flatnonzero(holder >= 0)
+        result = self.frontier.copy()
+        if held.size:
+            slot = holder[held]
+            until = np.minimum(self._until[slot], now)
+            elapsed = (until - self._since[slot]).astype(np.float64)
+            offered = self._backlog[slot] + self._total[slot] * elapsed
+            done = self._capacity[slot] * elapsed
+            share = np.divide(done, offered, out=np.ones_like(done), where=offered > done)
+            produced = np.maximum(self.produced(until, held.astype(np.int32)), self._offset[held])
+            part = np.floor((self._offered[held] + self._rate[held] * elapsed) * share).astype(np.int64)
+            at = np.where(done >= offered, produced, np.minimum(self._offset[held] + part, produced))
+            result[held] = np.maximum(result[held], at)
+        return result
+
+    def lag(self, now: int) -> tuple[int, int]:
+        """Records not processed by anybody, and the age of the oldest of them in microseconds."""
+        everything = np.arange(len(self.frontier), dtype=np.int32)
+        started = self.frontier >= 0
+        produced = self.produced(now, everything)
+        lag = np.where(started, produced - self.processed(now), 0)
+        late = np.flatnonzero(lag > 0)
+        if not late.size:
+            return 0, 0
+        return int(lag.sum()), int(self.age(now, late, produced[late] - lag[late]).max())

@@ -1,0 +1,180 @@
+"""Produced records of a group's topics, as vectors over its partitions: log end and log start, now and in the past.
+
+Production is piecewise constant, so an offset is a closed form from the last change of a rate, and every former rate is
+remembered: what was produced by any time, and when any record was produced, can be worked out exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.catalog import Catalog, Partitions
+from groupsim.sim.protocol.messages import Positions
+from groupsim.sim.units import S
+
+Offsets = NDArray[np.int64]
+NOWHERE: Offsets = np.empty(0, np.int64)
+Step = tuple[int, tuple[int, ...]]
+"""From when on a topic is produced to with which row of rates (`sim.model.Rate`)."""
+
+
+class Production:
+    """What is in the logs.
+
+    Parameters
+    ----------
+    catalog : Catalog
+    partitions : Partitions
+
+    Attributes
+    ----------
+    rate_mrps : int64 array, shape (n_partitions,), milli-records per second
+    log_start : int64 array, shape (n_partitions,)
+        Records before these offsets are deleted.
+    """
+
+    def __init__(self, catalog: Catalog, partitions: Partitions) -> None:
+        self._catalog = catalog
+        self._partitions = partitions
+        self.rate_mrps: Offsets = NOWHERE
+        self.log_start: Offsets = NOWHERE
+        self._segment_us: Offsets = NOWHERE
+        self._segment_base: Offsets = NOWHERE
+        self._steps: dict[str, list[Step]] = {}
+        """Every rate that a topic has had, in order: what makes the production of the past computable."""
+
+    def cover(self, now: int) -> None:
+        """Make room for partitions that have got positions since the last call."""
+        begin = len(self.rate_mrps)
+        new = len(self._partitions) - begin
+        if new <= 0:
+            return
+        self.rate_mrps = np.concatenate([self.rate_mrps, np.zeros(new, np.int64)])
+        self.log_start = np.concatenate([self.log_start, np.zeros(new, np.int64)])
+        self._segment_us = np.concatenate([self._segment_us, np.full(new, now, np.int64)])
+        self._segment_base = np.concatenate([self._segment_base, np.zeros(new, np.int64)])
+        for topic in sorted(set(self._partitions.topic[begin:])):
+            positions = self._partitions.of(topic)
+            self._begin(now, topic, positions[positions >= begin])
+
+    def _begin(self, now: int, topic: str, positions: Positions) -> None:
+        """Production of new positions, from their creation until ``now``, whoever was there to see it."""
+        steps = self._steps.setdefault(topic, [])
+        if not steps:
+            rates = [*self._catalog.former_rates.get(topic, ()), self._catalog.rates[topic]]
+            ends = [*(since for since, _ in rates[1:]), now + 1]
+            for (since, rate), until in zip(rates, ends, strict=True):
+                for offset, row in zip(rate.times_us, rate.per_partition_mrps, strict=True):
+                    if since + offset < until and (not steps or row != steps[-1][1]):
+                        steps.append((since + offset, row))
+        self._segment_us[positions] = self._partitions.created_us[positions]
+        for time, row in steps:
+            self._step(np.maximum(self._segment_us[positions], time), row, positions)
+        self.delete(topic)
+
+    def _step(self, time: int | Offsets, row: tuple[int, ...], positions: Positions) -> None:
+        """Produce with another rate from ``time`` on."""
+        self._segment_base[positions] = self._produced_milli(time, positions)
+        self._segment_us[positions] = time
+        self.rate_mrps[positions] = _rates(row, self._partitions.number[positions])
+
+    def set_rate(self, now: int, topic: str) -> Positions:
+        """Take over the rate that the catalog has for ``topic`` from now on; the partitions whose rate changes."""
+        positions = self._partitions.of(topic)
+        since, rate = self._catalog.rates[topic]
+        step = int(np.searchsorted(np.array(rate.times_us), now - since, side="right")) - 1
+        row = rate.per_partition_mrps[max(step, 0)]
+        changed: Positions = positions[self.rate_mrps[positions] != _rates(row, self._partitions.number[positions])]
+        if row != self._steps[topic][-1][1]:
+            self._steps[topic].append((now, row))
+            self._step(now, row, positions)
+        return changed
+
+    def _produced_milli(self, now: int | Offsets, positions: Positions) -> Offsets:
+        elapsed = now - self._segment_us[positions]
+        return self._segment_base[positions] + self.rate_mrps[positions] * elapsed // S
+
+    def produced(self, now: int | Offsets, positions: Positions) -> Offsets:
+        """Log end offsets at ``now`` (one instant, or one for each), whole records. Shape (n,)."""
+        return self._produced_milli(now, positions) // 1000
+
+    def rate_of(self, positions: Positions) -> float:
+        """Production of some partitions, records per microsecond."""
+        return float(int(self.rate_mrps[positions].sum())) / 1e9
+
+    # --- what is deleted ----------------------------------------------------------------------------------------------
+
+    @property
+    def keeps_everything(self) -> bool:
+        """Whether no topic here deletes records."""
+        deleting = self._catalog.deleted_before_us
+        return not deleting or deleting.keys().isdisjoint(self._partitions.topics)
+
+    def delete(self, topic: str) -> None:
+        """Take over from the catalog what is deleted of a topic: the log start offsets rise."""
+        time, positions = self._catalog.deleted_before_us.get(topic, 0), self._partitions.of(topic)
+        if time > 0:
+            self.log_start[positions] = np.maximum(self.log_start[positions], self._produced_by(time, topic, positions))
+
+    def _produced_by(self, time: int, topic: str, positions: Positions) -> Offsets:
+        """Log end offsets at any time of the past."""
+        end = self._segment_us[positions]
+        milli = np.where(time >= end, self._produced_milli(time, positions), 0)
+        for begin, base, rate in self._earlier(topic, positions):
+            milli = np.where((begin <= time) & (time < end), base + rate * (time - begin) // S, milli)
+            end = begin
+        return milli // 1000
+
+    # --- the past -----------------------------------------------------------------------------------------------------
+
+    def _earlier(
+        self, topic: str, positions: Positions | NDArray[np.intp]
+    ) -> Iterator[tuple[Offsets, Offsets, Offsets]]:
+        """Stretches of production before the current ones, the latest first: begin, milli-records at it, rate."""
+        created, number = self._partitions.created_us[positions], self._partitions.number[positions]
+        base, end = self._segment_base[positions], self._segment_us[positions]
+        for time, row in reversed(self._steps[topic][:-1]):
+            begin, rate = np.minimum(np.maximum(time, created), end), _rates(row, number)
+            base = base - rate * (end - begin) // S
+            yield begin, base, rate
+            end = begin
+
+    def age(self, now: int, positions: NDArray[np.intp], offset: Offsets) -> Offsets:
+        """How long ago the record at ``offset`` was produced, exactly. Shape (n,), microseconds."""
+        target = (offset + 1) * 1000
+        older = target <= self._segment_base[positions]
+        born = np.zeros(len(positions), np.int64)
+        fresh = positions[~older]
+        missing = target[~older] - self._segment_base[fresh]
+        born[~older] = self._segment_us[fresh] + _needed_us(missing, self.rate_mrps[fresh])
+        if older.any():
+            born[older] = self._born_earlier(positions[older], target[older])
+        return now - born
+
+    def _born_earlier(self, positions: NDArray[np.intp], target: Offsets) -> Offsets:
+        """When production reached ``target`` milli-records, before the current segments: back step by step."""
+        born = np.zeros(len(positions), np.int64)
+        topics = np.array([self._partitions.topic[position] for position in positions])
+        for topic in np.unique(topics):
+            which = np.flatnonzero(topics == topic)
+            later = self._segment_base[positions[which]]
+            for begin, base, rate in self._earlier(str(topic), positions[which]):
+                here = (base < target[which]) & (target[which] <= later)
+                born[which[here]] = begin[here] + _needed_us(target[which[here]] - base[here], rate[here])
+                later = base
+        return born
+
+
+def _rates(row: tuple[int, ...], numbers: NDArray[np.int32]) -> Offsets:
+    """A step's rates of partitions, milli-records per second: partitions beyond the row get its mean (`Rate`)."""
+    known = np.array([*row, sum(row) // len(row)], np.int64)
+    rates: Offsets = known[np.minimum(numbers, len(row))]
+    return rates
+
+
+def _needed_us(milli: Offsets, rate_mrps: Offsets) -> Offsets:
+    """How long it takes to produce so many milli-records, microseconds, rounded up."""
+    return -(-milli * S // np.maximum(rate_mrps, 1))

@@ -1,0 +1,134 @@
+"""The books of a group's rebalances: phases, who came and went, what moved, how balanced it became.
+
+A rebalance runs from leaving Stable (or Empty) until Stable again, or Empty; generations in between are counted in it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.assignors.evaluation.quality import minimal_moves, moved_mask
+from groupsim.sim.books.ledger import Ledger
+from groupsim.sim.books.record import GroupRecord, Rebalance
+from groupsim.sim.protocol.classic.group import Fact
+from groupsim.sim.protocol.messages import GroupState, Positions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TRIGGERS = (
+    ("Adding new member", "join"),
+    ("LeaveGroup", "leave"),
+    ("heartbeat expiration", "expiry"),
+    ("pending sync", "sync timeout"),
+    ("Leader", "leader rejoined"),
+    ("Updating metadata", "member rejoined"),
+    ("tatic member", "static member"),
+)
+"""What a reason contains, as ``GroupMetadataManager`` logs it, and what it is called here."""
+_GONE = ("leave", "expiry")
+
+
+def trigger_of(reason: str) -> str:
+    """What a reason of the coordinator's is called in the tables."""
+    return next((name for text, name in _TRIGGERS if text in reason), "other")
+
+
+class RebalanceLog:
+    """Writes one `Rebalance` after the other into a group's record.
+
+    Parameters
+    ----------
+    record : GroupRecord
+    ledger : Ledger
+        For the rates of what moves.
+    is_broadcast : bool
+        Moves are then undefined.
+    """
+
+    def __init__(self, record: GroupRecord, ledger: Ledger, *, is_broadcast: bool) -> None:
+        self._record = record
+        self._ledger = ledger
+        self._is_broadcast = is_broadcast
+        self._open: Rebalance | None = None
+        self._entered_us = 0
+        self._last_owner: NDArray[np.int32] = np.empty(0, np.int32)
+
+    def cover(self, partitions: int) -> None:
+        """Make room for new positions: nobody has owned them."""
+        new = partitions - len(self._last_owner)
+        self._last_owner = np.concatenate([self._last_owner, np.full(new, -1, np.int32)])
+
+    def leave(self, now: int, state: GroupState) -> None:
+        """The group leaves ``state``: so much was spent in it."""
+        if self._open is not None:
+            if state is GroupState.PREPARING_REBALANCE:
+                self._open.preparing_us += now - self._entered_us
+            else:
+                self._open.completing_us += now - self._entered_us
+        self._entered_us = now
+
+    def begin(self, now: int, fact: Fact, members: int) -> None:
+        """The group has left Stable or Empty, unless a rebalance is under way already."""
+        if self._open is not None:
+            return
+        trigger = trigger_of(fact.reason)
+        came, went = trigger == "join", trigger in _GONE
+        self._open = Rebalance(
+            now, fact.reason, trigger, fact.generation, members_before=members - came + went,
+            members_in=int(came), members_out=int(went), kicked=int(trigger == "expiry"),
+        )  # fmt: skip
+        self._record.rebalances.append(self._open)
+
+    def came(self) -> None:
+        """A member was admitted."""
+        if self._open is not None:
+            self._open.members_in += 1
+
+    def went(self, *, kicked: bool) -> None:
+        """A member left, or was removed."""
+        if self._open is not None:
+            self._open.members_out += 1
+            self._open.kicked += kicked
+
+    def end(self, now: int, ended_by: str, generation: int, members: int) -> None:
+        """Stable, Empty, or the horizon."""
+        if self._open is not None:
+            self._open.end_us, self._open.ended_by = now, ended_by
+            self._open.generation_to, self._open.members_after = generation, members
+            self._open = None
+
+    # --- what an assignment changes -----------------------------------------------------------------------------------
+
+    def count_moves(self, owner: NDArray[np.int32]) -> None:
+        """An assignment was synced: ``owner`` is a consumer's slot per position, -1 for nobody.
+
+        The last named owner counts, though it died before it served; there and back is two.
+        """
+        rebalance, before = self._open, self._last_owner
+        if rebalance is None or self._is_broadcast:
+            return
+        changed = moved_mask(before, owner)
+        rebalance.moved += int(np.count_nonzero(changed))
+        rebalance.moved_min += minimal_moves(before, owner)
+        rebalance.moved_mrps += int(self._ledger.rate_mrps[changed].sum())
+        self._last_owner = np.where(owner >= 0, owner, before)
+
+    def measure_balance(self, assignments: Sequence[Positions], *, measured: bool) -> None:
+        """Partitions and rates of the members, one array of positions each."""
+        rebalance = self._open
+        if rebalance is None or not assignments:
+            return
+        counts = np.array([len(positions) for positions in assignments])
+        of_member = np.repeat(np.arange(len(counts)), counts)
+        mrps = np.bincount(of_member, self._ledger.rate_mrps[np.concatenate(assignments)], minlength=len(counts))
+        rates = mrps / 1e3
+        rebalance.imbalance_partitions = int(counts.max() - counts.min())
+        rebalance.stdev_partitions = float(counts.std())
+        rebalance.imbalance_rate = float(rates.max() - rates.min())
+        rebalance.stdev_rate = float(rates.std())
+        if measured:
+            self._record.imbalance_max = max(self._record.imbalance_max, rebalance.imbalance_partitions)

@@ -1,0 +1,58 @@
+"""Requests of one group that were answered, by API and error code; those count that were sent within ``measure``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from groupsim.sim.books.record import GroupRecord
+from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.protocol.classic.rebalance import Reply
+from groupsim.sim.protocol.messages import Api, Error
+
+
+class RequestCounts:
+    """Counts of one group.
+
+    Parameters
+    ----------
+    record : GroupRecord
+        Where they are kept.
+    measure : (int, int), microseconds
+    """
+
+    def __init__(self, record: GroupRecord, measure: tuple[int, int]) -> None:
+        self._record = record
+        self._measure = measure
+
+    def count(self, exchange: Exchange, error: Error) -> None:
+        """A request was answered."""
+        low, high = self._measure
+        if low <= exchange.sent_us <= high:
+            self._record.requests[exchange.api.value, error.value] += 1
+
+    def count_answers(self, replies: Iterable[Reply]) -> None:
+        """`count` for many, most of which are alike."""
+        for (api, error), alike in groupby(replies, _kind):
+            self.count_quietly(api, error, [_exchange(reply).sent_us for reply in alike], 1)
+
+    def count_measured(self, api: Api, number: int) -> None:
+        """So many requests were sent within ``measure``, and there was nothing wrong with them."""
+        self._record.requests[api.value, Error.NONE.value] += number
+
+    def count_quietly(self, api: Api, error: Error, sent_us: ArrayLike, number: int) -> None:
+        """Requests that were answered like this, so many for each time of sending."""
+        sent, (low, high) = np.asarray(sent_us), self._measure
+        self._record.requests[api.value, error.value] += number * int(np.count_nonzero((low <= sent) & (sent <= high)))
+
+
+def _kind(reply: Reply) -> tuple[Api, Error]:
+    return _exchange(reply).api, reply.response.error
+
+
+def _exchange(reply: Reply) -> Exchange:
+    assert isinstance(reply.waiter, Exchange)
+    return reply.waiter

@@ -1,0 +1,1 @@
+"""Consumer side: processes, poll loop, requests, fetching, commits, suspensions."""

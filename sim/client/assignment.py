@@ -1,0 +1,120 @@
+"""Between a group's partition vector and an assignor's.
+
+Assignors see the topics of one metadata snapshot, densely numbered. The group's positions are permanent and may have
+grown in any order. A `Layout` translates, and is shared by everybody who has seen the same metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.assignors import Assignor, GroupSnapshot, MemberSubscription, Topics
+from groupsim.assignors.guarded_call import ask
+from groupsim.sim.catalog import Partitions
+from groupsim.sim.protocol.messages import JoinResponse, Positions
+
+
+class Layout:
+    """One metadata snapshot's topics, and where their partitions are in the group's vector.
+
+    Parameters
+    ----------
+    counts : mapping of str to int
+        Partition counts of the group's topics.
+    partitions : Partitions
+    """
+
+    def __init__(self, counts: Mapping[str, int], partitions: Partitions) -> None:
+        self.topics = _topics(counts, partitions)
+        parts = [partitions.of(name)[: counts[name]] for name in self.topics.names]
+        self.to_group: Positions = np.concatenate(parts) if parts else np.empty(0, np.int32)
+        self._to_local = np.full(len(partitions), -1, np.int32)
+        self._to_local[self.to_group] = np.arange(len(self.to_group), dtype=np.int32)
+
+    def local(self, positions: Positions) -> Positions:
+        """The assignor's positions of some of the group's; what this metadata does not know is left out."""
+        inside = positions[positions < len(self._to_local)]
+        there = self._to_local[inside]
+        return there[there >= 0]
+
+
+def _topics(counts: Mapping[str, int], partitions: Partitions) -> Topics:
+    topics = Topics.of(counts)
+    racks = [partitions.racks_of(name, counts[name]) for name in topics.names]
+    known = [one for of_topic in racks if of_topic is not None for one in of_topic]
+    return replace(topics, racks=tuple(known)) if known else topics
+
+
+class Layouts:
+    """Layouts of one group, one for each view of the metadata that somebody has had."""
+
+    def __init__(self, partitions: Partitions) -> None:
+        self._partitions = partitions
+        self._known: dict[tuple[tuple[str, int], ...], Layout] = {}
+
+    def of(self, counts: Mapping[str, int]) -> Layout:
+        """The layout of a view: topic -> partition count."""
+        key = tuple(counts.items())
+        layout = self._known.get(key)
+        if layout is None:
+            layout = self._known[key] = Layout(counts, self._partitions)
+        return layout
+
+
+@dataclass(frozen=True, slots=True)
+class Loads:
+    """What an assignor that asks for it (`Assignor.needs_loads`) is told about loads.
+
+    Parameters
+    ----------
+    rates_mrps : int64 array, shape (n_partitions,)
+        Production of the group's partitions, milli-records per second.
+    capacities : mapping of str to int
+        Milli-records per second that each member can process; none for processing that costs nothing.
+    """
+
+    rates_mrps: NDArray[np.int64]
+    capacities: Mapping[str, int]
+
+
+def assign(
+    assignor: Assignor, layout: Layout, response: JoinResponse, loads: Loads | None = None
+) -> dict[str, Positions]:
+    """Run an assignor on what the leader has learnt from its JoinGroup response.
+
+    Returns
+    -------
+    dict of str to int32 array
+        Member id -> the group's positions, in the assignor's order.
+
+    Raises
+    ------
+    assignors.AssignorError
+        What Kafka's assignor would throw; or a user's assignor answered nonsense.
+    """
+    members = tuple(
+        MemberSubscription(
+            member_id=member_id,
+            topics=one.topics,
+            owned=np.sort(layout.local(one.owned)) if one.owned.size else one.owned,
+            generation=one.generation,
+            instance_id=instance_id,
+            rack=one.rack,
+            user_data=one.user_data,
+            capacity=loads.capacities.get(member_id) if loads is not None else None,
+        )
+        for member_id, instance_id, one in response.members
+    )
+    topics = layout.topics
+    if loads is not None:
+        topics = replace(topics, rates=tuple(loads.rates_mrps[layout.to_group].tolist()))
+    snapshot = GroupSnapshot(topics, members)
+    assignment = ask(assignor, snapshot).within(layout.topics)
+    to_group = layout.to_group
+    return {
+        member.member_id: to_group[positions] for member, positions in zip(members, assignment.lists(), strict=True)
+    }

@@ -1,0 +1,211 @@
+"""A consumer: a SimPy process for its whole life.
+
+The process tells the story: started, booted, open, gone, perhaps started again. What is open is a `Client`, one for
+each incarnation. What the outside does to a consumer, living or not, comes in here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import simpy
+
+from groupsim.sim.client.alarms import Alarms
+from groupsim.sim.client.client import Client, Command
+from groupsim.sim.client.consumption import Consumption
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.kernel.environment import Kind, process_key
+from groupsim.sim.model import Processing, Subscription
+from groupsim.sim.protocol.classic.member import ClassicMember
+from groupsim.sim.randomness import name_hash
+
+if TYPE_CHECKING:
+    from groupsim.sim.cluster.group_host import GroupHost
+    from groupsim.sim.world import World
+
+
+class Consumer:
+    """One named consumer of a group, through all its incarnations.
+
+    Parameters
+    ----------
+    world : World
+    group : HostedGroup
+    slot : int
+        Index in the group.
+    name : str
+        ``group/index``.
+    config, processing, subscription
+        Of the next incarnation.
+    static : bool
+        Has a ``group.instance.id``.
+    process : str
+        Consumers of one process share pauses and kills.
+
+    Attributes
+    ----------
+    named_instance : str
+        What that is: the name, unless the scenario gives another.
+    incumbent : Client or None
+        The incarnation that is open; after waves its own objects can be behind (`client`).
+    is_running : bool
+        Whether the process exists (booting or open).
+    pauses : list of (start, end), microseconds
+        Every pause that is known beforehand, ascending and disjoint.
+    slowdowns : dict of str to (factor, whole host)
+        Entry -> what makes this consumer slow right now.
+    gone : simpy.Event
+        Triggered at the end of this incarnation.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        group: GroupHost,
+        slot: int,
+        name: str,
+        *,
+        config: ClientConfig,
+        processing: Processing,
+        subscription: Subscription,
+        static: bool,
+        process: str,
+    ) -> None:
+        self.world = world
+        self.env = world.env
+        self.group = group
+        self.slot = slot
+        self.name = name
+        self.config = config
+        self.processing = processing
+        self.subscription = subscription
+        self.static = static
+        self.process = process
+        self.rack = ""
+        self.named_instance = name
+        self.entity = name_hash("member", name)
+        self.incarnation = 0
+        self.incumbent: Client | None = None
+        self.is_running = False
+        self.pauses: list[tuple[int, int]] = []
+        self.slowdowns: dict[str, tuple[float, bool]] = {}
+        self.alarms = Alarms(self)
+        self.gone: simpy.Event = self.env.event()
+        self._wanted: simpy.Event = self.env.event()
+
+    # --- life ---------------------------------------------------------------------------------------------------------
+
+    def run(self) -> Generator[simpy.Event, Any, None]:
+        """Wait to be started, boot, live; then the same again."""
+        while True:
+            yield self._wanted
+            self.incarnation += 1
+            boot = self.world.boot_us(self)
+            yield self.env.until(self.env.now + boot, process_key(self.entity, Kind.START))
+            if self.is_running:
+                self.incumbent = Client(self, self.env.now)
+                self.incumbent.open(self.env.now)
+                yield self.gone
+            self._wanted, self.gone = self.env.event(), self.env.event()
+            self.is_running = False
+
+    def start(self) -> None:
+        """Start the process, if it is not running."""
+        if not self.is_running:
+            self.is_running = True
+            self._wanted.succeed()
+
+    def kill(self, now: int) -> None:
+        """SIGKILL: nothing is said to anybody; requests on the wire still arrive."""
+        if self.client is not None:
+            self.client.kill(now)
+        else:
+            self.is_running = False
+
+    def finish(self, horizon: int, code: int) -> None:
+        """The horizon: catch up, and cut the books here."""
+        if self.client is not None:
+            self.client.finish(horizon, code)
+
+    # --- what others may know -----------------------------------------------------------------------------------------
+
+    @property
+    def client(self) -> Client | None:
+        """The incarnation that is open, for whoever looks at it: it shows everything that it has done."""
+        client = self.incumbent
+        if client is not None:
+            client.catch_up()
+        return client
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the process runs and has a consumer."""
+        return self.incumbent is not None
+
+    @property
+    def is_assigned(self) -> bool:
+        """Whether the member is settled in the group and owns partitions (if there are enough for everybody)."""
+        client = self.client
+        if client is None:
+            return False
+        if client.quiescence.phase is not None:
+            client.quiescence.wake()
+        if client.fetcher.is_under_way:
+            return False
+        if client.machine.is_manual:
+            return not client.machine.uninitialised.size
+        if not client.machine.is_settled:
+            return False
+        return bool(client.machine.owned.size) or len(self.group.partitions) < len(self.group.machine.roster)
+
+    @property
+    def instance_id(self) -> str | None:
+        """``group.instance.id`` of the next incarnation."""
+        return self.named_instance if self.static else None
+
+    @property
+    def machine(self) -> ClassicMember | None:
+        """The member that is open; its id is true even when it is behind."""
+        return self.incumbent.machine if self.incumbent is not None else None
+
+    @property
+    def consumption(self) -> Consumption | None:
+        """What is consumed, if something is open."""
+        client = self.client
+        return client.consumption if client is not None else None
+
+    def slowdown(self, *, host_only: bool = False) -> float:
+        """Factor on what the application does; ``host_only``: on what is not processing."""
+        factor = 1.0
+        for one, is_whole_host in self.slowdowns.values():
+            if is_whole_host or not host_only:
+                factor *= one
+        return factor
+
+    # --- what the outside does ----------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """SIGTERM: the application finishes its batch, then calls close()."""
+        if self.client is not None:
+            self.client.issue(Command.CLOSE)
+        else:
+            self.is_running = False
+
+    def unsubscribe(self) -> None:
+        """The application calls unsubscribe() at its next poll."""
+        if self.client is not None:
+            self.client.issue(Command.UNSUBSCRIBE)
+
+    def resubscribe(self, subscription: Subscription) -> None:
+        """The application calls subscribe() with something else at its next poll."""
+        self.subscription = subscription
+        if self.client is not None:
+            self.client.issue(Command.SUBSCRIBE)
+
+    def repace(self, now: int) -> None:
+        """Rates or costs have changed."""
+        if self.client is not None:
+            self.client.quiescence.wake()
+            self.client.fetcher.repace(now)
+            self.client.drive(now)

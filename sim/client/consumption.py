@@ -1,0 +1,207 @@
+"""What a consumer does with its partitions: consume from a position, stop, and leave traces in the books.
+
+One `Service` per incarnation. It keeps the group's ledger, availability and ownership rows in step, and finds out what
+is read twice or never: a partition starts at the committed offset (or where auto.offset.reset says), and everything
+below what somebody had processed already is a duplicate, everything skipped a loss.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.books.delivery import account_starts
+from groupsim.sim.books.ledger import Holding
+from groupsim.sim.books.production import Offsets
+from groupsim.sim.books.record import LOST
+from groupsim.sim.protocol.messages import Positions
+
+if TYPE_CHECKING:
+    from groupsim.sim.cluster.group_host import GroupHost
+
+
+_NONE: NDArray[np.int64] = np.empty(0, np.int64)
+
+
+class Consumption:
+    """Partitions of one incarnation of one consumer.
+
+    Parameters
+    ----------
+    group : HostedGroup
+    slot : int
+        Index of the consumer in the group.
+    """
+
+    def __init__(self, group: GroupHost, slot: int) -> None:
+        self._group = group
+        self.slot = slot
+        self.handle = -1
+        self.holding = Holding(slot)
+        self._from: NDArray[np.int64] = np.empty(0, np.int64)
+        self._zombie_since: NDArray[np.int64] = np.empty(0, np.int64)
+        self._read_by_others: NDArray[np.int64] = np.empty(0, np.int64)
+
+    @property
+    def partitions(self) -> Positions:
+        """Partitions being consumed, ascending."""
+        return self.holding.partitions
+
+    def begin(self, now: int, positions: Positions, offset: Offsets, capacity: float) -> None:
+        """The first fetch of ``positions`` has been answered; they are consumed from ``offset`` on."""
+        group = self._group
+        group.meet_zombies(now, positions, self)
+        account_starts(group, group.frontier_of(self.slot), now, positions, offset)
+        if not self.holding.partitions.size:
+            self._begin_anew(now, positions, offset, capacity)
+            return
+        held = self.holding.partitions
+        order = np.argsort(np.concatenate([held, positions]), kind="stable")
+        merged = np.concatenate([held, positions])[order]
+        at = np.concatenate([group.ledger.positions(self.holding, now), offset])[order]
+        new = len(positions)
+        self._from = np.concatenate([self._from, np.full(new, now)])[order]
+        self._zombie_since = np.concatenate([self._zombie_since, np.full(new, -1)])[order]
+        self._read_by_others = np.concatenate([self._read_by_others, np.full(new, -1)])[order]
+        self._start_serving(now, positions, merged, at, capacity)
+
+    def _begin_anew(self, now: int, positions: Positions, offset: Offsets, capacity: float) -> None:
+        order = np.argsort(positions)
+        self.begin_stretches(now, len(positions))
+        self._start_serving(now, positions, positions[order], offset[order], capacity)
+
+    def _start_serving(self, now: int, positions: Positions, merged: Positions, at: Offsets, capacity: float) -> None:
+        group = self._group
+        mine = group.availability.owned_by(self.handle, positions)
+        group.ledger.take(self.holding, positions[mine])
+        group.ledger.anchor(self.holding, now, merged, at, capacity)
+        group.availability.serve(now, self.handle, positions)
+        if not mine.all():
+            self.become_zombie(now, positions[~mine])
+
+    def repace(self, now: int, capacity: float) -> None:
+        """Rates or costs have changed: go on from here with another capacity."""
+        if self.holding.running:
+            at = self._group.ledger.positions(self.holding, now)
+            self._group.ledger.anchor(self.holding, now, self.holding.partitions, at, capacity)
+
+    def processed(self, now: int) -> Offsets:
+        """Processed by this consumer, every partition of the group. Shape (n_partitions,), -1: never."""
+        processed = self._group.frontier_of(self.slot).copy()
+        held = self.holding.partitions
+        processed[held] = np.maximum(processed[held], self._group.ledger.positions(self.holding, now))
+        return processed
+
+    def skip(self, now: int, to: Offsets) -> None:
+        """Go on from other offsets: those of now are out of range. Shape of ``to``: (n_held,)."""
+        group, held, mine = self._group, self.holding.partitions, self._zombie_since < 0
+        at, frontier = group.ledger.positions(self.holding, now), group.frontier_of(self.slot)
+        group.count("loss", "reset", int(np.maximum(to - np.maximum(frontier[held], at), 0)[mine].sum()))
+        frontier[held[mine]] = np.maximum(frontier[held], to)[mine]
+        self._read_by_others = np.where(self._read_by_others >= 0, self._read_by_others + to - at, -1)
+        group.ledger.anchor(self.holding, now, held, to, self.holding.capacity)
+
+    def end(self, now: int, positions: Positions, code: int) -> None:
+        """Stop consuming some partitions."""
+        held = self.holding.partitions
+        gone = np.isin(held, positions)
+        if not gone.any():
+            return
+        group, which = self._group, held[gone]
+        offset = group.ledger.positions(self.holding, now)[gone]
+        self._leave_traces(now, which, offset, gone, code)
+        group.availability.stop(now, self.handle, which)
+        group.ledger.release(self.holding, now, which, gone, offset)
+        frontier = group.frontier_of(self.slot)
+        frontier[which] = np.maximum(frontier[which], offset)
+        keep = ~gone
+        self._from, self._zombie_since = self._from[keep], self._zombie_since[keep]
+        self._read_by_others = self._read_by_others[keep]
+        if self in group.zombies and not (self._zombie_since >= 0).any():
+            del group.zombies[self]
+
+    def _leave_traces(self, now: int, which: Positions, offset: Offsets, gone: NDArray[np.bool_], code: int) -> None:
+        group = self._group
+        group.record.ownership.add(which, self.slot, self._from[gone], now, code)
+        group.ended_by[which] = code
+        if self not in group.zombies:
+            return
+        zombie_owned = self._zombie_since[gone]
+        group.add_zombie(zombie_owned[zombie_owned >= 0], now)
+        others = self._read_by_others[gone]
+        group.count("duplicate", "zombie", int(np.maximum(offset - others, 0)[others >= 0].sum()))
+        group.ended_by[which[zombie_owned >= 0]] = LOST
+
+    def end_all(self, now: int, code: int) -> None:
+        """Stop consuming everything."""
+        self.end(now, self.holding.partitions, code)
+
+    def close_books(self, horizon: int, code: int) -> None:
+        """Write down stretches that are open at the horizon; nothing stops."""
+        held = self.holding.partitions
+        everything = np.ones(len(held), np.bool_)
+        self._leave_traces(horizon, held, self._group.ledger.positions(self.holding, horizon), everything, code)
+
+    # --- what the books have already ----------------------------------------------------------------------------------
+
+    @property
+    def since(self) -> NDArray[np.int64]:
+        """Since when each partition is consumed. Shape (n_held,), microseconds."""
+        return self._from
+
+    def let_go(self, now: int) -> None:
+        """Nothing has been consumed since ``now``."""
+        self.holding.clear(now)
+        self._from = self._zombie_since = self._read_by_others = _NONE
+
+    def take_up(self, now: int, handle: int, partitions: Positions, offsets: Offsets) -> None:
+        """These have been consumed from ``offsets`` on since ``now``."""
+        self.handle = handle
+        self._group.ledger.recall(self.holding, now, partitions, offsets)
+        self.begin_stretches(now, len(partitions))
+
+    def begin_stretches(self, now: int, partitions: int) -> None:
+        """So many partitions are consumed from ``now`` on, as their owner."""
+        self._from = np.full(partitions, now)
+        self._zombie_since = np.full(partitions, -1)
+        self._read_by_others = np.full(partitions, -1)
+
+    # --- zombies ------------------------------------------------------------------------------------------------------
+
+    def become_zombie(self, now: int, positions: Positions) -> None:
+        """The coordinator has taken these away; the consumer does not know yet."""
+        if not positions.size:
+            return
+        which = np.isin(self.holding.partitions, positions) & (self._zombie_since < 0)
+        if not which.any():
+            return
+        self._group.zombies[self] = None
+        self._zombie_since[which] = now
+        self._group.ended_by[self.holding.partitions[which]] = LOST
+
+    def meet(self, now: int, positions: Positions) -> None:
+        """Somebody else starts to read these: what this consumer reads from here on is read twice."""
+        common = np.isin(self.holding.partitions, positions) & (self._read_by_others < 0)
+        if common.any():
+            at = self._group.ledger.positions(self.holding, now)[common]
+            self._read_by_others[common] = at
+            frontier, which = self._group.frontier_of(self.slot), self.holding.partitions[common]
+            frontier[which] = np.maximum(frontier[which], at)
+
+    def stand_still(self, now: int) -> None:
+        """The process is frozen for long, or its application hangs: nothing is processed."""
+        self._group.ledger.halt(self.holding, now)
+        zombie_owned = self._zombie_since >= 0
+        self._group.add_zombie(self._zombie_since[zombie_owned], now)
+        self._zombie_since[zombie_owned] = now
+
+    def go_on(self, now: int, capacity: float) -> None:
+        """It moves again."""
+        holding = self.holding
+        zombie_owned = self._zombie_since >= 0
+        self._zombie_since[zombie_owned] = now
+        self.become_zombie(now, holding.partitions[~self._group.availability.owned_by(self.handle, holding.partitions)])
+        if holding.partitions.size and not holding.running:
+            self._group.ledger.anchor(holding, now, holding.partitions, holding.offset, capacity)

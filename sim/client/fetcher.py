@@ -1,0 +1,253 @@
+"""From committed offsets to consumption: positions, the first fetch, the pace, and what cuts take away.
+
+After an assignment the client asks for the committed offsets of what is new; the reset policy fills the gaps; with the
+first fetch consumption begins. Whenever what is consumed changes, or what it costs, cadence and capacity are worked out
+anew from the next poll on; the rest of the batch in hand costs what it costs from now on.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from groupsim.sim.books.production import Offsets
+from groupsim.sim.books.record import CUT, OUT_OF_RANGE
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, DrawnPollSchedule, Load, Pace, PollSchedule, pace
+from groupsim.sim.kernel.environment import Kind, deadline_key
+from groupsim.sim.protocol.effects import Raise
+from groupsim.sim.protocol.messages import Error, OffsetFetch, OffsetFetchResponse, Positions
+from groupsim.sim.randomness import Draw
+
+if TYPE_CHECKING:
+    from groupsim.sim.client.client import Client
+
+
+class Fetcher:
+    """Fetches of one client.
+
+    Parameters
+    ----------
+    client : Client
+
+    Attributes
+    ----------
+    cut_off : frozenset of int
+        Brokers that cannot be reached.
+    fetched_key : int
+        Key of the first fetch's answer.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._env = client.env
+        self._group = client.group
+        self._machine = client.machine
+        self._service = client.consumption
+        self.fetched_key = deadline_key(client.consumer.entity, Kind.FETCH)
+        self._number = 0
+        self._awaited = 0
+        """Number of the first fetch that is under way; 0: none."""
+        self._batches = 0
+        self._unreachable: dict[int, int] = {}
+        """Partition that would be consumed if its leader could be reached -> position."""
+        self.cut_off: frozenset[int] = client.world.cut_off(client.consumer)
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether partitions have positions, but their first fetch is not answered yet."""
+        return self._awaited != 0
+
+    @property
+    def reaches_everything(self) -> bool:
+        """Whether no cut keeps it from anything."""
+        return not self.cut_off and not self._unreachable
+
+    def count_first(self, more: int) -> None:
+        """So many first fetches more, asked for and answered."""
+        self._number += more
+
+    # --- from committed offsets to the first fetch --------------------------------------------------------------------
+
+    def on_offsets(self, now: int, body: OffsetFetch, response: OffsetFetchResponse) -> None:
+        """Committed offsets have come; the reset policy fills the gaps; the first fetch follows."""
+        client, machine, positions = self._client, self._machine, body.positions
+        unchanged = positions is machine.uninitialised
+        still = np.ones(len(positions), np.bool_) if unchanged else np.isin(positions, machine.owned)
+        client.do(now, machine.on_offsets(now, response))
+        if response.error is not Error.NONE or client.is_over or not still.any():
+            return
+        delay = client.world.timing.fetch_us
+        deleted = (response.offsets >= 0) & (response.offsets < self._group.ledger.log_start[positions])
+        offsets = np.where(deleted, -1, response.offsets)
+        if (offsets < 0).any():
+            if client.config.auto_offset_reset == "none":
+                self._fail_to_reset(now)
+                return
+            if deleted.any():
+                delay += client.world.timing.fetch_us  # the fetch that is out of range
+            if client.config.auto_offset_reset == "latest":
+                self._group.ended_by[positions[deleted]] = OUT_OF_RANGE
+            offsets, answered = self._reset(now, positions, offsets)
+            delay += answered - now
+        self._number += 1
+        self._awaited = self._number
+        arrived = (self._number, positions[still], offsets[still])
+        self._env.at(now + delay, self.fetched_key, self._fetched, arrived)
+
+    def _reset(self, now: int, positions: Positions, offsets: Offsets) -> tuple[Offsets, int]:
+        """``auto.offset.reset`` by a ListOffsets request: the offsets, and when it is answered."""
+        client = self._client
+        number, latency = client.requests.take_number("other"), client.path.latency
+        asked = now + latency("other", 2 * number)
+        answered = asked + client.world.timing.service_us + latency("other", 2 * number + 1)
+        return np.where(offsets < 0, self._where_to_begin(asked, positions), offsets), answered
+
+    def _where_to_begin(self, now: int, positions: Positions) -> Offsets:
+        """What ``auto.offset.reset`` says: the log's end, or its start."""
+        ledger = self._group.ledger
+        latest = self._client.config.auto_offset_reset == "latest"
+        return ledger.produced(now, positions) if latest else ledger.log_start[positions]
+
+    def _fetched(self, arrived: tuple[int, Positions, Offsets]) -> None:
+        number, positions, offsets = arrived
+        client, now = self._client, self._env.now
+        if client.is_over or number != self._awaited:
+            return
+        if client.suspension.frozen is not None:
+            client.suspension.postpone(partial(self._fetched, arrived))
+            return
+        self._awaited = 0
+        if self.cut_off:
+            reachable = ~np.isin(self._group.partitions.leader[positions], list(self.cut_off))
+            self._leave_behind(positions[~reachable], offsets[~reachable])
+            positions, offsets = positions[reachable], offsets[reachable]
+        if positions.size:
+            self._service.begin(now, positions, offsets, 0.0)
+        self.repace(now)
+        client.drive(now)
+
+    def drop(self, now: int, positions: Positions, code: int) -> None:
+        """Stop consuming; a first fetch under way is worth nothing."""
+        self._awaited = 0
+        if self._unreachable:
+            for position in positions.tolist():
+                self._unreachable.pop(position, None)
+        self._service.end(now, positions, code)
+        self.repace(now)
+
+    # --- pace ---------------------------------------------------------------------------------------------------------
+
+    def repace(self, now: int) -> None:
+        """Work out capacity anew from now on, and cadence from the end of the batch in hand."""
+        client, consumption, poll_loop = self._client, self._service, self._client.poll_loop
+        held = consumption.partitions
+        if not held.size:
+            poll_loop.schedule = None
+            return
+        load = self._load(now)
+        paced = self.pace(len(held), load)
+        consumption.repace(now, paced.capacity)
+        old, is_stuck = poll_loop.schedule, poll_loop.stuck_until > now
+        before: int | None = now
+        start, held_until = now, NOT_INSIDE
+        if old is not None:
+            at = poll_loop.goes_on_at(now)
+            before, held_until = old.last_poll(now), old.inside_until(now)
+            start = old.next_poll_with(paced.slowdown, at)
+            if isinstance(old, DrawnPollSchedule):
+                self._batches = old.number_at(old.next_poll(at))
+        if is_stuck:
+            start = max(start, poll_loop.stuck_until)
+        elif not consumption.holding.running and client.suspension.frozen is None:
+            consumption.go_on(now, paced.capacity)
+        poll_loop.schedule = self.new_schedule(start, paced, load, before, held_until)
+        if self.is_out_of_range(now):
+            self._return_into_range(now)
+
+    def is_out_of_range(self, now: int) -> bool:
+        """Whether the next fetch asks for something that is deleted."""
+        ledger, holding = self._group.ledger, self._service.holding
+        if ledger.keeps_everything or not holding.running:
+            return False
+        return bool((ledger.positions(holding, now) < ledger.log_start[holding.partitions]).any())
+
+    def _return_into_range(self, now: int) -> None:
+        """Go on where the reset policy says; that takes no time here."""
+        client, ledger, holding = self._client, self._group.ledger, self._service.holding
+        if client.config.auto_offset_reset == "none":
+            self._fail_to_reset(now)
+            return
+        at, held = ledger.positions(holding, now), holding.partitions
+        self._service.skip(now, np.where(at < ledger.log_start[held], self._where_to_begin(now, held), at))
+        self.repace(now)
+
+    def _fail_to_reset(self, now: int) -> None:
+        """Nobody says where to go on (``NoOffsetForPartitionException``, ``OffsetOutOfRangeException``)."""
+        self._machine.failed = Error.UNKNOWN_SERVER_ERROR
+        self._client.fail(now, Raise(Error.UNKNOWN_SERVER_ERROR))
+
+    def pace(self, partitions: int, load: Load) -> Pace:
+        """How the member paces its polls with so many partitions."""
+        client, timing = self._client, self._client.world.timing
+        most = min(client.config.max_poll_records, partitions * timing.records_per_fetch)
+        return pace(client.processing, most, timing.poll_us, load, client.consumer.slowdown())
+
+    def _load(self, now: int) -> Load:
+        ledger, consumption = self._group.ledger, self._service
+        held = consumption.partitions
+        at = ledger.positions(consumption.holding, now)
+        return Load(ledger.rate_of(held), float(np.maximum(ledger.produced(now, held) - at, 0).sum()))
+
+    def new_schedule(
+        self, start: int, paced: Pace, load: Load, before: int | None, held_until: int = NOT_INSIDE
+    ) -> PollSchedule:
+        """Polls from ``start`` on."""
+        client, processing = self._client, self._client.processing
+        if processing.per_record.kind == "constant":
+            return PollSchedule(start, paced, load, before, held_until)
+        cost = Draw(client.world.streams.key("per-record", client.label), processing.per_record)
+        fixed = round(processing.per_poll_us * paced.slowdown)
+        return DrawnPollSchedule(start, paced, load, before, held_until, cost=cost, first=self._batches, fixed_us=fixed)
+
+    # --- cuts ---------------------------------------------------------------------------------------------------------
+
+    def cut(self, nodes: frozenset[int]) -> None:
+        """Nothing gets through to these brokers any more: connections to them are dead, and nobody says so."""
+        client, now, consumption = self._client, self._env.now, self._service
+        client.quiescence.wake()
+        self.cut_off = client.world.cut_off(client.consumer)
+        client.requests.sever(nodes)
+        held = consumption.partitions
+        lost = held[np.isin(self._group.partitions.leader[held], list(nodes))]
+        self._leave_behind(lost, self._group.ledger.positions(consumption.holding, now)[np.isin(held, lost)])
+        self._group.availability.sever(lost, severed=True)
+        consumption.end(now, lost, CUT)
+        self.repace(now)
+        client.drive(now)
+
+    def _leave_behind(self, positions: Positions, offsets: Offsets) -> None:
+        self._unreachable.update(zip(positions.tolist(), offsets.tolist(), strict=True))
+
+    def heal(self) -> None:
+        """Some brokers can be reached again."""
+        client = self._client
+        client.quiescence.wake()
+        self.cut_off = client.world.cut_off(client.consumer)
+        self.recover(self._env.now)
+        client.drive(self._env.now)
+
+    def recover(self, now: int) -> None:
+        """Fetch what can be reached again, from where the consumer was, as soon as it can do anything."""
+        client, machine = self._client, self._machine
+        if not self._unreachable or client.suspension.frozen is not None or client.poll_loop.stuck_until > now:
+            return
+        leader = self._group.partitions.leader
+        back = np.array([p for p in self._unreachable if int(leader[p]) not in self.cut_off], np.int32)
+        self._group.availability.sever(back, severed=False)
+        at = np.array([self._unreachable.pop(int(p)) for p in back], np.int64)
+        owned = np.isin(back, machine.owned) & ~np.isin(back, machine.uninitialised)
+        if owned.any():
+            self._service.begin(now, back[owned], at[owned], 0.0)
+            self.repace(now)

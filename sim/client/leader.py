@@ -1,0 +1,75 @@
+"""What the leader of a group does before it sends SyncGroup: metadata, then the assignor, whose time is charged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from groupsim.assignors import Assignor, AssignorError
+from groupsim.sim.client.assignment import Layout, Loads, assign
+from groupsim.sim.client.assignor_costs import Task, cost_us
+from groupsim.sim.protocol.effects import RunAssignor
+from groupsim.sim.protocol.messages import JoinResponse
+from groupsim.sim.randomness import mean_of
+
+if TYPE_CHECKING:
+    from groupsim.sim.client.client import Client
+
+
+class Leader:
+    """One client, as a leader.
+
+    Parameters
+    ----------
+    client : Client
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def run_assignor(self, now: int, effect: RunAssignor) -> None:
+        """Metadata first if the group wants topics that this member does not know, then the assignor."""
+        client, response = self._client, effect.response
+        machine, group = client.machine, client.group
+        delay = self._learn(now)
+        counts = {topic: machine.metadata[topic] for topic in machine.group_topics if topic in machine.metadata}
+        group.cover(tuple(counts))
+        layout = group.layouts.of(counts)
+        task = Task.of(response, layout.topics.n_partitions, len(counts))
+        cost = cost_us(response.protocol or "", client.world.specs[group.name].client_family, task)
+        assignor = next(one for one in client.assignors if one.name == response.protocol)
+        duration = round((delay + cost) * client.consumer.slowdown(host_only=True))
+        done = partial(self._finish, assignor=assignor, layout=layout, response=response, counts=counts)
+        client.poll_loop.work(now, duration, done, holds_monitor=True)
+
+    def _learn(self, now: int) -> int:
+        """Metadata as of now if some topics of the group are news, else of the last refresh; how long that takes."""
+        client, machine = self._client, self._client.machine
+        if not set(machine.group_topics) - set(machine.topics):
+            machine.on_metadata(client.metadata.last_seen(now))
+            return 0
+        client.metadata.refresh(now)
+        return 2 * client.path.latency("other", 2 * client.requests.numbers["other"]) + client.world.timing.service_us
+
+    def _finish(
+        self, now: int, *, assignor: Assignor, layout: Layout, response: JoinResponse, counts: Mapping[str, int]
+    ) -> None:
+        client = self._client
+        try:
+            assignments = assign(assignor, layout, response, self._loads(response) if assignor.needs_loads else None)
+        except AssignorError as error:
+            client.world.assignor_failed(client.consumer, error)
+            client.do(now, client.machine.on_assignor_failed(now))
+        else:
+            client.do(now, client.machine.on_assignments(now, assignments, counts))
+
+    def _loads(self, response: JoinResponse) -> Loads:
+        """Rates and capacities as they are now."""
+        group, found = self._client.group, {}
+        for member_id, _, _ in response.members:
+            member = group.client_of(member_id)
+            cost = mean_of(member.processing.per_record) * member.consumer.slowdown() if member is not None else 0
+            if cost:
+                found[member_id] = max(1, round(1e9 / cost))
+        return Loads(group.ledger.rate_mrps, found if len(found) == len(response.members) else {})

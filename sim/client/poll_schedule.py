@@ -1,0 +1,329 @@
+"""When the application is inside poll(): the poll loop of a consumer in closed form.
+
+A pass through the loop is a wait inside poll() (for records, or for the fetch) followed by a batch of processing. While
+the backlog is longer than a batch, passes are full: ``max.poll.records`` each. Once the member has caught up, a batch
+is what was produced during the pass before, so passes settle at the length ``overhead / (1 - load)``. Both lengths are
+constants from the last change (assignment, rate, cost, a thaw) on: so the n-th poll is arithmetic and no event.
+
+With a random cost per record the passes are drawn, one number each, and summed up.
+
+Polls run on a clock that stops in pauses: a pause shifts everything after it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+import numpy as np
+
+from groupsim.sim.model import Processing
+from groupsim.sim.randomness import Draw, longest, mean_of
+
+_BLOCK = 256
+ENDLESS = 1_000_000_000
+"""Full passes of a member that cannot keep up."""
+NOT_INSIDE = -1
+"""Instead of a time: the application is processing."""
+
+
+class Load(NamedTuple):
+    """What a member has to do, as its application sees it.
+
+    Parameters
+    ----------
+    rate : float, records per microsecond
+        Production of all partitions it owns.
+    backlog : float, records
+        Not yet processed at the start.
+    """
+
+    rate: float
+    backlog: float
+
+
+class Pace(NamedTuple):
+    """Lengths of passes in microseconds, and the capacity that follows from them.
+
+    Parameters
+    ----------
+    full_us, steady_us : int
+        Length of a pass while there is a backlog, and after that.
+    full_wait_us, steady_wait_us : int
+        The part of it spent inside poll().
+    full_records, steady_records : float
+        Records a pass.
+    capacity : float, records per microsecond
+        With passes as full as they can be, however little there is to do now.
+    slowdown : float
+        Factor on everything the application does that all this was worked out with.
+    """
+
+    full_us: int
+    full_wait_us: int
+    full_records: float
+    steady_us: int
+    steady_wait_us: int
+    steady_records: float
+    capacity: float
+    slowdown: float
+
+
+def pace(processing: Processing, most_records: int, poll_us: int, load: Load, slowdown: float) -> Pace:
+    """How a member paces its polls.
+
+    Parameters
+    ----------
+    processing : Processing
+    most_records : int
+        What one poll() can return: ``max.poll.records``, or what the fetches hold if that is less.
+    poll_us : int, microseconds
+        Cost of a pass through poll() itself.
+    load : Load
+    slowdown : float
+        Factor on everything the application does.
+    """
+    cost = mean_of(processing.per_record) * slowdown
+    fixed = poll_us + processing.per_poll_us * slowdown
+    rate = load.rate
+    most = max(1, round(fixed + most_records * cost))
+    overloaded = rate * most >= most_records
+    records = most_records if overloaded else min(most_records, max(1, round(load.backlog)))
+    full = max(1, round(fixed + records * cost))
+    capacity = most_records / most
+    timeout = processing.poll_timeout_us
+    if rate * timeout < 1:
+        return Pace(full, poll_us, records, timeout, timeout, rate * timeout, capacity, slowdown)
+    spare = 1 - rate * cost
+    steady = most if spare <= 0 else min(most, max(fixed / spare, fixed + cost, 1 / rate))
+    length = max(1, round(steady))
+    batch = round(processing.per_poll_us * slowdown + rate * length * cost)
+    wait = max(length - batch, 0) if length < most else poll_us
+    return Pace(full, poll_us, records, length, min(wait, length), rate * length, capacity, slowdown)
+
+
+class PollSchedule:
+    """Polls from a start on: ``full_passes`` full ones, then steady ones for ever.
+
+    Parameters
+    ----------
+    start : int, microseconds
+        The first poll.
+    pace : Pace
+    load : Load
+    before : int or None, microseconds
+        The last poll before that, if there was one.
+    held_until : int, microseconds
+        The pass before that is inside poll() until then, if it still is.
+    """
+
+    __slots__ = (
+        "before",
+        "full_passes",
+        "full_us",
+        "full_wait_us",
+        "held_until",
+        "slowdown",
+        "start",
+        "steady_us",
+        "steady_wait_us",
+    )
+
+    def __init__(
+        self, start: int, pace: Pace, load: Load, before: int | None = None, held_until: int = NOT_INSIDE
+    ) -> None:
+        self.start = start
+        self.before = before
+        self.held_until = held_until
+        self.slowdown = pace.slowdown
+        self.full_us, self.full_wait_us = pace.full_us, pace.full_wait_us
+        self.steady_us, self.steady_wait_us = pace.steady_us, pace.steady_wait_us
+        self.full_passes = _full_passes(pace, load)
+
+    @classmethod
+    def of_columns(
+        cls, start: int, full_passes: int, full_us: int, full_wait_us: int, steady_us: int, steady_wait_us: int,
+        slowdown: float,
+    ) -> PollSchedule:  # fmt: skip
+        """Polls in closed form whose first is the last poll so far too."""
+        schedule = cls.__new__(cls)
+        schedule.start = schedule.before = start
+        schedule.held_until, schedule.slowdown = NOT_INSIDE, slowdown
+        schedule.full_us, schedule.full_wait_us = full_us, full_wait_us
+        schedule.steady_us, schedule.steady_wait_us = steady_us, steady_wait_us
+        schedule.full_passes = full_passes
+        return schedule
+
+    def shift(self, at: int, by_us: int) -> None:
+        """The clock of the application stops at ``at`` for ``by_us``: every poll from then on is that much later.
+
+        Whoever stood still inside poll() is still inside when the clock goes on.
+        """
+        held_until = self.inside_until(at)
+        self.held_until = held_until + by_us if held_until != NOT_INSIDE else NOT_INSIDE
+        upcoming = self.next_poll(at)
+        self.before = self.last_poll(at - 1)
+        self._restart_at(upcoming)
+        self.start = upcoming + by_us
+
+    def _restart_at(self, upcoming: int) -> None:
+        """Forget the passes before the poll ``upcoming``."""
+        done = (min(upcoming, self._switch()) - self.start) // self.full_us
+        self.full_passes -= done
+
+    def _switch(self) -> int:
+        return self.start + self.full_passes * self.full_us
+
+    def _pass_at(self, time: int) -> tuple[int, int, int]:
+        """Begin, wait and length of the pass under way at ``time`` (at least ``start``)."""
+        switch = self._switch()
+        if time < switch:
+            begin = self.start + (time - self.start) // self.full_us * self.full_us
+            return begin, self.full_wait_us, self.full_us
+        return switch + (time - switch) // self.steady_us * self.steady_us, self.steady_wait_us, self.steady_us
+
+    def last_poll(self, time: int) -> int | None:
+        """The last poll at or before ``time``, None if there was none yet."""
+        return self._pass_at(time)[0] if time >= self.start else self.before
+
+    def next_poll(self, time: int) -> int:
+        """The first poll at or after ``time``."""
+        if time <= self.start:
+            return self.start
+        begin, _, length = self._pass_at(time)
+        return begin if begin == time else begin + length
+
+    def next_poll_with(self, slowdown: float, time: int) -> int:
+        """The first poll at or after ``time`` if the rest of the batch in hand costs as ``slowdown`` says."""
+        upcoming = self.next_poll(time)
+        since = max(time, self.inside_until(time))
+        return upcoming if slowdown == self.slowdown else since + round((upcoming - since) * slowdown / self.slowdown)
+
+    def inside_until(self, time: int) -> int:
+        """Until when the pass that began before ``time`` stays inside poll(); `NOT_INSIDE` if it no longer is."""
+        until = self.held_until
+        if time > self.start:
+            begin, wait, _ = self._pass_at(time - 1)
+            until = begin + wait
+        return until if until >= time else NOT_INSIDE
+
+    def reaction(self, time: int) -> int:
+        """The first instant at or after ``time`` at which the application is inside poll()."""
+        if time <= self.start:
+            return time if time <= self.held_until else self.start
+        begin, wait, length = self._pass_at(time)
+        return time if time <= begin + wait else begin + length
+
+    def train(self, poll: int, interval: int, before: int) -> tuple[int, int]:
+        """Polls that act every ``interval``: how many after ``poll`` keep a constant stride, and the stride.
+
+        ``poll`` must be a poll; each later one of the train is the first poll at or after its predecessor plus
+        ``interval``. Only polls before ``before`` (microseconds) and within one kind of pass are counted.
+        """
+        switch = self._switch()
+        length, end = (self.full_us, min(before, switch)) if poll < switch else (self.steady_us, before)
+        stride = -(-interval // length) * length
+        return max(0, (end - 1 - poll) // stride), stride
+
+    @property
+    def shortest_us(self) -> int:
+        """Shortest pass, microseconds."""
+        return min(self.full_us, self.steady_us) if self.full_passes else self.steady_us
+
+    @property
+    def longest_us(self) -> int:
+        """Longest pass, microseconds."""
+        return max(self.full_us if self.full_passes else 0, self.steady_us)
+
+
+class DrawnPollSchedule(PollSchedule):
+    """Polls whose batches cost a random time per record, one draw a batch.
+
+    Parameters
+    ----------
+    cost : Draw
+        Mean cost of a record of batch n, microseconds.
+    first : int
+        Number of the first batch.
+    fixed_us : int
+    """
+
+    __slots__ = ("_begins", "_cost", "_first", "_fixed_us", "_records")
+
+    def __init__(
+        self,
+        start: int,
+        pace: Pace,
+        load: Load,
+        before: int | None = None,
+        held_until: int = NOT_INSIDE,
+        *,
+        cost: Draw,
+        first: int,
+        fixed_us: int,
+    ) -> None:
+        super().__init__(start, pace, load, before, held_until)
+        self._cost, self._first, self._fixed_us = cost, first, fixed_us
+        self._records = (pace.full_records, pace.steady_records)
+        self._begins: list[int] = [0]
+
+    def _extend(self, elapsed: int) -> None:
+        begins = self._begins
+        while begins[-1] <= elapsed:
+            number = len(begins) - 1
+            costs = self._cost.range(self._first + number, _BLOCK)
+            full = np.arange(number, number + _BLOCK) < self.full_passes
+            records = np.where(full, self._records[0], self._records[1])
+            wait = np.where(full, self.full_wait_us, self.steady_wait_us)
+            busy = np.maximum(np.rint(costs * records * self.slowdown).astype(np.int64) + self._fixed_us, 1)
+            begins.extend((begins[-1] + np.cumsum(busy + wait)).tolist())
+
+    def _pass_at(self, time: int) -> tuple[int, int, int]:
+        elapsed = time - self.start
+        self._extend(elapsed)
+        index = bisect_right(self._begins, elapsed) - 1
+        begin = self._begins[index]
+        wait = self.full_wait_us if index < self.full_passes else self.steady_wait_us
+        return self.start + begin, wait, self._begins[index + 1] - begin
+
+    def _restart_at(self, upcoming: int) -> None:
+        done = self._passes_before(upcoming)
+        self._first += done
+        self.full_passes = max(0, self.full_passes - done)
+        self._begins = [begin - self._begins[done] for begin in self._begins[done:]]
+
+    def _passes_before(self, time: int) -> int:
+        if time <= self.start:
+            return 0
+        self._extend(time - self.start)
+        return bisect_right(self._begins, time - self.start - 1)
+
+    def number_at(self, time: int) -> int:
+        """Number of the first batch at or after ``time``."""
+        return self._first + self._passes_before(time)
+
+    def train(self, poll: int, interval: int, before: int) -> tuple[int, int]:
+        """Passes differ: no stride is constant."""
+        return 0, interval
+
+    @property
+    def shortest_us(self) -> int:
+        """A lower bound of what can be drawn, microseconds."""
+        return min(self.full_wait_us, self.steady_wait_us) + self._fixed_us
+
+    @property
+    def longest_us(self) -> int:
+        """Longest pass that can be drawn, microseconds."""
+        cost = longest(self._cost.distribution) * self.slowdown
+        full = self.full_wait_us + self._fixed_us + self._records[0] * cost if self.full_passes else 0
+        return round(max(full, self.steady_wait_us + self._fixed_us + self._records[1] * cost))
+
+
+def _full_passes(pace: Pace, load: Load) -> int:
+    """Full passes until the backlog is gone; a million if the member cannot keep up."""
+    if load.backlog <= max(pace.steady_records, 1.0):
+        return 0 if pace.capacity > load.rate else ENDLESS
+    spare = pace.capacity - load.rate
+    if spare <= 0:
+        return ENDLESS
+    return min(ENDLESS, int(load.backlog / spare / pace.full_us) + 1)

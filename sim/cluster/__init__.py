@@ -1,0 +1,1 @@
+"""Broker side: brokers, the coordinators and groups they host, producers, retention."""

@@ -1,0 +1,76 @@
+"""Members that wait at a barrier: their request is parked at the coordinator, and they came there with a wave.
+
+Until they are answered only three things can happen to one: a pause, a heartbeat, and that it gives the request up. The
+group has one alarm for the first of all these; whose turn it is then watches its own timers again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from groupsim.sim.books.ledger import Slots
+from groupsim.sim.fastpath.columns import Column
+from groupsim.sim.kernel.alarm import Alarm
+from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.units import FOREVER
+
+if TYPE_CHECKING:
+    from groupsim.sim.client.client import Client
+    from groupsim.sim.fastpath.deferred import DeferredMembers
+
+_FIRST_OF_AN_INSTANT = 0
+
+
+class BarrierWait:
+    """One group's.
+
+    Parameters
+    ----------
+    env : Environment
+    laps : Laps
+    slots : int
+    """
+
+    def __init__(self, env: Environment, deferred: DeferredMembers, slots: int) -> None:
+        self._env = env
+        self._laps = deferred
+        self._due = np.full(slots, FOREVER, np.int64)
+        """When something is due at first; who is not here has nothing due."""
+        self._count = 0
+        self._alarm = Alarm(env, _FIRST_OF_AN_INSTANT, self._fire)
+
+    def holds(self, slot: int) -> bool:
+        """Whether a member waits here."""
+        return self._count > 0 and bool(self._due[slot] < FOREVER)
+
+    def add(self, slots: Slots, due_us: Column) -> None:
+        """These have just come to the barrier; so long nothing is due of each. `watch` must follow."""
+        self._count += int(np.count_nonzero(self._due[slots] == FOREVER))
+        self._due[slots] = due_us
+
+    def take(self, slots: Slots) -> None:
+        """These go on with a wave, as far as they wait here."""
+        self._count -= int(np.count_nonzero(self._due[slots] < FOREVER))
+        self._due[slots] = FOREVER
+
+    def release(self, client: Client) -> None:
+        """A member goes on by itself, if it waits here: it watches its own timers again."""
+        client.catch_up()
+        slot = client.consumer.slot
+        if self.holds(slot):
+            self._due[slot] = FOREVER
+            self._count -= 1
+            client.suspension.arm_pause()
+            client.arm(self._env.now)
+
+    def watch(self) -> None:
+        """Watch those who are still here: most leave at the very instant at which they come."""
+        self._alarm.set(int(self._due.min()) if self._count else FOREVER)
+
+    def _fire(self, now: int) -> None:
+        due = np.flatnonzero(self._due <= now)
+        for slot in due[np.argsort(self._due[due], kind="stable")].tolist():
+            self.release(self._laps.clients[slot])
+        self.watch()

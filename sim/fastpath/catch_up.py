@@ -1,0 +1,56 @@
+"""Taking a member's own objects through what it has done with waves: late, by the machine that every member has.
+
+The books have it already: no time passes, nothing is sent, nothing is scheduled.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.fastpath.columns import RoundColumns
+from groupsim.sim.protocol.effects import Adopt, Send
+from groupsim.sim.protocol.messages import Error, JoinGroup, OffsetFetchResponse
+
+if TYPE_CHECKING:
+    from groupsim.sim.client.client import Client
+
+
+def replay_rejoin(client: Client, columns: RoundColumns, slot: int) -> JoinGroup:
+    """Told of the rebalance, it commits, gives everything up, and asks to join."""
+    machine, generation, joining = client.machine, client.machine.generation, columns.joining.item(slot)
+    client.quiescence.set_timers(columns.beat_due.item(slot), columns.commit_due.item(slot))
+    machine.on_heartbeat_response(columns.learned.item(slot), Error.REBALANCE_IN_PROGRESS, generation)
+    machine.on_poll(columns.polled.item(slot))
+    machine.on_commit_response(joining, Error.NONE, generation)
+    (send,) = machine.on_listener_done(joining)
+    assert isinstance(send, Send)
+    assert isinstance(send.body, JoinGroup)
+    client.poll_loop.schedule = None
+    client.consumption.let_go(columns.polled.item(slot))
+    return send.body
+
+
+def replay_sync(client: Client, columns: RoundColumns, slot: int) -> None:
+    """It has joined, and asks for its assignment."""
+    client.machine.on_join_response(columns.accepted.item(slot), columns.join_response[slot])
+
+
+def replay_resume(client: Client, columns: RoundColumns, slot: int, slowdown: float) -> None:
+    """It has its assignment and knows where to begin; it consumes."""
+    machine, told = client.machine, columns.told.item(slot)
+    machine.on_sync_response(told, columns.sync_response[slot], machine.generation)
+    adopt, _ = machine.on_poll(told)
+    assert isinstance(adopt, Adopt)
+    client.remember(told, adopt)
+    machine.on_listener_done(told)
+    machine.on_offsets(columns.answered.item(slot), OffsetFetchResponse(Error.NONE, columns.offsets[slot]))
+    client.requests.hold(None)
+    client.consumption.take_up(
+        columns.begun.item(slot), columns.handle.item(slot), columns.partitions[slot], columns.offsets[slot]
+    )
+    drawn: PollSchedule | None = columns.schedule[slot]
+    client.poll_loop.schedule = drawn if drawn is not None else PollSchedule.of_columns(
+        columns.begun.item(slot), columns.full_passes.item(slot), columns.full_us.item(slot),
+        client.world.timing.poll_us, columns.steady_us.item(slot), columns.steady_wait_us.item(slot), slowdown,
+    )  # fmt: skip

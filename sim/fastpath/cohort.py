@@ -1,0 +1,146 @@
+"""Waves: what many members do at about the same time, computed for all of them at once.
+
+A rebalance takes every member through the same few steps, and between two decisions of the coordinator nothing that one
+member does is seen by another: its heartbeat and its JoinGroup while the group prepares, its SyncGroup while the leader
+assigns, its offsets and its first fetch once the group is stable. So each of these stretches is planned as one vector
+computation when it begins, and carried out, in one go, when it is over or when somebody wants to know.
+
+Carried out are the books: what others can see. The members' own objects learn of it when somebody looks at them
+(`sim.fastpath.deferred`).
+
+A member that is disturbed in the middle (a pause, a kill, another rebalance) leaves its wave: what it has done since
+the wave began is then carried out as the events that it would have been (`Environment.replay`), by the code that moves
+every other member. A wave therefore knows no rule of the protocol, only times.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.books.ledger import Slots
+from groupsim.sim.fastpath.columns import Column
+from groupsim.sim.kernel.environment import Environment, Moment, Occurrence
+
+if TYPE_CHECKING:
+    from groupsim.sim.cluster.group_host import GroupHost
+    from groupsim.sim.fastpath.deferred import DeferredMembers
+
+_NOBODY: Slots = np.empty(0, np.intp)
+
+
+class CohortPhase(ABC):
+    """Members of one group on their way through the same steps.
+
+    Parameters
+    ----------
+    env : Environment
+    group : HostedGroup
+    laps : Laps
+
+    Attributes
+    ----------
+    since : (microseconds, key)
+        When it began.
+    """
+
+    NUMBER: ClassVar[int]
+    """What `Laps.wave` knows it by."""
+
+    def __init__(self, env: Environment, group: GroupHost, deferred: DeferredMembers) -> None:
+        self._env = env
+        self._group = group
+        self._laps = deferred
+        self._slots = _NOBODY
+        self._ends: Column = np.empty(0, np.int64)
+        self._keys: Column = np.empty(0, np.int64)
+        self._occurrence: Occurrence | None = None
+        self.since: Moment = (0, 0)
+
+    def begin(self, slots: Slots, ends: Column, keys: Column) -> None:
+        """Let members go through the steps as planned, from this moment on; each is through at its moment."""
+        self.since = self._env.moment
+        self._slots, self._ends, self._keys = slots, ends, keys
+        self._laps.phase[slots] = self.NUMBER
+        self._await_end()
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether anybody is on the way."""
+        return self._slots.size > 0
+
+    def _await_end(self) -> None:
+        """Carry everything out when it is over; at once, if that has passed."""
+        if self._occurrence is not None:
+            self._occurrence.drop()
+            self._occurrence = None
+        if not self.is_under_way:
+            return
+        moment = self._over(self._slots, self._ends, self._keys)
+        if moment < self._env.moment:
+            self._finish(None)
+        else:
+            self._occurrence = self._env.at(*moment, self._finish)
+
+    def _over(self, slots: Slots, ends: Column, keys: Column) -> Moment:
+        """When a wave of these members is over: with its last member's end."""
+        last = ends.max()
+        return int(last), int(keys[ends == last].max())
+
+    def _finish(self, _: object) -> None:
+        self._occurrence = None
+        slots, _, _ = self._take(np.ones(len(self._slots), np.bool_))
+        self._carry_out(slots)
+        self._group.cohort.barrier.watch()
+
+    def _take(self, which: NDArray[np.bool_]) -> tuple[Slots, Column, Column]:
+        """Members that are no longer on the wave, and their ends."""
+        taken = self._slots[which], self._ends[which], self._keys[which]
+        stay = ~which
+        self._slots, self._ends, self._keys = self._slots[stay], self._ends[stay], self._keys[stay]
+        self._laps.phase[taken[0]] = 0
+        return taken
+
+    def settle(self) -> None:
+        """Somebody is about to look, or to decide: everything that has happened before this moment has happened."""
+        if not self.is_under_way:
+            return
+        slots, ends, keys = self._take(np.ones(len(self._slots), np.bool_))
+        self._await_end()
+        is_done = self._precede(ends, keys)
+        if is_done.any():
+            self._carry_out(slots[is_done])
+        rest = np.flatnonzero(~is_done)
+        for index in rest[np.lexsort((keys[rest], ends[rest]))].tolist():
+            self._replay(int(slots[index]))
+
+    def _precede(self, ends: Column, keys: Column) -> NDArray[np.bool_]:
+        """Whether moments are in the past."""
+        now, key = self._env.moment
+        past: NDArray[np.bool_] = (ends < now) | ((ends == now) & (keys < key))
+        return past
+
+    def release(self, slot: int) -> None:
+        """One member is disturbed: it goes on by itself."""
+        slots, ends, keys = self._take(self._slots == slot)
+        if self._precede(ends, keys).all():
+            self._carry_out(slots)
+        else:
+            self._replay(slot)
+        self._await_end()
+        self._group.cohort.barrier.watch()
+
+    def _replay(self, slot: int) -> None:
+        self._laps.clients[slot].catch_up()
+        self._env.replay(self.since, lambda: self._start(slot))
+
+    @abstractmethod
+    def _carry_out(self, slots: Slots) -> None:
+        """These members are through: put it into the books."""
+
+    @abstractmethod
+    def _start(self, slot: int) -> None:
+        """Take the first step of the wave as an event of the member's own."""

@@ -1,0 +1,99 @@
+"""A lap: from quiet to quiet, through one rebalance. What members have done in it with waves, as columns by slot.
+
+A lap has three parts, one for each wave. All times are in microseconds.
+
+rejoin
+    ``learned``: the answer to the next heartbeat is read; ``polled``: the commit is sent and consumption stops;
+    ``committed``: the coordinator's answer to that leaves; ``joining``: JoinGroup is sent, ``join_there`` and
+    ``join_back``: its latencies; ``joined``: it arrives.
+    ``beat_*`` and ``commit_*`` are as of ``polled``: when the next is due, and its number; ``beats``, ``commits``: how
+    many were sent within ``measure`` while it was quiet; ``beat``: when the last heartbeat was.
+sync
+    ``accepted``: the answer is read and SyncGroup is sent; ``sync_there``, ``sync_back``: its latencies; ``synced``: it
+    arrives; ``first_beat``: a heartbeat is due.
+resume
+    ``told``: the assignment is read and offsets are asked for; ``asked``: the coordinator works on that; ``answered``:
+    its answer is read; ``listed``: where to begin is found out, if nothing is committed (-1: it is); ``begun``: the
+    first fetch; ``next_commit``: from when on a poll commits. The rest is the poll schedule (`PollSchedule`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Column = NDArray[np.int64]
+
+_TIMES = (
+    "beat_due", "beat_number", "commit_due", "commit_number", "beats", "commits", "beat",
+    "learned", "polled", "committed", "joining", "joined",
+    "join_there", "join_back",
+    "accepted", "synced", "sync_there", "sync_back", "first_beat",
+    "told", "asked", "answered", "listed", "begun", "next_commit", "handle",
+    "full_us", "steady_us", "steady_wait_us", "full_passes",
+)  # fmt: skip
+_OBJECTS = ("join_response", "sync_response", "partitions", "offsets", "schedule")
+
+
+class RoundColumns:
+    """Columns of one lap, each of shape (n_slots,).
+
+    Parameters
+    ----------
+    slots : int
+
+    Attributes
+    ----------
+    join_response, sync_response : object arrays
+    partitions, offsets : object arrays
+        Of each member what it consumes, ascending, and from where on.
+    cadence : object array
+        Of those whose passes are drawn; None: the columns say it.
+    """
+
+    beat_due: Column
+    beat_number: Column
+    commit_due: Column
+    commit_number: Column
+    beats: Column
+    commits: Column
+    beat: Column
+    learned: Column
+    polled: Column
+    committed: Column
+    joining: Column
+    joined: Column
+    join_there: Column
+    join_back: Column
+    accepted: Column
+    synced: Column
+    sync_there: Column
+    sync_back: Column
+    first_beat: Column
+    told: Column
+    asked: Column
+    answered: Column
+    listed: Column
+    begun: Column
+    next_commit: Column
+    handle: Column
+    full_us: Column
+    steady_us: Column
+    steady_wait_us: Column
+    full_passes: Column
+    join_response: NDArray[np.object_]
+    sync_response: NDArray[np.object_]
+    partitions: NDArray[np.object_]
+    offsets: NDArray[np.object_]
+    schedule: NDArray[np.object_]
+
+    def __init__(self, slots: int) -> None:
+        self._times = np.zeros((len(_TIMES), slots), np.int64)
+        self._objects = np.empty((len(_OBJECTS), slots), object)
+        for name, column in zip(_TIMES + _OBJECTS, [*self._times, *self._objects], strict=True):
+            setattr(self, name, column)
+
+    def copy(self, other: RoundColumns, slots: NDArray[np.intp]) -> None:
+        """Let these slots be as in another lap."""
+        self._times[:, slots] = other._times[:, slots]
+        self._objects[:, slots] = other._objects[:, slots]

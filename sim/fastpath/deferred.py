@@ -1,0 +1,300 @@
+"""Members of one group that go from rebalance to rebalance with waves, as columns by slot.
+
+A wave writes down what others can see: books, counts, what the coordinator has been told. The member's own machine,
+its holding and its requests are taken through the same steps when somebody looks at it (`Laps.catch_up`). Mostly nobody
+does. So of all its laps only the last is kept: a lap begins in the same state as the one before it, but for what its
+own columns carry over (generation, timers, partitions, numbers).
+
+A member is behind from its JoinGroup on, if it was quiet before. Who comes to a barrier by itself, whose passes are
+drawn, or whose assignor has a memory is never left behind: what it has done with a wave it is taken through at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.books.ledger import Slots
+from groupsim.sim.client.poll_schedule import NOT_INSIDE
+from groupsim.sim.fastpath.catch_up import replay_rejoin, replay_resume, replay_sync
+from groupsim.sim.fastpath.columns import Column, RoundColumns
+from groupsim.sim.fastpath.poll_schedules import PollSchedules
+from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
+from groupsim.sim.kernel.network import Exchange, round_trips, round_trips_alike
+from groupsim.sim.protocol.messages import Api, JoinGroup
+from groupsim.sim.units import FOREVER
+
+if TYPE_CHECKING:
+    from groupsim.sim.client.client import Client
+    from groupsim.sim.cluster.group_host import GroupHost
+    from groupsim.sim.config import ClientConfig
+    from groupsim.sim.model import Distribution, Processing
+
+PRESENT, QUIET, REJOINED, SYNCED = range(4)
+"""How far a member has come with waves while nobody looked: PRESENT if its own objects show everything."""
+_BY_THEMSELVES = -1
+
+
+class DeferredMembers:
+    """One group's. Every column has the shape (slots,); what is said of a member holds while it is behind or on a wave.
+
+    Parameters
+    ----------
+    group : HostedGroup
+    slots : int
+
+    Attributes
+    ----------
+    stage : uint8 array
+        `PRESENT`, or where a member is that is behind.
+    wave : uint8 array
+        Number of the wave that it is on, 0: none.
+    now, was : Lap
+        The lap in hand, and the last whole one of members that are behind.
+    arrived, left, answered : int64 arrays, microseconds
+        Order of the connection: arrival of the last request, departure and arrival of the last answer.
+    other : int64 array
+        Number of the next request that is neither heartbeat nor commit.
+    next_start : int64 array, microseconds
+        When the next pause begins.
+    leaving : int64 array, microseconds
+        When the answer in hand leaves the coordinator.
+    renewed : int64 array, microseconds
+        Last renewal of a quiet member's session before it fell silent.
+    heartbeat_interval, commit_interval, round_trip_us : int64 arrays, microseconds
+        The last is the longest time from a request to its answer.
+    request_key, fetched_key, heartbeat_key, poll_key : int64 arrays
+        Where its events stand within an instant.
+    kind : int64 array
+        Index into ``kinds``, -1: its passes are drawn.
+    kinds : list of (ClientConfig, Processing)
+        Members of one kind pace their polls alike.
+    slowdown, capacity : float64 arrays
+        Factor on what the application does; records per microsecond.
+    most_pauses : int64 array
+        So many pauses are known of.
+    may_resume : bool array
+        Whether its configuration lets it fall silent with the last wave.
+    clients, member_ids, connections : lists
+    join, sync : lists of Exchange or None
+        The last request of either kind that a wave has to do with.
+    """
+
+    def __init__(self, group: GroupHost, slots: int) -> None:
+        def column() -> Column:
+            return np.zeros(slots, np.int64)
+
+        self._group = group
+        self._stages = bytearray(slots)
+        self.stage: NDArray[np.uint8] = np.frombuffer(self._stages, np.uint8)
+        self.phase = np.zeros(slots, np.uint8)
+        self.now, self.was = RoundColumns(slots), RoundColumns(slots)
+        self.arrived, self.left, self.answered = column(), column(), column()
+        self.other, self.next_start, self.leaving, self.renewed = column(), column(), column(), column()
+        self.heartbeat_interval, self.commit_interval, self.round_trip_us = column(), column(), column()
+        self.request_key, self.fetched_key, self.heartbeat_key, self.poll_key = column(), column(), column(), column()
+        self.kind, self.most_pauses = column(), column()
+        self.slowdown, self.capacity = np.ones(slots), np.zeros(slots)
+        self.may_resume = np.zeros(slots, np.bool_)
+        self._joins, self._fetches = column(), column()
+        self._has_lap = np.zeros(slots, np.bool_)
+        self._latency_keys = {kind: np.zeros(slots, np.uint64) for kind in ("heartbeat", "commit", "other")}
+        self._laws: list[Distribution | None] = []
+        self.kinds: list[tuple[ClientConfig, Processing]] = []
+        self.clients: list[Any] = [None] * slots
+        self.member_ids: list[str] = [""] * slots
+        self.connections: list[Any] = [None] * slots
+        self.join: list[Exchange | None] = [None] * slots
+        self.sync: list[Exchange | None] = [None] * slots
+
+    # --- who is where -------------------------------------------------------------------------------------------------
+
+    @property
+    def has_silent(self) -> bool:
+        """Whether there are any `silent`."""
+        return QUIET in self._stages and self.silent().size > 0
+
+    def silent(self) -> Slots:
+        """Quiet members whose objects are behind, and who are on no wave."""
+        return np.flatnonzero((self.stage == QUIET) & (self.phase == 0))
+
+    def stage_of(self, slot: int) -> int:
+        """One member's stage."""
+        return self._stages[slot]
+
+    def load(self, clients: Iterable[Client]) -> None:
+        """Columns of members whose own objects show everything."""
+        for client in clients:
+            slot, requests = client.consumer.slot, client.requests
+            connection = requests.connection
+            assert connection is not None
+            if self.clients[slot] is not client:
+                self._meet(slot, client)
+            self.member_ids[slot], self.connections[slot] = client.machine.member_id, connection
+            self.arrived[slot], self.left[slot], self.answered[slot] = connection.order
+            self.other[slot] = requests.numbers["other"]
+            # A quiet member has passed pauses that its timers do not know of.
+            self.next_start[slot] = (client.quiescence.quiet or client.suspension).next_start
+            self.most_pauses[slot] = len(client.consumer.pauses)
+            self.slowdown[slot] = client.consumer.slowdown()
+
+    def _meet(self, slot: int, client: Client) -> None:
+        """What stays the same for the life of a client."""
+        machine, keys = client.machine, client.quiescence.keys
+        self.clients[slot] = client
+        self.heartbeat_interval[slot] = machine.config.heartbeat_interval_us
+        self.commit_interval[slot] = machine.commit_interval_us
+        self.round_trip_us[slot] = client.quiescence.round_trip_us
+        self.request_key[slot], self.heartbeat_key[slot], self.poll_key[slot] = keys.request, keys.heartbeat, keys.poll
+        self.fetched_key[slot] = client.fetcher.fetched_key
+        self.may_resume[slot] = client.quiescence.beats_apart and client.config.auto_offset_reset != "none"
+        self.kind[slot] = self._kind_of(client.config, client.processing)
+        for kind, column in self._latency_keys.items():
+            column[slot] = client.path.keys[kind]
+        if not any(client.path.law is law for law in self._laws):
+            self._laws.append(client.path.law)
+
+    def _kind_of(self, config: ClientConfig, processing: Processing) -> int:
+        """Members of one kind pace their polls alike; those whose passes are drawn are asked themselves."""
+        if processing.per_record.kind != "constant":
+            return _BY_THEMSELVES
+        for number, (one, other) in enumerate(self.kinds):
+            if one is config and other is processing:
+                return number
+        self.kinds.append((config, processing))
+        return len(self.kinds) - 1
+
+    def round_trips(self, kind: str, slots: Slots, numbers: Column) -> NDArray[np.int64]:
+        """`sim.kernel.network.round_trips` of these members."""
+        law = self._laws[0]
+        if law is None or len(self._laws) > 1:
+            return round_trips([self.clients[slot].path for slot in slots.tolist()], kind, numbers)
+        return round_trips_alike(law, self._latency_keys[kind][slots], numbers)
+
+    def steady(self, slots: Slots) -> SteadyColumns:
+        """Quiet members whose objects are behind."""
+        was, never = self.was, np.full(len(slots), -FOREVER)
+        nothing = np.zeros(len(slots), np.int64)
+        measure, poll_us = self._group.measure, self._group.cluster.timing.poll_us
+        table = [
+            was.begun[slots], nothing + NOT_INSIDE, was.full_passes[slots],
+            was.full_us[slots], nothing + poll_us, was.steady_us[slots], was.steady_wait_us[slots],
+        ]  # fmt: skip
+        return SteadyColumns(
+            Trains(
+                was.first_beat[slots], was.beat_number[slots], nothing.copy(), self.heartbeat_interval[slots],
+                measure, never, never.copy(),
+            ),
+            Trains(
+                was.next_commit[slots], was.commit_number[slots] + 1, nothing.copy(), self.commit_interval[slots],
+                measure, never.copy(), never.copy(),
+            ),
+            PollSchedules(np.stack(table), {}),
+            self.next_start[slots], self.heartbeat_key[slots], self.round_trip_us[slots],
+        )  # fmt: skip
+
+    # --- steps that the books have ------------------------------------------------------------------------------------
+
+    def order(self, slots: Slots, arrived: Column, left: Column, answered: Column) -> None:
+        """One request more on each connection: its arrival, and departure and arrival of the last answer."""
+        self.arrived[slots], self.left[slots], self.answered[slots] = arrived, left, answered
+
+    def rejoined(self, slots: Slots) -> None:
+        """These have sent JoinGroup, and were quiet before."""
+        self.stage[slots] = REJOINED
+        self.other[slots] += 1
+        self._joins[slots] += 1
+        for slot in slots.tolist():
+            self.clients[slot].is_behind = True
+
+    def synced(self, slots: Slots) -> None:
+        """These have sent SyncGroup."""
+        self.other[slots] += 1
+        is_behind = self.stage[slots] == REJOINED
+        self.stage[slots[is_behind]] = SYNCED
+        for slot in slots[~is_behind].tolist():
+            client = self.clients[slot]
+            replay_sync(client, self.now, slot)
+            client.requests.hold(self.sync[slot])
+            self._return_order(client, slot)
+
+    def resumed(self, slots: Slots, requests: Column) -> None:
+        """These consume, and are quiet; they have sent so many requests more."""
+        self.other[slots] += requests
+        self._fetches[slots] += 1
+        is_behind = self.stage[slots] == SYNCED
+        behind = slots[is_behind]
+        self.stage[behind] = QUIET
+        self.was.copy(self.now, behind)
+        self._has_lap[behind] = True
+        for slot in behind[self.kind[behind] < 0].tolist():
+            self.clients[slot].catch_up()
+        for slot in slots[~is_behind].tolist():
+            client = self.clients[slot]
+            replay_resume(client, self.now, slot, self.slowdown.item(slot))
+            self._return_order(client, slot)
+            self._hush(client, self.now, slot)
+            client.alarms.disarm_member()
+            client.metadata.arm(self.now.told.item(slot))
+            client.suspension.arm_pause()
+
+    # --- catching up --------------------------------------------------------------------------------------------------
+
+    def catch_up(self, client: Client) -> None:
+        """Somebody is about to look at a member that is behind: its own objects show everything."""
+        slot = client.consumer.slot
+        stage, self._stages[slot], client.is_behind = self._stages[slot], PRESENT, False
+        columns = self.was
+        if self._has_lap[slot]:
+            self._has_lap[slot] = False
+            replay_rejoin(client, columns, slot)
+            replay_sync(client, columns, slot)
+            replay_resume(client, columns, slot, self.slowdown.item(slot))
+        if stage != QUIET:
+            columns = self.now
+            self._hold_join(client, slot, replay_rejoin(client, columns, slot))
+            if stage == SYNCED:
+                replay_sync(client, columns, slot)
+                client.requests.hold(self.sync[slot])
+        client.requests.numbers["heartbeat"] = columns.beat_number.item(slot)
+        client.requests.numbers["commit"] = columns.commit_number.item(slot) + 1
+        self._return_order(client, slot)
+        if stage == QUIET:
+            self._hush(client, columns, slot)
+
+    def _hold_join(self, client: Client, slot: int, request: JoinGroup) -> None:
+        """JoinGroup is in flight; it is the member's own if its assignor has a say in it."""
+        if self.join[slot] is None:
+            self.join[slot] = self.join_request(slot, request)
+        client.requests.hold(self.join[slot])
+
+    def join_request(self, slot: int, request: JoinGroup) -> Exchange:
+        """A member's JoinGroup, on its way."""
+        columns, requests = self.now, self.clients[slot].requests
+        latency = (columns.join_there.item(slot), columns.join_back.item(slot))
+        number = self.other.item(slot) - 1
+        made: Exchange = requests.timed(
+            columns.joining.item(slot), self.connections[slot], Api.JOIN_GROUP, request, number, latency
+        )
+        return made
+
+    def _return_order(self, client: Client, slot: int) -> None:
+        """What only counts up, and the order of the connection."""
+        connection = self.connections[slot]
+        connection.order = (self.arrived.item(slot), self.left.item(slot), self.answered.item(slot))
+        client.requests.numbers["other"] = self.other.item(slot)
+        client.requests.count_joins(self._joins.item(slot))
+        client.fetcher.count_first(self._fetches.item(slot))
+        self._joins[slot] = self._fetches[slot] = 0
+
+    def _hush(self, client: Client, columns: RoundColumns, slot: int) -> None:
+        """A member is quiet, and its session is suspended."""
+        client.quiescence.fall_silent(
+            columns.first_beat.item(slot),
+            columns.next_commit.item(slot),
+            client.poll_loop.schedule,
+            self.renewed.item(slot),
+        )

@@ -1,0 +1,90 @@
+"""Who may go with a wave: members of whom nothing is unusual. Everybody else takes every step as an event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupsim.assignors import Assignor
+from groupsim.sim.kernel.network import Exchange
+
+if TYPE_CHECKING:
+    from groupsim.sim.client.client import Client
+    from groupsim.sim.cluster.group_host import GroupHost
+    from groupsim.sim.fastpath.quiescence import Quiescence
+
+
+def has_cohort(group: GroupHost) -> bool:
+    """Whether nothing about a group makes the order of its members' steps matter."""
+    machine = group.machine
+    room = len(machine.roster) + len(machine.roster.pending) < machine.config.max_size
+    return room and not (
+        group.is_broadcast or group.assigns_by_hand or machine.is_old or not group.ledger.keeps_everything
+    )
+
+
+def is_plain(client: Client) -> bool:
+    """Whether a client of this configuration can go with a wave: eager, dynamic, no listeners that take time."""
+    machine, processing, behaviour = client.machine, client.processing, client.config.behaviour
+    return not (
+        client.world.is_loud
+        or machine.cooperative
+        or machine.instance_id is not None
+        or machine.commits != "auto"
+        or machine.commit_on_revoked
+        or processing.on_revoked_us
+        or processing.on_assigned_us
+        or not behaviour.background_heartbeat
+        or not behaviour.heartbeat_in_completing
+    )
+
+
+def has_memory(client: Client) -> bool:
+    """Whether an assignor puts something of its own into the subscription, or wants to hear of every assignment."""
+    return any(
+        type(one).on_assignment is not Assignor.on_assignment
+        or type(one).subscription_user_data is not Assignor.subscription_user_data
+        for one in client.assignors
+    )
+
+
+def may_rejoin(quiescence: Quiescence) -> bool:
+    """Whether a quiet member can go with a wave, if nothing of it is on its way."""
+    client, quiet = quiescence.client, quiescence.known
+    if not client.is_plain or client.machine.pattern is not None or quiet.schedule is None:
+        return False
+    consumption, group, machine = client.consumption, client.group, client.machine
+    return (
+        consumption.holding.running
+        and len(consumption.partitions) == len(machine.owned)
+        and consumption not in group.zombies
+        and client.fetcher.reaches_everything
+        and group.interest.of(machine.member_id) == machine.topics
+    )
+
+
+def is_parked(client: Client, exchange: Exchange, now: int) -> bool:
+    """Whether a member waits for the answer to this request of a rebalance, and for nothing else."""
+    machine, requests, poll_loop = client.machine, client.requests, client.poll_loop
+    connection = requests.connection
+    return (
+        client.is_plain
+        and len(requests.pending) == 1
+        and exchange in requests.pending
+        and not requests.inbox
+        and connection is exchange.connection
+        and connection.is_calm
+        and client.suspension.frozen is None
+        and client.command is None
+        and poll_loop.schedule is None
+        and not poll_loop.is_at_work
+        and poll_loop.stuck_until <= now
+        and machine.failed is None
+        and machine.pattern is None
+        and not machine.listening
+        and not machine.owned.size
+        and not machine.uninitialised.size
+        and not client.consumption.partitions.size
+        and client.fetcher.reaches_everything
+        and not client.fetcher.is_under_way
+        and exchange.given_up_us > now + machine.config.heartbeat_interval_us
+    )

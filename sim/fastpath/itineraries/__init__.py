@@ -1,0 +1,1 @@
+"""Closed forms of what members go through together: a file for each protocol and phase."""

@@ -1,0 +1,96 @@
+"""Waves that begin with answers of the coordinator: many parked requests, answered at one instant."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.books.ledger import Slots
+from groupsim.sim.fastpath.cohort import CohortPhase
+from groupsim.sim.fastpath.columns import Column
+from groupsim.sim.fastpath.deferred import PRESENT
+from groupsim.sim.fastpath.eligibility import is_parked
+from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.protocol.classic.rebalance import Reply
+
+if TYPE_CHECKING:
+    from groupsim.sim.client.client import Client
+
+
+class AnswerPhase(CohortPhase):
+    """Members that are answered."""
+
+    STAGE: ClassVar[int]
+    """Of members that are behind, and wait for such an answer (`sim.fastpath.deferred`)."""
+
+    def gather(self, replies: Sequence[Reply], leave_us: int) -> list[Reply]:
+        """Take on whom nothing stands in the way; the answers to the others."""
+        group, deferred = self._group, self._laps
+        found: list[tuple[int, Reply]] = []
+        rest: list[Reply] = []
+        for reply in replies:
+            slot = self._slot_of(reply)
+            if slot < 0:
+                rest.append(reply)
+            else:
+                found.append((slot, reply))
+        if not found:
+            return rest
+        found.sort(key=lambda one: one[0])
+        slots = np.array([slot for slot, _ in found], np.intp)
+        deferred.load(
+            filter(None, (group.consumers[slot].incumbent for slot in slots[deferred.stage[slots] == PRESENT]))
+        )
+        clear = self._plan(slots, [reply for _, reply in found], leave_us)
+        return rest + [reply for (_, reply), is_clear in zip(found, clear.tolist(), strict=True) if not is_clear]
+
+    def _slot_of(self, reply: Reply) -> int:
+        """Whose answer that is; -1 if that member cannot go with the wave."""
+        exchange = reply.waiter
+        assert isinstance(exchange, Exchange)
+        member_id = self._whose(exchange, reply.response)
+        slot = self._group.slot_of(member_id) if member_id is not None else -1
+        if slot < 0 or self._laps.stage_of(slot) == self.STAGE:
+            return slot
+        client = self._group.consumers[slot].incumbent
+        if client is None or not self._follows(client):
+            return -1
+        waits = self._group.cohort.barrier.holds(slot) or is_parked(client, exchange, self._env.now)
+        return slot if waits else -1
+
+    @abstractmethod
+    def _whose(self, exchange: Exchange, response: Any) -> str | None:
+        """Whose answer that is; None if the wave has no use for it."""
+
+    @abstractmethod
+    def _follows(self, client: Client) -> bool:
+        """Whether a member, whose own objects show everything, goes on as the wave does."""
+
+    @abstractmethod
+    def _plan(self, slots: Slots, replies: Sequence[Reply], leave_us: int) -> NDArray[np.bool_]:
+        """Work out the times, and begin with those with which nothing interferes; who that is."""
+
+    def _told(self, slots: Slots, exchanges: Sequence[Exchange], leave_us: int) -> Column:
+        """When the answers are read."""
+        self._laps.leaving[slots] = leave_us
+        back = np.array([exchange.down_us for exchange in exchanges], np.int64)
+        return np.maximum(self._laps.answered[slots] + 1, leave_us + back)
+
+    def _depart(self, slots: Slots, ends: Column, keys: Column) -> None:
+        """These leave the barrier with the wave."""
+        self._group.cohort.barrier.take(slots)
+        self.begin(slots, ends, keys)
+
+    def _start(self, slot: int) -> None:
+        deferred = self._laps
+        exchange, response = self._answer(slot)
+        deferred.clients[slot].suspension.arm_pause()
+        exchange.connection.reply(exchange, response, deferred.leaving.item(slot))
+
+    @abstractmethod
+    def _answer(self, slot: int) -> tuple[Exchange, Any]:
+        """The request of a member, and what it is answered."""

@@ -1,0 +1,95 @@
+"""From the end of the join phase to the SyncGroup: members that are answered, all but the leader.
+
+A JoinGroup response is read at once, because the application waits for it inside poll(), and SyncGroup follows at once.
+It is parked until the leader's assignment is in the log. Before that, or before the first of them would send a
+heartbeat, nothing of it is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.books.ledger import Slots
+from groupsim.sim.fastpath.columns import Column
+from groupsim.sim.fastpath.deferred import REJOINED
+from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
+from groupsim.sim.kernel.environment import Moment
+from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.protocol.classic.membership import PREPARING
+from groupsim.sim.protocol.classic.rebalance import Reply
+from groupsim.sim.protocol.messages import Api, Error
+
+if TYPE_CHECKING:
+    from groupsim.sim.client.client import Client
+
+
+class SyncPhase(AnswerPhase):
+    """Members between their JoinGroup response and their SyncGroup."""
+
+    NUMBER = 2
+    STAGE = REJOINED
+
+    def _whose(self, exchange: Exchange, response: Any) -> str | None:
+        follows = response.error is Error.NONE and response.leader != response.member_id
+        return response.member_id if follows else None
+
+    def _follows(self, client: Client) -> bool:
+        return client.machine.state is PREPARING
+
+    def _plan(self, slots: Slots, replies: Sequence[Reply], leave_us: int) -> NDArray[np.bool_]:
+        deferred, now = self._laps, self._laps.now
+        exchanges: list[Any] = [reply.waiter for reply in replies]
+        for slot, exchange, reply in zip(slots.tolist(), exchanges, replies, strict=True):
+            deferred.join[slot] = exchange
+            now.join_response[slot] = reply.response
+        accepted = now.accepted[slots] = self._told(slots, exchanges, leave_us)
+        there, back = deferred.round_trips("other", slots, deferred.other[slots])
+        now.sync_there[slots], now.sync_back[slots] = there, back
+        synced = now.synced[slots] = np.maximum(deferred.arrived[slots] + 1, accepted + there)
+        first_beat = now.first_beat[slots] = accepted + deferred.heartbeat_interval[slots]
+        over = first_beat.min() - 1
+        clear: NDArray[np.bool_] = (synced < over) & (deferred.next_start[slots] > first_beat)
+        self._depart(slots[clear], synced[clear], deferred.request_key[slots[clear]])
+        return clear
+
+    def _over(self, slots: Slots, ends: Column, keys: Column) -> Moment:
+        """Just before the first heartbeat."""
+        return (int(self._laps.now.first_beat[slots].min()) - 1, 0)
+
+    def _answer(self, slot: int) -> tuple[Exchange, Any]:
+        exchange = self._laps.join[slot]
+        assert exchange is not None
+        return exchange, self._laps.now.join_response[slot]
+
+    def _carry_out(self, slots: Slots) -> None:
+        deferred, now = self._laps, self._laps.now
+        exchanges = [self._sync(slot) for slot in slots.tolist()]
+        deferred.order(slots, now.synced[slots], deferred.leaving[slots], now.accepted[slots])
+        deferred.synced(slots)
+        given_up = np.array([exchange.given_up_us for exchange in exchanges], np.int64)
+        self._group.cohort.barrier.add(slots, np.minimum(now.first_beat[slots], given_up))
+        # The last may arrive at the very instant at which the leader's assignment is in the log.
+        self._group.receive(exchanges, now.synced[slots].tolist())
+
+    def _sync(self, slot: int) -> Exchange:
+        """The SyncGroup of one member, parked."""
+        deferred, now, client = self._laps, self._laps.now, self._laps.clients[slot]
+        join = deferred.join[slot]
+        assert join is not None
+        join.answered = True
+        request = client.machine.sync_request(now.join_response[slot])
+        latency = (now.sync_there.item(slot), now.sync_back.item(slot))
+        sync: Exchange = client.requests.timed(
+            now.accepted.item(slot),
+            deferred.connections[slot],
+            Api.SYNC_GROUP,
+            request,
+            deferred.other.item(slot),
+            latency,
+        )
+        deferred.sync[slot] = sync
+        return sync

@@ -1,0 +1,310 @@
+"""Going quiet and waking up.
+
+A member may be quiet when nothing of it is under way and nothing of it will overtake anything else. While it is,
+nothing of it is an event (`sim.fastpath.steady_state`). Whoever touches it wakes it first: what would have happened by
+then is put into the books, and what would be on its way becomes messages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupsim.sim.books.availability import SHORT_PAUSE_US
+from groupsim.sim.fastpath.steady_state import (
+    Beat,
+    Keys,
+    SteadyState,
+    Train,
+    commits_apart,
+    densest,
+    heartbeats_apart,
+    longest_round_trip,
+)
+from groupsim.sim.kernel.environment import Kind, Moment, deadline_key, message_key, process_key
+from groupsim.sim.kernel.network import Connection, Exchange
+from groupsim.sim.protocol.effects import Request
+from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, GroupState, Heartbeat, OffsetCommit
+from groupsim.sim.units import FOREVER
+
+if TYPE_CHECKING:
+    from groupsim.sim.client.client import Client
+    from groupsim.sim.client.poll_schedule import PollSchedule
+    from groupsim.sim.fastpath.cohort import CohortPhase
+
+
+class Quiescence:
+    """One client, quiet or not.
+
+    Parameters
+    ----------
+    client : Client
+
+    Attributes
+    ----------
+    quiet : Quiet or None
+        What is known of a quiet member; None: it is loud.
+    keys : Keys
+        Where its events stand within an instant.
+    beats_apart : bool
+        Whether elision is exact for its heartbeats (`heartbeats_apart`).
+    round_trip_us : int
+        The longest time from a request to its answer.
+    """
+
+    def __init__(self, client: Client) -> None:
+        entity = client.consumer.entity
+        self.client = client
+        self._env = client.env
+        self._group = client.group
+        self._machine = client.machine
+        self._pauses = client.consumer.pauses
+        self._is_loud = client.world.is_loud
+        self.keys = Keys(
+            heartbeat=deadline_key(entity, Kind.HEARTBEAT),
+            poll=deadline_key(entity, Kind.POLL),
+            pause=process_key(entity, Kind.PAUSE),
+            thaw=process_key(entity, Kind.THAW),
+            request=message_key(entity, Kind.REQUEST),
+        )
+        self.round_trip_us = longest_round_trip(client.path, client.world.timing)
+        self.beats_apart = heartbeats_apart(client.machine.config, self.round_trip_us)
+        self._renewed_us = 0
+        self.quiet: SteadyState | None = None
+
+    @property
+    def phase(self) -> CohortPhase | None:
+        """What the member goes with: what it has done since that began is not in the books yet."""
+        return self._group.cohort.of(self.client.consumer.slot)
+
+    @property
+    def known(self) -> SteadyState:
+        """What is known of a member that is quiet."""
+        assert self.quiet is not None
+        return self.quiet
+
+    @property
+    def member_id(self) -> str:
+        """Id of the member."""
+        return self._machine.member_id
+
+    def goes_alone(self, now: int, beat: int, poll: int) -> bool:
+        """Whether the heartbeat sent at ``beat`` meets no other request: neither at ``now`` nor then is one under way.
+
+        No pause begins before ``poll``, a poll that comes after the heartbeat.
+        """
+        then = self.known.fork()
+        then.catch_up((poll, self.keys.poll))
+        return all(
+            one.answered < (now if one.sent <= now else beat)
+            for one in then.beats(self.client.path, self.client.world.timing)
+            if one.sent != beat or one.kind == "commit"
+        )
+
+    # --- going quiet --------------------------------------------------------------------------------------------------
+
+    def is_possible(self) -> bool:
+        """Whether nothing can happen to this member but what can be computed."""
+        client = self.client
+        if self._is_loud or not (self._nothing_is_under_way() and self._is_settled()):
+            return False
+        schedule = client.poll_loop.schedule
+        return self.may_poll_like(schedule) and self._ends_its_pass_in_time(schedule)
+
+    def _nothing_is_under_way(self) -> bool:
+        client = self.client
+        requests, poll_loop, fetcher = client.requests, client.poll_loop, client.fetcher
+        connection = requests.connection
+        return not (
+            requests.pending
+            or requests.inbox
+            # What is committed before it is processed depends on pauses that come after the commit.
+            or client.processing.commit == "before_processing"
+            or poll_loop.is_at_work
+            or client.command is not None
+            or fetcher.is_under_way
+            or fetcher.cut_off
+            or connection is None
+            or connection.broken
+            or client.suspension.frozen is not None
+            or poll_loop.stuck_until > self._env.now
+        )
+
+    def _is_settled(self) -> bool:
+        """Whether member and coordinator agree that all is well."""
+        machine, group = self._machine, self._group.machine
+        if machine.deadline <= self._env.now or not machine.is_settled:
+            return False
+        if group.state is not GroupState.STABLE or group.generation != machine.generation:
+            return False
+        roster, member_id = group.roster, machine.member_id
+        if roster.get(member_id) is None:
+            return False
+        # The first heartbeat of the silence must come in time too (a cut may have eaten most of the session).
+        first = machine.heartbeat_due + SHORT_PAUSE_US + self.round_trip_us
+        if group.session_due(member_id) <= first:
+            return False
+        return not machine.instance_id or roster.static[machine.instance_id] == member_id
+
+    def may_poll_like(self, schedule: PollSchedule | None) -> bool:
+        """Whether the member can be quiet with these polls (None: without any)."""
+        if schedule is None or not self.beats_apart:
+            return self.beats_apart
+        apart = commits_apart(schedule.shortest_us, self._machine.commit_interval_us, self.round_trip_us)
+        return bool(apart) and self.polls_in_time(schedule.longest_us)
+
+    def polls_in_time(self, longest: int) -> bool:
+        """Whether no pass, stretched by the short pauses that can fall into it, can exceed max.poll.interval.ms."""
+        return 2 * longest + self._stretch(longest) < self._machine.config.max_poll_interval_us
+
+    def _stretch(self, longest: int) -> int:
+        return densest(self._pauses, self.client.suspension.next_pause, longest)
+
+    def _ends_its_pass_in_time(self, schedule: PollSchedule | None) -> bool:
+        """Whether the pass in hand, which a long pause may have stretched, ends within max.poll.interval.ms."""
+        now = self._env.now
+        last = schedule.last_poll(now) if schedule is not None else None
+        if schedule is None or last is None:
+            return True
+        longest, in_hand = schedule.longest_us, schedule.next_poll(now) - last
+        # One that no long pause has stretched is covered by `polls_in_time`.
+        return in_hand <= longest or in_hand + self._stretch(longest) < self._machine.config.max_poll_interval_us
+
+    def begin(self, now: int) -> None:
+        """Go quiet."""
+        client, machine, schedule = self.client, self._machine, self.client.poll_loop.schedule
+        is_consuming = machine.owned.size and schedule is not None
+        commits = max(machine.commit_due, client.poll_loop.upcoming(now)) if is_consuming else FOREVER
+        self.fall_silent(machine.heartbeat_due, commits, schedule, self._group.suspend(machine.member_id))
+        client.alarms.disarm_member()
+        client.suspension.arm_pause()
+
+    def fall_silent(self, heartbeat_due: int, commit_due: int, schedule: PollSchedule | None, renewed_us: int) -> None:
+        """Heartbeats and commits are arithmetic from these instants on; alarms are the caller's affair.
+
+        ``renewed_us``: last renewal of the session, which the coordinator no longer watches.
+        """
+        client, machine, measure = self.client, self._machine, self._group.measure
+        numbers, connection = client.requests.numbers, client.requests.connection
+        assert connection is not None
+        self.quiet = SteadyState(
+            heartbeats=Train(heartbeat_due, numbers["heartbeat"], measure),
+            commits=Train(commit_due, numbers["commit"], measure),
+            schedule=schedule,
+            heartbeat_interval=machine.config.heartbeat_interval_us,
+            commit_interval=machine.commit_interval_us,
+            pauses=self._pauses,
+            next_pause=client.suspension.next_pause,
+            order=connection.order,
+            keys=self.keys,
+        )
+        self._renewed_us = renewed_us
+        if self.phase is None:
+            self._group.quiet[machine.member_id] = self
+
+    # --- waking up ----------------------------------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """Become loud, as of the moment that is being carried out."""
+        if (phase := self.phase) is not None:
+            phase.release(self.client.consumer.slot)
+        self.client.catch_up()
+        quiet, client = self.quiet, self.client
+        if quiet is None:
+            self._group.cohort.barrier.release(client)
+            return
+        self.quiet = None
+        moment = self._env.moment
+        quiet.catch_up(moment)
+        self._restore(quiet)
+        renewed = self._replay(quiet, moment)
+        self._group.rouse(self._machine.member_id, renewed)
+        client.suspension.arm_pause()
+        if quiet.frozen is not None:
+            client.suspension.resume_freeze(*quiet.frozen)
+        else:
+            client.arm(self._env.now)
+
+    def leave(self) -> None:
+        """Go with a wave, which counts what has been sent: no pause has begun, and nothing is on its way."""
+        quiet, self.quiet = self.known, None
+        self._pass_pauses(quiet)
+
+    def set_timers(self, heartbeat_due: int, commit_due: int) -> None:
+        """The machine's timers as they are by now; `FOREVER`: nothing is consumed."""
+        machine = self._machine
+        machine.heartbeat_due = heartbeat_due
+        if machine.commit_due < FOREVER and commit_due < FOREVER:
+            machine.commit_due = commit_due
+
+    def _restore(self, quiet: SteadyState) -> None:
+        """Timers, numbers and books as they are by now."""
+        numbers = self.client.requests.numbers
+        self.set_timers(quiet.heartbeats.due, quiet.commits.due)
+        numbers["heartbeat"], numbers["commit"] = quiet.heartbeats.number, quiet.commits.number
+        self._pass_pauses(quiet)
+        self._group.requests.count_measured(Api.HEARTBEAT, quiet.heartbeats.measured)
+        self._group.requests.count_measured(Api.OFFSET_COMMIT, quiet.commits.measured)
+
+    def _pass_pauses(self, quiet: SteadyState) -> None:
+        """Pauses that are over are behind it."""
+        client, consumption, availability = self.client, self.client.consumption, self._group.availability
+        client.suspension.next_pause = quiet.next_pause
+        serving = availability.serving(consumption.handle, consumption.partitions) if quiet.paused else 0
+        for start, end in quiet.paused:
+            availability.pause(serving, start, end)
+            client.life.paused_us += end - start
+
+    def _replay(self, quiet: SteadyState, moment: Moment) -> int:
+        """Requests on the way become messages, the last commit goes into the books; the last renewal, microseconds."""
+        connection = self.client.requests.connection
+        assert connection is not None
+        renewed = self._renewed_us
+        committed: Beat | None = None
+        for beat in quiet.beats(self.client.path, self.client.world.timing):
+            if (beat.worked, connection.request_key) >= moment:
+                self._resend(connection, beat, moment)
+                continue
+            if beat.kind != "commit" or not self._group.machine.is_old:
+                renewed = max(renewed, beat.worked)
+            committed = beat if beat.kind == "commit" else committed
+            connection.order = (beat.arrived, beat.left, beat.answered)
+            if (beat.answered, connection.response_key) >= moment:
+                self._await_answer(connection, beat)
+            elif beat.kind != "commit":
+                read = quiet.read_at(beat.answered)
+                self._machine.session_due = read + self._machine.config.session_timeout_us
+        if committed is not None:
+            self._group.ledger.commit(
+                self.client.consumption.partitions,
+                self.client.commits.offsets(committed.sent),
+                (committed.worked, connection.request_key),
+                contested=self._group.is_broadcast,
+            )
+        return renewed
+
+    def _resend(self, connection: Connection, beat: Beat, moment: Moment) -> None:
+        """The broker has not worked on it yet."""
+        exchange = self._remake(connection, beat)
+        if self._group.is_measured(exchange.sent_us):
+            self._group.record.requests[exchange.api.value, Error.NONE.value] -= 1
+        connection.up_us = beat.arrived
+        connection.arrive_at(max(beat.arrived, moment[0]), exchange)
+
+    def _await_answer(self, connection: Connection, beat: Beat) -> None:
+        """The answer is on its way."""
+        exchange = self._remake(connection, beat)
+        exchange.answered = True
+        connection.answer_at(beat.answered, exchange, Acknowledgement(Error.NONE))
+
+    def _remake(self, connection: Connection, beat: Beat) -> Exchange:
+        """The exchange that this quiet request would have been."""
+        machine, client = self._machine, self.client
+        api = Api.OFFSET_COMMIT if beat.kind == "commit" else Api.HEARTBEAT
+        member_id, instance_id, generation = machine.member_id, machine.instance_id, machine.generation
+        body: Request = Heartbeat(member_id, instance_id, generation)
+        if api is Api.OFFSET_COMMIT:
+            offsets = client.commits.offsets(beat.sent)
+            body = OffsetCommit(member_id, instance_id, generation, client.consumption.partitions, offsets)
+        exchange = client.requests.numbered(beat.sent, connection, api, body, beat.number)
+        client.requests.pending[exchange] = None
+        return exchange

@@ -1,0 +1,148 @@
+"""Many quiet members at once: what `Quiet` works out for one, for all who rejoin together.
+
+Only for a stretch in which none of them pauses. The members themselves stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.fastpath.poll_schedules import PollSchedules, Times
+from groupsim.sim.fastpath.steady_state import SteadyState, Train
+from groupsim.sim.kernel.environment import Moment
+from groupsim.sim.units import FOREVER
+
+
+@dataclass(slots=True)
+class Trains:
+    """One kind of request of each member: `Train` as columns, and when the last two were sent (`-FOREVER`: never)."""
+
+    due: Times
+    number: Times
+    measured: Times
+    interval: Times
+    measure: tuple[int, int]
+    older: Times
+    newer: Times
+
+    @classmethod
+    def of(cls, trains: Sequence[Train], intervals: Sequence[int], measure: tuple[int, int]) -> Trains:
+        """Columns of these."""
+        columns = [(one.due, one.number, one.measured, *_last_two(one)) for one in trains]
+        due, number, measured, older, newer = np.array(columns, np.int64).reshape(-1, 5).T.copy()
+        return cls(due, number, measured, np.array(intervals, np.int64), measure, older, newer)
+
+    def add(self, which: NDArray[np.intp], first: Times, stride: Times, count: Times) -> None:
+        """`Train.add`, and the next is due one interval after the last."""
+        low, high = self.measure
+        begin = np.maximum(-(-(low - first) // stride), 0)
+        self.measured[which] += np.maximum(np.minimum((high - first) // stride + 1, count) - begin, 0)
+        last = first + (count - 1) * stride
+        self.older[which] = np.where(count > 1, last - stride, self.newer[which])
+        self.newer[which] = last
+        self.number[which] += count
+        self.due[which] = last + self.interval[which]
+
+    def followed_by(self, other: Trains) -> Trains:
+        """These, and then others."""
+        mine, theirs = self._columns(), other._columns()
+        due, number, measured, interval, older, newer = map(np.concatenate, zip(mine, theirs, strict=True))
+        return Trains(due, number, measured, interval, self.measure, older, newer)
+
+    def _columns(self) -> tuple[Times, ...]:
+        return self.due, self.number, self.measured, self.interval, self.older, self.newer
+
+
+def _last_two(train: Train) -> tuple[int, int]:
+    sent = [-FOREVER, -FOREVER, *(time for time, _ in train.tail)]
+    return sent[-2], sent[-1]
+
+
+@dataclass(slots=True)
+class SteadyColumns:
+    """Quiet members that consume.
+
+    Parameters
+    ----------
+    heartbeats, commits : Trains
+    cadences : Cadences
+    next_start : int64 array, shape (n,), microseconds
+        When the next pause begins.
+    keys : int64 array, shape (n,)
+        Where a heartbeat stands within an instant.
+    round_trip_us : int64 array, shape (n,)
+        The longest time from a request to its answer.
+    """
+
+    heartbeats: Trains
+    commits: Trains
+    schedules: PollSchedules
+    next_start: Times
+    keys: Times
+    round_trip_us: Times
+
+    @classmethod
+    def of(
+        cls, quiets: Sequence[SteadyState], round_trips_us: Sequence[int], measure: tuple[int, int]
+    ) -> SteadyColumns:
+        """Columns of these."""
+        schedules: list[PollSchedule] = [one.schedule for one in quiets if one.schedule is not None]
+        return cls(
+            Trains.of([one.heartbeats for one in quiets], [one.heartbeat_interval for one in quiets], measure),
+            Trains.of([one.commits for one in quiets], [one.commit_interval for one in quiets], measure),
+            PollSchedules.of(schedules),
+            np.array([one.next_start for one in quiets], np.int64),
+            np.array([one.keys.heartbeat for one in quiets], np.int64),
+            np.array(round_trips_us, np.int64),
+        )
+
+    def followed_by(self, other: SteadyColumns) -> SteadyColumns:
+        """These, and then others."""
+        return SteadyColumns(
+            self.heartbeats.followed_by(other.heartbeats),
+            self.commits.followed_by(other.commits),
+            self.schedules.followed_by(other.schedules),
+            np.concatenate([self.next_start, other.next_start]),
+            np.concatenate([self.keys, other.keys]),
+            np.concatenate([self.round_trip_us, other.round_trip_us]),
+        )
+
+    @property
+    def _all(self) -> NDArray[np.intp]:
+        return np.arange(len(self.next_start))
+
+    def next_beats(self, moment: Moment) -> tuple[Times, Times]:
+        """Times and numbers of the first heartbeats from ``moment`` on (`Quiet.next_beat`)."""
+        beats = self.heartbeats
+        since = moment[0] + (self.keys < moment[1])
+        count = np.maximum(-(-(since - beats.due) // beats.interval), 0)
+        return beats.due + count * beats.interval, beats.number + count
+
+    def reactions(self, times: Times) -> Times:
+        """When each is inside poll(), from its own time on."""
+        return self.schedules.reactions(times, self._all)
+
+    def catch_up(self, beats: Times, polls: Times) -> None:
+        """Let each send its heartbeats up to ``beats``, and the commits before its poll at ``polls``."""
+        count = (beats - self.heartbeats.due) // self.heartbeats.interval + 1
+        self.heartbeats.add(self._all, self.heartbeats.due, self.heartbeats.interval, count)
+        which = np.flatnonzero(self.commits.due < polls)
+        while which.size:
+            due = self.schedules.next_polls(self.commits.due[which], which)
+            follows = due < polls[which]
+            which, due = which[follows], due[follows]
+            more, stride = self.schedules.trains(due, self.commits.interval[which], polls[which], which)
+            self.commits.add(which, due, stride, more + 1)
+
+    def go_alone(self, now: int, beats: Times) -> NDArray[np.bool_]:
+        """Who is sure to (`Hush.goes_alone`), after `catch_up`; the others may."""
+        longest = self.round_trip_us
+        alone: NDArray[np.bool_] = beats - self.heartbeats.interval < now - longest
+        for sent in (self.commits.older, self.commits.newer):
+            alone &= (sent < now - longest) | ((now < sent) & (sent < beats - longest))
+        return alone

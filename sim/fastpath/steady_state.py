@@ -1,0 +1,245 @@
+"""Quiet members: heartbeats and commits that are arithmetic, exactly.
+
+A member whose group is Stable, whose own client is settled and which nothing disturbs has a future that depends on its
+own draws and pauses alone. Its heartbeats, polls and commits then change nothing but its last renewal, its committed
+offsets and the order of its connection, and all three can be computed when somebody asks, as long as its requests can
+neither overtake nor starve one another. Whatever does not fit these bounds (`heartbeats_apart`, `commits_apart`) stays
+loud: slow, never wrong.
+
+`catch_up` brings a quiet member to a *moment* (instant and key): what would have happened before it has happened,
+what would be on its way is handed back to become real messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from groupsim.sim.books.availability import SHORT_PAUSE_US
+from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.config import ClientConfig, Timing
+from groupsim.sim.kernel.environment import Moment
+from groupsim.sim.kernel.network import Path
+from groupsim.sim.units import FOREVER
+
+
+@dataclass(slots=True)
+class Beat:
+    """A heartbeat or commit of a quiet member, and where it has got to.
+
+    All times in microseconds: sent, arrived at the broker, worked on, answer left, answer arrived.
+    """
+
+    sent: int
+    kind: str
+    number: int
+    arrived: int = 0
+    worked: int = 0
+    left: int = 0
+    answered: int = 0
+
+
+@dataclass(slots=True)
+class Train:
+    """One kind of request: when the next is due, its number, how many there were, and the last few."""
+
+    due: int
+    number: int
+    measure: tuple[int, int]
+    count: int = 0
+    measured: int = 0
+    tail: tuple[tuple[int, int], ...] = ()
+    """The last two, when sent and which number: with the bounds kept, influence reaches no further."""
+
+    def add(self, first: int, stride: int, count: int) -> None:
+        """``count`` requests from ``first`` on, ``stride`` apart."""
+        self.measured += terms_within(first, stride, count, *self.measure)
+        last = (first + (count - 1) * stride, self.number + count - 1)
+        before = (last[0] - stride, last[1] - 1)
+        self.tail = (before, last) if count > 1 else (*self.tail[-1:], last)
+        self.number += count
+        self.count += count
+
+    def fork(self) -> Train:
+        """The same, to go on by itself."""
+        return Train(self.due, self.number, self.measure, self.count, self.measured, self.tail)
+
+
+def terms_within(first: int, stride: int, count: int, low: int, high: int) -> int:
+    """How many of ``first``, ``first + stride``, ... (``count`` of them) lie in [low, high]."""
+    begin = max(0, -(-(low - first) // stride))
+    end = min(count, (high - first) // stride + 1)
+    return max(0, end - begin)
+
+
+class Keys(NamedTuple):
+    """Where the events of a member would stand within an instant (`sim.kernel.environment`)."""
+
+    heartbeat: int
+    poll: int
+    pause: int
+    thaw: int
+    request: int
+
+
+@dataclass(slots=True)
+class SteadyState:
+    """State of a quiet member.
+
+    Parameters
+    ----------
+    heartbeats, commits : Train
+        ``commits.due`` is when a commit may be sent; it goes with the first poll from then on.
+    pauses : sequence of (start, end)
+        Every pause that is known of, ascending and disjoint; ``next_pause`` is the first that has not begun.
+    sudden : frozenset of int
+        Starts of those that a story has brought: they had begun when the next event of that instant came.
+    order : tuple of int
+        Arrival of the last request, departure and arrival of the last answer of the connection.
+    """
+
+    heartbeats: Train
+    commits: Train
+    schedule: PollSchedule | None
+    heartbeat_interval: int
+    commit_interval: int
+    pauses: Sequence[tuple[int, int]]
+    next_pause: int
+    order: tuple[int, int, int]
+    keys: Keys
+    paused: list[tuple[int, int]] = field(default_factory=list)
+    frozen: tuple[int, int] | None = None
+    sudden: frozenset[int] = frozenset()
+
+    def catch_up(self, moment: Moment) -> None:
+        """Let everything happen that stands before ``moment``; no more once a pause was met that goes beyond it."""
+        if self.frozen is not None:
+            return
+        while self.next_pause < len(self.pauses):
+            start, end = self.pauses[self.next_pause]
+            if (start, 0 if start in self.sudden else self.keys.pause) >= moment:
+                break
+            self._advance((start, self.keys.pause))
+            self.next_pause += 1
+            if (end, self.keys.thaw) >= moment:
+                self.frozen = (start, end)
+                return
+            self.paused.append((start, end))
+            if start <= self.heartbeats.due < end:
+                self.heartbeats.due = end
+            if self.schedule is not None:
+                self.schedule.shift(start, end - start)
+        self._advance(moment)
+
+    def _advance(self, moment: Moment) -> None:
+        """Heartbeats and commits before ``moment``, with no pause in between."""
+        before = moment[0] + (self.keys.heartbeat < moment[1])
+        beats = self.heartbeats
+        if beats.due < before:
+            count = (before - 1 - beats.due) // self.heartbeat_interval + 1
+            beats.add(beats.due, self.heartbeat_interval, count)
+            beats.due += count * self.heartbeat_interval
+        if self.schedule is not None and self.commits.due < FOREVER:
+            self._commit(self.schedule, moment[0] + (self.keys.poll < moment[1]))
+
+    def _commit(self, schedule: PollSchedule, before: int) -> None:
+        commits = self.commits
+        while commits.due < before:
+            poll = schedule.next_poll(commits.due)
+            if poll >= before:
+                return
+            more, stride = schedule.train(poll, self.commit_interval, before)
+            commits.add(poll, stride, more + 1)
+            commits.due = poll + more * stride + self.commit_interval
+
+    def is_frozen_at(self, moment: Moment) -> bool:
+        """Whether a pause is under way at ``moment``; those that are over are behind it from now on."""
+        if self.next_start <= moment[0]:
+            self.catch_up(moment)
+        return self.frozen is not None
+
+    def fork(self) -> SteadyState:
+        """The same, to be caught up by itself as long as no pause begins."""
+        return SteadyState(
+            self.heartbeats.fork(), self.commits.fork(), self.schedule, self.heartbeat_interval, self.commit_interval,
+            self.pauses, self.next_pause, self.order, self.keys, list(self.paused), self.frozen, self.sudden,
+        )  # fmt: skip
+
+    @property
+    def next_start(self) -> int:
+        """When the next pause begins that is known of, microseconds."""
+        return self.pauses[self.next_pause][0] if self.next_pause < len(self.pauses) else FOREVER
+
+    def beats(self, path: Path, timing: Timing) -> list[Beat]:
+        """The last requests in order of sending, with everything that the connection made of them."""
+        merged = [Beat(sent, "heartbeat", number) for sent, number in self.heartbeats.tail]
+        merged += [Beat(sent, "commit", number) for sent, number in self.commits.tail]
+        merged.sort(key=lambda beat: (beat.sent, beat.kind == "commit"))
+        fresh = self.heartbeats.count + self.commits.count == len(merged)
+        up, free, down = self.order if fresh else (0, 0, 0)
+        for beat in merged:
+            beat.arrived = up = max(up + 1, beat.sent + path.latency(beat.kind, 2 * beat.number))
+            beat.worked = max(up, free)
+            free = beat.left = beat.worked + timing.service_us + (timing.append_us if beat.kind == "commit" else 0)
+            beat.answered = down = max(down + 1, free + path.latency(beat.kind, 2 * beat.number + 1))
+        return merged
+
+    def read_at(self, answered: int) -> int:
+        """When an answer is read: a pause keeps it waiting."""
+        for start, end in [*self.paused, *([self.frozen] if self.frozen is not None else [])]:
+            if start <= answered < end:
+                return end
+        return answered
+
+    def overlaps(self, start: int, end: int) -> bool:
+        """Whether a pause that is known of touches [start, end]."""
+        return any(start <= other_end and other_start <= end for other_start, other_end in self.pauses)
+
+
+def heartbeats_apart(config: ClientConfig, round_trip_us: int) -> bool:
+    """Whether elision is exact for heartbeats: with X the longest round trip, H > 2 X and H + pause + X < session."""
+    heartbeat = config.heartbeat_interval_us
+    return (
+        config.behaviour.background_heartbeat
+        and heartbeat > 2 * round_trip_us
+        and heartbeat + SHORT_PAUSE_US + round_trip_us < config.session_timeout_us
+    )
+
+
+def commits_apart(shortest_us: Any, commit_interval: Any, round_trip_us: Any) -> Any:
+    """Whether elision is exact for commits: with X the longest round trip, they are more than 2 X apart.
+
+    Of one member, with the length of its shortest pass; or of many, as columns.
+    """
+    return np.maximum(shortest_us, commit_interval) > 2 * round_trip_us
+
+
+def longest_round_trip(path: Path, timing: Timing) -> int:
+    """The longest time from a request to its answer, microseconds."""
+    return 2 * path.longest_us + timing.service_us + timing.append_us
+
+
+def densest(pauses: Sequence[tuple[int, int]], first: int, longest_us: int) -> int:
+    """The most that short pauses can add to one pass: pauses less than a pass apart are summed up.
+
+    Parameters
+    ----------
+    pauses : sequence of (start, end)
+    first : int
+        Index of the first that counts.
+    longest_us : int, microseconds
+        The longest pass.
+    """
+    worst = total = 0
+    last_end = -FOREVER
+    for start, end in pauses[first:]:
+        if end - start >= SHORT_PAUSE_US:
+            total, last_end = 0, -FOREVER
+            continue
+        total = total + end - start if start - last_end < longest_us else end - start
+        last_end = end
+        worst = max(worst, total)
+    return worst

@@ -1,0 +1,1 @@
+"""From what the books hold to result tables, summary and manifest."""

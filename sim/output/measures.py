@@ -1,0 +1,117 @@
+"""From what was written down to the summary of a group: the definitions of the metrics, each in one function.
+
+Times are integer microseconds until the last step; seconds appear only in the summary.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.books.availability import UNOWNED
+from groupsim.sim.units import seconds
+
+Rows = NDArray[np.int64]
+"""Unavailability: columns position, from, to, cause. Shape (n, 4)."""
+
+
+def _taken(rows: Rows, which: NDArray[Any]) -> Rows:
+    """Some of the rows, column by column: there can be millions, and to touch fresh memory costs more than to sort."""
+    return rows.T[:, which].T
+
+
+def clip(rows: Rows, low: int, high: int, begin: int, end: int) -> Rows:
+    """Cut columns ``begin`` and ``end`` to [low, high]; rows outside are gone."""
+    if (
+        len(rows)
+        and low <= rows[:, begin].min()
+        and rows[:, end].max() <= high
+        and (rows[:, begin] < rows[:, end]).all()
+    ):
+        return rows
+    cut = _taken(rows, np.maximum(rows[:, begin], low) < np.minimum(rows[:, end], high))
+    np.maximum(cut[:, begin], low, out=cut[:, begin])
+    np.minimum(cut[:, end], high, out=cut[:, end])
+    return cut
+
+
+def merge_touching(rows: Rows) -> Rows:
+    """Sort by position and time, and join rows of one position and cause that touch."""
+    if not len(rows):
+        return rows
+    rows = _taken(rows, np.lexsort((rows[:, 1], rows[:, 0])))
+    same = (rows[1:, 0] == rows[:-1, 0]) & (rows[1:, 3] == rows[:-1, 3]) & (rows[1:, 1] == rows[:-1, 2])
+    if not same.any():
+        return rows
+    begins = np.flatnonzero(np.concatenate([[True], ~same]))
+    ends = np.concatenate([begins[1:] - 1, [len(rows) - 1]])
+    merged = _taken(rows, begins)
+    merged[:, 2] = rows[ends, 2]
+    return merged
+
+
+def gaps(rows: Rows) -> Rows:
+    """Longest stretches of one position without service: rows that touch are one gap. Columns position, from, to."""
+    if not len(rows):
+        return np.empty((0, 3), np.int64)
+    same = (rows[1:, 0] == rows[:-1, 0]) & (rows[1:, 1] == rows[:-1, 2])
+    begins = np.flatnonzero(np.concatenate([[True], ~same]))
+    ends = np.concatenate([begins[1:] - 1, [len(rows) - 1]])
+    return np.stack([rows[begins, 0], rows[begins, 1], rows[ends, 2]], axis=-1)
+
+
+def unavailable_us(rows: Rows, partitions: int) -> NDArray[np.int64]:
+    """Total per partition. Shape (partitions,)."""
+    return np.bincount(rows[:, 0], rows[:, 2] - rows[:, 1], minlength=partitions).astype(np.int64)
+
+
+def by_cause(rows: Rows) -> NDArray[np.int64]:
+    """Total per cause code 0..5; the parts add up to the total of all partitions."""
+    return np.bincount(rows[:, 3], rows[:, 2] - rows[:, 1], minlength=6).astype(np.int64)
+
+
+def stop_the_world_us(rows: Rows, gap: Rows, clock_us: NDArray[np.int64], first_service_us: int) -> int:
+    """Time from the first service on in which no partition of a group with members is served.
+
+    Parameters
+    ----------
+    rows : Rows
+        Unavailability.
+    gap : Rows
+        Its `gaps`.
+    clock_us : int64 array, shape (partitions,)
+        When each partition's clock starts.
+    first_service_us : int
+    """
+    unowned = rows[rows[:, 3] == UNOWNED]
+    times = np.sort(np.concatenate([gap[:, 1], gap[:, 2], unowned[:, 1], unowned[:, 2], clock_us]))
+    exist = _passed(clock_us, times)
+    unserved = _passed(gap[:, 1], times) - _passed(gap[:, 2], times)
+    without = _passed(unowned[:, 1], times) - _passed(unowned[:, 2], times)
+    stopped = (unserved == exist) & (without < exist)
+    length = np.maximum(times[1:] - np.maximum(times[:-1], first_service_us), 0)
+    return int(length[stopped[:-1]].sum())
+
+
+def _passed(instants: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.intp]:
+    """How many of the instants have come by each of the times. Shape of ``times``."""
+    return np.searchsorted(np.sort(instants), times, side="right")
+
+
+def quantile(values: NDArray[np.int64], q: float) -> float:
+    """Linear interpolation between order statistics; 0 for nothing."""
+    return float(np.quantile(values, q)) if len(values) else 0.0
+
+
+def recovery_s(lag: list[tuple[int, int, int]], last_fault_us: int | None, limit: int | None) -> float | None:
+    """From the last fault's end until the lag is below ``limit`` records for good; None if never."""
+    if limit is None or last_fault_us is None:
+        return None
+    after = [(time, records) for time, records, _ in lag if time >= last_fault_us]
+    if not after or after[-1][1] >= limit:
+        return None
+    above = [time for time, records in after if records >= limit]
+    below = [time for time, _ in after if not above or time > above[-1]]
+    return seconds(below[0] - last_fault_us)

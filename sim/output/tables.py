@@ -1,0 +1,233 @@
+"""From a group's record to rows of the result tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from groupsim.sim.books.record import ENDED_BY
+from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.output.measures import (
+    by_cause,
+    clip,
+    gaps,
+    merge_touching,
+    quantile,
+    recovery_s,
+    stop_the_world_us,
+    unavailable_us,
+)
+from groupsim.sim.output.result import Tables, Text
+from groupsim.sim.randomness import mean_of
+from groupsim.sim.tables import CAUSES, TABLES
+from groupsim.sim.units import seconds
+from groupsim.sim.world import World
+
+Columns = dict[str, Any]
+
+
+class Tabulator:
+    """Makes every table of a finished run.
+
+    Parameters
+    ----------
+    world : World
+    seed, replication : int
+    variant : str
+    """
+
+    def __init__(self, world: World, seed: int, replication: int, variant: str) -> None:
+        self.world = world
+        self.identity = (world.scenario.name, variant, seed, replication)
+        scenario = world.scenario
+        to = scenario.measure_to_us if scenario.measure_to_us is not None else scenario.horizon_us
+        self.measure = (scenario.measure_from_us, to)
+
+    def tables(self) -> Tables:
+        """All tables, sorted and typed."""
+        parts: dict[str, list[Columns]] = {name: [] for name in TABLES}
+        for name in sorted(self.world.groups):
+            group = self.world.groups[name]
+            rows = merge_touching(clip(group.record.unavailability.array(), *self.measure, 1, 2))
+            parts["unavailability"].append(self._unavailability(group, rows))
+            parts["summary"].append(self._summary(group, rows))
+            for table in ("rebalances", "ownership", "members", "lag", "requests", "states", "delivery", "events"):
+                parts[table].append(getattr(self, f"_{table}")(group))
+        return Tables({name: _join(columns, TABLES[name]) for name, columns in parts.items()})
+
+    # --- one method per table -----------------------------------------------------------------------------------------
+
+    def _unavailability(self, group: GroupHost, rows: Any) -> Columns:
+        return {
+            **_places(group, rows[:, 0]),
+            "from_us": rows[:, 1], "to_us": rows[:, 2], "cause": Text(["", *CAUSES], rows[:, 3]),
+        }  # fmt: skip
+
+    def _ownership(self, group: GroupHost) -> Columns:
+        rows = group.record.ownership.array()
+        names = [consumer.name for consumer in group.consumers] or [""]
+        return {
+            **_places(group, rows[:, 0]), "member": Text(names, rows[:, 1]),
+            "from_us": rows[:, 2], "to_us": rows[:, 3], "ended_by": Text(ENDED_BY, rows[:, 4]),
+        }  # fmt: skip
+
+    def _rebalances(self, group: GroupHost) -> Columns:
+        found = group.record.rebalances
+        broadcast = group.is_broadcast
+        columns: Columns = {
+            "group": [group.name] * len(found),
+            "generations": [one.generation_to - one.generation_from for one in found],
+            "members_kicked": [one.kicked for one in found],
+            "partitions_moved": [None if broadcast else one.moved for one in found],
+            "partitions_moved_min": [None if broadcast else one.moved_min for one in found],
+            "rscore": [self._rscore(group, one.moved_mrps) for one in found],
+        }
+        for column in TABLES["rebalances"]:
+            if column not in columns:
+                columns[column] = [getattr(one, column) for one in found]
+        return columns
+
+    def _members(self, group: GroupHost) -> Columns:
+        lives = group.record.lives
+        columns: Columns = {"group": [group.name] * len(lives)}
+        for column in TABLES["members"]:
+            if column != "group":
+                columns[column] = [getattr(life, column) for life in lives]
+        return columns
+
+    def _lag(self, group: GroupHost) -> Columns:
+        lag = group.record.lag
+        return {
+            "group": [group.name] * len(lag), "time_us": [row[0] for row in lag],
+            "lag_records": [row[1] for row in lag], "lag_us": [row[2] for row in lag],
+        }  # fmt: skip
+
+    def _requests(self, group: GroupHost) -> Columns:
+        found = [(api, error, count) for (api, error), count in sorted(group.record.requests.items()) if count]
+        return {
+            "group": [group.name] * len(found), "api": [row[0] for row in found],
+            "error": [row[1] for row in found], "count": [row[2] for row in found],
+        }  # fmt: skip
+
+    def _states(self, group: GroupHost) -> Columns:
+        entered = group.record.states
+        ends = [*(row[0] for row in entered), self.world.scenario.horizon_us][1:]
+        stretches = [
+            (begin, end, state, generation)
+            for (begin, state, generation), end in zip(entered, ends, strict=True)
+            if end > begin
+        ]
+        return {
+            "group": [group.name] * len(stretches),
+            "from_us": [row[0] for row in stretches], "to_us": [row[1] for row in stretches],
+            "state": [row[2] for row in stretches], "generation": [row[3] for row in stretches],
+        }  # fmt: skip
+
+    def _delivery(self, group: GroupHost) -> Columns:
+        found = sorted(group.record.delivery.items())
+        return {
+            "group": [group.name] * len(found), "kind": [key[0] for key, _ in found],
+            "cause": [key[1] for key, _ in found], "records": [records for _, records in found],
+        }  # fmt: skip
+
+    def _events(self, group: GroupHost) -> Columns:
+        found = sorted(group.record.events)
+        return {
+            "group": [group.name] * len(found),
+            "time_us": [row[0] for row in found], "entry": [row[1] for row in found],
+            "verb": [row[2] for row in found], "target": [row[3] for row in found],
+        }  # fmt: skip
+
+    # --- summary ------------------------------------------------------------------------------------------------------
+
+    def _rscore(self, group: GroupHost, moved_mrps: int) -> float | None:
+        """Moved rate over a consumer's capacity, 1 / mean per_record."""
+        per_record = mean_of(self.world.specs[group.name].processing.per_record)
+        return moved_mrps * per_record / 1e9 if per_record and not group.is_broadcast else None
+
+    def _within(self, group: GroupHost) -> list[Any]:
+        low, high = self.measure
+        return [one for one in group.record.rebalances if low <= one.start_us <= high]
+
+    def _summary(self, group: GroupHost, rows: Any) -> Columns:
+        record, scenario = group.record, self.world.scenario
+        name, variant, seed, replication = self.identity
+        rebalances = self._within(group)
+        lengths = [min(one.end_us, self.measure[1]) - one.start_us for one in rebalances]
+        per_partition = unavailable_us(rows, len(group.partitions))
+        causes, gap = by_cause(rows), gaps(rows)
+        lag = [row for row in record.lag if self.measure[0] <= row[0] <= self.measure[1]]
+        last = lag[-1] if lag else (0, 0, 0)
+        broadcast = group.is_broadcast
+        values = {
+            "scenario": name, "variant": variant, "group": group.name, "seed": seed, "replication": replication,
+            "horizon_s": seconds(scenario.horizon_us), "members": self._members_max(group),
+            "partitions": len(group.partitions), "rebalances": len(rebalances),
+            "generations": sum(one.generation_to - one.generation_from for one in rebalances),
+            "rebalance_s_total": seconds(sum(lengths)), "rebalance_s_max": seconds(max(lengths, default=0)),
+            "stop_the_world_s": seconds(self._stop_the_world(group, rows, gap)),
+            "unavailable_partition_s": seconds(int(per_partition.sum())),
+            "unavailable_s_max": seconds(int(per_partition.max(initial=0))),
+            "unavailable_s_p99": quantile(per_partition, 0.99) / 1e6,
+            "unavailable_gap_s_max": seconds(int((gap[:, 2] - gap[:, 1]).max(initial=0))),
+            **{f"unavailable_{cause}_s": seconds(int(causes[code])) for code, cause in enumerate(CAUSES, start=1)},
+            "paused_s": seconds(record.paused_us), "zombie_s": seconds(record.zombie_us),
+            "partitions_moved": None if broadcast else sum(one.moved for one in rebalances),
+            "partitions_moved_min": None if broadcast else sum(one.moved_min for one in rebalances),
+            "rscore": self._rscore(group, sum(one.moved_mrps for one in rebalances)),
+            "imbalance_partitions_max": record.imbalance_max,
+            "lag_records_max": max((row[1] for row in lag), default=0), "lag_records_end": last[1],
+            "lag_s_max": seconds(max((row[2] for row in lag), default=0)),
+            "recovery_s": recovery_s(lag, self.world.last_fault_us, scenario.recovery_lag_records),
+            "duplicates": _total(record.delivery, "duplicate"), "losses": _total(record.delivery, "loss"),
+            "joins": record.counts["joins"], "leaves": record.counts["leaves"],
+            "evictions": record.counts["evictions"], "fenced": record.counts["fenced"],
+            "requests": sum(record.requests.values()),
+        }  # fmt: skip
+        return {column: [value] for column, value in values.items()}
+
+    def _members_max(self, group: GroupHost) -> int:
+        """Most members alive at once."""
+        steps = sorted(
+            [(life.started_us, 1) for life in group.record.lives]
+            + [(life.ended_us, -1) for life in group.record.lives if life.ended_by != "horizon"]
+        )
+        alive = np.cumsum([step for _, step in steps]) if steps else np.zeros(1, np.int64)
+        return int(alive.max())
+
+    def _stop_the_world(self, group: GroupHost, rows: Any, gap: Any) -> int:
+        first_service_us = group.record.ownership.least(2)
+        if first_service_us is None or group.availability.first_join_us > self.measure[1]:
+            return 0
+        clock = np.maximum(group.partitions.created_us, max(group.availability.first_join_us, self.measure[0]))
+        return stop_the_world_us(rows, gap, clock, first_service_us)
+
+
+def _places(group: GroupHost, positions: Any) -> Columns:
+    topics = sorted(set(group.partitions.topic)) or [""]
+    number = {topic: index for index, topic in enumerate(topics)}
+    of_position = np.array([number[topic] for topic in group.partitions.topic] or [0])
+    return {
+        "group": Text([group.name], np.zeros(len(positions), np.int8)),
+        "topic": Text(topics, of_position[positions]), "partition": group.partitions.number[positions],
+    }  # fmt: skip
+
+
+def _total(delivery: Any, kind: str) -> int:
+    return sum(records for (one, _), records in delivery.items() if one == kind)
+
+
+def _join(parts: list[Columns], columns: Iterable[str]) -> Columns:
+    """The rows of all groups below one another."""
+    return {column: _concatenate([part[column] for part in parts if len(part[column])]) for column in columns}
+
+
+def _concatenate(parts: list[Any]) -> Any:
+    if not parts:
+        return []
+    if isinstance(parts[0], Text):
+        return Text.joined(parts) if len(parts) > 1 else parts[0]
+    # A copy of millions of rows costs as much as everything else that is done to them.
+    return np.concatenate([np.asarray(part) for part in parts]) if len(parts) > 1 else np.asarray(parts[0])

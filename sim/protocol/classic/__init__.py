@@ -1,0 +1,1 @@
+"""The classic group protocol, both sides, as pure machines."""

@@ -1,0 +1,1 @@
+"""What happens to the cluster: entries of the timeline as SimPy processes."""

@@ -1,0 +1,100 @@
+"""A rolling restart as Kubernetes does it: batch by batch, with or without surge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from groupsim.sim.client.consumer import Consumer
+from groupsim.sim.kernel.environment import Kind, process_key
+from groupsim.sim.model import RollingRestart
+from groupsim.sim.protocol.messages import GroupState
+from groupsim.sim.randomness import name_hash
+from groupsim.sim.timeline.dispatcher import Dispatcher, Story
+from groupsim.sim.timeline.lifecycle import stop_and_start, terminate
+from groupsim.sim.units import MS
+
+PROBE_US = 100 * MS
+"""How often the rollout looks whether the new members are ready."""
+
+
+class Rollout:
+    """One rolling restart.
+
+    Parameters
+    ----------
+    teller : Teller
+        Of the entry; its verb is a `RollingRestart`.
+    """
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        verb = dispatcher.entry.verb
+        assert isinstance(verb, RollingRestart)
+        self.verb = verb
+        self.dispatcher = dispatcher
+        self.world = dispatcher.world
+        self._probe_key = process_key(name_hash("rollout", dispatcher.entry.id), Kind.TIMER)
+
+    def run(self) -> Story:
+        """Wait for the entry's time, then replace batch after batch."""
+        yield self.world.env.until(self.dispatcher.entry.at_us, self.dispatcher.key)
+        members = self.dispatcher.targets(self.verb.target)
+        batches = [members[i : i + self.verb.batch] for i in range(0, len(members), self.verb.batch)]
+        replace = self._with_surge(members) if self.verb.surge else self._in_place(batches)
+        yield from replace
+        self.world.fault_until(self.world.env.now)
+
+    def _in_place(self, batches: Sequence[Sequence[Consumer]]) -> Story:
+        for batch in batches:
+            for consumer in batch:
+                self._restart(consumer)
+            yield from self._ready(batch)
+
+    def _restart(self, consumer: Consumer) -> None:
+        verb, world = self.verb, self.world
+        down = self.dispatcher.draw("down", consumer.name)(0)
+        self.dispatcher.note(consumer.group.name, consumer.name)
+        world.env.process(stop_and_start(world, consumer, verb.stop, verb.grace_us, down))
+
+    def _with_surge(self, members: Sequence[Consumer]) -> Story:
+        """New before old: spare names start, and each name that has stopped is the next spare."""
+        verb, world = self.verb, self.world
+        group = world.groups[verb.target.name]
+        spare = [one for one in group.consumers if not one.is_running][: verb.surge]
+        for first in range(0, len(members), max(len(spare), 1)):
+            old = members[first : first + len(spare)]
+            new = spare[: len(old)]
+            for consumer in new:
+                self.dispatcher.note(group.name, consumer.name)
+                consumer.start()
+            yield from self._ready(new)
+            for consumer in old:
+                yield from self._stop(consumer)
+            spare = list(old)
+
+    def _stop(self, consumer: Consumer) -> Story:
+        if not consumer.is_open:
+            return
+        gone = consumer.gone
+        self.dispatcher.note(consumer.group.name, consumer.name)
+        if self.verb.stop == "kill":
+            consumer.kill(self.world.env.now)
+        else:
+            terminate(self.world, consumer, self.verb.grace_us)
+        yield gone
+
+    def _ready(self, batch: Sequence[Consumer]) -> Story:
+        """Wait until the next batch may begin."""
+        env, verb = self.world.env, self.verb
+        if verb.next_ == "gap":
+            yield env.until(env.now + verb.gap_us, self._probe_key)
+            return
+        before = {consumer.name: consumer.incarnation for consumer in batch}
+        while not all(self._is_ready(consumer, before[consumer.name]) for consumer in batch):
+            yield env.until(env.now + PROBE_US, self._probe_key)
+
+    def _is_ready(self, consumer: Consumer, old: int) -> bool:
+        fresh = consumer.is_open and (consumer.incarnation > old or bool(self.verb.surge))
+        if not fresh or self.verb.next_ == "running":
+            return fresh
+        stable = consumer.group.machine.state is GroupState.STABLE
+        return consumer.is_assigned and (self.verb.next_ == "assigned" or stable)

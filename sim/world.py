@@ -1,0 +1,209 @@
+"""Everything that exists in one run, and how its parts find one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from groupsim.assignors import Assignor, AssignorError, create, load_classes
+from groupsim.sim.catalog import Catalog
+from groupsim.sim.client.consumer import Consumer
+from groupsim.sim.cluster.broker import Broker
+from groupsim.sim.cluster.coordinator import Coordinator, partition_for
+from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.producer import Producer
+from groupsim.sim.errors import ScenarioError
+from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.kernel.network import Connection, Exchange, Path
+from groupsim.sim.model import Distribution, Entry, GcPause, Group, Scenario, Target
+from groupsim.sim.randomness import Streams
+
+
+class World:
+    """One run's entities.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    streams : Streams
+    is_loud : bool
+        Message fidelity: every heartbeat, poll, commit and metadata refresh is an event.
+    """
+
+    def __init__(self, scenario: Scenario, streams: Streams, *, is_loud: bool) -> None:
+        self.scenario = scenario
+        self.streams = streams
+        self.is_loud = is_loud
+        self.timing = scenario.cluster.timing
+        self.env = Environment(scenario.event_budget)
+        self.broker_ids = tuple(sorted(broker.id for broker in scenario.cluster.brokers))
+        self._broker_racks = {broker.id: broker.rack for broker in scenario.cluster.brokers}
+        racks = {broker: rack for broker, rack in self._broker_racks.items() if rack}
+        self.catalog = Catalog(scenario.topics, self.broker_ids, racks)
+        self._classes = {cls.name: cls for cls in load_classes(scenario.allow_assignors).values()}
+        self.warnings: list[str] = []
+        self.last_fault_us: int | None = None
+        self.producers: dict[str, Producer] = {}
+        self.groups: dict[str, GroupHost] = {}
+        self.specs = {group.name: group for group in scenario.groups}
+        self.consumers: dict[str, Consumer] = {}
+        self.cuts: list[tuple[frozenset[str], frozenset[str]]] = []
+        self.brokers = {id_: Broker(self, id_) for id_ in self.broker_ids}
+        self.coordinators: dict[int, Coordinator] = {}
+        self._homes: dict[str, int] = {}
+        """Group -> broker of its coordinator."""
+        for spec in sorted(scenario.groups, key=lambda group: group.name):
+            self._build(spec)
+
+    def _build(self, spec: Group) -> None:
+        slots = slots_of(self.scenario, spec)
+        group = GroupHost(self.env, self.scenario, spec.name, self.catalog, slots)
+        self.groups[spec.name] = group
+        partition = partition_for(spec.name, self.scenario.cluster.config.offsets_topic_num_partitions)
+        node = self.broker_ids[partition % len(self.broker_ids)]
+        self._homes[spec.name] = node
+        coordinator = self.coordinators.get(partition)
+        if coordinator is None:
+            coordinator = self.coordinators[partition] = Coordinator(self.env, partition, node)
+            self.brokers[node].host(coordinator)
+        coordinator.adopt(group)
+        for index in range(slots):
+            self._add_consumer(spec, group, index)
+
+    def _add_consumer(self, spec: Group, group: GroupHost, index: int) -> None:
+        name = f"{spec.name}/{index}"
+        override = spec.override_of(index)
+        consumer = Consumer(
+            self,
+            group,
+            index,
+            name,
+            config=override.client or spec.client,
+            processing=override.processing or spec.processing,
+            subscription=override.subscription or spec.subscription,
+            static=spec.members.static,
+            process=f"{spec.name}/process-{index // spec.members.per_process}",
+        )
+        consumer.rack = override.rack if override.rack is not None else consumer.config.client_rack
+        consumer.named_instance = override.instance_id or name
+        consumer.pauses = self._pauses_of(consumer, spec)
+        group.enrol(consumer)
+        self.consumers[name] = consumer
+        self.env.process(consumer.run())
+
+    def fault_until(self, time: int) -> None:
+        """A fault lasts until ``time``, microseconds: recovery counts from the end of the last one."""
+        self.last_fault_us = max(time, self.last_fault_us or 0)
+
+    # --- draws --------------------------------------------------------------------------------------------------------
+
+    def boot_us(self, consumer: Consumer) -> int:
+        """Process start to first poll; a slow host boots slowly."""
+        spec = self.specs[consumer.group.name]
+        draw = self.streams.draw(spec.members.boot, "boot", consumer.name)
+        return round(draw(consumer.incarnation) * consumer.slowdown(host_only=True))
+
+    def path_of(self, consumer: Consumer) -> Path:
+        """Latencies between this incarnation and the brokers."""
+        name = f"{consumer.name}#{consumer.incarnation}"
+        return Path(self.streams, self.scenario.cluster.network, self._latency_of(consumer), name)
+
+    def _latency_of(self, consumer: Consumer) -> Distribution:
+        network = self.scenario.cluster.network
+        node = self._homes[consumer.group.name]
+        here = {consumer.name, consumer.group.name, f"rack:{consumer.rack}"}
+        there = {f"broker:{node}", f"rack:{self._broker_racks[node]}"}
+        for link in network.links:
+            a, b = link.between
+            if (a in here and b in there) or (b in here and a in there):
+                return link.latency
+        return network.latency
+
+    def _pauses_of(self, consumer: Consumer, spec: Group) -> list[tuple[int, int]]:
+        """Every pause of per-member streams up to the horizon, as disjoint (start, end), ascending."""
+        pauses: list[tuple[int, int]] = []
+        for entry in self.scenario.timeline:
+            verb = entry.verb
+            if isinstance(verb, GcPause) and entry.per_member and self.matches(verb.target, consumer):
+                pauses += self._train(entry, verb, consumer.process)
+        pauses.sort()
+        merged: list[tuple[int, int]] = []
+        for start, end in pauses:
+            if merged and start <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+            else:
+                merged.append((start, end))
+        return merged
+
+    def _train(self, entry: Entry, verb: GcPause, process: str) -> list[tuple[int, int]]:
+        assert entry.every is not None
+        gaps = self.streams.draw(entry.every, "every", entry.id, process)
+        lengths = self.streams.draw(verb.duration, "length", entry.id, process)
+        until = min(entry.until_us, self.scenario.horizon_us)
+        starts: list[int] = []
+        time, first, block = entry.at_us, 0, 64
+        while time < until:
+            times = time + np.cumsum(np.maximum(gaps.range(first, block), 1))
+            starts += times[times < until].tolist()
+            time, first = int(times[-1]), first + block
+        ends = (np.array(starts, np.int64) + lengths.range(0, len(starts))).tolist()
+        return [(start, end) for start, end in zip(starts, ends, strict=True) if end > start]
+
+    def new_assignor(self, name: str, consumer: Consumer) -> Assignor:
+        """The consumer's own instance of an assignor."""
+        if name in self._classes:
+            return self._classes[name]()
+        seed = self.streams.key("assignor", consumer.group.name) & 0x7FFFFFFF
+        return create(name, seed=seed, java_order=self.specs[consumer.group.name].java_order)
+
+    # --- who is meant -------------------------------------------------------------------------------------------------
+
+    def matches(self, target: Target, consumer: Consumer) -> bool:
+        """Whether a static target (no draw, no leader) means this consumer."""
+        if target.kind == "rack":
+            return consumer.rack == target.name
+        if target.kind != "group" or consumer.group.name != target.name:
+            return False
+        return target.pick != "index" or consumer.slot in target.indices
+
+    # --- connections --------------------------------------------------------------------------------------------------
+
+    def connect(self, consumer: Consumer, node: int, deliver: Callable[[Exchange, Any], None]) -> Connection:
+        """A new connection to a broker; dead from the start while the two are cut off from each other."""
+        connection = Connection(self.env, node, consumer.entity, self.brokers[node].receive, deliver)
+        if self.is_cut(consumer, node):
+            connection.end()
+        return connection
+
+    def cut_off(self, consumer: Consumer) -> frozenset[int]:
+        """Brokers that this consumer cannot reach now."""
+        return frozenset(node for node in self.broker_ids if self.is_cut(consumer, node)) if self.cuts else frozenset()
+
+    def is_cut(self, consumer: Consumer, node: int) -> bool:
+        """Whether nothing gets through between a consumer and a broker."""
+        broker = f"broker:{node}"
+        return any((consumer.name in a and broker in b) or (consumer.name in b and broker in a) for a, b in self.cuts)
+
+    # --- notices ------------------------------------------------------------------------------------------------------
+
+    def assignor_failed(self, consumer: Consumer, error: AssignorError) -> None:
+        """The leader's assignor threw."""
+        spec = self.specs[consumer.group.name]
+        text = f"{consumer.name}: assignor failed: {error}"
+        if spec.assignor_failure == "refuse":
+            raise ScenarioError(text)
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+
+def slots_of(scenario: Scenario, spec: Group) -> int:
+    """The most consumers a group can ever have: its own, a surge, or what it is scaled out to."""
+    most = spec.members.count
+    for entry in scenario.timeline:
+        verb = entry.verb
+        target = getattr(verb, "target", None)
+        if target is not None and target.kind == "group" and target.name == spec.name:
+            most = max(most, getattr(verb, "to", 0), spec.members.count + getattr(verb, "surge", 0))
+    return most

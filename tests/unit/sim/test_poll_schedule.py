@@ -1,0 +1,214 @@
+"""The poll loop in closed form against a list of polls that is written out."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groupsim.sim.client.poll_schedule import DrawnPollSchedule, Load, Pace, PollSchedule, pace
+from groupsim.sim.model import ZERO, Distribution, Processing
+from groupsim.sim.randomness import Draw
+from groupsim.sim.units import MS, S
+
+POLL_US = MS
+END = 40_000
+
+
+class Written:
+    """Polls one by one: (begin, wait) of each pass, and what was before.
+
+    ``held`` is the end of a wait inside poll() that began before the first of them.
+    """
+
+    def __init__(self, passes: list[tuple[int, int]], before: int | None) -> None:
+        self.passes = passes
+        self.before = before
+        self.held = -1
+
+    @property
+    def polls(self) -> list[int]:
+        return [begin for begin, _ in self.passes]
+
+    def shift(self, at: int, by_us: int) -> None:
+        gone = bisect_left(self.polls, at)
+        inside_until = sum(self.passes[gone - 1]) if gone else self.held
+        self.held = inside_until + by_us if inside_until >= at else -1
+        if gone:
+            self.before = self.passes[gone - 1][0]
+        self.passes = [(begin + by_us, wait) for begin, wait in self.passes[gone:]]
+
+    def last_poll(self, time: int) -> int | None:
+        index = bisect_right(self.polls, time)
+        return self.polls[index - 1] if index else self.before
+
+    def next_poll(self, time: int) -> int:
+        return self.polls[bisect_left(self.polls, time)]
+
+    def reaction(self, time: int) -> int:
+        index = bisect_right(self.polls, time) - 1
+        if index >= 0 and time <= self.polls[index] + self.passes[index][1]:
+            return time
+        if index < 0 and time <= self.held:
+            return time
+        return self.next_poll(time)
+
+
+lengths = st.integers(1, 50).flatmap(lambda length: st.tuples(st.just(length), st.integers(0, length)))
+
+
+@st.composite
+def loops(draw: st.DrawFn) -> tuple[PollSchedule, Written]:
+    """A cadence, and the same written out."""
+    (full, full_wait), (steady, steady_wait) = draw(lengths), draw(lengths)
+    start, passes = draw(st.integers(0, 100)), draw(st.integers(0, 20))
+    before = draw(st.none() | st.integers(0, start))
+    schedule = PollSchedule(start, Pace(full, full_wait, 1, steady, steady_wait, 1, 1.0, 1.0), Load(0, 0), before)
+    schedule.full_passes = passes
+    written = [(start + index * full, full_wait) for index in range(passes)]
+    switch = start + passes * full
+    written += [(switch + index * steady, steady_wait) for index in range(END // steady + 1)]
+    return schedule, Written(written, before)
+
+
+shifts = st.lists(st.tuples(st.integers(0, 500), st.integers(1, 300)), max_size=4)
+
+
+@given(loops(), shifts, st.lists(st.integers(0, 2_000), min_size=1))
+def test_a_cadence_answers_as_the_list_of_its_polls_does(
+    loop: tuple[PollSchedule, Written], pauses: list[tuple[int, int]], times: list[int]
+) -> None:
+    schedule, written = loop
+    time = 0
+    for gap, length in pauses:
+        time += gap
+        schedule.shift(time, length)
+        written.shift(time, length)
+        time += length
+        assert schedule.before == written.before
+    for one in times:
+        at = time + one
+        assert schedule.next_poll(at) == written.next_poll(at)
+        assert schedule.last_poll(at) == written.last_poll(at)
+        assert schedule.reaction(at) == written.reaction(at)
+
+
+@given(loops(), st.integers(1, 500), st.integers(0, 30), st.integers(0, 3_000))
+def test_a_train_is_all_polls_that_are_due(
+    loop: tuple[PollSchedule, Written], interval: int, first: int, span: int
+) -> None:
+    schedule, written = loop
+    poll = written.polls[first]
+    before = poll + 1 + span
+    count, stride = schedule.train(poll, interval, before)
+    at = poll
+    for _ in range(count):
+        at = written.next_poll(at + interval)
+    assert at == poll + count * stride
+    assert at < before
+    following = written.next_poll(at + interval)
+    assert following >= before or following >= schedule._switch() > poll  # or the kind of pass ends
+
+
+@given(
+    st.integers(0, 100), st.integers(0, 20), st.integers(0, 10), st.integers(1, 30), shifts,
+    st.lists(st.integers(0, 2_000), min_size=1),
+)  # fmt: skip
+def test_drawn_passes_answer_as_their_list_does(
+    start: int, passes: int, wait: int, fixed: int, pauses: list[tuple[int, int]], times: list[int]
+) -> None:
+    cost = Draw(7, Distribution("uniform", (1, 9)))
+    paced = Pace(1, wait, 4, 1, 2 * wait, 2, 1.0, 1.0)
+    schedule = DrawnPollSchedule(start, paced, Load(0, 0), None, cost=cost, first=3, fixed_us=fixed)
+    schedule.full_passes = passes
+    listed, at = [], start
+    for number in range(5_000):
+        records, inside = (4, wait) if number < passes else (2, 2 * wait)
+        listed.append((at, inside))
+        at += inside + max(1, cost(3 + number) * records + fixed)
+    written, time, number = Written(listed, None), 0, 0
+    for gap, length in pauses:
+        time += gap
+        number += bisect_left(written.polls, time)
+        schedule.shift(time, length)
+        written.shift(time, length)
+        time += length
+    for one in times:
+        at = time + one
+        assert schedule.next_poll(at) == written.next_poll(at)
+        assert schedule.last_poll(at) == written.last_poll(at)
+        assert schedule.reaction(at) == written.reaction(at)
+        assert schedule.number_at(at) == 3 + number + bisect_left(written.polls, at)
+    steps = [after - begin for begin, after in zip(written.polls, written.polls[1:], strict=False)]
+    assert schedule.shortest_us <= min(steps)
+    assert max(steps) <= schedule.longest_us
+
+
+# --- pace -------------------------------------------------------------------------------------------------------------
+
+
+def paced(rate_per_s: float, backlog: float = 0, *, per_record_us: int = 0, per_poll_us: int = 100 * MS) -> Pace:
+    processing = Processing(per_record=Distribution.constant(per_record_us), per_poll_us=per_poll_us)
+    return pace(processing, 500, POLL_US, Load(rate_per_s / S, backlog), 1.0)
+
+
+@pytest.mark.parametrize("backlog", [0, 3, 10_000])
+def test_capacity_is_what_full_batches_achieve_however_small_the_backlog(backlog: int) -> None:
+    assert paced(40, backlog).capacity == 500 / (101 * MS)
+    assert paced(40, backlog, per_record_us=2 * MS).capacity == 500 / (1_101 * MS)
+
+
+def test_a_pass_over_a_small_backlog_is_short() -> None:
+    assert paced(40, 3, per_record_us=2 * MS).full_us == 107 * MS
+    assert paced(40, 10_000, per_record_us=2 * MS).full_us == 1_101 * MS
+
+
+@pytest.mark.parametrize("rate", [20, 100, 400])
+def test_a_steady_pass_processes_what_was_produced_during_it(rate: int) -> None:
+    one = paced(rate, per_record_us=2 * MS)
+    assert one.steady_records == pytest.approx(rate / S * one.steady_us)
+    assert one.steady_us == pytest.approx(101 * MS + one.steady_records * 2 * MS, rel=1e-3)
+    assert 0 <= one.steady_wait_us <= one.steady_us
+
+
+def test_without_records_poll_waits_for_its_timeout() -> None:
+    one = paced(1)
+    assert (one.steady_us, one.steady_wait_us) == (100 * MS, 100 * MS)
+
+
+def full_passes(rate: float, backlog: float, **more: int) -> int:
+    return PollSchedule(0, paced(rate, backlog, **more), Load(rate / S, backlog)).full_passes
+
+
+def test_full_passes_last_until_the_backlog_is_gone() -> None:
+    assert full_passes(40, 0) == 0
+    assert full_passes(100, 10_000, per_record_us=2 * MS) == 26  # 1.101 s each take away 500 and leave 110.1
+    assert full_passes(10_000, 0, per_record_us=2 * MS) == 1_000_000_000
+    assert full_passes(10_000, 1_000, per_record_us=2 * MS) == 1_000_000_000
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0])
+def test_a_slow_host_stretches_everything_but_poll(factor: float) -> None:
+    processing = Processing(per_record=Distribution.constant(2 * MS), per_poll_us=100 * MS)
+    one = pace(processing, 500, POLL_US, Load(0.0, 10_000), factor)
+    assert one.full_us == POLL_US + factor * 1_100 * MS
+
+
+def test_the_rest_of_a_batch_costs_what_records_cost_from_then_on() -> None:
+    schedule = PollSchedule(1_000, Pace(500, 100, 1, 500, 100, 1, 1.0, 8.0), Load(0, 0), 900, held_until=950)
+    assert schedule.next_poll_with(8.0, 1_300) == 1_500
+    assert schedule.next_poll_with(4.0, 1_300) == 1_400
+    assert schedule.next_poll_with(16.0, 1_300) == 1_700
+    assert schedule.next_poll_with(4.0, 1_050) == 1_300, "the wait inside poll() is no work"
+    assert schedule.next_poll_with(4.0, 1_500) == 1_500
+    assert schedule.next_poll_with(4.0, 940) == 975, "in the pass before: inside poll() until 950"
+    assert schedule.next_poll_with(4.0, 980) == 990
+
+
+def test_a_processing_that_costs_nothing_still_takes_a_poll() -> None:
+    one: Callable[[Load], Pace] = lambda load: pace(Processing(per_record=ZERO), 500, POLL_US, load, 1.0)  # noqa: E731
+    assert one(Load(1.0, 10_000)).full_us == POLL_US
+    assert one(Load(0.0, 0)).full_wait_us == POLL_US

@@ -1,0 +1,138 @@
+"""Many quiet members at once: every column holds what each member gives when it is asked alone."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groupsim.sim.client.poll_schedule import DrawnPollSchedule, Load, Pace, PollSchedule, pace
+from groupsim.sim.fastpath.poll_schedules import PollSchedules, paces
+from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
+from groupsim.sim.fastpath.steady_state import Keys, SteadyState, Train
+from groupsim.sim.model import Distribution, Processing
+from groupsim.sim.randomness import Draw
+from groupsim.sim.units import FOREVER
+
+MEASURE = (300, 1_500)
+GRID = st.integers(0, 9).map(lambda tens: 10 * tens)
+"""Ties only happen on a coarse grid."""
+
+
+@st.composite
+def schedules(draw: st.DrawFn) -> PollSchedule:
+    """In closed form or drawn, at the start or in the middle of a pass that was interrupted."""
+    full, steady = draw(st.integers(1, 60)), draw(st.integers(1, 60))
+    paced = Pace(full, draw(st.integers(0, full)), 2, steady, draw(st.integers(0, steady)), 1, 1.0, 1.0)
+    start, held_until = draw(st.integers(0, 300)), draw(st.integers(-1, 400))
+    if draw(st.booleans()):
+        schedule = PollSchedule(start, paced, Load(0, 0), None, held_until)
+    else:
+        cost = Draw(draw(st.integers(0, 99)), Distribution("uniform", (1, 9)))
+        schedule = DrawnPollSchedule(start, paced, Load(0, 0), None, held_until, cost=cost, first=3, fixed_us=5)
+    schedule.full_passes = draw(st.sampled_from([0, 1, 7, 1_000_000_000]))
+    return schedule
+
+
+@given(st.lists(schedules(), min_size=1, max_size=6), st.data())
+def test_cadences_answer_as_each_of_them_does(several: list[PollSchedule], data: st.DataObject) -> None:
+    which = data.draw(st.lists(st.integers(0, len(several) - 1), min_size=1, max_size=9))
+    times = data.draw(st.lists(st.integers(0, 2_000), min_size=len(which), max_size=len(which)))
+    asked = [several[index] for index in which]
+    columns, at, indices = PollSchedules.of(several), np.array(times), np.array(which)
+    polls = [one.next_poll(time) for one, time in zip(asked, times, strict=True)]
+    assert columns.next_polls(at, indices).tolist() == polls
+    assert columns.reactions(at, indices).tolist() == [o.reaction(t) for o, t in zip(asked, times, strict=True)]
+    intervals, before = np.full(len(which), 70), np.array(polls) + at
+    trains = columns.trains(np.array(polls), intervals, before, indices)
+    assert list(zip(*(one.tolist() for one in trains), strict=True)) == [
+        one.train(poll, 70, end) for one, poll, end in zip(asked, polls, before.tolist(), strict=True)
+    ]
+
+
+rates = st.sampled_from([0.0, 1e-9, 1e-7, 2e-5, 5e-4, 1e-3, 0.3])
+
+
+@given(
+    st.lists(st.tuples(rates, st.integers(0, 5_000), st.integers(1, 700), st.sampled_from([1.0, 1.7])), min_size=1),
+    st.sampled_from([0, 7, 2_000]), st.sampled_from([0, 199_000]), st.sampled_from([0, 1_000]),
+)  # fmt: skip
+def test_paces_are_what_each_member_has_alone(
+    members: list[tuple[float, int, int, float]], cost: int, per_poll: int, poll_us: int
+) -> None:
+    processing = Processing(per_record=Distribution("constant", (cost,)), per_poll_us=per_poll)
+    loads = [Load(rate, float(backlog)) for rate, backlog, _, _ in members]
+    alone = [pace(processing, one[2], poll_us, load, one[3]) for one, load in zip(members, loads, strict=True)]
+    many = paces(
+        processing, np.array([one[2] for one in members]), poll_us, np.array([load.rate for load in loads]),
+        np.array([load.backlog for load in loads]), np.array([one[3] for one in members]),
+    )  # fmt: skip
+    passes = [PollSchedule(0, one, load).full_passes for one, load in zip(alone, loads, strict=True)]
+    assert list(zip(*(column.tolist() for column in many), strict=True)) == [
+        (one.full_us, one.steady_us, one.steady_wait_us, full_passes, one.capacity)
+        for one, full_passes in zip(alone, passes, strict=True)
+    ]
+    assert {one.full_wait_us for one in alone} == {poll_us}
+
+
+def test_a_cadence_of_columns_is_the_one_that_they_were_taken_from() -> None:
+    paced = Pace(500, 100, 2, 300, 70, 1, 1.0, 8.0)
+    one = PollSchedule(1_000, paced, Load(0.1, 10_000), 1_000)
+    same = PollSchedule.of_columns(1_000, one.full_passes, 500, 100, 300, 70, 8.0)
+    assert all(getattr(one, name) == getattr(same, name) for name in PollSchedule.__slots__)
+
+
+@st.composite
+def quiets(draw: st.DrawFn) -> SteadyState:
+    """A member that is not frozen, some time after the start of its passes."""
+    pauses: list[tuple[int, int]] = []
+    for gap, length in draw(st.lists(st.tuples(st.integers(1, 300), st.integers(1, 60)), max_size=4)):
+        start = (pauses[-1][1] if pauses else 0) + gap
+        pauses.append((start, start + length))
+    beats = Train(draw(GRID), 4, MEASURE)
+    commits = Train(draw(GRID | st.just(FOREVER)), 7, MEASURE)
+    keys = Keys(heartbeat=5, poll=6, pause=1, thaw=2, request=0)
+    return SteadyState(beats, commits, draw(schedules()), 100, 130, pauses, 0, (0, 0, 0), keys)
+
+
+def _state(trains: list[Train]) -> list[tuple[int, int, int]]:
+    return [(train.due, train.number, train.measured) for train in trains]
+
+
+def _columns(trains: Trains) -> list[tuple[int, int, int]]:
+    return list(zip(trains.due.tolist(), trains.number.tolist(), trains.measured.tolist(), strict=True))
+
+
+@given(st.lists(quiets(), min_size=1, max_size=5), GRID, st.sampled_from([0, 9]), st.data())
+def test_a_crowd_is_where_each_of_its_members_is(
+    several: list[SteadyState], time: int, key: int, data: st.DataObject
+) -> None:
+    moment = (100 + time, key)
+    awake = [one for one in several if not one.is_frozen_at(moment)]
+    alone = [deepcopy(one) for one in several]
+    for one in alone:
+        one.catch_up(moment)
+    alone = [one for one in alone if one.frozen is None]
+    assert len(awake) == len(alone)
+    if not awake:
+        return
+    some = data.draw(st.integers(0, len(awake)))
+    steady = SteadyColumns.of(awake[:some], [9] * some, MEASURE)
+    steady = steady.followed_by(SteadyColumns.of(awake[some:], [9] * (len(awake) - some), MEASURE))
+    beats, numbers = steady.next_beats(moment)
+    assert [(t, n) for t, n in zip(beats, numbers, strict=True)] == [
+        (one.heartbeats.due, one.heartbeats.number) for one in alone
+    ]
+    polls = beats + data.draw(st.integers(1, 99))
+    steady.catch_up(beats, polls)
+    for one, poll in zip(alone, polls.tolist(), strict=True):
+        one.pauses = ()
+        one.next_pause = 0
+        one.catch_up((poll, one.keys.poll))
+    assert _columns(steady.heartbeats) == _state([one.heartbeats for one in alone])
+    assert _columns(steady.commits) == _state([one.commits for one in alone])
+    for index, one in enumerate(alone):
+        sent = [time for time, _ in one.commits.tail]
+        assert [t for t in (steady.commits.older[index], steady.commits.newer[index]) if t > -FOREVER] == sent
