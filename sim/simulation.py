@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from groupsim.sim.books.invariants import Watch
+from groupsim.sim.books.invariants import Watch, Watched
 from groupsim.sim.books.record import HORIZON
-from groupsim.sim.cluster.producer import Producer
-from groupsim.sim.cluster.retention import limit_age
 from groupsim.sim.errors import ConfigError, SimError
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.model import CreateTopic, RollingRestart, Scenario
@@ -68,10 +66,13 @@ def simulate(
         with _collector_at_rest():
             world = _build(scenario, Streams(seed, replication), is_loud=fidelity == "message")
             if check:
-                Watch(world).attach()
+                groups = [Watched(one.machine, one.books, world.members[name]) for name, one in world.groups.items()]
+                Watch(world.env, groups).attach()
             world.env.run_before(scenario.horizon_us)
             _finish(world)
-            tables = Tabulator(world, seed, replication, variant).tables()
+            books = [group.books for group in world.groups.values()]
+            rows = Tabulator(scenario, books, world.last_fault_us, seed=seed, replication=replication, variant=variant)
+            tables = rows.tables()
     except SimError as error:
         error.add_note(f"replay: {replay_line(scenario, seed, replication)}")
         raise
@@ -93,10 +94,10 @@ def replay_line(scenario: Scenario, seed: int, replication: int) -> str:
 def _build(scenario: Scenario, streams: Streams, *, is_loud: bool) -> World:
     world = World(scenario, streams, is_loud=is_loud)
     created = [entry.verb.topic.name for entry in scenario.timeline if isinstance(entry.verb, CreateTopic)]
-    world.producers = {name: Producer(world, name) for name in [*world.catalog.rates, *created]}
+    for name in [*world.catalog.rates, *created]:
+        world.add_producer(name)
     for topic in scenario.topics:
-        world.env.process(world.producers[topic.name].run())
-        limit_age(world, topic)
+        world.start_topic(topic)
     for spec in sorted(scenario.groups, key=lambda group: group.name):
         for index in range(spec.members.count):
             world.env.process(first_start(world, spec, index))
@@ -117,8 +118,8 @@ def _sample(world: World) -> None:
     def tick(_: Any) -> None:
         now = world.env.now
         for group in world.groups.values():
-            group.cohort.settle_readers()
-            group.record.lag.append((now, *group.ledger.lag(now)))
+            group.fast_path.settle_readers()
+            group.books.record.lag.append((now, *group.books.ledger.lag(now)))
         world.env.at(now + every, key, tick)
 
     world.env.at(every, key, tick)
@@ -130,8 +131,8 @@ def _finish(world: World) -> None:
     world.env.close_at(horizon)
     for name in sorted(world.groups):
         group = world.groups[name]
-        group.cohort.settle()
-        for consumer in group.consumers:
+        group.fast_path.settle()
+        for consumer in world.members[name]:
             consumer.finish(horizon, HORIZON)
         group.finish(horizon)
 

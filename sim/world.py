@@ -10,15 +10,19 @@ import numpy as np
 from groupsim.assignors import Assignor, AssignorError, create, load_classes
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.client.consumer import Consumer
+from groupsim.sim.client.interface import Identity
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.coordinator import Coordinator, partition_for
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.producer import Producer
+from groupsim.sim.cluster.retention import Retention
 from groupsim.sim.errors import ScenarioError
+from groupsim.sim.fastpath.cohorts import Cohort
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Connection, Exchange, Path
-from groupsim.sim.model import Distribution, Entry, GcPause, Group, Scenario, Target
+from groupsim.sim.model import Distribution, Entry, GcPause, Group, Scenario, Target, Topic
 from groupsim.sim.randomness import Streams
+from groupsim.sim.units import FOREVER
 
 
 class World:
@@ -48,10 +52,12 @@ class World:
         self.producers: dict[str, Producer] = {}
         self.groups: dict[str, GroupHost] = {}
         self.specs = {group.name: group for group in scenario.groups}
+        self.members: dict[str, list[Consumer]] = {}
+        """The consumers of each group, by slot."""
         self.consumers: dict[str, Consumer] = {}
         self.cuts: list[tuple[frozenset[str], frozenset[str]]] = []
-        self.brokers = {id_: Broker(self, id_) for id_ in self.broker_ids}
         self.coordinators: dict[int, Coordinator] = {}
+        self.brokers = {id_: Broker(self.env, scenario.cluster, id_, self.coordinators) for id_ in self.broker_ids}
         self._homes: dict[str, int] = {}
         """Group -> broker of its coordinator."""
         for spec in sorted(scenario.groups, key=lambda group: group.name):
@@ -67,12 +73,13 @@ class World:
         coordinator = self.coordinators.get(partition)
         if coordinator is None:
             coordinator = self.coordinators[partition] = Coordinator(self.env, partition, node)
-            self.brokers[node].host(coordinator)
         coordinator.adopt(group)
+        members = self.members[spec.name] = []
+        cohort = group.fast_path = Cohort(self.env, group, members, slots, is_loud=self.is_loud)
         for index in range(slots):
-            self._add_consumer(spec, group, index)
+            members.append(self._add_consumer(spec, group, index, cohort))
 
-    def _add_consumer(self, spec: Group, group: GroupHost, index: int) -> None:
+    def _add_consumer(self, spec: Group, group: GroupHost, index: int, cohort: Cohort) -> Consumer:
         name = f"{spec.name}/{index}"
         override = spec.override_of(index)
         consumer = Consumer(
@@ -85,13 +92,27 @@ class World:
             subscription=override.subscription or spec.subscription,
             static=spec.members.static,
             process=f"{spec.name}/process-{index // spec.members.per_process}",
+            elide=cohort.elide,
         )
         consumer.rack = override.rack if override.rack is not None else consumer.config.client_rack
         consumer.named_instance = override.instance_id or name
         consumer.pauses = self._pauses_of(consumer, spec)
-        group.enrol(consumer)
+        group.books.handles.enrol(consumer)
         self.consumers[name] = consumer
         self.env.process(consumer.run())
+        return consumer
+
+    def add_producer(self, topic: str) -> None:
+        """Somebody can write to a topic, once it exists."""
+        self.producers[topic] = Producer(self.env, self.catalog, self.groups, self.members, topic)
+
+    def start_topic(self, topic: Topic) -> None:
+        """A topic exists from now on: it is produced to, and brokers look after the age of its records."""
+        self.env.process(self.producers[topic.name].run(self.scenario.horizon_us))
+        if topic.retention_us < FOREVER:
+            retention = Retention(self.env, self.catalog, self.groups, self.members, topic)
+            every = self.scenario.cluster.log_retention_check_us
+            self.env.process(retention.run(every, self.scenario.horizon_us))
 
     def fault_until(self, time: int) -> None:
         """A fault lasts until ``time``, microseconds: recovery counts from the end of the last one."""
@@ -99,21 +120,21 @@ class World:
 
     # --- draws --------------------------------------------------------------------------------------------------------
 
-    def boot_us(self, consumer: Consumer) -> int:
+    def boot_us(self, consumer: Identity) -> int:
         """Process start to first poll; a slow host boots slowly."""
-        spec = self.specs[consumer.group.name]
+        spec = self.specs[consumer.group_name]
         draw = self.streams.draw(spec.members.boot, "boot", consumer.name)
         return round(draw(consumer.incarnation) * consumer.slowdown(host_only=True))
 
-    def path_of(self, consumer: Consumer) -> Path:
+    def path_of(self, consumer: Identity) -> Path:
         """Latencies between this incarnation and the brokers."""
         name = f"{consumer.name}#{consumer.incarnation}"
         return Path(self.streams, self.scenario.cluster.network, self._latency_of(consumer), name)
 
-    def _latency_of(self, consumer: Consumer) -> Distribution:
+    def _latency_of(self, consumer: Identity) -> Distribution:
         network = self.scenario.cluster.network
-        node = self._homes[consumer.group.name]
-        here = {consumer.name, consumer.group.name, f"rack:{consumer.rack}"}
+        node = self._homes[consumer.group_name]
+        here = {consumer.name, consumer.group_name, f"rack:{consumer.rack}"}
         there = {f"broker:{node}", f"rack:{self._broker_racks[node]}"}
         for link in network.links:
             a, b = link.between
@@ -151,12 +172,12 @@ class World:
         ends = (np.array(starts, np.int64) + lengths.range(0, len(starts))).tolist()
         return [(start, end) for start, end in zip(starts, ends, strict=True) if end > start]
 
-    def new_assignor(self, name: str, consumer: Consumer) -> Assignor:
-        """The consumer's own instance of an assignor."""
+    def new_assignor(self, name: str, group: str) -> Assignor:
+        """An instance of an assignor for one consumer of a group."""
         if name in self._classes:
             return self._classes[name]()
-        seed = self.streams.key("assignor", consumer.group.name) & 0x7FFFFFFF
-        return create(name, seed=seed, java_order=self.specs[consumer.group.name].java_order)
+        seed = self.streams.key("assignor", group) & 0x7FFFFFFF
+        return create(name, seed=seed, java_order=self.specs[group].java_order)
 
     # --- who is meant -------------------------------------------------------------------------------------------------
 
@@ -168,29 +189,35 @@ class World:
             return False
         return target.pick != "index" or consumer.slot in target.indices
 
+    def capacity_of(self, group: str, member_id: str) -> int:
+        """Milli-records per second that a member can process, 0: unknown."""
+        slot = self.groups[group].books.handles.slot_of(member_id)
+        client = self.members[group][slot].incumbent if slot >= 0 else None
+        return client.capacity_mrps if client is not None and client.machine.member_id == member_id else 0
+
     # --- connections --------------------------------------------------------------------------------------------------
 
-    def connect(self, consumer: Consumer, node: int, deliver: Callable[[Exchange, Any], None]) -> Connection:
+    def connect(self, consumer: Identity, node: int, deliver: Callable[[Exchange, Any], None]) -> Connection:
         """A new connection to a broker; dead from the start while the two are cut off from each other."""
         connection = Connection(self.env, node, consumer.entity, self.brokers[node].receive, deliver)
         if self.is_cut(consumer, node):
             connection.end()
         return connection
 
-    def cut_off(self, consumer: Consumer) -> frozenset[int]:
+    def cut_off(self, consumer: Identity) -> frozenset[int]:
         """Brokers that this consumer cannot reach now."""
         return frozenset(node for node in self.broker_ids if self.is_cut(consumer, node)) if self.cuts else frozenset()
 
-    def is_cut(self, consumer: Consumer, node: int) -> bool:
+    def is_cut(self, consumer: Identity, node: int) -> bool:
         """Whether nothing gets through between a consumer and a broker."""
         broker = f"broker:{node}"
         return any((consumer.name in a and broker in b) or (consumer.name in b and broker in a) for a, b in self.cuts)
 
     # --- notices ------------------------------------------------------------------------------------------------------
 
-    def assignor_failed(self, consumer: Consumer, error: AssignorError) -> None:
+    def assignor_failed(self, consumer: Identity, error: AssignorError) -> None:
         """The leader's assignor threw."""
-        spec = self.specs[consumer.group.name]
+        spec = self.specs[consumer.group_name]
         text = f"{consumer.name}: assignor failed: {error}"
         if spec.assignor_failure == "refuse":
             raise ScenarioError(text)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from groupsim.analysis.compare.comparison import Comparison
 from groupsim.analysis.data.metrics import Metric, plus_minus, scale
 from groupsim.analysis.stats.statistics import CONFIDENCE
 
-if TYPE_CHECKING:
-    from groupsim.analysis.compare.comparison import Comparison
+
+def sentence(one: Comparison) -> str:
+    """What can and what cannot be concluded, with the names of metric and variants."""
+    told = conclusion(one, f"{one.a} is ", f" than {one.b}", f" between {one.a} and {one.b}")
+    return f"{one.metric.label}: {told}."
 
 
 def conclusion(one: Comparison, a_is: str = "", than_b: str = "", between: str = "") -> str:

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from groupsim import scenarios
 from groupsim.scenarios.kafka.assignor_names import why_not_loaded, why_not_together
 from groupsim.scenarios.build.scenario import build_scenario
 from groupsim.scenarios.build.checks import check_names
@@ -24,7 +23,7 @@ from groupsim.sim.model import Scenario
 
 __all__ = ["LIBRARY", "list_names", "load", "load_document", "parse", "path_of", "set_path"]
 
-LIBRARY: Final = Path(scenarios.__file__).with_name("library")
+LIBRARY: Final = Path(__file__).parents[1] / "library"
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 

@@ -16,7 +16,6 @@ from typing import Any, Final
 import yaml
 from pydantic import ValidationError
 
-from groupsim import scenarios
 from groupsim.scenarios.build.loading import built_in, list_names
 from groupsim.scenarios.build.notes import warnings_of
 from groupsim.scenarios.build.problems import findings_of, problems_of
@@ -28,7 +27,7 @@ from groupsim.scenarios.sweep.file import SweepFile, readable, samples
 from groupsim.scenarios.sweep.replications import Replications
 from groupsim.sim.model import Scenario
 
-LIBRARY: Final = Path(scenarios.__file__).with_name("library") / "sweeps"
+LIBRARY: Final = Path(__file__).parents[1] / "library" / "sweeps"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
+from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.errors import InvariantViolation
+from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.protocol.classic.group import ClassicGroup
+from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.messages import GroupState
 
-if TYPE_CHECKING:
-    from groupsim.sim.cluster.group_host import GroupHost
-    from groupsim.sim.world import World
+
+class Member(Protocol):
+    """A consumer of a group."""
+
+    name: str
+
+    @property
+    def machine(self) -> ClassicMember | None:
+        """The member that is open."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A group, as its coordinator, its books and its members have it."""
+
+    machine: ClassicGroup
+    books: GroupBooks
+    members: Sequence[Member]
 
 
 class Invariant(Protocol):
     """Something that must hold of a group at any time."""
 
-    def violated(self, group: GroupHost) -> str | None:
+    def violated(self, now: int, group: Watched) -> str | None:
         """What is wrong, or None."""
         ...
 
@@ -29,12 +51,12 @@ class OneOwner:
     bring it up to date, and what is checked would no longer be the run that is asked about.
     """
 
-    def violated(self, group: GroupHost) -> str | None:
+    def violated(self, now: int, group: Watched) -> str | None:
         """Two members that both own a partition, if there are such."""
-        if group.is_broadcast or group.machine.state is not GroupState.STABLE:
+        if group.books.is_broadcast or group.machine.state is not GroupState.STABLE:
             return None
         owner: dict[int, str] = {}
-        for consumer in group.consumers:
+        for consumer in group.members:
             machine = consumer.machine
             if machine is None or machine.generation != group.machine.generation or machine.is_joining:
                 continue
@@ -53,10 +75,10 @@ class GenerationsGrow:
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
 
-    def violated(self, group: GroupHost) -> str | None:
+    def violated(self, now: int, group: Watched) -> str | None:
         """A generation lower than the last one seen, if it is."""
-        last, now = self._last.get(group.name, 0), group.machine.generation
-        self._last[group.name] = now
+        last, now = self._last.get(group.books.name, 0), group.machine.generation
+        self._last[group.books.name] = now
         forgotten = now == 0 and (group.machine.is_old or group.machine.state is GroupState.EMPTY)
         return f"generation {last} became {now}" if now < last and not forgotten else None
 
@@ -64,28 +86,36 @@ class GenerationsGrow:
 class CommitsWithinPositions:
     """Nobody has committed what nobody has processed (commit before processing and broadcast exempt)."""
 
-    def violated(self, group: GroupHost) -> str | None:
+    def violated(self, now: int, group: Watched) -> str | None:
         """A partition committed beyond its processed records, if there is one."""
-        if group.is_broadcast or group.commits_ahead:
+        if group.books.is_broadcast or group.books.commits_ahead:
             return None
-        if not len(group.ledger.committed):
+        ledger = group.books.ledger
+        if not len(ledger.committed):
             return None
-        ahead = group.ledger.committed > np.maximum(group.ledger.processed(group.now), 0)
+        ahead = ledger.committed > np.maximum(ledger.processed(now), 0)
         if ahead.any():
             return f"partition {int(np.flatnonzero(ahead)[0])} is committed beyond what was processed"
         return None
 
 
 class Watch:
-    """Checks a world after every event."""
+    """Checks groups after every event.
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    Parameters
+    ----------
+    env : Environment
+    groups : sequence of Watched
+    """
+
+    def __init__(self, env: Environment, groups: Sequence[Watched]) -> None:
+        self._env = env
+        self._groups = groups
         self._invariants: tuple[Invariant, ...] = (OneOwner(), GenerationsGrow(), CommitsWithinPositions())
 
     def attach(self) -> None:
         """From now on, check after every event."""
-        self._world.env.after_each = self.check
+        self._env.after_each = self.check
 
     def check(self) -> None:
         """Check now.
@@ -94,9 +124,8 @@ class Watch:
         ------
         InvariantViolation
         """
-        for group in self._world.groups.values():
+        for group in self._groups:
             for invariant in self._invariants:
-                if (wrong := invariant.violated(group)) is not None:
-                    raise InvariantViolation(
-                        f"{type(invariant).__name__} at {self._world.env.now} us, group {group.name}: {wrong}"
-                    )
+                if (wrong := invariant.violated(self._env.now, group)) is not None:
+                    name = type(invariant).__name__
+                    raise InvariantViolation(f"{name} at {self._env.now} us, group {group.books.name}: {wrong}")

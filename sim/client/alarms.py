@@ -7,15 +7,39 @@ lives is ignored.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from groupsim.sim.client.client import Client
 from groupsim.sim.kernel.alarm import Alarm
-from groupsim.sim.kernel.environment import Kind, deadline_key, process_key
+from groupsim.sim.kernel.environment import Environment, Kind, deadline_key, process_key
 from groupsim.sim.units import FOREVER
 
-if TYPE_CHECKING:
-    from groupsim.sim.client.consumer import Consumer
+
+class Listener(Protocol):
+    """An incarnation whose timers these are."""
+
+    def on_deadline(self, now: int) -> None:
+        """A timer of the machine is due."""
+        ...
+
+    def on_poll(self, now: int) -> None:
+        """The application must be looked at."""
+        ...
+
+    def on_poll_expired(self, now: int) -> None:
+        """max.poll.interval.ms is over."""
+        ...
+
+    def on_timeout(self, now: int) -> None:
+        """A request is given up."""
+        ...
+
+    def on_metadata_due(self, now: int) -> None:
+        """Metadata is metadata.max.age.ms old."""
+        ...
+
+    def on_pause(self, now: int) -> None:
+        """A pause begins that was known beforehand."""
+        ...
 
 
 class Alarms:
@@ -23,25 +47,28 @@ class Alarms:
 
     Parameters
     ----------
-    consumer : Consumer
+    env : Environment
+    entity : int
+        `sim.randomness.name_hash` of the consumer.
+    current : callable
+        The incarnation that is open, or None.
     """
 
-    def __init__(self, consumer: Consumer) -> None:
-        def alarm(key: int, fire: Callable[[Client, int], None]) -> Alarm:
-            def fire_client(now: int) -> None:
-                client = consumer.client
-                if client is not None:
-                    fire(client, now)
+    def __init__(self, env: Environment, entity: int, current: Callable[[], Listener | None]) -> None:
+        def alarm(key: int, fire: Callable[[Listener, int], None]) -> Alarm:
+            def fire_current(now: int) -> None:
+                listener = current()
+                if listener is not None:
+                    fire(listener, now)
 
-            return Alarm(consumer.env, key, fire_client)
+            return Alarm(env, key, fire_current)
 
-        entity = consumer.entity
-        self.heartbeat = alarm(deadline_key(entity, Kind.HEARTBEAT), Client.on_deadline)
-        self.poll = alarm(deadline_key(entity, Kind.POLL), Client.on_poll)
-        self.max_poll = alarm(deadline_key(entity, Kind.MAX_POLL), Client.on_poll_expired)
-        self.timeout = alarm(deadline_key(entity, Kind.TIMER), lambda client, now: client.requests.on_timeout(now))
-        self.metadata = alarm(deadline_key(entity, Kind.METADATA), lambda client, now: client.metadata.on_due(now))
-        self.pause = alarm(process_key(entity, Kind.PAUSE), lambda client, now: client.suspension.on_pause(now))
+        self.heartbeat = alarm(deadline_key(entity, Kind.HEARTBEAT), lambda it, now: it.on_deadline(now))
+        self.poll = alarm(deadline_key(entity, Kind.POLL), lambda it, now: it.on_poll(now))
+        self.max_poll = alarm(deadline_key(entity, Kind.MAX_POLL), lambda it, now: it.on_poll_expired(now))
+        self.timeout = alarm(deadline_key(entity, Kind.TIMER), lambda it, now: it.on_timeout(now))
+        self.metadata = alarm(deadline_key(entity, Kind.METADATA), lambda it, now: it.on_metadata_due(now))
+        self.pause = alarm(process_key(entity, Kind.PAUSE), lambda it, now: it.on_pause(now))
 
     def disarm_member(self) -> None:
         """A quiet member has no timers of its own; pauses and metadata are still watched."""

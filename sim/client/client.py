@@ -1,39 +1,39 @@
 """One incarnation of a consumer: the protocol machine, and everything that carries out what it wants.
 
-Threads. The application thread is inside poll() as its `Cadence` says, unless a job (a listener, the assignor) or a
-hang keeps it away (`Application`). A response is read by the application if it is inside poll(), by the heartbeat
-thread if that is awake, and waits otherwise. A freeze stops both (`Standstill`).
+Threads. The application thread is inside poll() as its `PollSchedule` says, unless a job (a listener, the assignor) or
+a hang keeps it away (`PollLoop`). A response is read by the application if it is inside poll(), by the heartbeat thread
+if that is awake, and waits otherwise. A freeze stops both (`Suspension`).
 
-After every event the client is *driven*: it does whatever can be done now, then goes quiet (`Hush`) or arms its timers.
+After every event the client is *driven*: it does whatever can be done now, then goes quiet (`Elision`) or arms its
+timers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from groupsim.assignors import Assignor
 from groupsim.assignors import Protocol as RebalanceProtocol
 from groupsim.assignors.guarded_call import blaming
-from groupsim.sim.books.record import CLOSED, FAILED, KILLED, LOST, REVOKED, Life
+from groupsim.sim.books.record import CLOSED, FAILED, KILLED, LOST, REVOKED
+from groupsim.sim.client.alarms import Alarms
 from groupsim.sim.client.commits import Commits
-from groupsim.sim.client.consumption import Consumption
 from groupsim.sim.client.fetcher import Fetcher
+from groupsim.sim.client.in_flight import InFlight
+from groupsim.sim.client.incarnation import Command, Incarnation
+from groupsim.sim.client.interface import Identity, Surroundings
 from groupsim.sim.client.leader import Leader
 from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.requests import Requests
 from groupsim.sim.client.suspension import Suspension
+from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
-from groupsim.sim.fastpath.eligibility import has_memory, is_plain
-from groupsim.sim.fastpath.quiescence import Quiescence
-from groupsim.sim.kernel.environment import Environment
-from groupsim.sim.kernel.network import Path
-from groupsim.sim.model import Processing
+from groupsim.sim.model import Processing, Subscription
 from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.effects import (
     Adopt,
@@ -47,88 +47,46 @@ from groupsim.sim.protocol.effects import (
     RunAssignor,
     Send,
 )
-from groupsim.sim.randomness import hash64
+from groupsim.sim.randomness import hash64, mean_of
 from groupsim.sim.units import FOREVER
 
-if TYPE_CHECKING:
-    from groupsim.sim.client.alarms import Alarms
-    from groupsim.sim.client.consumer import Consumer
-    from groupsim.sim.cluster.group_host import GroupHost
-    from groupsim.sim.world import World
 
-
-class Command(Enum):
-    """What the outside wants of the application: carried out at its next poll."""
-
-    SUBSCRIBE = "subscribe"
-    UNSUBSCRIBE = "unsubscribe"
-    CLOSE = "close"
-
-
-class Client:
-    """A consumer from its opening to its end.
+class Client(Incarnation):
+    """An incarnation whose parts work together.
 
     Parameters
     ----------
-    consumer : Consumer
-    now : int, microseconds
-
-    Attributes
-    ----------
-    label : str
-        Name and incarnation: what its draws are called by.
-    config, processing
-        What it was opened with.
-    is_plain : bool
-        Whether its configuration lets it go with waves (`sim.fastpath.cohort`).
-    has_memory : bool
-        Whether its assignor has a say in every rebalance.
-    is_behind : bool
-        Whether it has done something with waves that its own objects do not show yet (`catch_up`).
-    is_over : bool
-        Closed, killed or failed: late events mean nothing to it.
-    is_closing : bool
-        Whether it is on its way out by close().
+    consumer, world, group, alarms, config, processing
+        Of `Incarnation`.
+    subscription : Subscription
+    on_gone : callable
+        Called at its end.
     """
 
-    def __init__(self, consumer: Consumer, now: int) -> None:
-        world, group = consumer.world, consumer.group
-        self.consumer: Consumer = consumer
-        self.world: World = world
-        self.env: Environment = world.env
-        self.group: GroupHost = group
-        self.alarms: Alarms = consumer.alarms
-        self.label: str = f"{consumer.name}#{consumer.incarnation}"
-        self.config: ClientConfig = consumer.config
-        self.processing: Processing = consumer.processing
-        self.opened_us: int = now
-        self.is_over = False
-        self.is_closing = False
-        self.is_behind = False
-        group.commits_ahead |= consumer.processing.commit == "before_processing"
-        self.command: Command | None = None
-        self.life = Life(consumer.name, consumer.incarnation, now)
-        group.record.lives.append(self.life)
-        self.path: Path = world.path_of(consumer)
+    def __init__(
+        self, consumer: Identity, world: Surroundings, group: GroupHost, alarms: Alarms, config: ClientConfig,
+        processing: Processing, subscription: Subscription, on_gone: Callable[[], object],
+    ) -> None:  # fmt: skip
+        super().__init__(consumer, world, group, alarms, config, processing)
+        self.subscription = subscription
+        self._on_gone = on_gone
         self.assignors: tuple[Assignor, ...] = tuple(
-            world.new_assignor(name, consumer) for name in self.config.partition_assignment_strategy
+            world.new_assignor(name, group.name) for name in config.partition_assignment_strategy
         )
         self.machine: ClassicMember = self._new_machine()
-        self.is_plain: bool = is_plain(self)
-        self.has_memory: bool = has_memory(self)
-        self.consumption: Consumption = Consumption(group, consumer.slot)
-        self.suspension: Suspension = Suspension(self)
-        self.poll_loop: PollLoop = PollLoop(self)
-        self.requests: Requests = Requests(self)
-        self.fetcher: Fetcher = Fetcher(self)
-        self.commits: Commits = Commits(self)
-        self.metadata: Metadata = Metadata(self)
-        self.quiescence: Quiescence = Quiescence(self)
+        self.in_flight = InFlight(self)
+        self.poll_loop = PollLoop(self)
+        self.fetcher = Fetcher(self, self.poll_loop, self.in_flight)
+        self.requests = Requests(self, self.in_flight, self.poll_loop, self.fetcher)
+        self.commits = Commits(self, self.poll_loop, self.requests)
+        self.suspension = Suspension(self, self.poll_loop, self.fetcher, self.requests)
+        self.metadata = Metadata(self)
+        leader = Leader(self, self.assignors, self.poll_loop, self.metadata, self.in_flight)
         self._actions: dict[type, Callable[[int, Any], None]] = {
             Send: self.requests.send,
             Commit: self.commits.commit,
             Listen: self.listen,
-            RunAssignor: Leader(self).run_assignor,
+            RunAssignor: leader.run_assignor,
             Drop: self._drop,
             Adopt: self._adopt,
             Disconnect: self.requests.disconnect,
@@ -152,41 +110,47 @@ class Client:
             commits=commits,
             commit_on_revoked=processing.commit_on_revoked,
         )
-        machine.topic_of = lambda position: self.group.partitions.topic[position]
+        machine.topic_of = lambda position: self.books.partitions.topic[position]
         return machine
+
+    @property
+    def capacity_mrps(self) -> int:
+        """Milli-records per second that its application can process; 0: unknown."""
+        cost = mean_of(self.processing.per_record) * self.consumer.slowdown()
+        return max(1, round(1e9 / cost)) if cost else 0
 
     # --- life ---------------------------------------------------------------------------------------------------------
 
     def open(self, now: int) -> None:
         """The application calls subscribe() and enters poll() for the first time."""
-        self.metadata.subscribe(now, self.consumer.subscription)
-        if self.consumer.subscription.assign is not None:
-            self._assign_by_hand(now, self.consumer.subscription.assign)
+        self.metadata.subscribe(now, self.subscription)
+        if self.subscription.assign is not None:
+            self._assign_by_hand(now, self.subscription.assign)
         self.suspension.arm_pause()
         self.drive(now)
 
     def _assign_by_hand(self, now: int, partitions: Mapping[str, tuple[int, ...]]) -> None:
         """The application calls assign(): partitions that do not exist are left out."""
-        group = self.group
-        group.cover(tuple(partitions))
-        known = [group.partitions.of(topic) for topic in sorted(partitions)]
+        books = self.books
+        books.cover(tuple(partitions))
+        known = [books.partitions.of(topic) for topic in sorted(partitions)]
         chosen = [
             positions[[number for number in sorted(partitions[topic]) if number < len(positions)]]
             for topic, positions in zip(sorted(partitions), known, strict=True)
         ]
         positions = np.sort(np.concatenate(chosen))
-        self.consumption.handle = group.assign_by_hand(self.label, self.consumer.name, positions, tuple(partitions))
+        self.consumption.handle = books.assign_by_hand(self.label, self.consumer.name, positions, tuple(partitions))
         self.life.stable_us = now
         self.machine.assign(now, positions)
 
     def kill(self, now: int) -> None:
         """SIGKILL."""
-        self.quiescence.wake()
-        consumption, frozen = self.consumption, self.suspension.frozen
+        self.elision.wake()
+        consumption, frozen = self.consumption, self.frozen
         if frozen is not None:
             self.life.paused_us += now - frozen[0]
         if consumption.handle >= 0:
-            self.group.availability.impair(now, consumption.handle, True)
+            self.books.availability.impair(now, consumption.handle, True)
         self.commits.lose_ahead(now)
         consumption.end_all(now, KILLED)
         self._end(now, "killed")
@@ -195,41 +159,35 @@ class Client:
         """poll() throws something fatal: the application ends."""
         consumption = self.consumption
         if consumption.handle >= 0:
-            self.group.availability.impair(now, consumption.handle, True)
+            self.books.availability.impair(now, consumption.handle, True)
         consumption.end_all(now, FAILED)
         self._end(now, f"failed: {effect.error.value}")
 
     def _closed(self, now: int, _: Closed) -> None:
         if self.is_closing:
             if self.consumption.handle >= 0:
-                self.group.availability.impair(now, self.consumption.handle, True)
+                self.books.availability.impair(now, self.consumption.handle, True)
             self._end(now, "closed")
         else:
             self.poll_loop.schedule = None
-
-    def catch_up(self) -> None:
-        """Somebody is about to look: show everything that was done with waves."""
-        if self.is_behind:
-            self.group.deferred.catch_up(self)
 
     def _end(self, now: int, ended_by: str) -> None:
         life = self.life
         life.ended_us, life.ended_by = now, ended_by
         life.member_id = life.member_id or self.machine.member_id
         self.is_over = True
-        self.consumer.incumbent = None
-        self.requests.abandon()
+        self.in_flight.abandon()
         self.poll_loop.drop_job()
         self.alarms.disarm()
         self._count_metadata(now)
         if self.machine.is_manual:
-            self.group.release_by_hand(self.label, self.consumption.handle)
-        self.suspension.frozen = None
-        self.consumer.gone.succeed()
+            self.books.release_by_hand(self.label, self.consumption.handle)
+        self.frozen = None
+        self._on_gone()
 
     def finish(self, horizon: int, code: int) -> None:
         """The horizon: catch up, and cut the books here."""
-        self.quiescence.wake()
+        self.elision.wake()
         life = self.life
         life.ended_us = horizon
         life.member_id = life.member_id or self.machine.member_id
@@ -238,20 +196,20 @@ class Client:
         self._count_metadata(horizon)
 
     def _count_metadata(self, until: int) -> None:
-        self.group.record.requests["Metadata", "NONE"] += self.metadata.requests(until)
+        self.books.record.requests["Metadata", "NONE"] += self.metadata.requests(until)
 
-    # --- wishes -------------------------------------------------------------------------------------------------------
+    # --- commands -----------------------------------------------------------------------------------------------------
 
     def issue(self, command: Command) -> None:
         """Let the application do something at its next poll."""
-        self.quiescence.wake()
+        self.elision.wake()
         self.command = command
         self.drive(self.env.now)
 
     def _execute(self, now: int) -> None:
         command, self.command = self.command, None
         if command is Command.SUBSCRIBE:
-            self.metadata.subscribe(now, self.consumer.subscription)
+            self.metadata.subscribe(now, self.subscription)
         elif command is Command.CLOSE:
             self.is_closing = True
             self.do(now, self.machine.close(now))
@@ -263,10 +221,10 @@ class Client:
 
     def drive(self, now: int) -> None:
         """Do whatever can be done now, then watch what comes next."""
-        if self.is_over or self.suspension.frozen is not None or self.quiescence.phase is not None:
+        if self.is_over or self.frozen is not None or self.elision.is_in_phase:
             return
-        self.catch_up()
-        machine, inbox, reaction = self.machine, self.requests.inbox, self.poll_loop.reaction
+        self.elision.look()
+        machine, inbox, reaction = self.machine, self.inbox, self.poll_loop.reaction
         while not self.is_over and reaction(now) == now:
             if inbox:
                 self.requests.read(now, *inbox.popleft())
@@ -289,10 +247,10 @@ class Client:
 
     def _rest(self, now: int) -> None:
         """Go quiet if nothing can happen, else arm the alarms."""
-        if self.quiescence.quiet is not None:
+        if self.elision.is_quiet:
             return  # What was just read or done has driven the client already.
-        if self.quiescence.is_possible():
-            self.quiescence.begin(now)
+        if self.elision.may_begin():
+            self.elision.begin(now)
         else:
             self.arm(now)
 
@@ -305,23 +263,23 @@ class Client:
         alarms.heartbeat.set(FOREVER if poll_loop.holds_monitor else max(due, now))
         alarms.poll.set(poll_loop.next_poll(now))
         alarms.max_poll.set(poll_loop.max_poll_due(now))
-        alarms.timeout.set(self.requests.given_up_us)
+        alarms.timeout.set(self.in_flight.given_up_us)
 
     def on_poll(self, now: int) -> None:
         """The application must be looked at."""
         poll_loop, machine = self.poll_loop, self.machine
-        if self.suspension.frozen is not None or poll_loop.is_at_work:
+        if self.frozen is not None or poll_loop.is_at_work:
             return
         if poll_loop.reaction(now) != now:
             self._rest(now)
             return
-        if not machine.needs_application and self.command is None and not self.requests.inbox:
+        if not machine.needs_application and self.command is None and not self.inbox:
             self.do(now, machine.on_poll(now))
         self.drive(now)
 
     def on_poll_expired(self, now: int) -> None:
         """max.poll.interval.ms is over, if the application has not been inside poll() in the meantime."""
-        if self.suspension.frozen is not None or not self.machine.heartbeats_enabled:
+        if self.frozen is not None or not self.machine.heartbeats_enabled:
             return
         if self.poll_loop.max_poll_due(now) > now:
             self._rest(now)
@@ -331,9 +289,21 @@ class Client:
 
     def on_deadline(self, now: int) -> None:
         """A timer of the machine is due."""
-        if self.suspension.frozen is None:
+        if self.frozen is None:
             self.do(now, self.machine.on_deadline(now))
             self.drive(now)
+
+    def on_timeout(self, now: int) -> None:
+        """A request is given up."""
+        self.requests.on_timeout(now)
+
+    def on_metadata_due(self, now: int) -> None:
+        """Metadata is too old."""
+        self.metadata.on_due(now)
+
+    def on_pause(self, now: int) -> None:
+        """A pause begins that was known beforehand."""
+        self.suspension.on_pause(now)
 
     # --- carrying out what the machine wants --------------------------------------------------------------------------
 
@@ -371,9 +341,9 @@ class Client:
         self.fetcher.drop(now, effect.positions, code)
 
     def _adopt(self, now: int, effect: Adopt) -> None:
-        machine, consumption, group = self.machine, self.consumption, self.group
-        consumption.handle = group.handle_of(machine.member_id)
-        group.availability.receive(now, consumption.handle, effect.positions)
+        machine, consumption, books = self.machine, self.consumption, self.books
+        consumption.handle = books.handles[machine.member_id]
+        books.availability.receive(now, consumption.handle, effect.positions)
         self.remember(now, effect)
         self.fetcher.repace(now)
         if machine.pattern is not None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from groupsim.sim.books.production import Offsets
+from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.client.poll_loop import PollLoop
+from groupsim.sim.client.requests import Requests
 from groupsim.sim.protocol.effects import Commit
 from groupsim.sim.protocol.messages import Api, Error, OffsetCommit
-
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
 
 
 class Commits:
@@ -19,26 +17,30 @@ class Commits:
 
     Parameters
     ----------
-    client : Client
+    client : Incarnation
+    poll_loop : PollLoop
+    requests : Requests
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Incarnation, poll_loop: PollLoop, requests: Requests) -> None:
         self._client = client
+        self._poll_loop = poll_loop
+        self._requests = requests
         self._machine = client.machine
-        self._service = client.consumption
-        self._ledger = client.group.ledger
+        self._consumption = client.consumption
+        self._ledger = client.books.ledger
         self._is_ahead = client.processing.commit == "before_processing"
 
     def offsets(self, at: int) -> Offsets:
         """Positions that a commit sent at ``at`` carries, for everything that is consumed."""
-        schedule = self._client.poll_loop.schedule
+        schedule = self._poll_loop.schedule
         if self._is_ahead and schedule is not None:
             at = schedule.next_poll(at + 1)
-        return self._ledger.positions(self._service.holding, at)
+        return self._ledger.positions(self._consumption.holding, at)
 
     def commit(self, now: int, effect: Commit) -> None:
         """Send the positions of what is consumed."""
-        machine, held = self._machine, self._service.partitions
+        machine, held = self._machine, self._consumption.partitions
         whole = effect.positions is machine.owned
         mine = held if whole else np.intersect1d(held, effect.positions)
         if not mine.size:
@@ -49,15 +51,15 @@ class Commits:
         if not whole:
             offsets = offsets[np.isin(held, mine)]
         body = OffsetCommit(effect.member_id, machine.instance_id, effect.generation, mine, offsets)
-        self._client.requests.request(now, Api.OFFSET_COMMIT, body)
+        self._requests.request(now, Api.OFFSET_COMMIT, body)
 
     def lose_ahead(self, now: int) -> None:
         """Commit before processing: what was committed and is not processed is gone with the process."""
-        held, schedule = self._service.partitions, self._client.poll_loop.schedule
+        held, schedule = self._consumption.partitions, self._poll_loop.schedule
         if not self._is_ahead or not held.size or schedule is None:
             return
-        ledger, holding = self._ledger, self._service.holding
+        ledger, holding = self._ledger, self._consumption.holding
         ahead = ledger.positions(holding, schedule.next_poll(now))
         done = ledger.positions(holding, now)
-        self._client.group.count("loss", "kill", int(np.maximum(ahead - done, 0).sum()))
+        self._client.books.delivery.count("loss", "kill", int(np.maximum(ahead - done, 0).sum()))
         ledger.frontier[held] = np.maximum(ledger.frontier[held], ahead)

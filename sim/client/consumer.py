@@ -6,23 +6,24 @@ each incarnation. What the outside does to a consumer, living or not, comes in h
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator
+from typing import Any
 
+import numpy as np
 import simpy
+from numpy.typing import NDArray
 
+from groupsim.sim.books.consumption import Consumption
 from groupsim.sim.client.alarms import Alarms
-from groupsim.sim.client.client import Client, Command
-from groupsim.sim.client.consumption import Consumption
+from groupsim.sim.client.client import Client
+from groupsim.sim.client.incarnation import Command
+from groupsim.sim.client.interface import Elision, Surroundings
+from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.model import Processing, Subscription
 from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.randomness import name_hash
-
-if TYPE_CHECKING:
-    from groupsim.sim.cluster.group_host import GroupHost
-    from groupsim.sim.world import World
 
 
 class Consumer:
@@ -30,8 +31,8 @@ class Consumer:
 
     Parameters
     ----------
-    world : World
-    group : HostedGroup
+    world : Surroundings
+    group : GroupHost
     slot : int
         Index in the group.
     name : str
@@ -42,6 +43,8 @@ class Consumer:
         Has a ``group.instance.id``.
     process : str
         Consumers of one process share pauses and kills.
+    elide : callable
+        The fast path's view of an incarnation that is about to open.
 
     Attributes
     ----------
@@ -61,7 +64,7 @@ class Consumer:
 
     def __init__(
         self,
-        world: World,
+        world: Surroundings,
         group: GroupHost,
         slot: int,
         name: str,
@@ -71,17 +74,20 @@ class Consumer:
         subscription: Subscription,
         static: bool,
         process: str,
+        elide: Callable[[Client], Elision],
     ) -> None:
         self.world = world
         self.env = world.env
         self.group = group
         self.slot = slot
         self.name = name
+        self.group_name = group.name
         self.config = config
         self.processing = processing
         self.subscription = subscription
         self.static = static
         self.process = process
+        self._elide = elide
         self.rack = ""
         self.named_instance = name
         self.entity = name_hash("member", name)
@@ -90,7 +96,7 @@ class Consumer:
         self.is_running = False
         self.pauses: list[tuple[int, int]] = []
         self.slowdowns: dict[str, tuple[float, bool]] = {}
-        self.alarms = Alarms(self)
+        self.alarms = Alarms(self.env, self.entity, lambda: self.client)
         self.gone: simpy.Event = self.env.event()
         self._wanted: simpy.Event = self.env.event()
 
@@ -104,11 +110,22 @@ class Consumer:
             boot = self.world.boot_us(self)
             yield self.env.until(self.env.now + boot, process_key(self.entity, Kind.START))
             if self.is_running:
-                self.incumbent = Client(self, self.env.now)
-                self.incumbent.open(self.env.now)
+                self._open()
                 yield self.gone
             self._wanted, self.gone = self.env.event(), self.env.event()
             self.is_running = False
+
+    def _open(self) -> None:
+        """The application makes its consumer and enters poll() for the first time."""
+        client = self.incumbent = Client(
+            self, self.world, self.group, self.alarms, self.config, self.processing, self.subscription, self._gone
+        )
+        client.elision = self._elide(client)
+        client.open(self.env.now)
+
+    def _gone(self) -> None:
+        self.incumbent = None
+        self.gone.succeed()
 
     def start(self) -> None:
         """Start the process, if it is not running."""
@@ -135,7 +152,7 @@ class Consumer:
         """The incarnation that is open, for whoever looks at it: it shows everything that it has done."""
         client = self.incumbent
         if client is not None:
-            client.catch_up()
+            client.elision.look()
         return client
 
     @property
@@ -149,15 +166,15 @@ class Consumer:
         client = self.client
         if client is None:
             return False
-        if client.quiescence.phase is not None:
-            client.quiescence.wake()
+        if client.elision.is_in_phase:
+            client.elision.wake()
         if client.fetcher.is_under_way:
             return False
         if client.machine.is_manual:
             return not client.machine.uninitialised.size
         if not client.machine.is_settled:
             return False
-        return bool(client.machine.owned.size) or len(self.group.partitions) < len(self.group.machine.roster)
+        return bool(client.machine.owned.size) or len(self.group.books.partitions) < len(self.group.machine.roster)
 
     @property
     def instance_id(self) -> str | None:
@@ -201,11 +218,33 @@ class Consumer:
         """The application calls subscribe() with something else at its next poll."""
         self.subscription = subscription
         if self.client is not None:
+            self.client.subscription = subscription
             self.client.issue(Command.SUBSCRIBE)
 
-    def repace(self, now: int) -> None:
-        """Rates or costs have changed."""
+    # --- as a reader of topics ----------------------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """What it has read and committed by now is in the books."""
         if self.client is not None:
-            self.client.quiescence.wake()
+            self.client.elision.wake()
+
+    def reads(self, positions: NDArray[np.bool_]) -> bool:
+        """Whether it consumes any of these. Shape of ``positions``: (n_partitions,)."""
+        consumption = self.consumption
+        return consumption is not None and bool(positions[consumption.partitions].any())
+
+    def is_out_of_range(self, now: int) -> bool:
+        """Whether its next fetch asks for something that is deleted."""
+        return self.client is not None and self.client.fetcher.is_out_of_range(now)
+
+    def drive(self, now: int) -> None:
+        """Do whatever can be done now."""
+        if self.client is not None:
+            self.client.drive(now)
+
+    def repace(self, now: int) -> None:
+        """Rates, costs or the log's start have changed."""
+        if self.client is not None:
+            self.client.elision.wake()
             self.client.fetcher.repace(now)
             self.client.drive(now)

@@ -8,20 +8,19 @@ anew from the next poll on; the rest of the batch in hand costs what it costs fr
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record import CUT, OUT_OF_RANGE
+from groupsim.sim.client.in_flight import InFlight
+from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, DrawnPollSchedule, Load, Pace, PollSchedule, pace
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.protocol.effects import Raise
 from groupsim.sim.protocol.messages import Error, OffsetFetch, OffsetFetchResponse, Positions
 from groupsim.sim.randomness import Draw
-
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
 
 
 class Fetcher:
@@ -29,7 +28,9 @@ class Fetcher:
 
     Parameters
     ----------
-    client : Client
+    client : Incarnation
+    poll_loop : PollLoop
+    in_flight : InFlight
 
     Attributes
     ----------
@@ -39,12 +40,14 @@ class Fetcher:
         Key of the first fetch's answer.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Incarnation, poll_loop: PollLoop, in_flight: InFlight) -> None:
         self._client = client
+        self._poll_loop = poll_loop
+        self._in_flight = in_flight
         self._env = client.env
-        self._group = client.group
+        self._books = client.books
         self._machine = client.machine
-        self._service = client.consumption
+        self._consumption = client.consumption
         self.fetched_key = deadline_key(client.consumer.entity, Kind.FETCH)
         self._number = 0
         self._awaited = 0
@@ -79,7 +82,7 @@ class Fetcher:
         if response.error is not Error.NONE or client.is_over or not still.any():
             return
         delay = client.world.timing.fetch_us
-        deleted = (response.offsets >= 0) & (response.offsets < self._group.ledger.log_start[positions])
+        deleted = (response.offsets >= 0) & (response.offsets < self._books.ledger.log_start[positions])
         offsets = np.where(deleted, -1, response.offsets)
         if (offsets < 0).any():
             if client.config.auto_offset_reset == "none":
@@ -88,7 +91,7 @@ class Fetcher:
             if deleted.any():
                 delay += client.world.timing.fetch_us  # the fetch that is out of range
             if client.config.auto_offset_reset == "latest":
-                self._group.ended_by[positions[deleted]] = OUT_OF_RANGE
+                self._books.delivery.ended_by[positions[deleted]] = OUT_OF_RANGE
             offsets, answered = self._reset(now, positions, offsets)
             delay += answered - now
         self._number += 1
@@ -99,14 +102,14 @@ class Fetcher:
     def _reset(self, now: int, positions: Positions, offsets: Offsets) -> tuple[Offsets, int]:
         """``auto.offset.reset`` by a ListOffsets request: the offsets, and when it is answered."""
         client = self._client
-        number, latency = client.requests.take_number("other"), client.path.latency
+        number, latency = self._in_flight.take_number("other"), client.path.latency
         asked = now + latency("other", 2 * number)
         answered = asked + client.world.timing.service_us + latency("other", 2 * number + 1)
         return np.where(offsets < 0, self._where_to_begin(asked, positions), offsets), answered
 
     def _where_to_begin(self, now: int, positions: Positions) -> Offsets:
         """What ``auto.offset.reset`` says: the log's end, or its start."""
-        ledger = self._group.ledger
+        ledger = self._books.ledger
         latest = self._client.config.auto_offset_reset == "latest"
         return ledger.produced(now, positions) if latest else ledger.log_start[positions]
 
@@ -115,16 +118,16 @@ class Fetcher:
         client, now = self._client, self._env.now
         if client.is_over or number != self._awaited:
             return
-        if client.suspension.frozen is not None:
-            client.suspension.postpone(partial(self._fetched, arrived))
+        if client.frozen is not None:
+            client.late.append(partial(self._fetched, arrived))
             return
         self._awaited = 0
         if self.cut_off:
-            reachable = ~np.isin(self._group.partitions.leader[positions], list(self.cut_off))
+            reachable = ~np.isin(self._books.partitions.leader[positions], list(self.cut_off))
             self._leave_behind(positions[~reachable], offsets[~reachable])
             positions, offsets = positions[reachable], offsets[reachable]
         if positions.size:
-            self._service.begin(now, positions, offsets, 0.0)
+            self._consumption.begin(now, positions, offsets, 0.0)
         self.repace(now)
         client.drive(now)
 
@@ -134,14 +137,14 @@ class Fetcher:
         if self._unreachable:
             for position in positions.tolist():
                 self._unreachable.pop(position, None)
-        self._service.end(now, positions, code)
+        self._consumption.end(now, positions, code)
         self.repace(now)
 
     # --- pace ---------------------------------------------------------------------------------------------------------
 
     def repace(self, now: int) -> None:
         """Work out capacity anew from now on, and cadence from the end of the batch in hand."""
-        client, consumption, poll_loop = self._client, self._service, self._client.poll_loop
+        client, consumption, poll_loop = self._client, self._consumption, self._poll_loop
         held = consumption.partitions
         if not held.size:
             poll_loop.schedule = None
@@ -160,7 +163,7 @@ class Fetcher:
                 self._batches = old.number_at(old.next_poll(at))
         if is_stuck:
             start = max(start, poll_loop.stuck_until)
-        elif not consumption.holding.running and client.suspension.frozen is None:
+        elif not consumption.holding.running and client.frozen is None:
             consumption.go_on(now, paced.capacity)
         poll_loop.schedule = self.new_schedule(start, paced, load, before, held_until)
         if self.is_out_of_range(now):
@@ -168,19 +171,19 @@ class Fetcher:
 
     def is_out_of_range(self, now: int) -> bool:
         """Whether the next fetch asks for something that is deleted."""
-        ledger, holding = self._group.ledger, self._service.holding
+        ledger, holding = self._books.ledger, self._consumption.holding
         if ledger.keeps_everything or not holding.running:
             return False
         return bool((ledger.positions(holding, now) < ledger.log_start[holding.partitions]).any())
 
     def _return_into_range(self, now: int) -> None:
         """Go on where the reset policy says; that takes no time here."""
-        client, ledger, holding = self._client, self._group.ledger, self._service.holding
+        client, ledger, holding = self._client, self._books.ledger, self._consumption.holding
         if client.config.auto_offset_reset == "none":
             self._fail_to_reset(now)
             return
         at, held = ledger.positions(holding, now), holding.partitions
-        self._service.skip(now, np.where(at < ledger.log_start[held], self._where_to_begin(now, held), at))
+        self._consumption.skip(now, np.where(at < ledger.log_start[held], self._where_to_begin(now, held), at))
         self.repace(now)
 
     def _fail_to_reset(self, now: int) -> None:
@@ -195,7 +198,7 @@ class Fetcher:
         return pace(client.processing, most, timing.poll_us, load, client.consumer.slowdown())
 
     def _load(self, now: int) -> Load:
-        ledger, consumption = self._group.ledger, self._service
+        ledger, consumption = self._books.ledger, self._consumption
         held = consumption.partitions
         at = ledger.positions(consumption.holding, now)
         return Load(ledger.rate_of(held), float(np.maximum(ledger.produced(now, held) - at, 0).sum()))
@@ -215,14 +218,14 @@ class Fetcher:
 
     def cut(self, nodes: frozenset[int]) -> None:
         """Nothing gets through to these brokers any more: connections to them are dead, and nobody says so."""
-        client, now, consumption = self._client, self._env.now, self._service
-        client.quiescence.wake()
+        client, now, consumption = self._client, self._env.now, self._consumption
+        client.elision.wake()
         self.cut_off = client.world.cut_off(client.consumer)
-        client.requests.sever(nodes)
+        self._in_flight.sever(nodes)
         held = consumption.partitions
-        lost = held[np.isin(self._group.partitions.leader[held], list(nodes))]
-        self._leave_behind(lost, self._group.ledger.positions(consumption.holding, now)[np.isin(held, lost)])
-        self._group.availability.sever(lost, severed=True)
+        lost = held[np.isin(self._books.partitions.leader[held], list(nodes))]
+        self._leave_behind(lost, self._books.ledger.positions(consumption.holding, now)[np.isin(held, lost)])
+        self._books.availability.sever(lost, severed=True)
         consumption.end(now, lost, CUT)
         self.repace(now)
         client.drive(now)
@@ -233,7 +236,7 @@ class Fetcher:
     def heal(self) -> None:
         """Some brokers can be reached again."""
         client = self._client
-        client.quiescence.wake()
+        client.elision.wake()
         self.cut_off = client.world.cut_off(client.consumer)
         self.recover(self._env.now)
         client.drive(self._env.now)
@@ -241,13 +244,13 @@ class Fetcher:
     def recover(self, now: int) -> None:
         """Fetch what can be reached again, from where the consumer was, as soon as it can do anything."""
         client, machine = self._client, self._machine
-        if not self._unreachable or client.suspension.frozen is not None or client.poll_loop.stuck_until > now:
+        if not self._unreachable or client.frozen is not None or self._poll_loop.stuck_until > now:
             return
-        leader = self._group.partitions.leader
+        leader = self._books.partitions.leader
         back = np.array([p for p in self._unreachable if int(leader[p]) not in self.cut_off], np.int32)
-        self._group.availability.sever(back, severed=False)
+        self._books.availability.sever(back, severed=False)
         at = np.array([self._unreachable.pop(int(p)) for p in back], np.int64)
         owned = np.isin(back, machine.owned) & ~np.isin(back, machine.uninitialised)
         if owned.any():
-            self._service.begin(now, back[owned], at[owned], 0.0)
+            self._consumption.begin(now, back[owned], at[owned], 0.0)
             self.repace(now)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from groupsim.assignors import Assignor, AssignorError
-from groupsim.sim.client.assignment import Layout, Loads, assign
-from groupsim.sim.client.assignor_costs import Task, cost_us
+from groupsim.sim.client.in_flight import InFlight
+from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.client.metadata import Metadata
+from groupsim.sim.client.poll_loop import PollLoop
+from groupsim.sim.cluster.assignment import Layout, Loads, assign
+from groupsim.sim.cluster.assignor_costs import Task, cost_us
 from groupsim.sim.protocol.effects import RunAssignor
 from groupsim.sim.protocol.messages import JoinResponse
-from groupsim.sim.randomness import mean_of
-
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
 
 
 class Leader:
@@ -22,11 +21,22 @@ class Leader:
 
     Parameters
     ----------
-    client : Client
+    client : Incarnation
+    assignors : sequence of Assignor
+        Its own instances.
+    poll_loop, metadata, in_flight
+        Of that client.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(
+        self, client: Incarnation, assignors: Sequence[Assignor], poll_loop: PollLoop, metadata: Metadata,
+        in_flight: InFlight,
+    ) -> None:  # fmt: skip
         self._client = client
+        self._assignors = assignors
+        self._poll_loop = poll_loop
+        self._metadata = metadata
+        self._in_flight = in_flight
 
     def run_assignor(self, now: int, effect: RunAssignor) -> None:
         """Metadata first if the group wants topics that this member does not know, then the assignor."""
@@ -34,23 +44,23 @@ class Leader:
         machine, group = client.machine, client.group
         delay = self._learn(now)
         counts = {topic: machine.metadata[topic] for topic in machine.group_topics if topic in machine.metadata}
-        group.cover(tuple(counts))
+        client.books.cover(tuple(counts))
         layout = group.layouts.of(counts)
         task = Task.of(response, layout.topics.n_partitions, len(counts))
         cost = cost_us(response.protocol or "", client.world.specs[group.name].client_family, task)
-        assignor = next(one for one in client.assignors if one.name == response.protocol)
+        assignor = next(one for one in self._assignors if one.name == response.protocol)
         duration = round((delay + cost) * client.consumer.slowdown(host_only=True))
         done = partial(self._finish, assignor=assignor, layout=layout, response=response, counts=counts)
-        client.poll_loop.work(now, duration, done, holds_monitor=True)
+        self._poll_loop.work(now, duration, done, holds_monitor=True)
 
     def _learn(self, now: int) -> int:
         """Metadata as of now if some topics of the group are news, else of the last refresh; how long that takes."""
         client, machine = self._client, self._client.machine
         if not set(machine.group_topics) - set(machine.topics):
-            machine.on_metadata(client.metadata.last_seen(now))
+            machine.on_metadata(self._metadata.last_seen(now))
             return 0
-        client.metadata.refresh(now)
-        return 2 * client.path.latency("other", 2 * client.requests.numbers["other"]) + client.world.timing.service_us
+        self._metadata.refresh(now)
+        return 2 * client.path.latency("other", 2 * self._in_flight.numbers["other"]) + client.world.timing.service_us
 
     def _finish(
         self, now: int, *, assignor: Assignor, layout: Layout, response: JoinResponse, counts: Mapping[str, int]
@@ -66,10 +76,8 @@ class Leader:
 
     def _loads(self, response: JoinResponse) -> Loads:
         """Rates and capacities as they are now."""
-        group, found = self._client.group, {}
+        client, found = self._client, {}
         for member_id, _, _ in response.members:
-            member = group.client_of(member_id)
-            cost = mean_of(member.processing.per_record) * member.consumer.slowdown() if member is not None else 0
-            if cost:
-                found[member_id] = max(1, round(1e9 / cost))
-        return Loads(group.ledger.rate_mrps, found if len(found) == len(response.members) else {})
+            if capacity := client.world.capacity_of(client.group.name, member_id):
+                found[member_id] = capacity
+        return Loads(client.books.ledger.rate_mrps, found if len(found) == len(response.members) else {})

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
+from groupsim.sim.client.in_flight import InFlight
+from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.kernel.environment import Kind, deadline_key
-from groupsim.sim.kernel.network import Connection
+from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.effects import Send
 from groupsim.sim.protocol.messages import Api, Error, FindCoordinatorResponse
 from groupsim.sim.randomness import hash64
-
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
-    from groupsim.sim.client.requests import Requests
 
 
 class Lookup:
@@ -21,41 +20,36 @@ class Lookup:
 
     Parameters
     ----------
-    client : Client
-    requests : Requests
-        Of that client.
-
-    Attributes
-    ----------
-    connections : dict of int to Connection
-        To nodes that were asked, by broker id.
+    client : Incarnation
+    in_flight : InFlight
+    deliver : callable
+        What an answer is handed to, with its request.
     """
 
-    def __init__(self, client: Client, requests: Requests) -> None:
+    def __init__(self, client: Incarnation, in_flight: InFlight, deliver: Callable[[Exchange, Any], None]) -> None:
         self._client = client
-        self._requests = requests
-        self._world = client.world
+        self._in_flight = in_flight
+        self._deliver = deliver
         self._node_key = client.world.streams.key("node", client.label)
         self._connected_key = deadline_key(client.consumer.entity, Kind.TIMER)
-        self.connections: dict[int, Connection] = {}
 
     def ask(self, now: int, effect: Send) -> None:
         """Ask the least loaded node: with idle connections that is any, so one is drawn."""
-        client, requests, world = self._client, self._requests, self._world
+        client, in_flight, world = self._client, self._in_flight, self._client.world
         nodes = world.broker_ids
-        node = nodes[hash64(self._node_key, requests.numbers["other"]) % len(nodes)]
-        connection = self.connections.get(node)
+        node = nodes[hash64(self._node_key, in_flight.numbers["other"]) % len(nodes)]
+        connection = in_flight.asked.get(node)
         if connection is None or connection.broken:
-            connection = self.connections[node] = world.connect(client.consumer, node, requests.deliver)
-        exchange = requests.exchange(now, connection, Api.FIND_COORDINATOR, effect.body)
+            connection = in_flight.asked[node] = world.connect(client.consumer, node, self._deliver)
+        exchange = in_flight.exchange(now, connection, Api.FIND_COORDINATOR, effect.body)
         if world.is_cut(client.consumer, node):
             exchange.given_up_us = now + client.config.connection_setup_timeout_us
-        requests.pending[exchange] = None
+        in_flight.pending[exchange] = None
         connection.send(exchange)
 
     def found(self, now: int, response: FindCoordinatorResponse) -> None:
         """A coordinator is named: connect to it."""
-        client, world = self._client, self._world
+        client, world = self._client, self._client.world
         if response.error is not Error.NONE:
             client.do(now, client.machine.on_coordinator(now, None))
         elif world.is_cut(client.consumer, response.node):
@@ -71,10 +65,10 @@ class Lookup:
         client, machine, now = self._client, self._client.machine, self._client.env.now
         if client.is_over:
             return
-        if client.suspension.frozen is not None:
-            client.suspension.postpone(partial(self._connected, node))
+        if client.frozen is not None:
+            client.late.append(partial(self._connected, node))
             return
         if node is not None and machine.coordinator is None:
-            self._requests.connection = self._world.connect(client.consumer, node, self._requests.deliver)
+            self._in_flight.connection = client.world.connect(client.consumer, node, self._deliver)
         client.do(now, machine.on_coordinator(now, node))
         client.drive(now)

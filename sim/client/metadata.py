@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
+from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.model import Subscription
 from groupsim.sim.units import FOREVER
-
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
 
 
 class Metadata:
@@ -24,10 +21,10 @@ class Metadata:
 
     Parameters
     ----------
-    client : Client
+    client : Incarnation
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Incarnation) -> None:
         self._client = client
         self._machine = client.machine
         self._world = client.world
@@ -47,7 +44,7 @@ class Metadata:
         self._asked_us = now
         machine.on_metadata(self._catalog.counts_at(now))
         machine.subscribe(subscription.topics, subscription.pattern)
-        self._client.group.cover(machine.topics)
+        self._client.books.cover(machine.topics)
         self.arm(now)
 
     def refresh(self, now: int) -> None:
@@ -59,7 +56,7 @@ class Metadata:
     def _update(self, counts: Mapping[str, int]) -> None:
         """A metadata response: topic -> number of partitions."""
         self._machine.on_metadata(counts)
-        self._client.group.cover(self._machine.topics)
+        self._client.books.cover(self._machine.topics)
 
     def last_seen(self, now: int) -> Mapping[str, int]:
         """What the last refresh before ``now`` has seen."""
@@ -69,12 +66,12 @@ class Metadata:
     def requests(self, until: int) -> int:
         """Requests sent before ``until`` and within ``measure``: one at the opening, then one whenever it is time."""
         self._pass_by(until - 1)
-        return int(self._client.group.is_measured(self._client.opened_us)) + self._requests
+        return int(self._client.books.is_measured(self._client.opened_us)) + self._requests
 
     def _pass_by(self, now: int) -> None:
         """Refreshes up to ``now`` at which nobody looked."""
         while self._due_us <= now:
-            self._requests += self._client.group.is_measured(self._due_us)
+            self._requests += self._client.books.is_measured(self._due_us)
             self._asked_us = self._due_us
             self._due_us += self._trip_us() + self._age_us
             self._number += 1
@@ -104,15 +101,15 @@ class Metadata:
         client, now = self._client, self._client.env.now
         if client.is_over:
             return
-        client.catch_up()
-        if client.suspension.frozen is not None:
-            client.suspension.postpone(partial(self._refreshed, seen))
+        client.elision.look()
+        if client.frozen is not None:
+            client.late.append(partial(self._refreshed, seen))
             return
         version, counts = seen
         news = version > self._seen_version
         self._seen_version = version
         if news and self._is_watched:
-            client.quiescence.wake()
+            client.elision.wake()
             self._update(counts)
         self.arm(now)
         if news:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.kernel.environment import Kind, Occurrence, deadline_key
 from groupsim.sim.units import FOREVER
-
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
 
 
 @dataclass(slots=True)
@@ -34,7 +32,7 @@ class PollLoop:
 
     Parameters
     ----------
-    client : Client
+    client : Incarnation
 
     Attributes
     ----------
@@ -44,9 +42,8 @@ class PollLoop:
         End of the last hang.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Incarnation) -> None:
         self._client = client
-        self._standstill = client.suspension
         self._machine = client.machine
         self._is_loud = client.world.is_loud
         self._work_key = deadline_key(client.consumer.entity, Kind.FETCH)
@@ -58,14 +55,14 @@ class PollLoop:
 
     def reaction(self, now: int) -> int:
         """The first instant at which the application is inside poll(), microseconds; `FOREVER` while a job runs."""
-        if self._job is not None or self._standstill.frozen is not None:
+        if self._job is not None or self._client.frozen is not None:
             return FOREVER
         at = now if now > self.stuck_until else self.stuck_until
         return at if self.schedule is None else self.schedule.reaction(at)
 
     def goes_on_at(self, now: int) -> int:
         """When the thread goes on with its batch, on its own clock: that stops in a freeze, and a hang comes first."""
-        frozen = self._standstill.frozen
+        frozen = self._client.frozen
         return max(frozen[0] if frozen is not None else now, self.stuck_until)
 
     def upcoming(self, now: int) -> int:
@@ -78,7 +75,7 @@ class PollLoop:
             return FOREVER
         machine, client, schedule = self._machine, self._client, self.schedule
         due = FOREVER
-        waiting = client.requests.inbox or client.command is not None
+        waiting = client.inbox or client.command is not None
         if waiting or (machine.needs_application and machine.coordinator is not None):
             due = self.reaction(now + 1)
         if schedule is not None:

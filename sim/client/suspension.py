@@ -6,16 +6,15 @@ much later. A hang keeps only the application thread away. A pause under a secon
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from bisect import bisect_left
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
+from groupsim.sim.client.fetcher import Fetcher
+from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.client.poll_loop import PollLoop
+from groupsim.sim.client.requests import Requests
 from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.units import FOREVER
-
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
 
 
 class Suspension:
@@ -23,34 +22,35 @@ class Suspension:
 
     Parameters
     ----------
-    client : Client
+    client : Incarnation
+    poll_loop, fetcher, requests
+        Of that client.
 
     Attributes
     ----------
-    frozen : (start, end) or None, microseconds
-        The freeze under way.
     next_pause : int
         Index of the first of the consumer's pauses that has not begun.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Incarnation, poll_loop: PollLoop, fetcher: Fetcher, requests: Requests) -> None:
         consumer = client.consumer
         self._client = client
+        self._poll_loop = poll_loop
+        self._fetcher = fetcher
+        self._requests = requests
         self._env = client.env
-        self._availability = client.group.availability
-        self._service = client.consumption
+        self._availability = client.books.availability
+        self._consumption = client.consumption
         self._pauses = consumer.pauses
         self._thaw_key = process_key(consumer.entity, Kind.THAW)
         self._unstuck_key = process_key(consumer.entity, Kind.FAULT)
-        self._late: list[Callable[[], None]] = []
-        self.frozen: tuple[int, int] | None = None
         self.next_pause = bisect_left(consumer.pauses, (client.opened_us, 0))
 
     # --- pauses that are known beforehand -----------------------------------------------------------------------------
 
     def arm_pause(self) -> None:
         """Loud: the next pause is an event. Quiet: only the next one that is too long to be elided."""
-        due, is_quiet = FOREVER, self._client.quiescence.quiet is not None
+        due, is_quiet = FOREVER, self._client.elision.is_quiet
         for start, end in self._pauses[self.next_pause :]:
             if not is_quiet or end - start >= SHORT_PAUSE_US:
                 due = start
@@ -64,7 +64,7 @@ class Suspension:
 
     def on_pause(self, now: int) -> None:
         """A pause begins."""
-        self._client.quiescence.wake()
+        self._client.elision.wake()
         if self.next_pause < len(self._pauses) and self._pauses[self.next_pause][0] == now:
             end = self._pauses[self.next_pause][1]
             self.next_pause += 1
@@ -75,86 +75,70 @@ class Suspension:
 
     def freeze(self, until: int) -> None:
         """The process stands still from now on: a pause that nobody knew of."""
-        now, quiescence = self._env.now, self._client.quiescence
-        if until <= now:
+        now, elision = self._env.now, self._client.elision
+        if until <= now or elision.absorb(now, until):
             return
-        if (
-            quiescence.quiet is not None
-            and quiescence.phase is None
-            and until - now < SHORT_PAUSE_US
-            and not quiescence.quiet.overlaps(now, until)
-        ):
-            insort(self._pauses, (now, until))
-            schedule = self._client.poll_loop.schedule
-            if schedule is None or quiescence.polls_in_time(schedule.longest_us):
-                quiescence.quiet.sudden |= {now}
-                return
-            self._pauses.remove((now, until))
-        quiescence.wake()
+        elision.wake()
         self._freeze(now, until)
 
     def _freeze(self, now: int, until: int) -> None:
-        if self.frozen is not None:
-            start, until = self.frozen[0], max(self.frozen[1], until)
-            self.frozen = (start, until)
+        if self._client.frozen is not None:
+            start, until = self._client.frozen[0], max(self._client.frozen[1], until)
+            self._client.frozen = (start, until)
         else:
             start = now
-            if self._service.handle >= 0:
-                self._availability.freeze(now, self._service.handle)
-            self._client.poll_loop.suspend_job()
+            if self._consumption.handle >= 0:
+                self._availability.freeze(now, self._consumption.handle)
+            self._poll_loop.suspend_job()
             self._begin(now, until)
         if until - start >= SHORT_PAUSE_US:
-            self._service.stand_still(now)
+            self._consumption.stand_still(now)
 
     def _begin(self, start: int, end: int) -> None:
-        self.frozen = (start, end)
+        self._client.frozen = (start, end)
         self._env.at(end, self._thaw_key, self._thaw)
 
     def resume_freeze(self, start: int, end: int) -> None:
         """The member was woken during a pause that was elided so far."""
-        self._availability.freeze(start, self._service.handle)
+        self._availability.freeze(start, self._consumption.handle)
         self._begin(start, end)
-
-    def postpone(self, action: Callable[[], None]) -> None:
-        """Something is due that needs a thread: it happens at the end of the freeze."""
-        self._late.append(action)
 
     def _thaw(self, _: object) -> None:
         """The end of a freeze, unless another has made it longer."""
-        if self.frozen is None or self._client.is_over:
+        client, now = self._client, self._env.now
+        if client.frozen is None or client.is_over:
             return
-        now = self._env.now
-        start, end = self.frozen
+        start, end = client.frozen
         if end > now:
             self._env.at(end, self._thaw_key, self._thaw)
             return
-        self.frozen = None
+        client.frozen = None
         self._go_on(now, start)
-        late, self._late = self._late, []
+        late, client.late = client.late, []
         for action in late:
             action()
-        self._client.requests.read_waiting(now)
+        self._requests.read_waiting(now)
         self.arm_pause()
-        self._client.drive(now)
+        client.drive(now)
 
     def _go_on(self, now: int, start: int) -> None:
-        client, consumption, length = self._client, self._service, now - start
+        client, consumption, length = self._client, self._consumption, now - start
         client.life.paused_us += length
-        client.poll_loop.shift(start, length)
+        self._poll_loop.shift(start, length)
         if consumption.handle >= 0:
             self._availability.thaw(now, consumption.handle, consumption.partitions)
-        if client.poll_loop.stuck_until > now:
-            self._env.at(client.poll_loop.stuck_until, self._unstuck_key, self._unhang)
+        if self._poll_loop.stuck_until > now:
+            self._env.at(self._poll_loop.stuck_until, self._unstuck_key, self._unhang)
             return
         if length >= SHORT_PAUSE_US:
-            client.fetcher.repace(now)
-        client.fetcher.recover(now)
+            self._fetcher.repace(now)
+        self._fetcher.recover(now)
 
     def finish(self, horizon: int) -> None:
         """The horizon cuts a freeze that is under way."""
-        if self.frozen is None:
+        if self._client.frozen is None:
             return
-        length, consumption = horizon - self.frozen[0], self._service
+        length, consumption = horizon - self._client.frozen[0], self._consumption
         self._client.life.paused_us += length
         if length < SHORT_PAUSE_US and consumption.handle >= 0:
             self._availability.thaw(horizon, consumption.handle, consumption.partitions)
@@ -163,9 +147,9 @@ class Suspension:
 
     def hang(self, length: int) -> None:
         """The processing thread hangs for a while; the heartbeat thread lives."""
-        client, consumption, now = self._client, self._service, self._env.now
-        client.quiescence.wake()
-        client.poll_loop.hang(now, length)
+        client, consumption, now = self._client, self._consumption, self._env.now
+        client.elision.wake()
+        self._poll_loop.hang(now, length)
         consumption.stand_still(now)
         if consumption.handle >= 0:
             self._availability.suspend_service(now, consumption.handle, consumption.partitions)
@@ -174,13 +158,13 @@ class Suspension:
 
     def _unhang(self, _: object) -> None:
         """The end of a hang, unless another has made it longer or everything is frozen."""
-        client, consumption, now = self._client, self._service, self._env.now
-        if client.is_over or client.poll_loop.stuck_until > now or self.frozen is not None:
+        client, consumption, now = self._client, self._consumption, self._env.now
+        if client.is_over or self._poll_loop.stuck_until > now or self._client.frozen is not None:
             return
-        client.quiescence.wake()
+        client.elision.wake()
         if consumption.handle >= 0:
             self._availability.impair(now, consumption.handle, False)
             self._availability.serve(now, consumption.handle, consumption.partitions)
-        client.fetcher.repace(now)
-        client.fetcher.recover(now)
+        self._fetcher.repace(now)
+        self._fetcher.recover(now)
         client.drive(now)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Mapping
+from typing import Any
 
 import simpy
 
 from groupsim.sim.cluster.coordinator import Coordinator, partition_for
+from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.model import Cluster
 from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, FindCoordinatorResponse
-
-if TYPE_CHECKING:
-    from groupsim.sim.world import World
 
 
 class Broker:
@@ -20,18 +19,23 @@ class Broker:
 
     Parameters
     ----------
-    world : World
+    env : Environment
+    cluster : Cluster
     id_ : int
         ``broker.id``.
+    coordinators : mapping of int to Coordinator
+        All of the cluster's, by offsets partition: what its metadata says.
     """
 
-    def __init__(self, world: World, id_: int) -> None:
-        self.world = world
+    def __init__(self, env: Environment, cluster: Cluster, id_: int, coordinators: Mapping[int, Coordinator]) -> None:
+        self._env = env
+        self._offsets_partitions = cluster.config.offsets_topic_num_partitions
+        self._service_us = cluster.timing.service_us
+        self._coordinators = coordinators
         self.id = id_
-        self.coordinators: dict[int, Coordinator] = {}
         self.is_up = False
-        self.stopped = world.env.event()
-        world.env.process(self.run())
+        self.stopped = env.event()
+        env.process(self.run())
 
     def run(self) -> Generator[simpy.Event, Any, None]:
         """Up from the start, until somebody stops it."""
@@ -39,34 +43,29 @@ class Broker:
         yield self.stopped
         self.is_up = False
 
-    def host(self, coordinator: Coordinator) -> None:
-        """Lead another partition of ``__consumer_offsets``."""
-        self.coordinators[coordinator.partition] = coordinator
-
     def receive(self, exchange: Exchange) -> None:
         """A request has arrived; it belongs to a coordinator, unless it asks for one."""
         if exchange.api is Api.FIND_COORDINATOR:
             self._find(exchange)
             return
-        group_id = exchange.group_id
-        coordinator = self.coordinators.get(self._partition(group_id))
-        if coordinator is None or not coordinator.is_active:
-            leave = self.world.env.now + self.world.timing.service_us
+        coordinator = self._coordinator_of(exchange.group_id)
+        if coordinator is None or coordinator.node != self.id:
+            leave = self._env.now + self._service_us
             exchange.connection.reply(exchange, Acknowledgement(Error.NOT_COORDINATOR), leave)
             return
-        coordinator.receive(exchange, group_id)
+        coordinator.receive(exchange)
 
-    def _partition(self, group_id: str) -> int:
-        return partition_for(group_id, self.world.scenario.cluster.config.offsets_topic_num_partitions)
+    def _coordinator_of(self, group_id: str) -> Coordinator | None:
+        """The coordinator that leads the group's offsets partition, if it is active."""
+        coordinator = self._coordinators.get(partition_for(group_id, self._offsets_partitions))
+        return coordinator if coordinator is not None and coordinator.is_active else None
 
     def _find(self, exchange: Exchange) -> None:
         """``KafkaApis.getCoordinator``: any broker answers, from its own metadata."""
-        group_id = exchange.body.group
-        coordinator = self.world.coordinators.get(self._partition(group_id))
-        if coordinator is None or not coordinator.is_active:
+        coordinator = self._coordinator_of(exchange.body.group)
+        if coordinator is None:
             response = FindCoordinatorResponse(Error.COORDINATOR_NOT_AVAILABLE)
         else:
             response = FindCoordinatorResponse(Error.NONE, coordinator.node)
-        group = self.world.groups[group_id]
-        group.requests.count(exchange, response.error)
-        exchange.connection.reply(exchange, response, self.world.env.now + self.world.timing.service_us)
+            coordinator.groups[exchange.body.group].books.requests.count(exchange, response.error)
+        exchange.connection.reply(exchange, response, self._env.now + self._service_us)

@@ -58,6 +58,6 @@ class Coordinator:
         """Host a group."""
         self.groups[group.name] = group
 
-    def receive(self, exchange: Exchange, group_id: str) -> None:
+    def receive(self, exchange: Exchange) -> None:
         """A request for one of its groups."""
-        self.groups[group_id].handle(exchange)
+        self.groups[exchange.group_id].handle(exchange)

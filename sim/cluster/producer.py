@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any
 
 import simpy
 
-from groupsim.sim.kernel.environment import Kind, process_key
+from groupsim.sim.catalog import Catalog
+from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.interface import Reader
+from groupsim.sim.kernel.environment import Environment, Kind, process_key
 from groupsim.sim.randomness import name_hash
-
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
-    from groupsim.sim.cluster.group_host import GroupHost
-    from groupsim.sim.world import World
 
 
 class Producer:
@@ -21,48 +19,58 @@ class Producer:
 
     Parameters
     ----------
-    world : World
+    env : Environment
+    catalog : Catalog
+    groups : mapping of str to GroupHost
+    readers : mapping of str to sequence of Reader
+        The consumers of each group.
     topic : str
     """
 
-    def __init__(self, world: World, topic: str) -> None:
-        self.world = world
+    def __init__(
+        self, env: Environment, catalog: Catalog, groups: Mapping[str, GroupHost],
+        readers: Mapping[str, Sequence[Reader]], topic: str,
+    ) -> None:  # fmt: skip
+        self._env = env
+        self._catalog = catalog
+        self._groups = groups
+        self._readers = readers
         self.topic = topic
         self._key = process_key(name_hash("producer", topic), Kind.FAULT)
 
-    def run(self) -> Generator[simpy.Event, Any, None]:
+    def run(self, horizon_us: int) -> Generator[simpy.Event, Any, None]:
         """Follow the steps of the current rate until they end, or another rate is set."""
-        world = self.world
-        since, rate = world.catalog.rates[self.topic]
+        since, rate = self._catalog.rates[self.topic]
         for offset in rate.times_us[1:]:
-            if since + offset >= world.scenario.horizon_us:
+            if since + offset >= horizon_us:
                 return
-            yield world.env.until(since + offset, self._key)
-            if world.catalog.rates[self.topic][1] is not rate:
+            yield self._env.until(since + offset, self._key)
+            if self._catalog.rates[self.topic][1] is not rate:
                 return
             self.apply()
 
     def apply(self) -> None:
         """The rate of now holds from now on, for every group that reads the topic."""
-        now = self.world.env.now
-        for name in sorted(self.world.groups):
-            group = self.world.groups[name]
-            if self.topic not in group.partitions.topics:
+        now = self._env.now
+        for name in sorted(self._groups):
+            group = self._groups[name]
+            partitions = group.books.partitions
+            if self.topic not in partitions.topics:
                 continue
-            readers = _readers(group, self.topic)
+            readers = self._reading(group)
             # What they have committed so far was read at the old rate.
-            for client in readers:
-                client.quiescence.wake()
-            changed = group.partitions.mask(group.ledger.set_rate(now, self.topic))
-            for client in readers:
-                if changed[client.consumption.partitions].any():
-                    client.fetcher.repace(now)
-                client.drive(now)
+            for reader in readers:
+                reader.wake()
+            changed = partitions.mask(group.books.ledger.set_rate(now, self.topic))
+            for reader in readers:
+                if reader.reads(changed):
+                    reader.repace(now)
+                else:
+                    reader.drive(now)
 
-
-def _readers(group: GroupHost, topic: str) -> list[Client]:
-    """Consumers that consume some of a topic, or are about to."""
-    group.cohort.settle()
-    mine = group.partitions.mask(group.partitions.of(topic))
-    clients = [consumer.client for consumer in group.consumers if consumer.client is not None]
-    return [client for client in clients if mine[client.consumption.partitions].any()]
+    def _reading(self, group: GroupHost) -> list[Reader]:
+        """Consumers that consume some of the topic, or are about to."""
+        group.fast_path.settle()
+        partitions = group.books.partitions
+        mine = partitions.mask(partitions.of(self.topic))
+        return [reader for reader in self._readers[group.name] if reader.reads(mine)]

@@ -10,31 +10,23 @@ A fetch below the log start is out of range: the consumer goes on where auto.off
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import simpy
 
-from groupsim.sim.kernel.environment import Kind, process_key
+from groupsim.sim.books.group_books import GroupBooks
+from groupsim.sim.catalog import Catalog
+from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.interface import Reader
+from groupsim.sim.kernel.environment import Environment, Kind, process_key
+from groupsim.sim.model import Topic
 from groupsim.sim.randomness import name_hash
-from groupsim.sim.units import FOREVER, S
-
-if TYPE_CHECKING:
-    from groupsim.sim.books.production import Offsets
-    from groupsim.sim.client.consumer import Consumer
-    from groupsim.sim.cluster.group_host import GroupHost
-    from groupsim.sim.model import Topic
-    from groupsim.sim.world import World
+from groupsim.sim.units import S
 
 _FIRST_CHECK_US = 30 * S
 """``log.initial.task.delay.ms``."""
-
-
-def limit_age(world: World, topic: Topic) -> None:
-    """Have brokers look after the age of a topic's records from now on, if anything can get too old."""
-    if topic.retention_us < FOREVER:
-        world.env.process(Retention(world, topic).run())
 
 
 class Retention:
@@ -42,54 +34,57 @@ class Retention:
 
     Parameters
     ----------
-    world : World
+    env : Environment
+    catalog : Catalog
+    groups : mapping of str to GroupHost
+    readers : mapping of str to sequence of Reader
+        The consumers of each group.
     topic : Topic
         With a limited ``retention_us``.
     """
 
-    def __init__(self, world: World, topic: Topic) -> None:
-        self._world = world
+    def __init__(
+        self, env: Environment, catalog: Catalog, groups: Mapping[str, GroupHost],
+        readers: Mapping[str, Sequence[Reader]], topic: Topic,
+    ) -> None:  # fmt: skip
+        self._env = env
+        self._catalog = catalog
+        self._groups = groups
+        self._readers = readers
         self._topic = topic
-        self._created_us = world.env.now
+        self._created_us = env.now
         self._key = process_key(name_hash("retention", topic.name), Kind.FAULT)
-        world.catalog.deleted_before_us[topic.name] = 0
+        catalog.deleted_before_us[topic.name] = 0
 
-    def run(self) -> Generator[simpy.Event, Any, None]:
-        """Look again and again; not before anything can be too old."""
-        world, every = self._world, self._world.scenario.cluster.log_retention_check_us
+    def run(self, every_us: int, horizon_us: int) -> Generator[simpy.Event, Any, None]:
+        """Look every ``every_us`` (microseconds); not before anything can be too old."""
         oldest = self._created_us + self._topic.retention_us
-        check = _FIRST_CHECK_US + max(0, -(-(oldest - _FIRST_CHECK_US) // every)) * every
-        while check < world.scenario.horizon_us:
-            yield world.env.until(check, self._key)
-            world.catalog.deleted_before_us[self._topic.name] = check - self._topic.retention_us
-            for name in sorted(world.groups):
-                if self._topic.name in world.groups[name].partitions.topics:
-                    self._delete(world.groups[name])
-            check += every
+        check = _FIRST_CHECK_US + max(0, -(-(oldest - _FIRST_CHECK_US) // every_us)) * every_us
+        while check < horizon_us:
+            yield self._env.until(check, self._key)
+            self._catalog.deleted_before_us[self._topic.name] = check - self._topic.retention_us
+            for name in sorted(self._groups):
+                if self._topic.name in self._groups[name].books.partitions.topics:
+                    self._delete(name)
+            check += every_us
 
-    def _delete(self, group: GroupHost) -> None:
-        group.ledger.delete(self._topic.name)
-        _count_losses(group)
-        for consumer in group.consumers:
-            client = consumer.client
-            if client is not None and client.fetcher.is_out_of_range(self._world.env.now):
-                client.quiescence.wake()
-                client.fetcher.repace(self._world.env.now)
-                client.drive(self._world.env.now)
+    def _delete(self, group: str) -> None:
+        books, now = self._groups[group].books, self._env.now
+        books.ledger.delete(self._topic.name)
+        _count_losses(books, now)
+        for reader in self._readers[group]:
+            if reader.is_out_of_range(now):
+                reader.repace(now)
 
 
-def _count_losses(group: GroupHost) -> None:
+def _count_losses(books: GroupBooks, now: int) -> None:
     """What nobody has processed and nobody will: frontiers are never below the log start."""
-    ledger, now = group.ledger, group.now
+    ledger, delivery = books.ledger, books.delivery
     frontiers = [(ledger.frontier, ledger.processed(now))]
-    if group.is_broadcast:
-        frontiers = [_own_frontier(group, one, now) for one in group.consumers]
+    if books.is_broadcast:
+        own = [(delivery.frontier_of(slot), reading) for slot, reading in books.handles.readings()]
+        frontiers = [(mine, reading.processed(now) if reading is not None else mine) for mine, reading in own]
     for frontier, processed in frontiers:
         lost = np.where(frontier >= 0, np.maximum(ledger.log_start - processed, 0), 0)
-        group.count("loss", "retention", int(lost.sum()))
+        delivery.count("loss", "retention", int(lost.sum()))
         frontier[lost > 0] = ledger.log_start[lost > 0]
-
-
-def _own_frontier(group: GroupHost, consumer: Consumer, now: int) -> tuple[Offsets, Offsets]:
-    frontier, consumption = group.frontier_of(consumer.slot), consumer.consumption
-    return frontier, consumption.processed(now) if consumption is not None else frontier

@@ -6,19 +6,17 @@ group has one alarm for the first of all these; whose turn it is then watches it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from groupsim.sim.books.ledger import Slots
+from groupsim.sim.client.client import Client
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.units import FOREVER
-
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
-    from groupsim.sim.fastpath.deferred import DeferredMembers
 
 _FIRST_OF_AN_INSTANT = 0
 
@@ -29,13 +27,14 @@ class BarrierWait:
     Parameters
     ----------
     env : Environment
-    laps : Laps
+    clients : sequence of Client or None
+        By slot.
     slots : int
     """
 
-    def __init__(self, env: Environment, deferred: DeferredMembers, slots: int) -> None:
+    def __init__(self, env: Environment, clients: Sequence[Any], slots: int) -> None:
         self._env = env
-        self._laps = deferred
+        self._clients = clients
         self._due = np.full(slots, FOREVER, np.int64)
         """When something is due at first; who is not here has nothing due."""
         self._count = 0
@@ -57,7 +56,7 @@ class BarrierWait:
 
     def release(self, client: Client) -> None:
         """A member goes on by itself, if it waits here: it watches its own timers again."""
-        client.catch_up()
+        client.elision.look()
         slot = client.consumer.slot
         if self.holds(slot):
             self._due[slot] = FOREVER
@@ -72,5 +71,5 @@ class BarrierWait:
     def _fire(self, now: int) -> None:
         due = np.flatnonzero(self._due <= now)
         for slot in due[np.argsort(self._due[due], kind="stable")].tolist():
-            self.release(self._laps.clients[slot])
+            self.release(self._clients[slot])
         self.watch()

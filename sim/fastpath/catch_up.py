@@ -5,21 +5,26 @@ The books have it already: no time passes, nothing is sent, nothing is scheduled
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from groupsim.sim.client.client import Client
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.columns import RoundColumns
+from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.effects import Adopt, Send
 from groupsim.sim.protocol.messages import Error, JoinGroup, OffsetFetchResponse
+from groupsim.sim.units import FOREVER
 
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
+
+def set_timers(machine: ClassicMember, heartbeat_due: int, commit_due: int) -> None:
+    """The machine's timers as they are by now; `FOREVER`: nothing is consumed."""
+    machine.heartbeat_due = heartbeat_due
+    if machine.commit_due < FOREVER and commit_due < FOREVER:
+        machine.commit_due = commit_due
 
 
 def replay_rejoin(client: Client, columns: RoundColumns, slot: int) -> JoinGroup:
     """Told of the rebalance, it commits, gives everything up, and asks to join."""
     machine, generation, joining = client.machine, client.machine.generation, columns.joining.item(slot)
-    client.quiescence.set_timers(columns.beat_due.item(slot), columns.commit_due.item(slot))
+    set_timers(machine, columns.beat_due.item(slot), columns.commit_due.item(slot))
     machine.on_heartbeat_response(columns.learned.item(slot), Error.REBALANCE_IN_PROGRESS, generation)
     machine.on_poll(columns.polled.item(slot))
     machine.on_commit_response(joining, Error.NONE, generation)
@@ -45,7 +50,7 @@ def replay_resume(client: Client, columns: RoundColumns, slot: int, slowdown: fl
     client.remember(told, adopt)
     machine.on_listener_done(told)
     machine.on_offsets(columns.answered.item(slot), OffsetFetchResponse(Error.NONE, columns.offsets[slot]))
-    client.requests.hold(None)
+    client.in_flight.hold(None)
     client.consumption.take_up(
         columns.begun.item(slot), columns.handle.item(slot), columns.partitions[slot], columns.offsets[slot]
     )

@@ -16,18 +16,16 @@ every other member. A wave therefore knows no rule of the protocol, only times.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.ledger import Slots
+from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.columns import Column
+from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.kernel.environment import Environment, Moment, Occurrence
-
-if TYPE_CHECKING:
-    from groupsim.sim.cluster.group_host import GroupHost
-    from groupsim.sim.fastpath.deferred import DeferredMembers
 
 _NOBODY: Slots = np.empty(0, np.intp)
 
@@ -53,7 +51,7 @@ class CohortPhase(ABC):
     def __init__(self, env: Environment, group: GroupHost, deferred: DeferredMembers) -> None:
         self._env = env
         self._group = group
-        self._laps = deferred
+        self._deferred = deferred
         self._slots = _NOBODY
         self._ends: Column = np.empty(0, np.int64)
         self._keys: Column = np.empty(0, np.int64)
@@ -64,7 +62,7 @@ class CohortPhase(ABC):
         """Let members go through the steps as planned, from this moment on; each is through at its moment."""
         self.since = self._env.moment
         self._slots, self._ends, self._keys = slots, ends, keys
-        self._laps.phase[slots] = self.NUMBER
+        self._deferred.phase[slots] = self.NUMBER
         self._await_end()
 
     @property
@@ -94,14 +92,14 @@ class CohortPhase(ABC):
         self._occurrence = None
         slots, _, _ = self._take(np.ones(len(self._slots), np.bool_))
         self._carry_out(slots)
-        self._group.cohort.barrier.watch()
+        self._deferred.barrier.watch()
 
     def _take(self, which: NDArray[np.bool_]) -> tuple[Slots, Column, Column]:
         """Members that are no longer on the wave, and their ends."""
         taken = self._slots[which], self._ends[which], self._keys[which]
         stay = ~which
         self._slots, self._ends, self._keys = self._slots[stay], self._ends[stay], self._keys[stay]
-        self._laps.phase[taken[0]] = 0
+        self._deferred.phase[taken[0]] = 0
         return taken
 
     def settle(self) -> None:
@@ -131,10 +129,10 @@ class CohortPhase(ABC):
         else:
             self._replay(slot)
         self._await_end()
-        self._group.cohort.barrier.watch()
+        self._deferred.barrier.watch()
 
     def _replay(self, slot: int) -> None:
-        self._laps.clients[slot].catch_up()
+        self._deferred.elided[slot].look()
         self._env.replay(self.since, lambda: self._start(slot))
 
     @abstractmethod

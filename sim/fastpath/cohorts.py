@@ -1,23 +1,22 @@
-"""The waves of one group: who goes with which, and when they must be over."""
+"""The fast path of one group: what its host and its consumers ask, and the phases that members go through together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from groupsim.sim.fastpath.barrier_wait import BarrierWait
-from groupsim.sim.fastpath.cohort import CohortPhase
+from groupsim.sim.client.client import Client
+from groupsim.sim.client.consumer import Consumer
+from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.fastpath.eligibility import has_cohort
 from groupsim.sim.fastpath.itineraries.classic_rejoin import RejoinPhase
 from groupsim.sim.fastpath.itineraries.classic_resume import ResumePhase
 from groupsim.sim.fastpath.itineraries.classic_sync import SyncPhase
+from groupsim.sim.fastpath.quiescence import Quiescence
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.rebalance import Reply
 from groupsim.sim.protocol.messages import GroupState, JoinResponse, SyncResponse
-
-if TYPE_CHECKING:
-    from groupsim.sim.cluster.group_host import GroupHost
 
 
 class Cohort:
@@ -26,40 +25,50 @@ class Cohort:
     Parameters
     ----------
     env : Environment
-    group : HostedGroup
+    group : GroupHost
+    consumers : sequence of Consumer
+        Those of the group, by slot; filled later.
     slots : int
-
-    Attributes
-    ----------
-    parked : Parked
-        Members that have come out of a wave and wait for the next.
+    is_loud : bool
+        Message fidelity: nobody is ever quiet.
     """
 
-    def __init__(self, env: Environment, group: GroupHost, slots: int) -> None:
+    def __init__(
+        self, env: Environment, group: GroupHost, consumers: Sequence[Consumer], slots: int, *, is_loud: bool
+    ) -> None:
         self._group = group
-        self.rejoin = RejoinPhase(env, group, group.deferred)
-        self._sync = SyncPhase(env, group, group.deferred)
-        self._resume = ResumePhase(env, group, group.deferred)
-        self._all: tuple[CohortPhase | None, ...] = (None, self.rejoin, self._sync, self._resume)
-        self.barrier = BarrierWait(env, group.deferred, slots)
+        self._is_loud = is_loud
+        self._quiet: dict[str, Quiescence] = {}
+        self._deferred = deferred = DeferredMembers(env, group, consumers, slots)
+        self._rejoin = RejoinPhase(env, group, deferred, self._quiet)
+        self._sync = SyncPhase(env, group, deferred)
+        self._resume = ResumePhase(env, group, deferred)
+        deferred.phases = (None, self._rejoin, self._sync, self._resume)
 
-    def of(self, slot: int) -> CohortPhase | None:
-        """The wave that a member is on."""
-        return self._all[self._group.deferred.phase.item(slot)]
+    def elide(self, client: Client) -> Quiescence:
+        """The fast path's view of a client that is about to open."""
+        one = Quiescence(client, self._deferred, self._quiet, is_loud=self._is_loud)
+        self._deferred.elided[client.consumer.slot] = one
+        return one
 
-    @property
-    def is_possible(self) -> bool:
-        """Whether the group's members may go with a wave."""
-        return has_cohort(self._group)
+    # --- what the group's host asks -----------------------------------------------------------------------------------
 
-    def take(self, replies: Sequence[Reply], leave_us: int) -> Sequence[Reply]:
-        """Let members go with a wave from these answers on; the answers to those who cannot."""
-        rest = self._leave(replies, leave_us) if replies and self.is_possible else replies
+    def before_decision(self, *, join_ends: bool = False) -> None:
+        """The coordinator is about to decide: what members have done in the present generation is done."""
+        self._sync.settle()
+        self._resume.settle()
+        if join_ends:
+            self._rejoin.settle()
+
+    def after_decision(self, replies: Sequence[Reply], leave_us: int) -> Sequence[Reply]:
+        """It has decided: members begin to rejoin, or go on with its answers; the answers to those who cannot."""
+        if (self._quiet or self._deferred.has_silent) and self._group.machine.state is not GroupState.STABLE:
+            self._rejoin.gather()
+        rest = self._leave(replies, leave_us) if replies and has_cohort(self._group) else replies
         for reply in rest:
             assert isinstance(reply.waiter, Exchange)
-            client = self._group.client_of(reply.waiter.body.member_id)
-            if client is not None:
-                self.barrier.release(client)
+            self._release(reply.waiter.body.member_id)
+        self._deferred.barrier.watch()
         return rest
 
     def _leave(self, replies: Sequence[Reply], leave_us: int) -> list[Reply]:
@@ -72,21 +81,31 @@ class Cohort:
         rest += syncs if self._resume.is_under_way else self._resume.gather(syncs, leave_us)
         return rest
 
-    def precede_decision(self) -> None:
-        """The coordinator is about to decide something: what members of the present generation have done is done.
+    def _release(self, member_id: str) -> None:
+        """A member is answered by a message: it no longer waits with others."""
+        slot = self._group.books.handles.slot_of(member_id)
+        client = self._deferred.consumers[slot].incumbent if slot >= 0 else None
+        if client is not None and client.machine.member_id == member_id:
+            self._deferred.barrier.release(client)
 
-        `Parked.watch` must follow when it has decided.
-        """
-        self._sync.settle()
+    def wake(self, member_id: str) -> None:
+        """Somebody looks at this member, or disturbs it."""
+        one = self._quiet.get(member_id)
+        if one is not None:
+            one.wake()
+
+    def wake_all(self) -> None:
+        """Somebody looks at every member."""
+        for one in list(self._quiet.values()):
+            one.wake()
+
+    def settle_readers(self) -> None:
+        """Somebody looks at the lag: whoever has begun to consume has begun."""
         self._resume.settle()
 
     def settle(self) -> None:
-        """Somebody is about to look at the books: what everybody has done is done."""
-        self.rejoin.settle()
+        """Somebody looks at the books: what everybody has done by now is in them."""
+        self._rejoin.settle()
         self._sync.settle()
         self._resume.settle()
-        self.barrier.watch()
-
-    def settle_readers(self) -> None:
-        """Somebody is about to look at the lag: who has begun to consume has begun."""
-        self._resume.settle()
+        self._deferred.barrier.watch()

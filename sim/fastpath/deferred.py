@@ -11,31 +11,61 @@ drawn, or whose assignor has a memory is never left behind: what it has done wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.ledger import Slots
-from groupsim.sim.client.poll_schedule import NOT_INSIDE
+from groupsim.sim.client.client import Client
+from groupsim.sim.client.consumer import Consumer
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
+from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.fastpath.barrier_wait import BarrierWait
 from groupsim.sim.fastpath.catch_up import replay_rejoin, replay_resume, replay_sync
 from groupsim.sim.fastpath.columns import Column, RoundColumns
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
+from groupsim.sim.fastpath.steady_state import Keys, SteadyState
+from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange, round_trips, round_trips_alike
+from groupsim.sim.model import Distribution, Processing
 from groupsim.sim.protocol.messages import Api, JoinGroup
 from groupsim.sim.units import FOREVER
-
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
-    from groupsim.sim.cluster.group_host import GroupHost
-    from groupsim.sim.config import ClientConfig
-    from groupsim.sim.model import Distribution, Processing
 
 PRESENT, QUIET, REJOINED, SYNCED = range(4)
 """How far a member has come with waves while nobody looked: PRESENT if its own objects show everything."""
 _BY_THEMSELVES = -1
+
+
+class Elided(Protocol):
+    """One client of the fast path (`sim.fastpath.quiescence.Quiescence`)."""
+
+    client: Client
+    quiet: SteadyState | None
+    keys: Keys
+    round_trip_us: int
+    beats_apart: bool
+    is_behind: bool
+    """Whether it has done something in a phase that its own objects do not show yet."""
+
+    def fall_silent(self, heartbeat_due: int, commit_due: int, schedule: PollSchedule | None, renewed_us: int) -> None:
+        """Heartbeats and commits are arithmetic from these instants on."""
+        ...
+
+    def look(self) -> None:
+        """Its own objects show everything that it has done."""
+        ...
+
+
+class Phase(Protocol):
+    """A phase that members go through together (`sim.fastpath.cohort`)."""
+
+    def release(self, slot: int) -> None:
+        """One member is disturbed: it goes on by itself."""
+        ...
 
 
 class DeferredMembers:
@@ -43,7 +73,10 @@ class DeferredMembers:
 
     Parameters
     ----------
-    group : HostedGroup
+    env : Environment
+    group : GroupHost
+    consumers : sequence of Consumer
+        Those of the group, by slot.
     slots : int
 
     Attributes
@@ -78,16 +111,18 @@ class DeferredMembers:
         So many pauses are known of.
     may_resume : bool array
         Whether its configuration lets it fall silent with the last wave.
-    clients, member_ids, connections : lists
+    clients, elided, member_ids, connections : lists
     join, sync : lists of Exchange or None
         The last request of either kind that a wave has to do with.
     """
 
-    def __init__(self, group: GroupHost, slots: int) -> None:
+    def __init__(self, env: Environment, group: GroupHost, consumers: Sequence[Consumer], slots: int) -> None:
         def column() -> Column:
             return np.zeros(slots, np.int64)
 
         self._group = group
+        self.consumers = consumers
+        self.phases: tuple[Phase | None, ...] = (None,)
         self._stages = bytearray(slots)
         self.stage: NDArray[np.uint8] = np.frombuffer(self._stages, np.uint8)
         self.phase = np.zeros(slots, np.uint8)
@@ -105,6 +140,8 @@ class DeferredMembers:
         self._laws: list[Distribution | None] = []
         self.kinds: list[tuple[ClientConfig, Processing]] = []
         self.clients: list[Any] = [None] * slots
+        self.elided: list[Any] = [None] * slots
+        self.barrier = BarrierWait(env, self.clients, slots)
         self.member_ids: list[str] = [""] * slots
         self.connections: list[Any] = [None] * slots
         self.join: list[Exchange | None] = [None] * slots
@@ -125,32 +162,38 @@ class DeferredMembers:
         """One member's stage."""
         return self._stages[slot]
 
-    def load(self, clients: Iterable[Client]) -> None:
+    def phase_of(self, slot: int) -> Phase | None:
+        """The phase that a member goes through."""
+        return self.phases[self.phase.item(slot)]
+
+    def load(self, members: Iterable[Elided]) -> None:
         """Columns of members whose own objects show everything."""
-        for client in clients:
-            slot, requests = client.consumer.slot, client.requests
-            connection = requests.connection
+        for one in members:
+            client = one.client
+            slot, in_flight = client.consumer.slot, client.in_flight
+            connection = in_flight.connection
             assert connection is not None
             if self.clients[slot] is not client:
-                self._meet(slot, client)
+                self._meet(slot, one)
             self.member_ids[slot], self.connections[slot] = client.machine.member_id, connection
             self.arrived[slot], self.left[slot], self.answered[slot] = connection.order
-            self.other[slot] = requests.numbers["other"]
+            self.other[slot] = in_flight.numbers["other"]
             # A quiet member has passed pauses that its timers do not know of.
-            self.next_start[slot] = (client.quiescence.quiet or client.suspension).next_start
+            self.next_start[slot] = (one.quiet or client.suspension).next_start
             self.most_pauses[slot] = len(client.consumer.pauses)
             self.slowdown[slot] = client.consumer.slowdown()
 
-    def _meet(self, slot: int, client: Client) -> None:
+    def _meet(self, slot: int, one: Elided) -> None:
         """What stays the same for the life of a client."""
-        machine, keys = client.machine, client.quiescence.keys
+        client, keys = one.client, one.keys
+        machine = client.machine
         self.clients[slot] = client
         self.heartbeat_interval[slot] = machine.config.heartbeat_interval_us
         self.commit_interval[slot] = machine.commit_interval_us
-        self.round_trip_us[slot] = client.quiescence.round_trip_us
+        self.round_trip_us[slot] = one.round_trip_us
         self.request_key[slot], self.heartbeat_key[slot], self.poll_key[slot] = keys.request, keys.heartbeat, keys.poll
         self.fetched_key[slot] = client.fetcher.fetched_key
-        self.may_resume[slot] = client.quiescence.beats_apart and client.config.auto_offset_reset != "none"
+        self.may_resume[slot] = one.beats_apart and client.config.auto_offset_reset != "none"
         self.kind[slot] = self._kind_of(client.config, client.processing)
         for kind, column in self._latency_keys.items():
             column[slot] = client.path.keys[kind]
@@ -178,7 +221,7 @@ class DeferredMembers:
         """Quiet members whose objects are behind."""
         was, never = self.was, np.full(len(slots), -FOREVER)
         nothing = np.zeros(len(slots), np.int64)
-        measure, poll_us = self._group.measure, self._group.cluster.timing.poll_us
+        measure, poll_us = self._group.books.measure, self._group.cluster.timing.poll_us
         table = [
             was.begun[slots], nothing + NOT_INSIDE, was.full_passes[slots],
             was.full_us[slots], nothing + poll_us, was.steady_us[slots], was.steady_wait_us[slots],
@@ -208,7 +251,7 @@ class DeferredMembers:
         self.other[slots] += 1
         self._joins[slots] += 1
         for slot in slots.tolist():
-            self.clients[slot].is_behind = True
+            self.elided[slot].is_behind = True
 
     def synced(self, slots: Slots) -> None:
         """These have sent SyncGroup."""
@@ -218,7 +261,7 @@ class DeferredMembers:
         for slot in slots[~is_behind].tolist():
             client = self.clients[slot]
             replay_sync(client, self.now, slot)
-            client.requests.hold(self.sync[slot])
+            client.in_flight.hold(self.sync[slot])
             self._return_order(client, slot)
 
     def resumed(self, slots: Slots, requests: Column) -> None:
@@ -231,22 +274,22 @@ class DeferredMembers:
         self.was.copy(self.now, behind)
         self._has_lap[behind] = True
         for slot in behind[self.kind[behind] < 0].tolist():
-            self.clients[slot].catch_up()
+            self.elided[slot].look()
         for slot in slots[~is_behind].tolist():
             client = self.clients[slot]
             replay_resume(client, self.now, slot, self.slowdown.item(slot))
             self._return_order(client, slot)
-            self._hush(client, self.now, slot)
+            self._fall_silent(slot, self.now)
             client.alarms.disarm_member()
             client.metadata.arm(self.now.told.item(slot))
             client.suspension.arm_pause()
 
     # --- catching up --------------------------------------------------------------------------------------------------
 
-    def catch_up(self, client: Client) -> None:
+    def catch_up(self, one: Elided) -> None:
         """Somebody is about to look at a member that is behind: its own objects show everything."""
-        slot = client.consumer.slot
-        stage, self._stages[slot], client.is_behind = self._stages[slot], PRESENT, False
+        client, slot = one.client, one.client.consumer.slot
+        stage, self._stages[slot], one.is_behind = self._stages[slot], PRESENT, False
         columns = self.was
         if self._has_lap[slot]:
             self._has_lap[slot] = False
@@ -258,25 +301,25 @@ class DeferredMembers:
             self._hold_join(client, slot, replay_rejoin(client, columns, slot))
             if stage == SYNCED:
                 replay_sync(client, columns, slot)
-                client.requests.hold(self.sync[slot])
-        client.requests.numbers["heartbeat"] = columns.beat_number.item(slot)
-        client.requests.numbers["commit"] = columns.commit_number.item(slot) + 1
+                client.in_flight.hold(self.sync[slot])
+        client.in_flight.numbers["heartbeat"] = columns.beat_number.item(slot)
+        client.in_flight.numbers["commit"] = columns.commit_number.item(slot) + 1
         self._return_order(client, slot)
         if stage == QUIET:
-            self._hush(client, columns, slot)
+            self._fall_silent(slot, columns)
 
     def _hold_join(self, client: Client, slot: int, request: JoinGroup) -> None:
         """JoinGroup is in flight; it is the member's own if its assignor has a say in it."""
         if self.join[slot] is None:
             self.join[slot] = self.join_request(slot, request)
-        client.requests.hold(self.join[slot])
+        client.in_flight.hold(self.join[slot])
 
     def join_request(self, slot: int, request: JoinGroup) -> Exchange:
         """A member's JoinGroup, on its way."""
-        columns, requests = self.now, self.clients[slot].requests
+        columns, in_flight = self.now, self.clients[slot].in_flight
         latency = (columns.join_there.item(slot), columns.join_back.item(slot))
         number = self.other.item(slot) - 1
-        made: Exchange = requests.timed(
+        made: Exchange = in_flight.timed(
             columns.joining.item(slot), self.connections[slot], Api.JOIN_GROUP, request, number, latency
         )
         return made
@@ -285,14 +328,15 @@ class DeferredMembers:
         """What only counts up, and the order of the connection."""
         connection = self.connections[slot]
         connection.order = (self.arrived.item(slot), self.left.item(slot), self.answered.item(slot))
-        client.requests.numbers["other"] = self.other.item(slot)
-        client.requests.count_joins(self._joins.item(slot))
+        client.in_flight.numbers["other"] = self.other.item(slot)
+        client.in_flight.count_joins(self._joins.item(slot))
         client.fetcher.count_first(self._fetches.item(slot))
         self._joins[slot] = self._fetches[slot] = 0
 
-    def _hush(self, client: Client, columns: RoundColumns, slot: int) -> None:
+    def _fall_silent(self, slot: int, columns: RoundColumns) -> None:
         """A member is quiet, and its session is suspended."""
-        client.quiescence.fall_silent(
+        client = self.clients[slot]
+        self.elided[slot].fall_silent(
             columns.first_beat.item(slot),
             columns.next_commit.item(slot),
             client.poll_loop.schedule,

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from groupsim.assignors import Assignor
+from groupsim.sim.client.client import Client
+from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.kernel.network import Exchange
-
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
-    from groupsim.sim.cluster.group_host import GroupHost
-    from groupsim.sim.fastpath.quiescence import Quiescence
 
 
 def has_cohort(group: GroupHost) -> bool:
     """Whether nothing about a group makes the order of its members' steps matter."""
-    machine = group.machine
+    machine, books = group.machine, group.books
     room = len(machine.roster) + len(machine.roster.pending) < machine.config.max_size
     return room and not (
-        group.is_broadcast or group.assigns_by_hand or machine.is_old or not group.ledger.keeps_everything
+        books.is_broadcast or books.assigns_by_hand or machine.is_old or not books.ledger.keeps_everything
     )
 
 
@@ -47,33 +42,17 @@ def has_memory(client: Client) -> bool:
     )
 
 
-def may_rejoin(quiescence: Quiescence) -> bool:
-    """Whether a quiet member can go with a wave, if nothing of it is on its way."""
-    client, quiet = quiescence.client, quiescence.known
-    if not client.is_plain or client.machine.pattern is not None or quiet.schedule is None:
-        return False
-    consumption, group, machine = client.consumption, client.group, client.machine
-    return (
-        consumption.holding.running
-        and len(consumption.partitions) == len(machine.owned)
-        and consumption not in group.zombies
-        and client.fetcher.reaches_everything
-        and group.interest.of(machine.member_id) == machine.topics
-    )
-
-
 def is_parked(client: Client, exchange: Exchange, now: int) -> bool:
     """Whether a member waits for the answer to this request of a rebalance, and for nothing else."""
-    machine, requests, poll_loop = client.machine, client.requests, client.poll_loop
-    connection = requests.connection
+    machine, in_flight, poll_loop = client.machine, client.in_flight, client.poll_loop
+    connection = in_flight.connection
     return (
-        client.is_plain
-        and len(requests.pending) == 1
-        and exchange in requests.pending
-        and not requests.inbox
+        len(in_flight.pending) == 1
+        and exchange in in_flight.pending
+        and not client.inbox
         and connection is exchange.connection
         and connection.is_calm
-        and client.suspension.frozen is None
+        and client.frozen is None
         and client.command is None
         and poll_loop.schedule is None
         and not poll_loop.is_at_work

@@ -7,9 +7,14 @@ then is put into the books, and what would be on its way becomes messages.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from bisect import insort
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
+from groupsim.sim.client.client import Client
+from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.fastpath.catch_up import set_timers
+from groupsim.sim.fastpath.deferred import DeferredMembers, Phase
+from groupsim.sim.fastpath.eligibility import has_memory, is_plain
 from groupsim.sim.fastpath.steady_state import (
     Beat,
     Keys,
@@ -26,11 +31,6 @@ from groupsim.sim.protocol.effects import Request
 from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, GroupState, Heartbeat, OffsetCommit
 from groupsim.sim.units import FOREVER
 
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
-    from groupsim.sim.client.poll_schedule import PollSchedule
-    from groupsim.sim.fastpath.cohort import CohortPhase
-
 
 class Quiescence:
     """One client, quiet or not.
@@ -38,6 +38,11 @@ class Quiescence:
     Parameters
     ----------
     client : Client
+    deferred : DeferredMembers
+    others : dict of str to Quiescence
+        The quiet members of the group, by member id.
+    is_loud : bool
+        Message fidelity: nobody is ever quiet.
 
     Attributes
     ----------
@@ -51,14 +56,21 @@ class Quiescence:
         The longest time from a request to its answer.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(
+        self, client: Client, deferred: DeferredMembers, others: dict[str, Quiescence], *, is_loud: bool
+    ) -> None:
         entity = client.consumer.entity
         self.client = client
+        self._deferred = deferred
+        self._others = others
         self._env = client.env
         self._group = client.group
         self._machine = client.machine
         self._pauses = client.consumer.pauses
-        self._is_loud = client.world.is_loud
+        self._is_loud = is_loud
+        self.is_plain = not is_loud and is_plain(client)
+        self.has_memory = has_memory(client)
+        self.is_behind = False
         self.keys = Keys(
             heartbeat=deadline_key(entity, Kind.HEARTBEAT),
             poll=deadline_key(entity, Kind.POLL),
@@ -72,9 +84,24 @@ class Quiescence:
         self.quiet: SteadyState | None = None
 
     @property
-    def phase(self) -> CohortPhase | None:
+    def phase(self) -> Phase | None:
         """What the member goes with: what it has done since that began is not in the books yet."""
-        return self._group.cohort.of(self.client.consumer.slot)
+        return self._deferred.phase_of(self.client.consumer.slot)
+
+    @property
+    def is_in_phase(self) -> bool:
+        """Whether the member goes through a phase of a rebalance with others."""
+        return self.phase is not None
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether heartbeats and commits are computed when somebody looks."""
+        return self.quiet is not None
+
+    def look(self) -> None:
+        """Somebody is about to look: the member's own objects show everything that was done in phases."""
+        if self.is_behind:
+            self._deferred.catch_up(self)
 
     @property
     def known(self) -> SteadyState:
@@ -100,9 +127,23 @@ class Quiescence:
             if one.sent != beat or one.kind == "commit"
         )
 
+    def may_rejoin(self) -> bool:
+        """Whether a quiet member can go through a phase with others, if nothing of it is on its way."""
+        client, quiet = self.client, self.known
+        if not self.is_plain or client.machine.pattern is not None or quiet.schedule is None:
+            return False
+        consumption, group, machine = client.consumption, client.group, client.machine
+        return (
+            consumption.holding.running
+            and len(consumption.partitions) == len(machine.owned)
+            and consumption not in group.books.delivery.zombies
+            and client.fetcher.reaches_everything
+            and group.books.interest.of(machine.member_id) == machine.topics
+        )
+
     # --- going quiet --------------------------------------------------------------------------------------------------
 
-    def is_possible(self) -> bool:
+    def may_begin(self) -> bool:
         """Whether nothing can happen to this member but what can be computed."""
         client = self.client
         if self._is_loud or not (self._nothing_is_under_way() and self._is_settled()):
@@ -112,11 +153,11 @@ class Quiescence:
 
     def _nothing_is_under_way(self) -> bool:
         client = self.client
-        requests, poll_loop, fetcher = client.requests, client.poll_loop, client.fetcher
-        connection = requests.connection
+        in_flight, poll_loop, fetcher = client.in_flight, client.poll_loop, client.fetcher
+        connection = in_flight.connection
         return not (
-            requests.pending
-            or requests.inbox
+            in_flight.pending
+            or client.inbox
             # What is committed before it is processed depends on pauses that come after the commit.
             or client.processing.commit == "before_processing"
             or poll_loop.is_at_work
@@ -125,7 +166,7 @@ class Quiescence:
             or fetcher.cut_off
             or connection is None
             or connection.broken
-            or client.suspension.frozen is not None
+            or client.frozen is not None
             or poll_loop.stuck_until > self._env.now
         )
 
@@ -183,8 +224,8 @@ class Quiescence:
 
         ``renewed_us``: last renewal of the session, which the coordinator no longer watches.
         """
-        client, machine, measure = self.client, self._machine, self._group.measure
-        numbers, connection = client.requests.numbers, client.requests.connection
+        client, machine, measure = self.client, self._machine, self._group.books.measure
+        numbers, connection = client.in_flight.numbers, client.in_flight.connection
         assert connection is not None
         self.quiet = SteadyState(
             heartbeats=Train(heartbeat_due, numbers["heartbeat"], measure),
@@ -199,7 +240,20 @@ class Quiescence:
         )
         self._renewed_us = renewed_us
         if self.phase is None:
-            self._group.quiet[machine.member_id] = self
+            self._others[machine.member_id] = self
+
+    def absorb(self, now: int, until: int) -> bool:
+        """Take a sudden pause into the computation; whether that was possible."""
+        quiet = self.quiet
+        if quiet is None or self.is_in_phase or until - now >= SHORT_PAUSE_US or quiet.overlaps(now, until):
+            return False
+        insort(self._pauses, (now, until))
+        schedule = self.client.poll_loop.schedule
+        if schedule is None or self.polls_in_time(schedule.longest_us):
+            quiet.sudden |= {now}
+            return True
+        self._pauses.remove((now, until))
+        return False
 
     # --- waking up ----------------------------------------------------------------------------------------------------
 
@@ -207,16 +261,17 @@ class Quiescence:
         """Become loud, as of the moment that is being carried out."""
         if (phase := self.phase) is not None:
             phase.release(self.client.consumer.slot)
-        self.client.catch_up()
+        self.look()
         quiet, client = self.quiet, self.client
         if quiet is None:
-            self._group.cohort.barrier.release(client)
+            self._deferred.barrier.release(client)
             return
         self.quiet = None
         moment = self._env.moment
         quiet.catch_up(moment)
         self._restore(quiet)
         renewed = self._replay(quiet, moment)
+        self._others.pop(self._machine.member_id, None)
         self._group.rouse(self._machine.member_id, renewed)
         client.suspension.arm_pause()
         if quiet.frozen is not None:
@@ -229,25 +284,18 @@ class Quiescence:
         quiet, self.quiet = self.known, None
         self._pass_pauses(quiet)
 
-    def set_timers(self, heartbeat_due: int, commit_due: int) -> None:
-        """The machine's timers as they are by now; `FOREVER`: nothing is consumed."""
-        machine = self._machine
-        machine.heartbeat_due = heartbeat_due
-        if machine.commit_due < FOREVER and commit_due < FOREVER:
-            machine.commit_due = commit_due
-
     def _restore(self, quiet: SteadyState) -> None:
         """Timers, numbers and books as they are by now."""
-        numbers = self.client.requests.numbers
-        self.set_timers(quiet.heartbeats.due, quiet.commits.due)
+        numbers = self.client.in_flight.numbers
+        set_timers(self._machine, quiet.heartbeats.due, quiet.commits.due)
         numbers["heartbeat"], numbers["commit"] = quiet.heartbeats.number, quiet.commits.number
         self._pass_pauses(quiet)
-        self._group.requests.count_measured(Api.HEARTBEAT, quiet.heartbeats.measured)
-        self._group.requests.count_measured(Api.OFFSET_COMMIT, quiet.commits.measured)
+        self._group.books.requests.count_measured(Api.HEARTBEAT, quiet.heartbeats.measured)
+        self._group.books.requests.count_measured(Api.OFFSET_COMMIT, quiet.commits.measured)
 
     def _pass_pauses(self, quiet: SteadyState) -> None:
         """Pauses that are over are behind it."""
-        client, consumption, availability = self.client, self.client.consumption, self._group.availability
+        client, consumption, availability = self.client, self.client.consumption, self._group.books.availability
         client.suspension.next_pause = quiet.next_pause
         serving = availability.serving(consumption.handle, consumption.partitions) if quiet.paused else 0
         for start, end in quiet.paused:
@@ -256,7 +304,7 @@ class Quiescence:
 
     def _replay(self, quiet: SteadyState, moment: Moment) -> int:
         """Requests on the way become messages, the last commit goes into the books; the last renewal, microseconds."""
-        connection = self.client.requests.connection
+        connection = self.client.in_flight.connection
         assert connection is not None
         renewed = self._renewed_us
         committed: Beat | None = None
@@ -274,19 +322,19 @@ class Quiescence:
                 read = quiet.read_at(beat.answered)
                 self._machine.session_due = read + self._machine.config.session_timeout_us
         if committed is not None:
-            self._group.ledger.commit(
+            self._group.books.ledger.commit(
                 self.client.consumption.partitions,
                 self.client.commits.offsets(committed.sent),
                 (committed.worked, connection.request_key),
-                contested=self._group.is_broadcast,
+                contested=self._group.books.is_broadcast,
             )
         return renewed
 
     def _resend(self, connection: Connection, beat: Beat, moment: Moment) -> None:
         """The broker has not worked on it yet."""
         exchange = self._remake(connection, beat)
-        if self._group.is_measured(exchange.sent_us):
-            self._group.record.requests[exchange.api.value, Error.NONE.value] -= 1
+        if self._group.books.is_measured(exchange.sent_us):
+            self._group.books.record.requests[exchange.api.value, Error.NONE.value] -= 1
         connection.up_us = beat.arrived
         connection.arrive_at(max(beat.arrived, moment[0]), exchange)
 
@@ -305,6 +353,6 @@ class Quiescence:
         if api is Api.OFFSET_COMMIT:
             offsets = client.commits.offsets(beat.sent)
             body = OffsetCommit(member_id, instance_id, generation, client.consumption.partitions, offsets)
-        exchange = client.requests.numbered(beat.sent, connection, api, body, beat.number)
-        client.requests.pending[exchange] = None
+        exchange = client.in_flight.numbered(beat.sent, connection, api, body, beat.number)
+        client.in_flight.pending[exchange] = None
         return exchange

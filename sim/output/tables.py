@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.record import ENDED_BY
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.model import Scenario
 from groupsim.sim.output.measures import (
     by_cause,
     clip,
@@ -23,7 +24,6 @@ from groupsim.sim.output.result import Tables, Text
 from groupsim.sim.randomness import mean_of
 from groupsim.sim.tables import CAUSES, TABLES
 from groupsim.sim.units import seconds
-from groupsim.sim.world import World
 
 Columns = dict[str, Any]
 
@@ -33,23 +33,30 @@ class Tabulator:
 
     Parameters
     ----------
-    world : World
+    scenario : Scenario
+    books : sequence of GroupBooks
+    last_fault_us : int or None, microseconds
+        When the last fault has ended.
     seed, replication : int
     variant : str
     """
 
-    def __init__(self, world: World, seed: int, replication: int, variant: str) -> None:
-        self.world = world
-        self.identity = (world.scenario.name, variant, seed, replication)
-        scenario = world.scenario
+    def __init__(
+        self, scenario: Scenario, books: Sequence[GroupBooks], last_fault_us: int | None, *, seed: int,
+        replication: int, variant: str,
+    ) -> None:  # fmt: skip
+        self._scenario = scenario
+        self._books = sorted(books, key=lambda one: one.name)
+        self._last_fault_us = last_fault_us
+        self._specs = {group.name: group for group in scenario.groups}
+        self.identity = (scenario.name, variant, seed, replication)
         to = scenario.measure_to_us if scenario.measure_to_us is not None else scenario.horizon_us
         self.measure = (scenario.measure_from_us, to)
 
     def tables(self) -> Tables:
         """All tables, sorted and typed."""
         parts: dict[str, list[Columns]] = {name: [] for name in TABLES}
-        for name in sorted(self.world.groups):
-            group = self.world.groups[name]
+        for group in self._books:
             rows = merge_touching(clip(group.record.unavailability.array(), *self.measure, 1, 2))
             parts["unavailability"].append(self._unavailability(group, rows))
             parts["summary"].append(self._summary(group, rows))
@@ -59,21 +66,21 @@ class Tabulator:
 
     # --- one method per table -----------------------------------------------------------------------------------------
 
-    def _unavailability(self, group: GroupHost, rows: Any) -> Columns:
+    def _unavailability(self, group: GroupBooks, rows: Any) -> Columns:
         return {
             **_places(group, rows[:, 0]),
             "from_us": rows[:, 1], "to_us": rows[:, 2], "cause": Text(["", *CAUSES], rows[:, 3]),
         }  # fmt: skip
 
-    def _ownership(self, group: GroupHost) -> Columns:
+    def _ownership(self, group: GroupBooks) -> Columns:
         rows = group.record.ownership.array()
-        names = [consumer.name for consumer in group.consumers] or [""]
+        names = group.handles.names or [""]
         return {
             **_places(group, rows[:, 0]), "member": Text(names, rows[:, 1]),
             "from_us": rows[:, 2], "to_us": rows[:, 3], "ended_by": Text(ENDED_BY, rows[:, 4]),
         }  # fmt: skip
 
-    def _rebalances(self, group: GroupHost) -> Columns:
+    def _rebalances(self, group: GroupBooks) -> Columns:
         found = group.record.rebalances
         broadcast = group.is_broadcast
         columns: Columns = {
@@ -89,7 +96,7 @@ class Tabulator:
                 columns[column] = [getattr(one, column) for one in found]
         return columns
 
-    def _members(self, group: GroupHost) -> Columns:
+    def _members(self, group: GroupBooks) -> Columns:
         lives = group.record.lives
         columns: Columns = {"group": [group.name] * len(lives)}
         for column in TABLES["members"]:
@@ -97,23 +104,23 @@ class Tabulator:
                 columns[column] = [getattr(life, column) for life in lives]
         return columns
 
-    def _lag(self, group: GroupHost) -> Columns:
+    def _lag(self, group: GroupBooks) -> Columns:
         lag = group.record.lag
         return {
             "group": [group.name] * len(lag), "time_us": [row[0] for row in lag],
             "lag_records": [row[1] for row in lag], "lag_us": [row[2] for row in lag],
         }  # fmt: skip
 
-    def _requests(self, group: GroupHost) -> Columns:
+    def _requests(self, group: GroupBooks) -> Columns:
         found = [(api, error, count) for (api, error), count in sorted(group.record.requests.items()) if count]
         return {
             "group": [group.name] * len(found), "api": [row[0] for row in found],
             "error": [row[1] for row in found], "count": [row[2] for row in found],
         }  # fmt: skip
 
-    def _states(self, group: GroupHost) -> Columns:
+    def _states(self, group: GroupBooks) -> Columns:
         entered = group.record.states
-        ends = [*(row[0] for row in entered), self.world.scenario.horizon_us][1:]
+        ends = [*(row[0] for row in entered), self._scenario.horizon_us][1:]
         stretches = [
             (begin, end, state, generation)
             for (begin, state, generation), end in zip(entered, ends, strict=True)
@@ -125,14 +132,14 @@ class Tabulator:
             "state": [row[2] for row in stretches], "generation": [row[3] for row in stretches],
         }  # fmt: skip
 
-    def _delivery(self, group: GroupHost) -> Columns:
+    def _delivery(self, group: GroupBooks) -> Columns:
         found = sorted(group.record.delivery.items())
         return {
             "group": [group.name] * len(found), "kind": [key[0] for key, _ in found],
             "cause": [key[1] for key, _ in found], "records": [records for _, records in found],
         }  # fmt: skip
 
-    def _events(self, group: GroupHost) -> Columns:
+    def _events(self, group: GroupBooks) -> Columns:
         found = sorted(group.record.events)
         return {
             "group": [group.name] * len(found),
@@ -142,17 +149,17 @@ class Tabulator:
 
     # --- summary ------------------------------------------------------------------------------------------------------
 
-    def _rscore(self, group: GroupHost, moved_mrps: int) -> float | None:
+    def _rscore(self, group: GroupBooks, moved_mrps: int) -> float | None:
         """Moved rate over a consumer's capacity, 1 / mean per_record."""
-        per_record = mean_of(self.world.specs[group.name].processing.per_record)
+        per_record = mean_of(self._specs[group.name].processing.per_record)
         return moved_mrps * per_record / 1e9 if per_record and not group.is_broadcast else None
 
-    def _within(self, group: GroupHost) -> list[Any]:
+    def _within(self, group: GroupBooks) -> list[Any]:
         low, high = self.measure
         return [one for one in group.record.rebalances if low <= one.start_us <= high]
 
-    def _summary(self, group: GroupHost, rows: Any) -> Columns:
-        record, scenario = group.record, self.world.scenario
+    def _summary(self, group: GroupBooks, rows: Any) -> Columns:
+        record, scenario = group.record, self._scenario
         name, variant, seed, replication = self.identity
         rebalances = self._within(group)
         lengths = [min(one.end_us, self.measure[1]) - one.start_us for one in rebalances]
@@ -180,7 +187,7 @@ class Tabulator:
             "imbalance_partitions_max": record.imbalance_max,
             "lag_records_max": max((row[1] for row in lag), default=0), "lag_records_end": last[1],
             "lag_s_max": seconds(max((row[2] for row in lag), default=0)),
-            "recovery_s": recovery_s(lag, self.world.last_fault_us, scenario.recovery_lag_records),
+            "recovery_s": recovery_s(lag, self._last_fault_us, scenario.recovery_lag_records),
             "duplicates": _total(record.delivery, "duplicate"), "losses": _total(record.delivery, "loss"),
             "joins": record.counts["joins"], "leaves": record.counts["leaves"],
             "evictions": record.counts["evictions"], "fenced": record.counts["fenced"],
@@ -188,7 +195,7 @@ class Tabulator:
         }  # fmt: skip
         return {column: [value] for column, value in values.items()}
 
-    def _members_max(self, group: GroupHost) -> int:
+    def _members_max(self, group: GroupBooks) -> int:
         """Most members alive at once."""
         steps = sorted(
             [(life.started_us, 1) for life in group.record.lives]
@@ -197,7 +204,7 @@ class Tabulator:
         alive = np.cumsum([step for _, step in steps]) if steps else np.zeros(1, np.int64)
         return int(alive.max())
 
-    def _stop_the_world(self, group: GroupHost, rows: Any, gap: Any) -> int:
+    def _stop_the_world(self, group: GroupBooks, rows: Any, gap: Any) -> int:
         first_service_us = group.record.ownership.least(2)
         if first_service_us is None or group.availability.first_join_us > self.measure[1]:
             return 0
@@ -205,7 +212,7 @@ class Tabulator:
         return stop_the_world_us(rows, gap, clock, first_service_us)
 
 
-def _places(group: GroupHost, positions: Any) -> Columns:
+def _places(group: GroupBooks, positions: Any) -> Columns:
     topics = sorted(set(group.partitions.topic)) or [""]
     number = {topic: index for index, topic in enumerate(topics)}
     of_position = np.array([number[topic] for topic in group.partitions.topic] or [0])

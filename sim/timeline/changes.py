@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from groupsim.sim.cluster.retention import limit_age
 from groupsim.sim.model import AddPartitions, CreateTopic, SetConfig, SetRate, Subscribe, Unsubscribe
 from groupsim.sim.timeline.dispatcher import Dispatcher
 
@@ -20,8 +19,7 @@ def create_topic(dispatcher: Dispatcher) -> None:
     assert isinstance(verb, CreateTopic)
     world.catalog.introduce(world.env.now, verb.topic)
     _grow(dispatcher, verb.topic.name, verb.topic.partitions)
-    world.env.process(world.producers[verb.topic.name].run())
-    limit_age(world, verb.topic)
+    world.start_topic(verb.topic)
 
 
 def _grow(dispatcher: Dispatcher, topic: str, to: int) -> None:
@@ -30,8 +28,8 @@ def _grow(dispatcher: Dispatcher, topic: str, to: int) -> None:
     dispatcher.note_all(topic)
     for name in sorted(world.groups):
         group = world.groups[name]
-        if topic in group.partitions.topics:
-            group.cover((topic,))
+        if topic in group.books.partitions.topics:
+            group.books.cover((topic,))
     for consumer in world.consumers.values():
         if consumer.client is not None:
             consumer.client.metadata.arm(world.env.now)
@@ -44,7 +42,7 @@ def set_rate(dispatcher: Dispatcher) -> None:
     dispatcher.note_all(verb.topic)
     world.catalog.set_rate(world.env.now, verb.topic, verb.rate)
     world.producers[verb.topic].apply()
-    world.env.process(world.producers[verb.topic].run())
+    world.env.process(world.producers[verb.topic].run(world.scenario.horizon_us))
 
 
 def subscribe(dispatcher: Dispatcher) -> None:

@@ -149,7 +149,7 @@ class Dispatcher:
     def note(self, group: str, target: str) -> None:
         """Write down what was done to whom."""
         verb = _SPELLED[type(self.entry.verb)]
-        self.world.groups[group].record.events.append((self.world.env.now, self.entry.id, verb, target))
+        self.world.groups[group].books.record.events.append((self.world.env.now, self.entry.id, verb, target))
 
     def note_all(self, target: str) -> None:
         """Write down something that concerns every group."""

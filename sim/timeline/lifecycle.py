@@ -82,7 +82,7 @@ def scale(dispatcher: Dispatcher) -> None:
     """Out: the lowest free indices start. In: the highest running ones close."""
     verb, world = dispatcher.entry.verb, dispatcher.world
     assert isinstance(verb, Scale)
-    group = sorted(world.groups[verb.target.name].consumers, key=lambda one: one.slot)
+    group = world.members[verb.target.name]
     running = [one for one in group if one.is_running]
     idle = [one for one in group if not one.is_running]
     for index, consumer in enumerate(idle[: max(0, verb.to - len(running))]):

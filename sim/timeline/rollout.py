@@ -58,13 +58,13 @@ class Rollout:
     def _with_surge(self, members: Sequence[Consumer]) -> Story:
         """New before old: spare names start, and each name that has stopped is the next spare."""
         verb, world = self.verb, self.world
-        group = world.groups[verb.target.name]
-        spare = [one for one in group.consumers if not one.is_running][: verb.surge]
+        group = verb.target.name
+        spare = [one for one in world.members[group] if not one.is_running][: verb.surge]
         for first in range(0, len(members), max(len(spare), 1)):
             old = members[first : first + len(spare)]
             new = spare[: len(old)]
             for consumer in new:
-                self.dispatcher.note(group.name, consumer.name)
+                self.dispatcher.note(group, consumer.name)
                 consumer.start()
             yield from self._ready(new)
             for consumer in old:

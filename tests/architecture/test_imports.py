@@ -40,6 +40,48 @@ RULES: tuple[tuple[str, set[str], set[str]], ...] = (
     ("analysis", {"analysis.", "sim.tables"}, {*TABLES, "matplotlib", "scipy"}),
 )  # fmt: skip
 
+# Rooms from the ground up: a module imports from its own room and from lower lines, in code and for the type checker
+# alike. A module belongs to the longest name that it starts with; rooms on one line know nothing of one another.
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("assignors.java",),
+    ("assignors.core",),
+    ("assignors.client", "assignors.server"),
+    ("assignors.own",),
+    ("assignors.registry", "assignors.validity"),
+    ("assignors.guarded_call",),
+    ("assignors.evaluation", "assignors"),
+    ("sim.units", "sim.errors", "sim.tables", "sim.versions"),
+    ("sim.config",),
+    ("sim.model",),
+    ("sim.randomness",),
+    ("sim.protocol", "sim.kernel"),
+    ("sim.catalog",),
+    ("sim.books",),
+    ("sim.output", "sim.cluster"),
+    ("sim.client",),
+    ("sim.fastpath",),
+    ("sim.world",),
+    ("sim.timeline",),
+    ("sim.simulation",),
+    ("sim",),
+    ("scenarios.errors",),
+    ("scenarios.files",),
+    ("scenarios.kafka",),
+    ("scenarios.schema",),
+    ("scenarios.build",),
+    ("scenarios.sweep", "scenarios.assignors"),
+    ("scenarios.gate", "scenarios.spark"),
+    ("scenarios",),
+    ("scenarios.cli",),
+    ("analysis.errors",),
+    ("analysis.data",),
+    ("analysis.stats",),
+    ("analysis.text",),
+    ("analysis.compare", "analysis.sensitivity"),
+    ("analysis.figures", "analysis.spark"),
+    ("analysis",),
+)
+
 LAZY = {"pyspark", "py4j", "matplotlib", "scipy", "SALib"}
 """Heavy, and not needed by most: imported inside functions only. ``scenarios.cli`` treats ``analysis`` so, too."""
 
@@ -56,6 +98,36 @@ def _allowed(one: Import) -> bool:
 
 def test_imports_follow_the_directions() -> None:
     assert [f"{one.place} imports {one.imported}" for one in imports() if not _allowed(one)] == []
+
+
+def _room(name: str) -> tuple[int, str]:
+    """Floor and room of a module."""
+    found = [(room, floor) for floor, rooms in enumerate(FLOORS) for room in rooms if f"{name}.".startswith(f"{room}.")]
+    room, floor = max(found, key=lambda one: len(one[0]))
+    return floor, room
+
+
+def _runs_upward(one: Import) -> bool:
+    if one.imported.partition(".")[0] != one.module.name.partition(".")[0]:
+        return False
+    (from_floor, from_room), (to_floor, to_room) = _room(one.module.name), _room(one.imported)
+    return to_floor > from_floor or (to_floor == from_floor and from_room != to_room)
+
+
+def test_no_arrow_runs_upward() -> None:
+    assert [f"{one.place} imports {one.imported}" for one in imports() if _runs_upward(one)] == []
+
+
+def test_no_import_circle_anywhere() -> None:
+    """Neither in code nor for the type checker; what is imported inside a function counts too."""
+    arrows: dict[str, set[str]] = {module.name: set() for module in modules()}
+    for one in imports():
+        if one.imported in arrows:
+            arrows[one.module.name].add(one.imported)
+    resolved: set[str] = set()
+    while free := {name for name, targets in arrows.items() if name not in resolved and targets <= resolved}:
+        resolved |= free
+    assert sorted(set(arrows) - resolved) == []
 
 
 def test_heavy_packages_are_imported_inside_functions() -> None:

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from groupsim.sim import Result, simulate
+from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.rebalances import trigger_of
-from groupsim.sim.client.client import Client
 from groupsim.sim.client.requests import Requests
-from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Scenario
+from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.classic.group import Fact as GroupFact
 from groupsim.sim.protocol.messages import Api, Error, GroupState
 from tests.oracle.measures import ENDS
@@ -55,31 +55,31 @@ def simulated(scenario: Scenario, seed: int, ids: Ids | None = None) -> list[Fac
 
 
 def _hear_groups(patch: pytest.MonkeyPatch, facts: list[Fact]) -> None:
-    note, successors = GroupHost._note, set[str]()
+    note, successors = GroupBooks.note, set[str]()
 
-    def tapped(self: GroupHost, fact: GroupFact) -> None:
-        note(self, fact)
+    def tapped(self: GroupBooks, fact: GroupFact, machine: ClassicGroup) -> None:
+        note(self, fact, machine)
         if fact.what == "fenced":
             successors.add(fact.reason)  # Kafka's log has one line for who is replaced by whom.
         if fact.member_id not in successors or fact.what != "joined":
-            facts.extend(_transition(self, fact) if fact.what == "transition" else _membership(self, fact))
+            facts.extend(_transition(self, fact, machine) if fact.what == "transition" else _membership(self, fact))
 
-    patch.setattr(GroupHost, "_note", tapped)
+    patch.setattr(GroupBooks, "note", tapped)
 
 
-def _transition(group: GroupHost, fact: GroupFact) -> Iterator[Fact]:
+def _transition(group: GroupBooks, fact: GroupFact, machine: ClassicGroup) -> Iterator[Fact]:
     begins = fact.state is GroupState.PREPARING_REBALANCE
     yield {
-        "what": "transition", "at_us": group.now, "group": group.name, "state": fact.state.value,
-        "generation": fact.generation, "members": len(group.machine.roster),
+        "what": "transition", "at_us": group._env.now, "group": group.name, "state": fact.state.value,
+        "generation": fact.generation, "members": len(machine.roster),
         "trigger": trigger_of(fact.reason) if begins else None, "reason": fact.reason,
     }  # fmt: skip
 
 
-def _membership(group: GroupHost, fact: GroupFact) -> Iterator[Fact]:
+def _membership(group: GroupBooks, fact: GroupFact) -> Iterator[Fact]:
     if fact.what in _CHANGES:
         yield {
-            "what": "membership", "at_us": group.now, "group": group.name, "member": fact.name,
+            "what": "membership", "at_us": group._env.now, "group": group.name, "member": fact.name,
             "member_id": fact.member_id, "change": _CHANGES[fact.what],
         }  # fmt: skip
 
@@ -99,8 +99,8 @@ def _hear_commits(patch: pytest.MonkeyPatch, facts: list[Fact]) -> list[Requests
     """What refuses an OffsetCommit, as facts, and everybody who counts those sent: most are never an event."""
     make, read, made = Requests.__init__, Requests.read, list[Requests]()
 
-    def noted(self: Requests, client: Client) -> None:
-        make(self, client)
+    def noted(self: Requests, *parts: Any) -> None:
+        make(self, *parts)
         made.append(self)
 
     def heard(self: Requests, now: int, exchange: Exchange, response: Any) -> None:
@@ -121,7 +121,7 @@ def _whose(requests: Requests) -> Fact:
 
 def _commits(made: list[Requests], at_us: int) -> Iterator[Fact]:
     for requests in made:
-        yield {"what": "commits", "at_us": at_us, **_whose(requests), "sent": requests.numbers["commit"]}
+        yield {"what": "commits", "at_us": at_us, **_whose(requests), "sent": requests._in_flight.numbers["commit"]}
 
 
 def _actions(scenario: Scenario, result: Result) -> Iterator[Fact]:

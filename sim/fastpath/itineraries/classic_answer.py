@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.ledger import Slots
+from groupsim.sim.client.client import Client
 from groupsim.sim.fastpath.cohort import CohortPhase
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import PRESENT
 from groupsim.sim.fastpath.eligibility import is_parked
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.rebalance import Reply
-
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
 
 
 class AnswerPhase(CohortPhase):
@@ -29,7 +27,7 @@ class AnswerPhase(CohortPhase):
 
     def gather(self, replies: Sequence[Reply], leave_us: int) -> list[Reply]:
         """Take on whom nothing stands in the way; the answers to the others."""
-        group, deferred = self._group, self._laps
+        deferred = self._deferred
         found: list[tuple[int, Reply]] = []
         rest: list[Reply] = []
         for reply in replies:
@@ -42,9 +40,8 @@ class AnswerPhase(CohortPhase):
             return rest
         found.sort(key=lambda one: one[0])
         slots = np.array([slot for slot, _ in found], np.intp)
-        deferred.load(
-            filter(None, (group.consumers[slot].incumbent for slot in slots[deferred.stage[slots] == PRESENT]))
-        )
+        present = slots[deferred.stage[slots] == PRESENT]
+        deferred.load(deferred.elided[slot] for slot in present.tolist())
         clear = self._plan(slots, [reply for _, reply in found], leave_us)
         return rest + [reply for (_, reply), is_clear in zip(found, clear.tolist(), strict=True) if not is_clear]
 
@@ -53,13 +50,13 @@ class AnswerPhase(CohortPhase):
         exchange = reply.waiter
         assert isinstance(exchange, Exchange)
         member_id = self._whose(exchange, reply.response)
-        slot = self._group.slot_of(member_id) if member_id is not None else -1
-        if slot < 0 or self._laps.stage_of(slot) == self.STAGE:
+        slot = self._group.books.handles.slot_of(member_id) if member_id is not None else -1
+        if slot < 0 or self._deferred.stage_of(slot) == self.STAGE:
             return slot
-        client = self._group.consumers[slot].incumbent
-        if client is None or not self._follows(client):
+        client = self._deferred.consumers[slot].incumbent
+        if client is None or not self._deferred.elided[slot].is_plain or not self._follows(client):
             return -1
-        waits = self._group.cohort.barrier.holds(slot) or is_parked(client, exchange, self._env.now)
+        waits = self._deferred.barrier.holds(slot) or is_parked(client, exchange, self._env.now)
         return slot if waits else -1
 
     @abstractmethod
@@ -76,17 +73,17 @@ class AnswerPhase(CohortPhase):
 
     def _told(self, slots: Slots, exchanges: Sequence[Exchange], leave_us: int) -> Column:
         """When the answers are read."""
-        self._laps.leaving[slots] = leave_us
+        self._deferred.leaving[slots] = leave_us
         back = np.array([exchange.down_us for exchange in exchanges], np.int64)
-        return np.maximum(self._laps.answered[slots] + 1, leave_us + back)
+        return np.maximum(self._deferred.answered[slots] + 1, leave_us + back)
 
     def _depart(self, slots: Slots, ends: Column, keys: Column) -> None:
         """These leave the barrier with the wave."""
-        self._group.cohort.barrier.take(slots)
+        self._deferred.barrier.take(slots)
         self.begin(slots, ends, keys)
 
     def _start(self, slot: int) -> None:
-        deferred = self._laps
+        deferred = self._deferred
         exchange, response = self._answer(slot)
         deferred.clients[slot].suspension.arm_pause()
         exchange.connection.reply(exchange, response, deferred.leaving.item(slot))

@@ -8,27 +8,25 @@ of that is seen by others before the last member's JoinGroup has arrived.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.bulk_consumption import end_consumption
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.record import REVOKED
-from groupsim.sim.fastpath.bulk_consumption import end_consumption
+from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.cohort import CohortPhase
 from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.fastpath.deferred import PRESENT, QUIET
-from groupsim.sim.fastpath.eligibility import may_rejoin
+from groupsim.sim.fastpath.deferred import PRESENT, QUIET, DeferredMembers
+from groupsim.sim.fastpath.eligibility import has_cohort
+from groupsim.sim.fastpath.quiescence import Quiescence
 from groupsim.sim.fastpath.steady_columns import SteadyColumns
+from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import ALREADY_REBALANCING
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, GroupState, Positions
 from groupsim.sim.units import FOREVER
-
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
-    from groupsim.sim.fastpath.quiescence import Quiescence
 
 REBALANCING = Error.REBALANCE_IN_PROGRESS
 
@@ -38,46 +36,52 @@ class RejoinPhase(CohortPhase):
 
     NUMBER = 1
 
+    def __init__(
+        self, env: Environment, group: GroupHost, deferred: DeferredMembers, others: dict[str, Quiescence]
+    ) -> None:
+        super().__init__(env, group, deferred)
+        self._others = others
+
     def gather(self) -> None:
         """Let all quiet members rejoin, in one go as far as their way is clear."""
-        group, deferred = self._group, self._laps
+        group, deferred = self._group, self._deferred
         silent = self._still_silent()
-        if group.machine.state is GroupState.PREPARING_REBALANCE and group.cohort.is_possible:
-            moment, quiet = self._env.moment, group.quiet.values()
+        if group.machine.state is GroupState.PREPARING_REBALANCE and has_cohort(group):
+            moment, quiet = self._env.moment, self._others.values()
             chosen = self._plan(
-                silent, [one for one in quiet if may_rejoin(one) and not one.known.is_frozen_at(moment)]
+                silent, [one for one in quiet if one.may_rejoin() and not one.known.is_frozen_at(moment)]
             )
             for slot in chosen[deferred.stage[chosen] == PRESENT].tolist():
-                group.quiet.pop(deferred.member_ids[slot])
-        stay = [deferred.clients[slot].quiescence for slot in deferred.silent().tolist()]
-        for quiescence in [*stay, *group.quiet.values()]:
-            quiescence.wake()
+                self._others.pop(deferred.member_ids[slot])
+        stay = [deferred.elided[slot] for slot in deferred.silent().tolist()]
+        for one in [*stay, *self._others.values()]:
+            one.wake()
 
     def _still_silent(self) -> Slots:
         """Those whose objects are behind and can be: who has paused since must know of that itself."""
-        deferred = self._laps
+        deferred = self._deferred
         silent = deferred.silent()
         paused = deferred.next_start[silent] <= self._env.now
         for slot in silent[paused].tolist():
-            deferred.clients[slot].catch_up()
+            deferred.elided[slot].look()
         return silent[~paused]
 
     # --- planning -----------------------------------------------------------------------------------------------------
 
     def _plan(self, silent: Slots, awake: Sequence[Quiescence]) -> Slots:
         """Plan the way of each, and begin with those whose way is clear."""
-        deferred, moment = self._laps, self._env.moment
+        deferred, moment = self._deferred, self._env.moment
         if not silent.size and not awake:
             return silent
-        deferred.load([quiescence.client for quiescence in awake])
-        slots = np.concatenate([silent, np.array([quiescence.client.consumer.slot for quiescence in awake], np.intp)])
+        deferred.load(awake)
+        slots = np.concatenate([silent, np.array([one.client.consumer.slot for one in awake], np.intp)])
         steady = deferred.steady(silent)
         if awake:
             known, trips = (
                 [quiescence.known for quiescence in awake],
                 [quiescence.round_trip_us for quiescence in awake],
             )
-            steady = steady.followed_by(SteadyColumns.of(known, trips, self._group.measure))
+            steady = steady.followed_by(SteadyColumns.of(known, trips, self._group.books.measure))
         beats, numbers = steady.next_beats(moment)
         learned = beats + self._group.cluster.timing.service_us
         learned += deferred.round_trips("heartbeat", slots, numbers).sum(axis=0)
@@ -85,9 +89,9 @@ class RejoinPhase(CohortPhase):
         clear = (polled < beats + steady.heartbeats.interval) & (steady.next_start > polled)
         steady.catch_up(beats, polled)
         for index in np.flatnonzero(clear & ~steady.go_alone(moment[0], beats)).tolist():
-            client: Client = deferred.clients[slots[index]]
-            client.catch_up()
-            clear[index] = client.quiescence.goes_alone(moment[0], int(beats[index]), int(polled[index]))
+            one: Quiescence = deferred.elided[slots[index]]
+            one.look()
+            clear[index] = one.goes_alone(moment[0], int(beats[index]), int(polled[index]))
         return self._until_join(slots, steady, beats, learned, polled, clear)
 
     def _until_join(
@@ -100,7 +104,7 @@ class RejoinPhase(CohortPhase):
         clear: NDArray[np.bool_],
     ) -> Slots:
         """Times of the commit and of the JoinGroup that follow the poll; only of those that no pause can touch."""
-        deferred, timing = self._laps, self._group.cluster.timing
+        deferred, timing = self._deferred, self._group.cluster.timing
         up, down = deferred.round_trips("commit", slots, steady.commits.number)
         committed = polled + up + timing.service_us + timing.append_us
         joining = committed + down
@@ -116,24 +120,24 @@ class RejoinPhase(CohortPhase):
         now.committed[which], now.joining[which], now.joined[which] = committed[clear], joining[clear], joined[clear]
         now.join_there[which], now.join_back[which] = there[clear], back[clear]
         # Whoever samples the lag meanwhile must know that these stop.
-        self._group.ledger.stop_at(which, polled[clear])
+        self._group.books.ledger.stop_at(which, polled[clear])
         self.begin(which, joined[clear], deferred.request_key[which])
         return which
 
     # --- carrying out -------------------------------------------------------------------------------------------------
 
     def _start(self, slot: int) -> None:
-        self._group.ledger.stop_at(np.array([slot]), FOREVER)
-        self._laps.clients[slot].quiescence.wake()
+        self._group.books.ledger.stop_at(np.array([slot]), FOREVER)
+        self._deferred.elided[slot].wake()
 
     def _carry_out(self, slots: Slots) -> None:
-        group, deferred, columns = self._group, self._laps, self._laps.now
-        group.ledger.stop_at(slots, FOREVER)
+        group, deferred, columns = self._group, self._deferred, self._deferred.now
+        group.books.ledger.stop_at(slots, FOREVER)
         is_silent = deferred.stage[slots] == QUIET
         for slot in slots[~is_silent].tolist():
-            deferred.clients[slot].quiescence.leave()
+            deferred.elided[slot].leave()
         polled = columns.polled[slots]
-        requests = group.requests
+        requests = group.books.requests
         requests.count_measured(Api.HEARTBEAT, int(columns.beats[slots].sum()))
         requests.count_measured(Api.OFFSET_COMMIT, int(columns.commits[slots].sum()))
         requests.count_quietly(Api.HEARTBEAT, Error.NONE, columns.beat[slots], -1)
@@ -144,27 +148,27 @@ class RejoinPhase(CohortPhase):
         deferred.rejoined(slots)
         exchanges = [self._join(slot) for slot in slots.tolist()]
         given_up = np.array([exchange.given_up_us for exchange in exchanges], np.int64)
-        group.cohort.barrier.add(slots, np.minimum(deferred.next_start[slots], given_up))
+        self._deferred.barrier.add(slots, np.minimum(deferred.next_start[slots], given_up))
         group.receive(exchanges, columns.joined[slots].tolist())
 
     def _end_consumption(self, slots: Slots, is_silent: NDArray[np.bool_]) -> None:
         """Consumption stops, and what has been processed is committed."""
-        group, deferred, was = self._group, self._laps, self._laps.was
+        group, deferred, was = self._group, self._deferred, self._deferred.was
         parts: list[Positions] = list(was.partitions[slots])
         handles, since = was.handle[slots], list(was.begun[slots])
         for index in np.flatnonzero(~is_silent).tolist():
             consumption = deferred.clients[slots[index]].consumption
             parts[index], handles[index], since[index] = consumption.partitions, consumption.handle, consumption.since
         polled = deferred.now.polled[slots]
-        partitions, offsets = end_consumption(group, slots, handles, parts, since, polled, REVOKED)
-        group.ledger.commit(partitions, offsets, self.since, contested=False)
+        partitions, offsets = end_consumption(group.books, slots, handles, parts, since, polled, REVOKED)
+        group.books.ledger.commit(partitions, offsets, self.since, contested=False)
 
     def _join(self, slot: int) -> Exchange:
         """The JoinGroup of one member, parked."""
-        deferred, client = self._laps, self._laps.clients[slot]
+        deferred, client = self._deferred, self._deferred.clients[slot]
         deferred.join[slot] = None
-        if client.has_memory:
-            client.catch_up()
+        if deferred.elided[slot].has_memory:
+            deferred.elided[slot].look()
         else:
             request = client.machine.join_request(NO_PARTITIONS, self._group.machine.generation, ALREADY_REBALANCING)
             deferred.join[slot] = deferred.join_request(slot, request)

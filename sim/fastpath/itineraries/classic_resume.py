@@ -7,16 +7,17 @@ fetch consumption begins. From then on the member is quiet.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
+from groupsim.sim.books.bulk_consumption import begin_consumption
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.production import Offsets
+from groupsim.sim.client.client import Client
 from groupsim.sim.client.poll_schedule import Load
-from groupsim.sim.fastpath.bulk_consumption import begin_consumption
 from groupsim.sim.fastpath.deferred import PRESENT, SYNCED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
 from groupsim.sim.fastpath.poll_schedules import Floats, paces
@@ -25,9 +26,6 @@ from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import COMPLETING
 from groupsim.sim.protocol.classic.rebalance import Reply
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, Positions
-
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
 
 
 class ResumePhase(AnswerPhase):
@@ -46,19 +44,19 @@ class ResumePhase(AnswerPhase):
         return machine.state is COMPLETING and not machine.is_leader and not machine.has_news
 
     def _answer(self, slot: int) -> tuple[Exchange, Any]:
-        exchange = self._laps.sync[slot]
+        exchange = self._deferred.sync[slot]
         assert exchange is not None
-        return exchange, self._laps.now.sync_response[slot]
+        return exchange, self._deferred.now.sync_response[slot]
 
     # --- planning -----------------------------------------------------------------------------------------------------
 
     def _plan(self, slots: Slots, replies: Sequence[Reply], leave_us: int) -> NDArray[np.bool_]:
-        deferred, now, group = self._laps, self._laps.now, self._group
+        deferred, now, group = self._deferred, self._deferred.now, self._group
         exchanges: list[Any] = [reply.waiter for reply in replies]
         for slot, exchange, reply in zip(slots.tolist(), exchanges, replies, strict=True):
             deferred.sync[slot] = exchange
             now.sync_response[slot] = reply.response
-            now.handle[slot] = group.handle_of(exchange.body.member_id)
+            now.handle[slot] = group.books.handles[exchange.body.member_id]
         for slot in slots[deferred.stage[slots] == PRESENT].tolist():
             now.first_beat[slot] = deferred.clients[slot].machine.heartbeat_due
         now.told[slots] = self._told(slots, exchanges, leave_us)
@@ -70,7 +68,7 @@ class ResumePhase(AnswerPhase):
 
     def _with_positions(self, slots: Slots) -> NDArray[np.bool_]:
         """What they will consume, from where, and how fast; whether they are in the plain case."""
-        ledger, now = self._group.ledger, self._laps.now
+        ledger, now = self._group.books.ledger, self._deferred.now
         assigned: list[Positions] = [response.assignment for response in now.sync_response[slots]]
         lengths = np.array([len(one) for one in assigned])
         partitions: Positions = np.concatenate(assigned)
@@ -95,7 +93,7 @@ class ResumePhase(AnswerPhase):
 
         ``is_reset``: nothing is committed yet, and where to begin is asked for once more (ListOffsets).
         """
-        deferred, now, timing = self._laps, self._laps.now, self._group.cluster.timing
+        deferred, now, timing = self._deferred, self._deferred.now, self._group.cluster.timing
         up, down = deferred.round_trips("other", slots, deferred.other[slots])
         there, back = deferred.round_trips("other", slots, deferred.other[slots] + 1)
         asked = now.asked[slots] = np.maximum(deferred.arrived[slots] + 1, now.told[slots] + up)
@@ -106,24 +104,24 @@ class ResumePhase(AnswerPhase):
 
     def _reset(self, slots: Slots, partitions: Positions, offsets: Offsets, lengths: NDArray[np.int64]) -> Offsets:
         """``auto.offset.reset`` where nothing is committed."""
-        deferred = self._laps
+        deferred = self._deferred
         latest = [deferred.clients[slot].config.auto_offset_reset == "latest" for slot in slots.tolist()]
         listed = np.repeat(deferred.now.listed[slots], lengths)
-        start = np.where(np.repeat(latest, lengths), self._group.ledger.produced(listed, partitions), 0)
+        start = np.where(np.repeat(latest, lengths), self._group.books.ledger.produced(listed, partitions), 0)
         return np.where(offsets < 0, start, offsets)
 
     def _is_plain(self, partitions: Positions) -> NDArray[np.bool_]:
         """Read by nobody else."""
         group = self._group
-        zombie_owned = [NO_PARTITIONS, *(consumption.partitions for consumption in group.zombies)]
-        plain: NDArray[np.bool_] = ~group.partitions.mask(np.concatenate(zombie_owned))[partitions]
+        zombie_owned = [NO_PARTITIONS, *(consumption.partitions for consumption in group.books.delivery.zombies)]
+        plain: NDArray[np.bool_] = ~group.books.partitions.mask(np.concatenate(zombie_owned))[partitions]
         return plain
 
     # --- pace ---------------------------------------------------------------------------------------------------------
 
     def _pace(self, slots: Slots, lengths: NDArray[np.int64], rates: Floats, backlogs: Floats) -> NDArray[np.bool_]:
         """How the members will poll; whether each can go quiet then, before it has to say anything."""
-        deferred = self._laps
+        deferred = self._deferred
         fits = np.zeros(len(slots), np.bool_)
         for kind in np.unique(deferred.kind[slots]).tolist():
             which = np.flatnonzero(deferred.kind[slots] == kind)
@@ -133,7 +131,7 @@ class ResumePhase(AnswerPhase):
 
     def _pace_alike(self, slots: Slots, lengths: NDArray[np.int64], rates: Floats, backlogs: Floats) -> Any:
         """Members of one kind: in closed form, all at once."""
-        deferred, now, timing = self._laps, self._laps.now, self._group.cluster.timing
+        deferred, now, timing = self._deferred, self._deferred.now, self._group.cluster.timing
         config, processing = deferred.kinds[int(deferred.kind[slots[0]])]
         most = np.minimum(config.max_poll_records, lengths * timing.records_per_fetch)
         paced = paces(processing, most, timing.poll_us, rates, backlogs, deferred.slowdown[slots])
@@ -146,33 +144,33 @@ class ResumePhase(AnswerPhase):
         fits = 2 * longest + deferred.most_pauses[slots] * SHORT_PAUSE_US < config.max_poll_interval_us
         for index in np.flatnonzero(~fits).tolist():
             # Only if all pauses fell into one pass: does that happen?
-            client = deferred.clients[slots[index]]
-            fits[index] = client.quiescence.polls_in_time(int(longest[index]))
+            one = deferred.elided[slots[index]]
+            fits[index] = one.polls_in_time(int(longest[index]))
         return fits & apart & deferred.may_resume[slots]
 
     def _pace_alone(self, slots: Slots, lengths: NDArray[np.int64], rates: Floats, backlogs: Floats) -> Any:
         """Members whose passes are drawn: each is asked itself."""
-        deferred, fits = self._laps, []
+        deferred, fits = self._deferred, []
         rows = zip(slots.tolist(), lengths.tolist(), rates.tolist(), backlogs.tolist(), strict=True)
         for slot, length, rate, backlog in rows:
             client, load, begun = deferred.clients[slot], Load(rate, backlog), deferred.now.begun.item(slot)
             paced = client.fetcher.pace(length, load)
             schedule = deferred.now.schedule[slot] = client.fetcher.new_schedule(begun, paced, load, begun)
             deferred.capacity[slot] = paced.capacity
-            fits.append(bool(deferred.may_resume[slot]) and client.quiescence.may_poll_like(schedule))
+            fits.append(bool(deferred.may_resume[slot]) and deferred.elided[slot].may_poll_like(schedule))
         return fits
 
     # --- carrying out -------------------------------------------------------------------------------------------------
 
     def _carry_out(self, slots: Slots) -> None:
-        group, deferred, now = self._group, self._laps, self._laps.now
+        group, deferred, now = self._group, self._deferred, self._deferred.now
         told, begun, handles = now.told[slots], now.begun[slots], now.handle[slots].astype(np.int32)
-        group.requests.count_quietly(Api.OFFSET_FETCH, Error.NONE, told, 1)
+        group.books.requests.count_quietly(Api.OFFSET_FETCH, Error.NONE, told, 1)
         lengths = np.array([len(one) for one in now.partitions[slots]])
         partitions: Positions = np.concatenate(list(now.partitions[slots]))
         offsets: Offsets = np.concatenate(list(now.offsets[slots]))
-        group.availability.receive(np.repeat(told, lengths), np.repeat(handles, lengths), partitions)
-        begin_consumption(group, slots, handles, begun, partitions, offsets, lengths, deferred.capacity[slots])
+        group.books.availability.receive(np.repeat(told, lengths), np.repeat(handles, lengths), partitions)
+        begin_consumption(group.books, slots, handles, begun, partitions, offsets, lengths, deferred.capacity[slots])
         asked = now.asked[slots]
         deferred.order(slots, asked, asked + group.cluster.timing.service_us, now.answered[slots])
         # What happens at the very instant of a poll can precede it.

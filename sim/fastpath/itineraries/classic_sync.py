@@ -8,12 +8,13 @@ heartbeat, nothing of it is seen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.ledger import Slots
+from groupsim.sim.client.client import Client
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import REJOINED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
@@ -22,9 +23,6 @@ from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import PREPARING
 from groupsim.sim.protocol.classic.rebalance import Reply
 from groupsim.sim.protocol.messages import Api, Error
-
-if TYPE_CHECKING:
-    from groupsim.sim.client.client import Client
 
 
 class SyncPhase(AnswerPhase):
@@ -41,7 +39,7 @@ class SyncPhase(AnswerPhase):
         return client.machine.state is PREPARING
 
     def _plan(self, slots: Slots, replies: Sequence[Reply], leave_us: int) -> NDArray[np.bool_]:
-        deferred, now = self._laps, self._laps.now
+        deferred, now = self._deferred, self._deferred.now
         exchanges: list[Any] = [reply.waiter for reply in replies]
         for slot, exchange, reply in zip(slots.tolist(), exchanges, replies, strict=True):
             deferred.join[slot] = exchange
@@ -58,32 +56,32 @@ class SyncPhase(AnswerPhase):
 
     def _over(self, slots: Slots, ends: Column, keys: Column) -> Moment:
         """Just before the first heartbeat."""
-        return (int(self._laps.now.first_beat[slots].min()) - 1, 0)
+        return (int(self._deferred.now.first_beat[slots].min()) - 1, 0)
 
     def _answer(self, slot: int) -> tuple[Exchange, Any]:
-        exchange = self._laps.join[slot]
+        exchange = self._deferred.join[slot]
         assert exchange is not None
-        return exchange, self._laps.now.join_response[slot]
+        return exchange, self._deferred.now.join_response[slot]
 
     def _carry_out(self, slots: Slots) -> None:
-        deferred, now = self._laps, self._laps.now
+        deferred, now = self._deferred, self._deferred.now
         exchanges = [self._sync(slot) for slot in slots.tolist()]
         deferred.order(slots, now.synced[slots], deferred.leaving[slots], now.accepted[slots])
         deferred.synced(slots)
         given_up = np.array([exchange.given_up_us for exchange in exchanges], np.int64)
-        self._group.cohort.barrier.add(slots, np.minimum(now.first_beat[slots], given_up))
+        self._deferred.barrier.add(slots, np.minimum(now.first_beat[slots], given_up))
         # The last may arrive at the very instant at which the leader's assignment is in the log.
         self._group.receive(exchanges, now.synced[slots].tolist())
 
     def _sync(self, slot: int) -> Exchange:
         """The SyncGroup of one member, parked."""
-        deferred, now, client = self._laps, self._laps.now, self._laps.clients[slot]
+        deferred, now, client = self._deferred, self._deferred.now, self._deferred.clients[slot]
         join = deferred.join[slot]
         assert join is not None
         join.answered = True
         request = client.machine.sync_request(now.join_response[slot])
         latency = (now.sync_there.item(slot), now.sync_back.item(slot))
-        sync: Exchange = client.requests.timed(
+        sync: Exchange = client.in_flight.timed(
             now.accepted.item(slot),
             deferred.connections[slot],
             Api.SYNC_GROUP,

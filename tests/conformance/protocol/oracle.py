@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupsim.sim.client.assignor_costs import Task, cost_us
+from groupsim.sim.cluster.assignor_costs import Task, cost_us
 from groupsim.sim.config import Timing
 from groupsim.sim.units import S
 from tests.support.scenarios import LATENCY_US

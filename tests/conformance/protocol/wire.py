@@ -86,7 +86,7 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
         return connection
 
     def tapped_receive(self: Broker, exchange: Exchange) -> None:
-        now, name = self.world.env.now, names[exchange.connection]
+        now, name = self._env.now, names[exchange.connection]
         tap.requests.append(Request(now, exchange.sent_us, exchange.api.value, name, exchange.body))
         receive(self, exchange)
 

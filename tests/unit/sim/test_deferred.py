@@ -12,25 +12,33 @@ import pytest
 from groupsim.sim import simulate
 from groupsim.sim.books.invariants import Watch
 from groupsim.sim.client.client import Client
+from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.fastpath import deferred as deferred
 from groupsim.sim.fastpath.catch_up import replay_resume
 from groupsim.sim.fastpath.columns import RoundColumns
+from groupsim.sim.fastpath.quiescence import Quiescence
 from groupsim.sim.model import Distribution, Entry, GcPause, Link, Override, Processing, Scenario, SlowHost, Target
 from groupsim.sim.output.result import Result
 from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.units import MS, S
-from groupsim.sim.world import World
 from tests.support.random_scenarios import random_scenario
 from tests.support.scenarios import at, client, group, hang, join, kill, member, pause, scenario
 
 SEEDS = (3, 151, 225, 228, 253, 1123, 2164, 2195, 2243)
 
 
-def _clients(world: World, *, look: bool) -> Iterator[Client]:
-    for consumer in world.consumers.values():
-        one = consumer.client if look else consumer.incumbent
-        if one is not None:
-            yield one
+def _clients(watch: Watch, *, look: bool) -> Iterator[Client]:
+    for watched in watch._groups:
+        for consumer in watched.members:
+            assert isinstance(consumer, Consumer)
+            one = consumer.client if look else consumer.incumbent
+            if one is not None:
+                yield one
+
+
+def _is_behind(client: Client) -> bool:
+    assert isinstance(client.elision, Quiescence)
+    return client.elision.is_behind
 
 
 def _run(monkeypatch: pytest.MonkeyPatch, run: Scenario, seed: int, *, look: bool) -> tuple[Result, list[Any], int]:
@@ -38,17 +46,17 @@ def _run(monkeypatch: pytest.MonkeyPatch, run: Scenario, seed: int, *, look: boo
 
     ``look``: somebody looks at every member after every event.
     """
-    worlds: list[World] = []
+    watches: list[Watch] = []
     most = 0
 
     def check(self: Watch) -> None:
         nonlocal most
-        worlds[:] = [self._world]
-        most = max(most, sum(one.is_behind for one in _clients(self._world, look=look)))
+        watches[:] = [self]
+        most = max(most, sum(map(_is_behind, _clients(self, look=look))))
 
     monkeypatch.setattr(Watch, "check", check)
     result = simulate(run, seed=seed, check=True)
-    return result, [_state(one.machine) for one in _clients(worlds[0], look=False)], most
+    return result, [_state(one.machine) for one in _clients(watches[0], look=False)], most
 
 
 def _state(machine: ClassicMember) -> dict[str, Any]:

@@ -7,22 +7,18 @@ themselves learn of it later (`Service.let_go`, `Service.take_up`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.delivery import account_starts
+from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.protocol.messages import Positions
 
-if TYPE_CHECKING:
-    from groupsim.sim.cluster.group_host import GroupHost
-
 
 def end_consumption(
-    group: GroupHost, slots: Slots, handles: NDArray[np.int64], parts: Sequence[Positions],
+    books: GroupBooks, slots: Slots, handles: NDArray[np.int64], parts: Sequence[Positions],
     since: Sequence[int | NDArray[np.int64]], times: NDArray[np.int64], code: int,
 ) -> tuple[Positions, Offsets]:  # fmt: skip
     """Each of these stops consuming everything, at its own time; what that was, and how far it had got.
@@ -42,21 +38,21 @@ def end_consumption(
     """
     lengths = [len(part) for part in parts]
     partitions: Positions = np.concatenate(parts)
-    offsets, which = group.ledger.positions_of(slots, partitions, lengths, times)
+    offsets, which = books.ledger.positions_of(slots, partitions, lengths, times)
     begun, end = np.empty(len(partitions), np.int64), 0
     for one, length in zip(since, lengths, strict=True):
         begin, end = end, end + length
         begun[begin:end] = one
     at = times[which]
-    group.record.ownership.add(partitions, slots[which], begun, at, code)
-    group.ended_by[partitions] = code
-    group.availability.stop(at, handles.astype(np.int32)[which], partitions)
-    group.ledger.release_all(slots[which], partitions, offsets)
+    books.record.ownership.add(partitions, slots[which], begun, at, code)
+    books.delivery.ended_by[partitions] = code
+    books.availability.stop(at, handles.astype(np.int32)[which], partitions)
+    books.ledger.release_all(slots[which], partitions, offsets)
     return partitions, offsets
 
 
 def begin_consumption(
-    group: GroupHost, slots: Slots, handles: NDArray[np.int32], times: NDArray[np.int64], partitions: Positions,
+    books: GroupBooks, slots: Slots, handles: NDArray[np.int32], times: NDArray[np.int64], partitions: Positions,
     offsets: Offsets, lengths: NDArray[np.int64], capacity: NDArray[np.float64],
 ) -> None:  # fmt: skip
     """Each of these begins to consume what it owns, at its own time, with its capacity.
@@ -69,6 +65,6 @@ def begin_consumption(
         Of one consumer after the other, ``lengths`` of them, ascending.
     """
     at = np.repeat(times, lengths)
-    account_starts(group, group.ledger.frontier, at, partitions, offsets)
-    group.ledger.anchor_all(slots, times, partitions, offsets, lengths, capacity)
-    group.availability.serve(at, np.repeat(handles, lengths), partitions)
+    books.delivery.account_starts(books.ledger.frontier, at, partitions, offsets)
+    books.ledger.anchor_all(slots, times, partitions, offsets, lengths, capacity)
+    books.availability.serve(at, np.repeat(handles, lengths), partitions)

@@ -1,26 +1,20 @@
 """What a consumer does with its partitions: consume from a position, stop, and leave traces in the books.
 
-One `Service` per incarnation. It keeps the group's ledger, availability and ownership rows in step, and finds out what
+One per incarnation. It keeps the group's ledger, availability and ownership rows in step, and finds out what
 is read twice or never: a partition starts at the committed offset (or where auto.offset.reset says), and everything
 below what somebody had processed already is a duplicate, everything skipped a loss.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.delivery import account_starts
+from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.ledger import Holding
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record import LOST
 from groupsim.sim.protocol.messages import Positions
-
-if TYPE_CHECKING:
-    from groupsim.sim.cluster.group_host import GroupHost
-
 
 _NONE: NDArray[np.int64] = np.empty(0, np.int64)
 
@@ -30,13 +24,13 @@ class Consumption:
 
     Parameters
     ----------
-    group : HostedGroup
+    books : GroupBooks
     slot : int
         Index of the consumer in the group.
     """
 
-    def __init__(self, group: GroupHost, slot: int) -> None:
-        self._group = group
+    def __init__(self, books: GroupBooks, slot: int) -> None:
+        self._books = books
         self.slot = slot
         self.handle = -1
         self.holding = Holding(slot)
@@ -51,16 +45,16 @@ class Consumption:
 
     def begin(self, now: int, positions: Positions, offset: Offsets, capacity: float) -> None:
         """The first fetch of ``positions`` has been answered; they are consumed from ``offset`` on."""
-        group = self._group
-        group.meet_zombies(now, positions, self)
-        account_starts(group, group.frontier_of(self.slot), now, positions, offset)
+        books = self._books
+        books.delivery.meet_zombies(now, positions, self)
+        books.delivery.account_starts(books.delivery.frontier_of(self.slot), now, positions, offset)
         if not self.holding.partitions.size:
             self._begin_anew(now, positions, offset, capacity)
             return
         held = self.holding.partitions
         order = np.argsort(np.concatenate([held, positions]), kind="stable")
         merged = np.concatenate([held, positions])[order]
-        at = np.concatenate([group.ledger.positions(self.holding, now), offset])[order]
+        at = np.concatenate([books.ledger.positions(self.holding, now), offset])[order]
         new = len(positions)
         self._from = np.concatenate([self._from, np.full(new, now)])[order]
         self._zombie_since = np.concatenate([self._zombie_since, np.full(new, -1)])[order]
@@ -73,35 +67,35 @@ class Consumption:
         self._start_serving(now, positions, positions[order], offset[order], capacity)
 
     def _start_serving(self, now: int, positions: Positions, merged: Positions, at: Offsets, capacity: float) -> None:
-        group = self._group
-        mine = group.availability.owned_by(self.handle, positions)
-        group.ledger.take(self.holding, positions[mine])
-        group.ledger.anchor(self.holding, now, merged, at, capacity)
-        group.availability.serve(now, self.handle, positions)
+        books = self._books
+        mine = books.availability.owned_by(self.handle, positions)
+        books.ledger.take(self.holding, positions[mine])
+        books.ledger.anchor(self.holding, now, merged, at, capacity)
+        books.availability.serve(now, self.handle, positions)
         if not mine.all():
             self.become_zombie(now, positions[~mine])
 
     def repace(self, now: int, capacity: float) -> None:
         """Rates or costs have changed: go on from here with another capacity."""
         if self.holding.running:
-            at = self._group.ledger.positions(self.holding, now)
-            self._group.ledger.anchor(self.holding, now, self.holding.partitions, at, capacity)
+            at = self._books.ledger.positions(self.holding, now)
+            self._books.ledger.anchor(self.holding, now, self.holding.partitions, at, capacity)
 
     def processed(self, now: int) -> Offsets:
         """Processed by this consumer, every partition of the group. Shape (n_partitions,), -1: never."""
-        processed = self._group.frontier_of(self.slot).copy()
+        processed = self._books.delivery.frontier_of(self.slot).copy()
         held = self.holding.partitions
-        processed[held] = np.maximum(processed[held], self._group.ledger.positions(self.holding, now))
+        processed[held] = np.maximum(processed[held], self._books.ledger.positions(self.holding, now))
         return processed
 
     def skip(self, now: int, to: Offsets) -> None:
         """Go on from other offsets: those of now are out of range. Shape of ``to``: (n_held,)."""
-        group, held, mine = self._group, self.holding.partitions, self._zombie_since < 0
-        at, frontier = group.ledger.positions(self.holding, now), group.frontier_of(self.slot)
-        group.count("loss", "reset", int(np.maximum(to - np.maximum(frontier[held], at), 0)[mine].sum()))
+        books, held, mine = self._books, self.holding.partitions, self._zombie_since < 0
+        at, frontier = books.ledger.positions(self.holding, now), books.delivery.frontier_of(self.slot)
+        books.delivery.count("loss", "reset", int(np.maximum(to - np.maximum(frontier[held], at), 0)[mine].sum()))
         frontier[held[mine]] = np.maximum(frontier[held], to)[mine]
         self._read_by_others = np.where(self._read_by_others >= 0, self._read_by_others + to - at, -1)
-        group.ledger.anchor(self.holding, now, held, to, self.holding.capacity)
+        books.ledger.anchor(self.holding, now, held, to, self.holding.capacity)
 
     def end(self, now: int, positions: Positions, code: int) -> None:
         """Stop consuming some partitions."""
@@ -109,30 +103,30 @@ class Consumption:
         gone = np.isin(held, positions)
         if not gone.any():
             return
-        group, which = self._group, held[gone]
-        offset = group.ledger.positions(self.holding, now)[gone]
+        books, which = self._books, held[gone]
+        offset = books.ledger.positions(self.holding, now)[gone]
         self._leave_traces(now, which, offset, gone, code)
-        group.availability.stop(now, self.handle, which)
-        group.ledger.release(self.holding, now, which, gone, offset)
-        frontier = group.frontier_of(self.slot)
+        books.availability.stop(now, self.handle, which)
+        books.ledger.release(self.holding, now, which, gone, offset)
+        frontier = books.delivery.frontier_of(self.slot)
         frontier[which] = np.maximum(frontier[which], offset)
         keep = ~gone
         self._from, self._zombie_since = self._from[keep], self._zombie_since[keep]
         self._read_by_others = self._read_by_others[keep]
-        if self in group.zombies and not (self._zombie_since >= 0).any():
-            del group.zombies[self]
+        if self in books.delivery.zombies and not (self._zombie_since >= 0).any():
+            del books.delivery.zombies[self]
 
     def _leave_traces(self, now: int, which: Positions, offset: Offsets, gone: NDArray[np.bool_], code: int) -> None:
-        group = self._group
-        group.record.ownership.add(which, self.slot, self._from[gone], now, code)
-        group.ended_by[which] = code
-        if self not in group.zombies:
+        books = self._books
+        books.record.ownership.add(which, self.slot, self._from[gone], now, code)
+        books.delivery.ended_by[which] = code
+        if self not in books.delivery.zombies:
             return
         zombie_owned = self._zombie_since[gone]
-        group.add_zombie(zombie_owned[zombie_owned >= 0], now)
+        books.delivery.add_zombie(zombie_owned[zombie_owned >= 0], now)
         others = self._read_by_others[gone]
-        group.count("duplicate", "zombie", int(np.maximum(offset - others, 0)[others >= 0].sum()))
-        group.ended_by[which[zombie_owned >= 0]] = LOST
+        books.delivery.count("duplicate", "zombie", int(np.maximum(offset - others, 0)[others >= 0].sum()))
+        books.delivery.ended_by[which[zombie_owned >= 0]] = LOST
 
     def end_all(self, now: int, code: int) -> None:
         """Stop consuming everything."""
@@ -142,7 +136,7 @@ class Consumption:
         """Write down stretches that are open at the horizon; nothing stops."""
         held = self.holding.partitions
         everything = np.ones(len(held), np.bool_)
-        self._leave_traces(horizon, held, self._group.ledger.positions(self.holding, horizon), everything, code)
+        self._leave_traces(horizon, held, self._books.ledger.positions(self.holding, horizon), everything, code)
 
     # --- what the books have already ----------------------------------------------------------------------------------
 
@@ -159,7 +153,7 @@ class Consumption:
     def take_up(self, now: int, handle: int, partitions: Positions, offsets: Offsets) -> None:
         """These have been consumed from ``offsets`` on since ``now``."""
         self.handle = handle
-        self._group.ledger.recall(self.holding, now, partitions, offsets)
+        self._books.ledger.recall(self.holding, now, partitions, offsets)
         self.begin_stretches(now, len(partitions))
 
     def begin_stretches(self, now: int, partitions: int) -> None:
@@ -177,24 +171,24 @@ class Consumption:
         which = np.isin(self.holding.partitions, positions) & (self._zombie_since < 0)
         if not which.any():
             return
-        self._group.zombies[self] = None
+        self._books.delivery.zombies[self] = None
         self._zombie_since[which] = now
-        self._group.ended_by[self.holding.partitions[which]] = LOST
+        self._books.delivery.ended_by[self.holding.partitions[which]] = LOST
 
     def meet(self, now: int, positions: Positions) -> None:
         """Somebody else starts to read these: what this consumer reads from here on is read twice."""
         common = np.isin(self.holding.partitions, positions) & (self._read_by_others < 0)
         if common.any():
-            at = self._group.ledger.positions(self.holding, now)[common]
+            at = self._books.ledger.positions(self.holding, now)[common]
             self._read_by_others[common] = at
-            frontier, which = self._group.frontier_of(self.slot), self.holding.partitions[common]
+            frontier, which = self._books.delivery.frontier_of(self.slot), self.holding.partitions[common]
             frontier[which] = np.maximum(frontier[which], at)
 
     def stand_still(self, now: int) -> None:
         """The process is frozen for long, or its application hangs: nothing is processed."""
-        self._group.ledger.halt(self.holding, now)
+        self._books.ledger.halt(self.holding, now)
         zombie_owned = self._zombie_since >= 0
-        self._group.add_zombie(self._zombie_since[zombie_owned], now)
+        self._books.delivery.add_zombie(self._zombie_since[zombie_owned], now)
         self._zombie_since[zombie_owned] = now
 
     def go_on(self, now: int, capacity: float) -> None:
@@ -202,6 +196,6 @@ class Consumption:
         holding = self.holding
         zombie_owned = self._zombie_since >= 0
         self._zombie_since[zombie_owned] = now
-        self.become_zombie(now, holding.partitions[~self._group.availability.owned_by(self.handle, holding.partitions)])
+        self.become_zombie(now, holding.partitions[~self._books.availability.owned_by(self.handle, holding.partitions)])
         if holding.partitions.size and not holding.running:
-            self._group.ledger.anchor(holding, now, holding.partitions, holding.offset, capacity)
+            self._books.ledger.anchor(holding, now, holding.partitions, holding.offset, capacity)

@@ -1,0 +1,216 @@
+"""All that is written down about one group, fed by what its coordinator and its consumers report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.books.availability import Availability, BroadcastAvailability
+from groupsim.sim.books.delivery import Delivery
+from groupsim.sim.books.handles import Handles
+from groupsim.sim.books.interest import Interest
+from groupsim.sim.books.ledger import Ledger
+from groupsim.sim.books.rebalances import RebalanceLog
+from groupsim.sim.books.record import EXPIRED, GroupRecord
+from groupsim.sim.books.requests import RequestCounts
+from groupsim.sim.catalog import Catalog, Partitions
+from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.model import Scenario
+from groupsim.sim.protocol.classic.group import ClassicGroup, Fact
+from groupsim.sim.protocol.messages import GroupState, Positions
+
+_STABLE, _EMPTY = GroupState.STABLE, GroupState.EMPTY
+
+
+class GroupBooks:
+    """The books of one group.
+
+    Parameters
+    ----------
+    env : Environment
+    scenario : Scenario
+    name : str
+    catalog : Catalog
+    slots : int
+        Number of consumers that the group can have.
+
+    Attributes
+    ----------
+    measure : (int, int), microseconds
+        Metrics count in it.
+    is_broadcast : bool
+        Whether every member gets every partition: moves and owners are then undefined.
+    assigns_by_hand : bool
+        Whether somebody takes partitions without being a member.
+    commits_ahead : bool
+        Whether somebody commits before processing.
+    """
+
+    def __init__(self, env: Environment, scenario: Scenario, name: str, catalog: Catalog, slots: int) -> None:
+        self._env = env
+        self.name = name
+        spec = next(group for group in scenario.groups if group.name == name)
+        self.is_broadcast = spec.client.partition_assignment_strategy[:1] == ("broadcast",)
+        to = scenario.measure_to_us if scenario.measure_to_us is not None else scenario.horizon_us
+        self.measure = (scenario.measure_from_us, to)
+        self.record = GroupRecord()
+        self.partitions = Partitions(catalog)
+        self.ledger = Ledger(catalog, self.partitions, slots)
+        kind = BroadcastAvailability if self.is_broadcast else Availability
+        self.availability = kind(self.partitions, self.record, *self.measure)
+        self.requests = RequestCounts(self.record, self.measure)
+        self.rebalances = RebalanceLog(self.record, self.ledger, is_broadcast=self.is_broadcast)
+        self.delivery = Delivery(
+            self.partitions, self.ledger, self.availability, self.record, self.measure,
+            is_broadcast=self.is_broadcast, clock=lambda: env.now,
+        )  # fmt: skip
+        self.handles = Handles()
+        self.interest = Interest()
+        self.assigns_by_hand = False
+        self.commits_ahead = False
+
+    def cover(self, topics: Sequence[str]) -> None:
+        """Make room for partitions of topics that somebody subscribes to."""
+        if not self.partitions.cover(topics):
+            return
+        self.ledger.cover(self._env.now)
+        self.availability.cover()
+        self.delivery.cover()
+        self.rebalances.cover(len(self.partitions))
+        self.availability.subscribe(self._env.now, self.interest.topics)
+
+    def is_measured(self, time: int) -> bool:
+        """Whether metrics count at ``time``."""
+        return self.measure[0] <= time <= self.measure[1]
+
+    def _tally(self, what: str) -> None:
+        if self.is_measured(self._env.now):
+            self.record.counts[what] += 1
+
+    # --- who there is -------------------------------------------------------------------------------------------------
+
+    def meet(self, member_id: str, topics: tuple[str, ...]) -> None:
+        """A request to join has arrived: the id and its subscription are known from now on."""
+        self.availability.begin(self._env.now)
+        if self.interest.of(member_id) != topics:
+            self.interest.tell(member_id, topics)
+            self._subscribe()
+
+    def assign_by_hand(self, label: str, name: str, positions: Positions, topics: tuple[str, ...]) -> int:
+        """A consumer takes partitions without being a member; its handle."""
+        self.assigns_by_hand = True
+        self.meet(label, topics)
+        handle = self._know(label, name)
+        self.availability.own(self._env.now, handle, positions)
+        return handle
+
+    def release_by_hand(self, label: str, handle: int) -> None:
+        """It is gone: there is no coordinator that has to find out."""
+        self.interest.forget(label)
+        self.availability.disown(self._env.now, handle)
+        self._subscribe()
+
+    def _subscribe(self) -> None:
+        """Tell the availability which topics somebody wants, if that has changed."""
+        if self.interest.has_changed():
+            self.availability.subscribe(self._env.now, self.interest.topics)
+
+    def _know(self, member_id: str, name: str) -> int:
+        """The handle of a member id, a new one if it has none."""
+        handle = self.handles.find(member_id)
+        if handle is None:
+            handle = self.availability.handle()
+            self.handles.add(member_id, name, handle)
+        return handle
+
+    # --- facts of the coordinator -------------------------------------------------------------------------------------
+
+    def note(self, fact: Fact, machine: ClassicGroup) -> None:
+        """Something has happened in the group."""
+        match fact.what:
+            case "transition":
+                self._enter(fact, machine)
+            case "joined":
+                self._know(fact.member_id, fact.name)
+                self._tally("joins")
+                self.rebalances.came()
+            case "left" | "expired" | "kicked" | "unsynced" | "fenced":
+                self._dismiss(fact)
+            case "forgotten":
+                self.ledger.committed[:] = -1
+                self.delivery.ended_by[:] = EXPIRED
+            case _:
+                pass
+
+    def _dismiss(self, fact: Fact) -> None:
+        now, member_id = self._env.now, fact.member_id
+        if fact.what == "left":
+            self._tally("leaves")
+        elif fact.what == "fenced":
+            self._tally("fenced")
+        elif fact.reason != "pending":
+            self._tally("evictions")
+        self.rebalances.went(kicked=fact.what in ("kicked", "unsynced", "expired"))
+        self.interest.forget(member_id)
+        handle = self.handles.find(member_id)
+        if handle is not None:
+            if fact.what == "fenced":
+                self.availability.succeed(now, handle, self._know(fact.reason, fact.name))
+            self.availability.forget(now, handle)
+            reading = self.handles.reading(handle)
+            if reading is not None:
+                reading.become_zombie(now, reading.partitions)
+        self._subscribe()
+
+    def _enter(self, fact: Fact, machine: ClassicGroup) -> None:
+        now, state, members = self._env.now, fact.state, len(machine.roster)
+        self.record.states.append((now, _shown(state, is_old=machine.is_old), fact.generation))
+        self.rebalances.leave(now, self.availability.state)
+        if state is GroupState.PREPARING_REBALANCE:
+            self.rebalances.begin(now, fact, members)
+        if state is _STABLE:
+            self._synced(now, [(member.member_id, member.assignment) for member in machine.roster])
+        self.availability.enter(now, state)
+        if state in (_STABLE, _EMPTY):
+            self.rebalances.end(now, "stable" if state is _STABLE else "empty", fact.generation, members)
+
+    def _synced(self, now: int, members: Sequence[tuple[str, Positions]]) -> None:
+        """An assignment has been synced: who owns what, what has moved, how balanced it is."""
+        handles = np.array([self.handles[member_id] for member_id, _ in members], np.int32)
+        owner = np.full(len(self.partitions), -1, np.int32)
+        owner[np.concatenate([positions for _, positions in members])] = np.repeat(
+            handles, [len(positions) for _, positions in members]
+        )
+        slots = self.handles.slots
+        self.rebalances.count_moves(slots[owner])
+        self._take_from_others(now, owner)
+        self.availability.assign(now, owner)
+        by_slot = np.argsort(slots[handles], kind="stable")
+        assignments = [members[index][1] for index in by_slot.tolist()]
+        self.rebalances.measure_balance(assignments, measured=self.is_measured(now))
+
+    def _take_from_others(self, now: int, owner: NDArray[np.int32]) -> None:
+        """Who still reads what has just been given to another is a zombie of it."""
+        if self.is_broadcast:
+            return
+        taken, servers = self.availability.taken_from(owner)
+        for handle in np.unique(servers):
+            reading = self.handles.reading(int(handle))
+            if reading is not None:
+                reading.become_zombie(now, taken[servers == handle])
+
+    def finish(self, horizon: int, generation: int, members: int) -> None:
+        """Cut what is open at the horizon."""
+        self.availability.finish(horizon)
+        self.rebalances.leave(horizon, self.availability.state)
+        self.rebalances.end(horizon, "horizon", generation, members)
+        self.record.generations = generation
+
+
+def _shown(state: GroupState, *, is_old: bool) -> str:
+    """A state as Kafka prints it; the 0.9 coordinator has other names."""
+    if is_old:
+        return {_EMPTY: "Stable", GroupState.COMPLETING_REBALANCE: "AwaitingSync"}.get(state, state.value)
+    return state.value

@@ -1,0 +1,106 @@
+"""One incarnation of a consumer, as its parts share it: who it is, what it was opened with, and how far it has come."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from groupsim.sim.books.consumption import Consumption
+from groupsim.sim.books.group_books import GroupBooks
+from groupsim.sim.books.record import Life
+from groupsim.sim.client.alarms import Alarms
+from groupsim.sim.client.interface import Elision, Identity, Surroundings
+from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.kernel.network import Exchange, Path
+from groupsim.sim.model import Processing
+from groupsim.sim.protocol.classic.member import ClassicMember
+from groupsim.sim.protocol.effects import Effects, Raise
+
+
+class Command(Enum):
+    """What the outside wants of the application: executed at its next poll."""
+
+    SUBSCRIBE = "subscribe"
+    UNSUBSCRIBE = "unsubscribe"
+    CLOSE = "close"
+
+
+class Incarnation(ABC):
+    """A consumer from its opening to its end.
+
+    Parameters
+    ----------
+    consumer : Identity
+    world : Surroundings
+    group : GroupHost
+    alarms : Alarms
+    config, processing
+        What it is opened with.
+
+    Attributes
+    ----------
+    label : str
+        Name and incarnation: what its draws are called by.
+    machine : ClassicMember
+        Its side of the group protocol.
+    elision : Elision
+        The fast path's view of it.
+    is_over : bool
+        Closed, killed or failed: late events mean nothing to it.
+    is_closing : bool
+        Whether it is on its way out by close().
+    frozen : (start, end) or None, microseconds
+        The freeze under way: no thread runs.
+    command : Command or None
+        What the application has been told to do at its next poll.
+    inbox : deque of (Exchange, response)
+        Answers that have arrived, and nobody was there to read them.
+    late : list of callables
+        What fell due during the freeze under way, in order.
+    """
+
+    machine: ClassicMember
+    elision: Elision
+
+    def __init__(
+        self, consumer: Identity, world: Surroundings, group: GroupHost, alarms: Alarms, config: ClientConfig,
+        processing: Processing,
+    ) -> None:  # fmt: skip
+        self.consumer = consumer
+        self.world = world
+        self.env: Environment = world.env
+        self.group = group
+        self.books: GroupBooks = group.books
+        self.alarms = alarms
+        self.label: str = f"{consumer.name}#{consumer.incarnation}"
+        self.config = config
+        self.processing = processing
+        self.opened_us: int = self.env.now
+        self.is_over = False
+        self.is_closing = False
+        self.frozen: tuple[int, int] | None = None
+        self.command: Command | None = None
+        self.inbox: deque[tuple[Exchange, Any]] = deque()
+        self.late: list[Callable[[], None]] = []
+        self.path: Path = world.path_of(consumer)
+        self.consumption: Consumption = Consumption(self.books, consumer.slot)
+        self.life = Life(consumer.name, consumer.incarnation, self.opened_us)
+        self.books.record.lives.append(self.life)
+        self.books.commits_ahead |= processing.commit == "before_processing"
+
+    @abstractmethod
+    def do(self, now: int, effects: Effects) -> None:
+        """Carry out what the machine wants, until that ends the incarnation."""
+
+    @abstractmethod
+    def drive(self, now: int) -> None:
+        """Do whatever can be done now, then watch what comes next."""
+
+    @abstractmethod
+    def fail(self, now: int, effect: Raise) -> None:
+        """poll() throws something fatal: the application ends."""

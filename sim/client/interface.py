@@ -1,0 +1,114 @@
+"""What a consumer asks of what is around it: the cluster and the fast path. Neither is imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from groupsim.assignors import Assignor, AssignorError
+from groupsim.sim.catalog import Catalog
+from groupsim.sim.config import Timing
+from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.kernel.network import Connection, Exchange, Path
+from groupsim.sim.model import Group
+from groupsim.sim.randomness import Streams
+
+
+class Identity(Protocol):
+    """Who a consumer is, for whoever draws for it, names it or cuts it off."""
+
+    name: str
+    group_name: str
+    slot: int
+    rack: str
+    entity: int
+    incarnation: int
+    pauses: list[tuple[int, int]]
+    """Every pause that is known beforehand, (start, end) in microseconds, ascending and disjoint."""
+
+    @property
+    def instance_id(self) -> str | None:
+        """``group.instance.id`` of the next incarnation."""
+        ...
+
+    def slowdown(self, *, host_only: bool = False) -> float:
+        """Factor on what the application does; ``host_only``: on what is not processing."""
+        ...
+
+
+class Elision(Protocol):
+    """One client as the fast path sees it (`sim.fastpath.quiescence`): quiet, or loud."""
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether heartbeats and commits are computed when somebody looks, and are no events."""
+        ...
+
+    @property
+    def is_in_phase(self) -> bool:
+        """Whether the member is on its way through a phase of a rebalance with others."""
+        ...
+
+    def look(self) -> None:
+        """Somebody looks at the member: its own objects show everything that it has done."""
+        ...
+
+    def wake(self) -> None:
+        """Somebody disturbs the member: it is loud, as of the moment that is being carried out."""
+        ...
+
+    def may_begin(self) -> bool:
+        """Whether nothing can happen to this member but what can be computed."""
+        ...
+
+    def begin(self, now: int) -> None:
+        """Go quiet."""
+        ...
+
+    def absorb(self, now: int, until: int) -> bool:
+        """Take a sudden pause into the computation; whether that was possible."""
+        ...
+
+
+class Surroundings(Protocol):
+    """What a consumer may ask of the run that it is part of (`sim.world.World`)."""
+
+    env: Environment
+    streams: Streams
+    timing: Timing
+    catalog: Catalog
+    is_loud: bool
+    broker_ids: tuple[int, ...]
+    specs: dict[str, Group]
+
+    def boot_us(self, consumer: Identity) -> int:
+        """Process start to first poll, microseconds."""
+        ...
+
+    def path_of(self, consumer: Identity) -> Path:
+        """Latencies between this incarnation and the brokers."""
+        ...
+
+    def new_assignor(self, name: str, group: str) -> Assignor:
+        """An instance of an assignor for one consumer of a group."""
+        ...
+
+    def assignor_failed(self, consumer: Identity, error: AssignorError) -> None:
+        """The leader's assignor threw."""
+        ...
+
+    def capacity_of(self, group: str, member_id: str) -> int:
+        """Milli-records per second that a member can process, 0: unknown."""
+        ...
+
+    def connect(self, consumer: Identity, node: int, deliver: Callable[[Exchange, Any], None]) -> Connection:
+        """A new connection to a broker; dead from the start while the two are cut off from each other."""
+        ...
+
+    def cut_off(self, consumer: Identity) -> frozenset[int]:
+        """Brokers that this consumer cannot reach now."""
+        ...
+
+    def is_cut(self, consumer: Identity, node: int) -> bool:
+        """Whether nothing gets through between a consumer and a broker."""
+        ...

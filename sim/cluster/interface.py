@@ -1,0 +1,66 @@
+"""What the broker side asks of others: of the fast path, and of consumers. Neither is imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.protocol.classic.rebalance import Reply
+
+
+class FastPath(Protocol):
+    """One group's members that nobody looks at (`sim.fastpath`): what they do is computed late, or many at a time."""
+
+    def before_decision(self, *, join_ends: bool = False) -> None:
+        """The coordinator is about to decide: what members have done in the present generation is done.
+
+        ``join_ends``: so are JoinGroups that have been sent by now.
+        """
+        ...
+
+    def after_decision(self, replies: Sequence[Reply], leave_us: int) -> Sequence[Reply]:
+        """It has decided, and answers at ``leave_us`` (microseconds): the answers that go out as messages."""
+        ...
+
+    def wake(self, member_id: str) -> None:
+        """Somebody looks at this member, or disturbs it."""
+        ...
+
+    def wake_all(self) -> None:
+        """Somebody looks at every member."""
+        ...
+
+    def settle_readers(self) -> None:
+        """Somebody looks at the lag: whoever has begun to consume has begun."""
+        ...
+
+    def settle(self) -> None:
+        """Somebody looks at the books: what everybody has done by now is in them."""
+        ...
+
+
+class Reader(Protocol):
+    """A consumer, as its topics' logs and producers see it."""
+
+    def wake(self) -> None:
+        """What it has read and committed by now is in the books."""
+        ...
+
+    def reads(self, positions: NDArray[np.bool_]) -> bool:
+        """Whether it consumes any of these. Shape of ``positions``: (n_partitions,)."""
+        ...
+
+    def repace(self, now: int) -> None:
+        """Rates, costs or the log's start have changed: it goes on from here."""
+        ...
+
+    def drive(self, now: int) -> None:
+        """Do whatever can be done now, and go quiet again."""
+        ...
+
+    def is_out_of_range(self, now: int) -> bool:
+        """Whether its next fetch asks for something that is deleted."""
+        ...
