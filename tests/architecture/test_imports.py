@@ -33,6 +33,7 @@ RULES: tuple[tuple[str, set[str], set[str]], ...] = (
     ("scenarios.spark.session", {"scenarios.", *SIM_PUBLIC}, {"pyspark", "py4j"}),
     ("scenarios.cli", {"scenarios.", "assignors.", "analysis.", *SIM_PUBLIC}, {*TABLES, "typer", "rich", "yaml"}),
     ("scenarios.sweep.points", {"scenarios.", *SIM_PUBLIC}, {"numpy", "scipy", "SALib"}),
+    ("scenarios.sweep.execution", {"scenarios.", "analysis.data.load", *SIM_PUBLIC}, TABLES),
     ("scenarios.sweep.replications", {"scenarios.", "analysis.stats.statistics"}, FILES),
     ("scenarios", {"scenarios.", "assignors.", *SIM_PUBLIC}, {*TABLES, *FILES}),
     ("analysis.spark", {"analysis.", "sim.tables"}, {*TABLES, "pyspark"}),

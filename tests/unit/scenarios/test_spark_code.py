@@ -41,7 +41,9 @@ def test_runs_a_scenario_from_the_archive(tmp_path: Path) -> None:
         "print(groupsim.sim.simulation.__file__, groupsim.scenarios.sweep.chunk.__file__)"
     )
     found = run(program, tmp_path / "code.zip", tmp_path).split()
-    assert found == [str(tmp_path / f"code.zip/groupsim/{name}.pyc") for name in ("sim/simulation", "scenarios/sweep/chunk")]
+    assert found == [
+        str(tmp_path / f"code.zip/groupsim/{name}.pyc") for name in ("sim/simulation", "scenarios/sweep/chunk")
+    ]
 
 
 def test_takes_along_what_the_user_allowed_and_what_that_imports(
