@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.architecture.source import PACKAGES, ROOT, Import, imports, modules
+from tests.architecture.source import PACKAGES, ROOT, Import, imports, modules, unqualified
 
 SIM_PUBLIC = {
     "sim", "sim.model", "sim.config", "sim.tables", "sim.errors", "sim.units", "sim.output.result", "sim.versions",
@@ -57,6 +57,33 @@ def _allowed(one: Import) -> bool:
 
 def test_imports_follow_the_directions() -> None:
     assert [f"{one.place} imports {one.imported}" for one in imports() if not _allowed(one)] == []
+
+
+def test_every_import_of_groupsim_says_so() -> None:
+    """From the clone's root ``sim`` would be a second copy of ``groupsim.sim``, and elsewhere the user's own."""
+    folders = [ROOT / name for name in (*PACKAGES, "tests")]
+    texts = [*ROOT.glob("*.py"), *ROOT.glob("*.md"), *(path for one in folders for path in one.rglob("*.py"))]
+    texts += [path for one in folders for path in one.rglob("*.md")]
+    assert len(texts) > 400
+    found = {str(path.relative_to(ROOT)): unqualified(path.read_text(encoding="utf-8")) for path in texts}
+    assert {name: imported for name, imported in found.items() if imported} == {}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "{} sim.model",
+        "import os, sim.model",
+        "def late():\n    from sim.model import Topic",
+        "program = 'import sys; {} sim.model'",
+        "def documented():\n    '''Docstring.\n\n    >>> {} sim.model\n    '''",
+        "# A page\n\nWhat to type:\n\n```python\n{} sim.model\n```\n",
+    ],
+)
+def test_an_import_without_groupsim_is_seen(code: str) -> None:
+    text = code.format("import")
+    assert unqualified(text) == ["sim.model"]
+    assert unqualified(text.replace("sim.", "groupsim.sim.")) == []
 
 
 def test_heavy_packages_are_imported_inside_functions() -> None:
