@@ -74,7 +74,7 @@ def test_every_import_of_groupsim_says_so() -> None:
     [
         "{} sim.model",
         "import os, sim.model",
-        "def late():\n    from sim.model import Topic",
+        "def late():\n    {} sim.model",
         "program = 'import sys; {} sim.model'",
         "def documented():\n    '''Docstring.\n\n    >>> {} sim.model\n    '''",
         "# A page\n\nWhat to type:\n\n```python\n{} sim.model\n```\n",
