@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from groupsim.analysis.compare.comparison import compare
     from groupsim.assignors import Assignment, Assignor
     from groupsim.scenarios.build.loading import load
-    from groupsim.scenarios.sweep.runner import sweep
+    from groupsim.scenarios.sweep.execution import sweep
     from groupsim.sim.simulation import simulate
 
 _HOMES: Final = {
     "Assignment": "groupsim.assignors",
     "Assignor": "groupsim.assignors",
     "compare": "groupsim.analysis.compare.comparison",
-    "figures": "groupsim.analysis",
+    "figures": "groupsim.analysis.figures",
     "load": "groupsim.scenarios",
     "simulate": "groupsim.sim",
-    "sweep": "groupsim.scenarios.sweep.runner",
+    "sweep": "groupsim.scenarios.sweep.execution",
 }
 
 __all__ = ["Assignment", "Assignor", "compare", "figures", "load", "simulate", "sweep"]
@@ -36,4 +36,5 @@ __all__ = ["Assignment", "Assignor", "compare", "figures", "load", "simulate", "
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    home = import_module(_HOMES[name])
+    return home if home.__name__.endswith(f".{name}") else getattr(home, name)

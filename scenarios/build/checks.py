@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from groupsim.scenarios.errors import nearest
 from groupsim.scenarios.build.problems import Finding
+from groupsim.scenarios.build.timeline import partitions_at
+from groupsim.scenarios.errors import nearest
+from groupsim.scenarios.files.yaml_text import Place
+from groupsim.scenarios.schema.groups import GroupFile
 from groupsim.scenarios.schema.rates import RateForm
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
-from groupsim.scenarios.schema.groups import GroupFile
+from groupsim.scenarios.schema.targets import format_indices, format_target
 from groupsim.scenarios.schema.timeline import EntryFile
 from groupsim.scenarios.schema.verbs import CutFile, TargetedFile
-from groupsim.scenarios.schema.targets import format_indices, format_target
-from groupsim.scenarios.build.timeline import partitions_at
-from groupsim.scenarios.files.yaml_text import Place
 from groupsim.sim.model import Subscription, Target
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from groupsim.scenarios.kafka.assignor_names import common_protocols
-from groupsim.scenarios.build.scenario import overridden
-from groupsim.scenarios.kafka.rules import refusals
 from groupsim.scenarios.build.problems import Finding
-from groupsim.scenarios.schema.scenario_file import ScenarioFile
+from groupsim.scenarios.build.scenario import overridden
 from groupsim.scenarios.build.timeline import configured
 from groupsim.scenarios.files.yaml_text import Place
+from groupsim.scenarios.kafka.assignor_names import common_protocols
+from groupsim.scenarios.kafka.rules import refusals
+from groupsim.scenarios.schema.scenario_file import ScenarioFile
 
 STRATEGY = "partition.assignment.strategy"
 

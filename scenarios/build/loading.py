@@ -9,16 +9,16 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from groupsim.scenarios.kafka.assignor_names import why_not_loaded, why_not_together
-from groupsim.scenarios.build.scenario import build_scenario
 from groupsim.scenarios.build.checks import check_names
-from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest, shown
-from groupsim.scenarios.files.file_names import located
 from groupsim.scenarios.build.kafka_checks import check_kafka_rules
 from groupsim.scenarios.build.paths import set_path
 from groupsim.scenarios.build.problems import findings_of, problems_of
-from groupsim.scenarios.schema.scenario_file import ScenarioFile
+from groupsim.scenarios.build.scenario import build_scenario
+from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest, shown
+from groupsim.scenarios.files.file_names import located
 from groupsim.scenarios.files.yaml_text import YamlDocument, read_yaml
+from groupsim.scenarios.kafka.assignor_names import why_not_loaded, why_not_together
+from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.sim.model import Scenario
 
 __all__ = ["LIBRARY", "list_names", "load", "load_document", "parse", "path_of", "set_path"]
@@ -40,8 +40,8 @@ def load(source: str | Path, *, set_: Mapping[str, Any] = _NOTHING, allow_code: 
     source : str or Path
         The name of a built-in scenario, or the path of a file.
     set_ : mapping of str to plain data
-        Values by path, set before the file is checked (`scenarios.build.paths.set_path`). Files that they name are looked
-        up from the working directory; those that the scenario names, beside it.
+        Values by path, set before the file is checked (`scenarios.build.paths.set_path`). Files that they name are
+        looked up from the working directory; those that the scenario names, beside it.
     allow_code : sequence of str
         Assignors of the user's own as ``module:Class``, which are imported, and so run.
 

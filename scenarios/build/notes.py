@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from groupsim.scenarios.kafka import broker_config, client_config
-from groupsim.scenarios.schema.durations import format_duration
 from groupsim.scenarios.build.kafka_checks import STRATEGY, configurations
+from groupsim.scenarios.files.yaml_text import Place, path_text
+from groupsim.scenarios.kafka import broker_config, client_config
 from groupsim.scenarios.kafka.keys import Kind
 from groupsim.scenarios.kafka.rules import advice
-from groupsim.scenarios.schema.scenario_file import ScenarioFile
+from groupsim.scenarios.schema.durations import format_duration
 from groupsim.scenarios.schema.groups import GroupFile
-from groupsim.scenarios.files.yaml_text import Place, path_text
+from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.sim.model import Scenario
 
 _MODELLED: Final[Mapping[Kind, frozenset[str]]] = {

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, NoReturn, Union, get_args, get_origin
 
 from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest, shown
-from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.scenarios.files.base_model import FileModel
+from groupsim.scenarios.files.yaml_text import Place, path_text
+from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.scenarios.schema.timeline import ENTRIES, EntryFile
 from groupsim.scenarios.schema.verbs import VERBS
-from groupsim.scenarios.files.yaml_text import Place, path_text
 
 _PATH: Final = re.compile(r"[^\s.\[\]]+(?:\.[^\s.\[\]]+|\[[^\[\]]+\])*")
 _STEP: Final = re.compile(r"\[([^\[\]]+)\]|([^.\[\]]+)")
@@ -135,7 +135,7 @@ class _Walk:
 
 
 def entry_ids(timeline: Iterable[Any]) -> list[str]:
-    """The ids of timeline entries, of those without one as `scenarios.schema.scenario_file.ScenarioFile` names them: verb-n."""
+    """The ids of timeline entries; those without one are called verb-n, as in `schema.scenario_file.ScenarioFile`."""
     seen: Counter[str] = Counter()
     ids = []
     for entry in timeline:

@@ -9,8 +9,8 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import ValidationError
 
-from groupsim.scenarios.errors import Problem, shown
 from groupsim.scenarios.build.paths import entry_ids
+from groupsim.scenarios.errors import Problem, shown
 from groupsim.scenarios.files.yaml_text import Place, YamlDocument, path_text
 
 Finding: TypeAlias = tuple[Place, str, object]

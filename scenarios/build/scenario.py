@@ -1,4 +1,4 @@
-"""The models of a scenario file -> `sim.model.Scenario`. What is built here has been checked (`scenarios.build.checks`)."""
+"""The models of a scenario file -> `sim.model.Scenario`; `scenarios.build.checks` has checked what is built here."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from groupsim.scenarios.build.timeline import build_timeline
+from groupsim.scenarios.files.base_model import made
 from groupsim.scenarios.kafka.client_config import client_config
 from groupsim.scenarios.schema.goals import RECOVERY_LAG
-from groupsim.scenarios.schema.scenario_file import ScenarioFile
-from groupsim.scenarios.files.base_model import made
 from groupsim.scenarios.schema.groups import GroupFile
-from groupsim.scenarios.build.timeline import build_timeline
+from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.sim import model
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from groupsim.scenarios.kafka.client_config import client_config
-from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.scenarios.files.base_model import made
+from groupsim.scenarios.kafka.client_config import client_config
 from groupsim.scenarios.schema.groups import ProcessingFile
+from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.scenarios.schema.timeline import EntryFile
 from groupsim.scenarios.schema.verbs import CreateTopicFile, CutFile, SetConfigFile, SetRateFile, TargetedFile
 from groupsim.sim import model

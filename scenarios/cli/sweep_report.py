@@ -1,70 +1,64 @@
-"""What a sweep has come to: its manifest, and what is printed. Read variant by variant, however many runs there are."""
+"""What is printed of a sweep: messages while it runs, then means, failures and what comes next."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from hashlib import sha256
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groupsim.scenarios.cli.output import counted, print_json, print_table, say, warn, width
+from groupsim.scenarios.cli.output import Progress, counted, print_json, print_table, say, warn, width
 from groupsim.scenarios.cli.replications import NUMBERS, plain_estimates
+from groupsim.scenarios.sweep.execution import Listener
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from groupsim.analysis.stats.statistics import Estimate
-    from groupsim.scenarios.sweep.chunk import Done
-    from groupsim.scenarios.sweep.folder import SweepFolder
-    from groupsim.scenarios.sweep.loading import Sweep, Variant
+    from groupsim.scenarios.sweep.account import Account
+    from groupsim.scenarios.sweep.loading import Sweep
 
 _FAILURES_SHOWN = 5
 _WARNINGS_SHOWN = 2
 _WARNED_VARIANTS = 8
 _ENTRIES_SHOWN = 40
 
-
-@dataclass
-class Account:
-    """What was read of a sweep's runs."""
-
-    variants: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What the manifest says of each."""
-    entries: dict[tuple[str, str], dict[str, Estimate]] = field(default_factory=dict)
-    """Of each variant and group, the estimate of each number."""
-    seeds: dict[str, int] = field(default_factory=dict)
-    failures: list[dict[str, Any]] = field(default_factory=list)
-    """The first of them."""
-    runs: int = 0
-    failed: int = 0
+Entries = dict[tuple[str, str], dict[str, "Estimate"]]
+"""Of each variant and group, the estimate of each number."""
 
 
-def account(sweep: Sweep, folder: SweepFolder) -> Account:
-    """Read all runs, one variant at a time."""
-    found = Account()
-    for number, one in enumerate(sweep.variants):
-        summary, failures = folder.summary(one.name), folder.failures(one.name)
-        found.variants[one.name] = _entry(sweep, number, summary, failures)
-        found.entries |= {(one.name, group): cells for group, cells in _estimates(summary).items()}
-        found.seeds[one.name] = one.seed
-        found.failures += [{"variant": one.name, **row} for row in failures.slice(0, _FAILURES_SHOWN).to_pylist()]
-        found.runs += found.variants[one.name]["runs"]
-        found.failed += failures.num_rows
-    return found
+class SweepMessages(Listener):
+    """Says on standard error how a sweep proceeds, and estimates the means of each variant."""
 
+    def __init__(self) -> None:
+        self.entries: Entries = {}
 
-def _entry(sweep: Sweep, number: int, summary: pa.Table, failures: pa.Table) -> dict[str, Any]:
-    from groupsim.scenarios.files.result_folder import digest_of
-    from groupsim.scenarios.sweep.runner import kept_folder
+    def begun(self, runs: int, variants: int, place: str) -> None:
+        """Say what is carried out."""
+        say(f"{counted(runs, 'run')} of {counted(variants, 'variant')}, {place}")
 
-    one: Variant = sweep.variants[number]
-    return {
-        "number": number, "set": one.changes, "seed": one.seed, "kept": kept_folder(sweep, number),
-        "runs": len(set(summary["replication"].to_pylist())) + failures.num_rows, "failed": failures.num_rows,
-        "digests": {"summary": digest_of(summary), "failures": digest_of(failures)},
-    }  # fmt: skip
+    def damaged(self, what: str) -> None:
+        """Warn of a chunk that cannot be read."""
+        warn(f"{what}; it is carried out again")
+
+    def resumed(self, runs: int) -> None:
+        """Say how many runs there are."""
+        say(f"{counted(runs, 'run')} there already")
+
+    @contextmanager
+    def progress(self, runs: int) -> Iterator[Progress]:
+        """A bar, or a line a minute."""
+        with Progress("run", runs) as progress:
+            yield progress
+
+    def complete(self, variant: str, summary: pa.Table) -> None:
+        """Estimate the means of a variant."""
+        self.entries |= {(variant, group): cells for group, cells in _estimates(summary).items()}
+
+    def interrupted(self, runs: int, folder: Path) -> None:
+        """Say how to go on."""
+        say(f"{counted(runs, 'run')} done, kept in {folder}: the same command with --resume goes on")
 
 
 def _estimates(summary: pa.Table) -> dict[str, dict[str, Estimate]]:
@@ -78,48 +72,13 @@ def _estimates(summary: pa.Table) -> dict[str, dict[str, Estimate]]:
     }
 
 
-def finish(sweep: Sweep, folder: SweepFolder, found: Account, own: Mapping[str, Any]) -> None:
-    """Write the manifest, which makes the sweep complete.
-
-    Parameters
-    ----------
-    own : mapping
-        What is known of this process alone: where it ran, how long.
-    """
-    from groupsim.sim.versions import versions
-
-    content = {
-        "sweep": sweep.name, "scenario": sweep.source, "document": sweep.document, "variants": found.variants,
-        "runs": found.runs, "failed": found.failed, "versions": versions(), "digests": _digests(found), **own,
-    }  # fmt: skip
-    folder.finish(content)
-
-
-def _digests(found: Account) -> dict[str, str]:
-    """One digest a table, made of those of the variants."""
-    told = {
-        name: "".join(f"{variant}\x1e{one['digests'][name]}\x1f" for variant, one in found.variants.items())
-        for name in ("summary", "failures")
-    }
-    return {name: sha256(text.encode()).hexdigest() for name, text in told.items()}
-
-
-def effort(done: Sequence[Done], executor: str, wall_s: float) -> dict[str, Any]:
-    """Where and how long this process carried out runs: in all, and added up over the cores that did."""
-    busy_s = sum(one.end_s - one.begin_s for one in done)
-    return {
-        "executor": executor, "wall_s": round(wall_s, 3), "busy_s": round(busy_s, 3),
-        "runs_here": sum(one.runs for one in done),
-    }  # fmt: skip
-
-
-def tell(sweep: Sweep, found: Account, out: Path, *, as_json: bool) -> None:
+def tell(sweep: Sweep, found: Account, entries: Entries, out: Path, *, as_json: bool) -> None:
     """Print the means, failures, and what comes next."""
     if as_json:
         told = {"sweep": sweep.name, "scenario": sweep.source, "runs": found.runs, "failed": found.failed}
-        print_json({**told, "summary": _means(sweep, found), "out": str(out)})
-    elif found.entries:
-        _print_entries(found)
+        print_json({**told, "summary": _means(sweep, entries), "out": str(out)})
+    elif entries:
+        _print_entries(entries)
     _warn_of_kept({name: out / one["kept"] for name, one in found.variants.items() if one["kept"]})
     for row in found.failures[:_FAILURES_SHOWN]:
         say(f"failed: {row['variant']}, replication {row['replication']}: {row['error']}\n  replay: {row['replay']}")
@@ -128,25 +87,25 @@ def tell(sweep: Sweep, found: Account, out: Path, *, as_json: bool) -> None:
     say(f"results in {out}; next: groupsim compare {out}")
 
 
-def _means(sweep: Sweep, found: Account) -> list[dict[str, Any]]:
-    scenarios = {one.name: one.scenario.name for one in sweep.variants}
+def _means(sweep: Sweep, entries: Entries) -> list[dict[str, Any]]:
+    variants = {one.name: one for one in sweep.variants}
     return [
-        {"scenario": scenarios[variant], "variant": variant, "group": group, "seed": found.seeds[variant]}
+        {"scenario": variants[name].scenario.name, "variant": name, "group": group, "seed": variants[name].seed}
         | plain_estimates(cells.items())
-        for (variant, group), cells in found.entries.items()
+        for (name, group), cells in entries.items()
     ]
 
 
-def _print_entries(found: Account) -> None:
+def _print_entries(entries: Entries) -> None:
     from groupsim.analysis.text.summary import entries_table, metrics_shown
 
-    shown = dict(list(found.entries.items())[:_ENTRIES_SHOWN])
+    shown = dict(list(entries.items())[:_ENTRIES_SHOWN])
     metrics = metrics_shown()
     print_table(
         entries_table({key: [cells[name] for name in metrics] for key, cells in shown.items()}, metrics, width())
     )
-    if len(found.entries) > len(shown):
-        say(f"the first {len(shown)} of {len(found.entries):,}; --json tells them all")
+    if len(entries) > len(shown):
+        say(f"the first {len(shown)} of {len(entries):,}; --json tells them all")
 
 
 def _warn_of_kept(folders: Mapping[str, Path]) -> None:

@@ -67,6 +67,25 @@ class Where:
         return [(host.strip("[]"), int(port or default)) for host, port in hosts]
 
 
+def where_of(master: str, remote: str, conf: Mapping[str, str]) -> Where:
+    """Where Spark runs: at a Spark Connect server if ``remote`` names one, else at ``master``.
+
+    Raises
+    ------
+    ConfigError
+        ``remote`` is no address of Spark Connect, or comes with settings.
+    NoJava
+        ``master`` needs Java, and there is none.
+    """
+    if remote and not remote.startswith("sc://"):
+        raise ConfigError(f"remote {remote}: must be sc://HOST:PORT; other clusters are named as master")
+    if remote and conf:
+        raise ConfigError("conf: a Spark Connect server has its settings already; they can be given to a master alone")
+    if not remote:
+        require_java()
+    return Where(remote or master, conf)
+
+
 @contextmanager
 def open_session(where: Where, modules: Sequence[str] = ()) -> Iterator[SparkSession]:
     """A Spark session whose executors have groupsim's code and ``modules``; it leaves no files behind.

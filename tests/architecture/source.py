@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("sim", "assignors", "scenarios", "analysis")
+
+
+_UNQUALIFIED = re.compile(rf"(?:^|;|>>>)\s*(?:from|import)\s+((?:{'|'.join(PACKAGES)})\b[\w.]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -89,3 +93,23 @@ def _inner(name: str) -> str:
     if name.partition(".")[0] in PACKAGES:
         return f"?{name}"
     return name.removeprefix("groupsim").removeprefix(".") if name.partition(".")[0] == "groupsim" else name
+
+
+def unqualified(text: str) -> list[str]:
+    """Absolute imports of groupsim's packages without ``groupsim.``, in Python and in code that its strings hold.
+
+    What is no Python (a page in Markdown) is searched line by line.
+    """
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return _UNQUALIFIED.findall(text)
+    found: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names if alias.name.partition(".")[0] in PACKAGES]
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in PACKAGES:
+            found.append(str(node.module))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found += _UNQUALIFIED.findall(node.value)
+    return found

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.architecture.source import PACKAGES, ROOT, Import, imports, modules
+from tests.architecture.source import PACKAGES, ROOT, Import, imports, modules, unqualified
 
 SIM_PUBLIC = {
     "sim", "sim.model", "sim.config", "sim.tables", "sim.errors", "sim.units", "sim.output.result", "sim.versions",
@@ -33,6 +33,7 @@ RULES: tuple[tuple[str, set[str], set[str]], ...] = (
     ("scenarios.spark.session", {"scenarios.", *SIM_PUBLIC}, {"pyspark", "py4j"}),
     ("scenarios.cli", {"scenarios.", "assignors.", "analysis.", *SIM_PUBLIC}, {*TABLES, "typer", "rich", "yaml"}),
     ("scenarios.sweep.points", {"scenarios.", *SIM_PUBLIC}, {"numpy", "scipy", "SALib"}),
+    ("scenarios.sweep.execution", {"scenarios.", "analysis.data.load", *SIM_PUBLIC}, TABLES),
     ("scenarios.sweep.replications", {"scenarios.", "analysis.stats.statistics"}, FILES),
     ("scenarios", {"scenarios.", "assignors.", *SIM_PUBLIC}, {*TABLES, *FILES}),
     ("analysis.spark", {"analysis.", "sim.tables"}, {*TABLES, "pyspark"}),
@@ -71,6 +72,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("scenarios.build",),
     ("scenarios.sweep", "scenarios.assignors"),
     ("scenarios.gate", "scenarios.spark"),
+    ("scenarios.sweep.execution",),  # chooses where a sweep runs: on Spark, or in this process
     ("scenarios",),
     ("scenarios.cli",),
     ("analysis.errors",),
@@ -128,6 +130,33 @@ def test_no_import_circle_anywhere() -> None:
     while free := {name for name, targets in arrows.items() if name not in resolved and targets <= resolved}:
         resolved |= free
     assert sorted(set(arrows) - resolved) == []
+
+
+def test_every_import_of_groupsim_says_so() -> None:
+    """From the clone's root ``sim`` would be a second copy of ``groupsim.sim``, and elsewhere the user's own."""
+    folders = [ROOT / name for name in (*PACKAGES, "tests")]
+    texts = [*ROOT.glob("*.py"), *ROOT.glob("*.md"), *(path for one in folders for path in one.rglob("*.py"))]
+    texts += [path for one in folders for path in one.rglob("*.md")]
+    assert len(texts) > 400
+    found = {str(path.relative_to(ROOT)): unqualified(path.read_text(encoding="utf-8")) for path in texts}
+    assert {name: imported for name, imported in found.items() if imported} == {}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "{} sim.model",
+        "import os, sim.model",
+        "def late():\n    {} sim.model",
+        "program = 'import sys; {} sim.model'",
+        "def documented():\n    '''Docstring.\n\n    >>> {} sim.model\n    '''",
+        "# A page\n\nWhat to type:\n\n```python\n{} sim.model\n```\n",
+    ],
+)
+def test_an_import_without_groupsim_is_seen(code: str) -> None:
+    text = code.format("import")
+    assert unqualified(text) == ["sim.model"]
+    assert unqualified(text.replace("sim.", "groupsim.sim.")) == []
 
 
 def test_heavy_packages_are_imported_inside_functions() -> None:

@@ -26,6 +26,7 @@ def test_the_python_block_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     block = _blocks("python")[0]
     exec(compile(block, "README.md", "exec"), {})
     assert (tmp_path / "timeline.png").stat().st_size > 10_000
+    assert (tmp_path / "timeouts/manifest.json").exists()
 
 
 @pytest.fixture
