@@ -1,0 +1,72 @@
+"""What a simulation is made of: frozen, validated by the scenario layer, free of file formats.
+
+Entities are named (`group`, `group/3`, `broker:1`, `rack:a`); entries of the timeline have ids. Every random draw is
+keyed by these names, never by positions in a list.
+"""
+
+from __future__ import annotations
+
+from groupsim.sim.model.cluster import Broker, Cluster, Link, Network
+from groupsim.sim.model.distributions import ZERO, Distribution
+from groupsim.sim.model.groups import Group, Members, Override, Processing, Start, Subscription
+from groupsim.sim.model.scenario import Entry, Scenario
+from groupsim.sim.model.targets import Target
+from groupsim.sim.model.topics import Rate, Topic
+from groupsim.sim.model.verbs import (
+    AddPartitions,
+    Close,
+    CreateTopic,
+    Cut,
+    GcPause,
+    Kill,
+    Restart,
+    RollingRestart,
+    Scale,
+    SetConfig,
+    SetRate,
+    Slow,
+    SlowHost,
+    StartMembers,
+    Stuck,
+    Subscribe,
+    Unsubscribe,
+    Verb,
+)
+
+__all__ = [
+    "ZERO",
+    "AddPartitions",
+    "Broker",
+    "Close",
+    "Cluster",
+    "CreateTopic",
+    "Cut",
+    "Distribution",
+    "Entry",
+    "GcPause",
+    "Group",
+    "Kill",
+    "Link",
+    "Members",
+    "Network",
+    "Override",
+    "Processing",
+    "Rate",
+    "Restart",
+    "RollingRestart",
+    "Scale",
+    "Scenario",
+    "SetConfig",
+    "SetRate",
+    "Slow",
+    "SlowHost",
+    "Start",
+    "StartMembers",
+    "Stuck",
+    "Subscribe",
+    "Subscription",
+    "Target",
+    "Topic",
+    "Unsubscribe",
+    "Verb",
+]

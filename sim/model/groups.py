@@ -1,0 +1,106 @@
+"""Groups: what their members run, read and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from groupsim.sim.config import ClientConfig, ClientFamily
+from groupsim.sim.model.distributions import Distribution
+from groupsim.sim.units import MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """What a member asks for: topic names, or a pattern (Java regex in Python's syntax), or partitions by hand."""
+
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    assign: Mapping[str, tuple[int, ...]] | None = None
+    """Manual assignment (``KafkaConsumer.assign``): no group membership, never rebalances."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processing:
+    """What the application does with records."""
+
+    per_record: Distribution = Distribution.constant(2 * MS)
+    """Cost of a record; anything but a constant is drawn once per batch, as the batch's mean cost."""
+    per_poll_us: int = 0
+    """Cost of a batch, whatever its size."""
+    poll_timeout_us: int = 100 * MS
+    commit: Literal["auto", "after_batch", "before_processing", "none"] = "auto"
+    """auto: enable.auto.commit decides; after_batch and before_processing are commitAsync calls of the application."""
+    on_revoked_us: int = 0
+    on_assigned_us: int = 0
+    on_lost_us: int = 0
+    commit_on_revoked: bool = False
+    """The application calls commitSync inside onPartitionsRevoked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """When members start: all at once, one every so often, or spread evenly by a draw over a span."""
+
+    kind: Literal["at", "every", "within"] = "at"
+    value_us: int = 0
+    """at: the instant; every: spacing; within: span."""
+    offset_us: int = 0
+    """Added to each start ("every" and "within" count from here)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """Members of a group that differ: by index ranges."""
+
+    members: frozenset[int]
+    client: ClientConfig | None = None
+    processing: Processing | None = None
+    subscription: Subscription | None = None
+    rack: str | None = None
+    instance_id: str | None = None
+    """``group.instance.id``, where members are static; their names otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """The consumers of a group: ``group/0`` .. ``group/<count-1>``."""
+
+    count: int
+    per_process: int = 1
+    static: bool = False
+    boot: Distribution = Distribution.constant(700 * MS)
+    start: Start = Start()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """One consumer group."""
+
+    name: str
+    subscription: Subscription
+    members: Members
+    client: ClientConfig = ClientConfig()
+    processing: Processing = Processing()
+    overrides: tuple[Override, ...] = ()
+    assignor_failure: Literal["rebalance", "refuse"] = "rebalance"
+    client_family: ClientFamily = "java"
+    """Whose assignor the leader runs: it decides how long that takes (`sim.cluster.assignor_costs`)."""
+    java_order: bool = True
+    """Whether Kafka's assignors walk members as Java's hash tables yield their ids, or by id."""
+
+    def override_of(self, index: int) -> Override:
+        """The override that holds for member ``index`` (an empty one if none does); later ones win field by field."""
+        client = processing = subscription = rack = instance_id = None
+        for one in self.overrides:
+            if index in one.members:
+                client = one.client or client
+                processing = one.processing or processing
+                subscription = one.subscription or subscription
+                rack = one.rack if one.rack is not None else rack
+                instance_id = one.instance_id or instance_id
+        return Override(
+            members=frozenset((index,)), client=client, processing=processing, subscription=subscription, rack=rack,
+            instance_id=instance_id,
+        )  # fmt: skip

@@ -1,0 +1,51 @@
+"""A scenario as a whole: everything one run needs, but the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from groupsim.sim.model.cluster import Cluster
+from groupsim.sim.model.distributions import Distribution
+from groupsim.sim.model.groups import Group
+from groupsim.sim.model.topics import Topic
+from groupsim.sim.model.verbs import Verb
+from groupsim.sim.units import FOREVER, S
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of the timeline: a verb, once (``at_us``) or again and again (``every``)."""
+
+    id: str
+    verb: Verb
+    at_us: int = 0
+    every: Distribution | None = None
+    """Interval between firings, drawn anew each time; the first firing is one interval after ``at_us``."""
+    until_us: int = FOREVER
+    per_member: bool = False
+    """False: one stream of events, target drawn each time. True: a stream for each member of the target."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """Everything one run needs, but the seed.
+
+    ``document`` is the fully resolved file as plain data; it goes into the manifest and nothing else reads it.
+    """
+
+    name: str
+    question: str
+    horizon_us: int
+    cluster: Cluster
+    topics: tuple[Topic, ...]
+    groups: tuple[Group, ...]
+    timeline: tuple[Entry, ...] = ()
+    measure_from_us: int = 0
+    measure_to_us: int | None = None
+    recovery_lag_records: int | None = None
+    sample_every_us: int = 10 * S
+    event_budget: int = 50_000_000
+    allow_assignors: tuple[str, ...] = ()
+    document: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,42 @@
+"""Who is meant by an entry of the timeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Who is meant; resolved when the event fires.
+
+    Parameters
+    ----------
+    kind : {"group", "broker", "rack"}
+    name : str
+        Group name, broker id as text, or rack.
+    pick : {"all", "index", "leader", "random", "share"}
+        Only for groups. ``indices`` for "index"; ``count`` for "random"; ``share`` for "share".
+    """
+
+    kind: Literal["group", "broker", "rack"]
+    name: str
+    pick: Literal["all", "index", "leader", "random", "share"] = "all"
+    indices: tuple[int, ...] = ()
+    count: int = 1
+    share: float = 0.0
+
+    def __str__(self) -> str:
+        if self.kind != "group":
+            return f"{self.kind}:{self.name}"
+        match self.pick:
+            case "all":
+                return self.name
+            case "index":
+                return f"{self.name}/{','.join(map(str, self.indices))}"
+            case "random":
+                return f"{self.name}/random" + (f":{self.count}" if self.count > 1 else "")
+            case "share":
+                return f"{self.name}/share:{self.share}"
+            case _:
+                return f"{self.name}/{self.pick}"

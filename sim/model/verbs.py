@@ -1,0 +1,171 @@
+"""What can happen to a cluster: a class for each verb of the timeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.model.distributions import Distribution
+from groupsim.sim.model.groups import Processing, Subscription
+from groupsim.sim.model.targets import Target
+from groupsim.sim.model.topics import Rate, Topic
+from groupsim.sim.units import S
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GcPause:
+    """All threads of the process, all its consumers, stand still."""
+
+    target: Target
+    duration: Distribution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stuck:
+    """The processing thread hangs; the heartbeat thread lives."""
+
+    target: Target
+    duration: Distribution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slow:
+    """Processing of records takes ``factor`` times as long."""
+
+    target: Target
+    factor: float
+    duration: Distribution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowHost:
+    """Everything the process does (processing, callbacks, start-up) takes ``factor`` times as long."""
+
+    target: Target
+    factor: float
+    duration: Distribution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kill:
+    """SIGKILL; ``down`` given: the process starts again that much later."""
+
+    target: Target
+    down: Distribution | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Close:
+    """SIGTERM: the batch in hand is finished, then close(); SIGKILL after ``grace_us``."""
+
+    target: Target
+    grace_us: int = 30 * S
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartMembers:
+    """Start members that are not running (and those added by ``scale``)."""
+
+    target: Target
+    every_us: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restart:
+    """Stop all targets at once and start each again after its own ``down`` ("recreate")."""
+
+    target: Target
+    stop: Literal["close", "kill"] = "close"
+    grace_us: int = 30 * S
+    down: Distribution = Distribution.constant(20 * S)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollingRestart:
+    """Restart a group batch by batch, as Kubernetes does.
+
+    ``surge`` members more than the group has are started before old ones stop; ``next_`` says when the next batch may
+    begin: when the new ones run, own partitions, the group is stable, or after ``gap_us``.
+    """
+
+    target: Target
+    batch: int = 1
+    surge: int = 0
+    stop: Literal["close", "kill"] = "close"
+    grace_us: int = 30 * S
+    down: Distribution = Distribution.constant(20 * S)
+    next_: Literal["running", "assigned", "stable", "gap"] = "assigned"
+    gap_us: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """Scale a group out or in to ``to`` members; the highest indices go first, by close()."""
+
+    target: Target
+    to: int
+    every_us: int = 0
+    grace_us: int = 30 * S
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """No traffic between two sets of nodes for a while; connections between them end."""
+
+    between: tuple[Target, Target]
+    duration: Distribution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddPartitions:
+    """A topic grows to ``to`` partitions."""
+
+    topic: str
+    to: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTopic:
+    """A topic comes into being."""
+
+    topic: Topic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscribe:
+    """Members call subscribe() with something else, at their next poll."""
+
+    target: Target
+    subscription: Subscription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsubscribe:
+    """Members call unsubscribe() at their next poll."""
+
+    target: Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetRate:
+    """A topic's production rate changes."""
+
+    topic: str
+    rate: Rate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetConfig:
+    """Members get another configuration, each with its next restart."""
+
+    target: Target
+    client: ClientConfig
+    processing: Processing | None = None
+    static: bool | None = None
+
+
+Verb = (
+    GcPause | Stuck | Slow | SlowHost | Kill | Close | StartMembers | Restart | RollingRestart | Scale | Cut
+    | AddPartitions | CreateTopic | Subscribe | Unsubscribe | SetRate | SetConfig
+)  # fmt: skip
