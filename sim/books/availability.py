@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.record import GroupRecord
 from groupsim.sim.catalog import Partitions
-from groupsim.sim.protocol.messages import NO_PARTITIONS, GroupState, Positions
+from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
 from groupsim.sim.units import FOREVER, S
 
 NOT_STARTED, SERVED, UNOWNED, DETECTION, BARRIER, ASSIGNMENT, RESUME = -1, 0, 1, 2, 3, 4, 5

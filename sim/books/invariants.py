@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from groupsim.sim.errors import InvariantViolation
-from groupsim.sim.protocol.messages import GroupState
+from groupsim.sim.protocol.classic.states import GroupState
 
 if TYPE_CHECKING:
     from groupsim.sim.cluster.group_host import GroupHost

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from groupsim.assignors.evaluation.quality import minimal_moves, moved_mask
 from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.books.record import GroupRecord, Rebalance
-from groupsim.sim.protocol.classic.group import Fact
-from groupsim.sim.protocol.messages import GroupState, Positions
+from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.facts import StateChanged
+from groupsim.sim.protocol.messages import Positions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +72,7 @@ class RebalanceLog:
                 self._open.completing_us += now - self._entered_us
         self._entered_us = now
 
-    def begin(self, now: int, fact: Fact, members: int) -> None:
+    def begin(self, now: int, fact: StateChanged, members: int) -> None:
         """The group has left Stable or Empty, unless a rebalance is under way already."""
         if self._open is not None:
             return

@@ -20,21 +20,26 @@ from groupsim.sim.books.record import EXPIRED, GroupRecord
 from groupsim.sim.books.requests import RequestCounts
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.client.assignment import Layouts
+from groupsim.sim.cluster.log import GroupLog
 from groupsim.sim.fastpath.cohorts import Cohort
 from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster, Scenario
-from groupsim.sim.protocol.classic.group import ClassicGroup, Fact, Replies
-from groupsim.sim.protocol.messages import (
-    Acknowledgement,
-    Api,
-    Error,
-    GroupState,
-    OffsetFetchResponse,
-    Positions,
+from groupsim.sim.protocol.classic.group import ClassicGroup
+from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.facts import (
+    Cause,
+    Fact,
+    GroupForgotten,
+    MemberAdmitted,
+    MemberRemoved,
+    MemberReplaced,
+    StateChanged,
 )
+from groupsim.sim.protocol.interface import Batch, Outcome, Reply
+from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, OffsetFetchResponse, Positions
 from groupsim.sim.randomness import name_hash
 
 if TYPE_CHECKING:
@@ -66,7 +71,8 @@ class GroupHost:
         self.name = name
         self.cluster: Cluster = scenario.cluster
         self._service_us = scenario.cluster.timing.service_us
-        self.machine = ClassicGroup(name, scenario.cluster.config, scenario.cluster.timing.append_us)
+        self.machine = ClassicGroup(name, scenario.cluster.config)
+        self._log = GroupLog(scenario.cluster.timing.append_us)
         self.record = GroupRecord()
         self.catalog = catalog
         self.partitions = Partitions(catalog)
@@ -111,16 +117,8 @@ class GroupHost:
         now, body = self._env.now, exchange.body
         machine, leave = self.machine, self._env.now + self._service_us
         match exchange.api:
-            case Api.HEARTBEAT:
-                self._answer(exchange, Acknowledgement(machine.on_heartbeat(now, body)), leave)
-                self._alarm.set(machine.deadline)
-            case Api.OFFSET_COMMIT:
-                error = machine.on_commit(now, body)
-                if error is Error.NONE:
-                    moment = (now, exchange.connection.request_key)
-                    self.ledger.commit(body.positions, body.offsets, moment, contested=self.is_broadcast)
-                self._answer(exchange, Acknowledgement(error), leave + self.cluster.timing.append_us)
-                self._alarm.set(machine.deadline)
+            case Api.HEARTBEAT | Api.OFFSET_COMMIT:
+                self._acknowledge(machine.on_request(now, body, exchange), leave)
             case Api.OFFSET_FETCH:
                 if self.is_broadcast:
                     # Everybody commits the same partitions: what quiet members have committed by now counts.
@@ -132,14 +130,46 @@ class GroupHost:
                 self.cohort.precede_decision()
                 self._wake_namesake(body.instance_id)
                 self._meet(body.member_id or body.fresh_id, body.protocols[0][1].topics if body.protocols else ())
-                self._settle(machine.on_join(now, body, exchange))
+                self._settle(self._work(now, exchange))
             case Api.SYNC_GROUP:
-                self._settle(machine.on_sync(now, body, exchange))
+                self._settle(self._work(now, exchange))
             case _:
                 self.cohort.precede_decision()
-                error, replies = machine.on_leave(now, body)
-                self._answer(exchange, Acknowledgement(error), leave)
-                self._settle(replies)
+                self._settle(self._work(now, exchange))
+
+    def _acknowledge(self, outcome: Outcome, leave_us: int) -> None:
+        """Answer a heartbeat or a commit: nothing else follows from it."""
+        for reply in outcome.replies:
+            self._answer(_exchange(reply), reply.response, leave_us)
+        if outcome.batch is not None:
+            self._write(outcome.batch, leave_us)
+        self._alarm.set(self.deadline)
+
+    def _write(self, batch: Batch, leave_us: int) -> None:
+        """Offsets count at once, and are acknowledged when they are in the log."""
+        for reply in batch.replies:
+            exchange = _exchange(reply)
+            for record in batch.records:
+                moment = (self._env.now, exchange.connection.request_key)
+                self.ledger.commit(record.positions, record.offsets, moment, contested=self.is_broadcast)
+            self._answer(exchange, reply.response, leave_us + self.cluster.timing.append_us)
+
+    @property
+    def deadline(self) -> int:
+        """When the machine or the log wants something, microseconds."""
+        return min(self.machine.deadline, self._log.due)
+
+    def _work(self, now: int, exchange: Exchange) -> Outcome:
+        """Work on a request, and on whatever is in the log by ``now``."""
+        return self._commit_log(now, self.machine.on_request(now, exchange.body, exchange))
+
+    def _commit_log(self, now: int, outcome: Outcome) -> Outcome:
+        """Append what is handed out; what is committed by ``now`` goes on at once."""
+        if outcome.batch is not None:
+            self._log.append(now, outcome.batch)
+        while (batch := self._log.pop(now)) is not None:
+            _extend(outcome, self.machine.on_appended(now, batch, Error.NONE))
+        return outcome
 
     def _answer(self, exchange: Exchange, response: Acknowledgement | OffsetFetchResponse, leave_us: int) -> None:
         self.requests.count(exchange, response.error)
@@ -149,34 +179,35 @@ class GroupHost:
         self.cohort.precede_decision()
         if self.machine.join_due <= now:
             self.cohort.rejoin.settle()
-        self._settle(self.machine.on_deadline(now))
+        outcome = self._commit_log(now, Outcome())
+        _extend(outcome, self.machine.on_deadline(now))
+        self._settle(self._commit_log(now, outcome))
 
     def receive(self, exchanges: Sequence[Exchange], times: Sequence[int]) -> None:
         """JoinGroups or SyncGroups that have arrived by now, of members that are known here."""
-        replies: Replies = []
+        outcome = Outcome()
         arrivals = list(zip(exchanges, times, strict=True))
         # The latest may end the phase; the order of the others decides nothing.
         arrivals.append(arrivals.pop(max(range(len(times)), key=times.__getitem__)))
         for exchange, time in arrivals:
-            work = self.machine.on_join if exchange.api is Api.JOIN_GROUP else self.machine.on_sync
-            replies += work(time, exchange.body, exchange)
-        if replies:
-            self._settle(replies)
+            _extend(outcome, self._work(time, exchange))
+        if outcome.replies or outcome.facts:
+            self._settle(outcome)
 
-    def _settle(self, replies: Replies) -> None:
+    def _settle(self, outcome: Outcome) -> None:
         """Write down what happened, wake who must be woken, answer, and watch the next deadline."""
-        facts, self.machine.facts = self.machine.facts, []
-        for fact in facts:
+        replies = outcome.replies
+        for fact in outcome.facts:
             self._note(fact)
         if (self.quiet or self.deferred.has_silent) and self.machine.state is not STABLE:
             self.cohort.rejoin.gather()
         leave = self._env.now + self._service_us
         self.requests.count_answers(replies)
         for reply in self.cohort.take(replies, leave):
-            assert isinstance(reply.waiter, Exchange)
-            reply.waiter.connection.reply(reply.waiter, reply.response, leave)
+            exchange = _exchange(reply)
+            exchange.connection.reply(exchange, reply.response, leave)
         self.cohort.barrier.watch()
-        self._alarm.set(self.machine.deadline)
+        self._alarm.set(self.deadline)
 
     def _wake_namesake(self, instance_id: str | None) -> None:
         """A static instance joins anew: the member that has its id so far is about to be fenced."""
@@ -198,7 +229,7 @@ class GroupHost:
         """The member is loud again; its session counts from its last renewal."""
         self.quiet.pop(member_id, None)
         self.machine.resume(member_id, renewed_us)
-        self._alarm.set(self.machine.deadline)
+        self._alarm.set(self.deadline)
 
     # --- books --------------------------------------------------------------------------------------------------------
 
@@ -263,14 +294,16 @@ class GroupHost:
             self.availability.subscribe(self._env.now, self.interest.topics)
 
     def _note(self, fact: Fact) -> None:
-        match fact.what:
-            case "transition":
+        match fact:
+            case StateChanged():
                 self._enter(fact)
-            case "joined":
+            case MemberAdmitted():
                 self._admit(fact)
-            case "left" | "expired" | "kicked" | "unsynced" | "fenced":
+            case MemberRemoved():
                 self._dismiss(fact)
-            case "forgotten":
+            case MemberReplaced():
+                self._replace(fact)
+            case GroupForgotten():
                 self.ledger.committed[:] = -1
                 self.ended_by[:] = EXPIRED
             case _:
@@ -284,25 +317,32 @@ class GroupHost:
             self._slot_of_handle.append(self._slots.get(name, -1))
         return handle
 
-    def _admit(self, fact: Fact) -> None:
+    def _admit(self, fact: MemberAdmitted) -> None:
         self._know(fact.member_id, fact.name)
         self._tally("joins")
         self.rebalances.came()
 
-    def _dismiss(self, fact: Fact) -> None:
-        now, member_id = self._env.now, fact.member_id
-        if fact.what == "left":
+    def _dismiss(self, fact: MemberRemoved) -> None:
+        if fact.cause is Cause.LEFT:
             self._tally("leaves")
-        elif fact.what == "fenced":
-            self._tally("fenced")
-        elif fact.reason != "pending":
+        elif not fact.is_pending:
             self._tally("evictions")
-        self.rebalances.went(kicked=fact.what in ("kicked", "unsynced", "expired"))
+        self.rebalances.went(kicked=fact.cause is not Cause.LEFT)
+        self._forget_member(fact.member_id)
+
+    def _replace(self, fact: MemberReplaced) -> None:
+        self._tally("fenced")
+        self.rebalances.went(kicked=False)
+        handle = self._handles.get(fact.member_id)
+        if handle is not None:
+            self.availability.succeed(self._env.now, handle, self._know(fact.successor, fact.name))
+        self._forget_member(fact.member_id)
+
+    def _forget_member(self, member_id: str) -> None:
+        now = self._env.now
         self.interest.forget(member_id)
         handle = self._handles.get(member_id)
         if handle is not None:
-            if fact.what == "fenced":
-                self.availability.succeed(now, handle, self._know(fact.reason, fact.name))
             self.availability.forget(now, handle)
             consumption = self._service_of(handle)
             if consumption is not None:
@@ -314,8 +354,8 @@ class GroupHost:
         consumption = self.consumers[slot].consumption if slot >= 0 else None
         return consumption if consumption is not None and consumption.handle == handle else None
 
-    def _enter(self, fact: Fact) -> None:
-        now, state, members = self._env.now, fact.state, len(self.machine.roster)
+    def _enter(self, fact: StateChanged) -> None:
+        now, state, members = self._env.now, GroupState(fact.state), len(self.machine.roster)
         self.record.states.append((now, self._shown(state), fact.generation))
         self.rebalances.leave(now, self.availability.state)
         if state is GroupState.PREPARING_REBALANCE:
@@ -398,3 +438,14 @@ class GroupHost:
         self.rebalances.leave(horizon, self.availability.state)
         self.rebalances.end(horizon, "horizon", self.machine.generation, len(self.machine.roster))
         self.record.generations = self.machine.generation
+
+
+def _exchange(reply: Reply) -> Exchange:
+    assert isinstance(reply.waiter, Exchange)
+    return reply.waiter
+
+
+def _extend(outcome: Outcome, more: Outcome) -> None:
+    """What follows at the same instant is settled together."""
+    outcome.replies += more.replies
+    outcome.facts += more.facts

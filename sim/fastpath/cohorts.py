@@ -13,8 +13,9 @@ from groupsim.sim.fastpath.itineraries.classic_resume import ResumePhase
 from groupsim.sim.fastpath.itineraries.classic_sync import SyncPhase
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
-from groupsim.sim.protocol.classic.rebalance import Reply
-from groupsim.sim.protocol.messages import GroupState, JoinResponse, SyncResponse
+from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.interface import Reply
+from groupsim.sim.protocol.messages import JoinResponse, SyncResponse
 
 if TYPE_CHECKING:
     from groupsim.sim.cluster.group_host import GroupHost

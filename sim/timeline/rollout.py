@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.model import RollingRestart
-from groupsim.sim.protocol.messages import GroupState
+from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.randomness import name_hash
 from groupsim.sim.timeline.dispatcher import Dispatcher, Story
 from groupsim.sim.timeline.lifecycle import stop_and_start, terminate
