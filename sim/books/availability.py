@@ -26,12 +26,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.causes import ASSIGNMENT, BARRIER, DETECTION, NOT_STARTED, RESUME, SERVED, UNOWNED
+from groupsim.sim.books.meanings import Meaning
 from groupsim.sim.books.record import GroupRecord
 from groupsim.sim.catalog import Partitions
-from groupsim.sim.protocol.messages import NO_PARTITIONS, GroupState, Positions
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
 from groupsim.sim.units import FOREVER, S
 
-NOT_STARTED, SERVED, UNOWNED, DETECTION, BARRIER, ASSIGNMENT, RESUME = -1, 0, 1, 2, 3, 4, 5
 SHORT_PAUSE_US = S
 """Shorter pauses are ``paused_s`` and no gaps, and can be elided; longer ones wake a quiet member."""
 Times: TypeAlias = int | NDArray[np.int64]
@@ -58,7 +59,7 @@ class Availability:
         self._partitions = partitions
         self._record = record
         self._from, self._to = measure_from, measure_to
-        self.state = GroupState.EMPTY
+        self._state_cause: int | None = None
         self.first_join_us = FOREVER
         self.cause: NDArray[np.int8] = np.empty(0, np.int8)
         self._since: NDArray[np.int64] = np.empty(0, np.int64)
@@ -121,10 +122,10 @@ class Availability:
 
     # --- what happens -------------------------------------------------------------------------------------------------
 
-    def enter(self, now: int, state: GroupState) -> None:
+    def enter(self, now: int, meaning: Meaning) -> None:
         """The coordinator's group has changed state."""
-        self.state = state
-        if state is GroupState.EMPTY:
+        self._state_cause = meaning.cause
+        if meaning.ends == "empty":
             self.owner = np.full(len(self.owner), -1, np.int32)
         self.refresh(now)
 
@@ -264,10 +265,8 @@ class Availability:
     def _causes(self, positions: Positions) -> NDArray[np.int8]:
         last = self._last[positions]
         owner = self.owner[positions]
-        if self.state is GroupState.PREPARING_REBALANCE:
-            result = np.full(len(positions), BARRIER, np.int8)
-        elif self.state is GroupState.COMPLETING_REBALANCE:
-            result = np.full(len(positions), ASSIGNMENT, np.int8)
+        if self._state_cause is not None:
+            result = np.full(len(positions), self._state_cause, np.int8)
         else:
             result = np.where(owner < 0, BARRIER, np.where(self._received[owner], RESUME, ASSIGNMENT)).astype(np.int8)
         result[(self._impaired[last] | self._severed[positions]) & self._known[last]] = DETECTION

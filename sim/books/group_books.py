@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +13,25 @@ from groupsim.sim.books.delivery import Delivery
 from groupsim.sim.books.handles import Handles
 from groupsim.sim.books.interest import Interest
 from groupsim.sim.books.ledger import Ledger
+from groupsim.sim.books.meanings import MEANINGS
 from groupsim.sim.books.rebalances import RebalanceLog
 from groupsim.sim.books.record import EXPIRED, GroupRecord
 from groupsim.sim.books.requests import RequestCounts
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import Scenario
-from groupsim.sim.protocol.classic.group import ClassicGroup, Fact
-from groupsim.sim.protocol.messages import GroupState, Positions
-
-_STABLE, _EMPTY = GroupState.STABLE, GroupState.EMPTY
+from groupsim.sim.protocol.facts import (
+    AssignmentSynced,
+    Cause,
+    Fact,
+    GroupForgotten,
+    MemberAdmitted,
+    MemberRemoved,
+    MemberReplaced,
+    MemberSeen,
+    StateChanged,
+)
+from groupsim.sim.protocol.messages import Positions
 
 
 class GroupBooks:
@@ -70,6 +80,15 @@ class GroupBooks:
         self.interest = Interest()
         self.assigns_by_hand = False
         self.commits_ahead = False
+        self._work: dict[type[Fact], Callable[[Any], None]] = {
+            MemberSeen: self._see,
+            MemberAdmitted: self._admit,
+            MemberRemoved: self._dismiss,
+            MemberReplaced: self._replace,
+            AssignmentSynced: self._sync,
+            StateChanged: self._enter,
+            GroupForgotten: self._forget_offsets,
+        }
 
     def cover(self, topics: Sequence[str]) -> None:
         """Make room for partitions of topics that somebody subscribes to."""
@@ -127,57 +146,59 @@ class GroupBooks:
 
     # --- facts of the coordinator -------------------------------------------------------------------------------------
 
-    def note(self, fact: Fact, machine: ClassicGroup) -> None:
+    def note(self, fact: Fact) -> None:
         """Something has happened in the group."""
-        match fact.what:
-            case "transition":
-                self._enter(fact, machine)
-            case "joined":
-                self._know(fact.member_id, fact.name)
-                self._tally("joins")
-                self.rebalances.came()
-            case "left" | "expired" | "kicked" | "unsynced" | "fenced":
-                self._dismiss(fact)
-            case "forgotten":
-                self.ledger.committed[:] = -1
-                self.delivery.ended_by[:] = EXPIRED
-            case _:
-                pass
+        work = self._work.get(type(fact))
+        if work is not None:
+            work(fact)
 
-    def _dismiss(self, fact: Fact) -> None:
-        now, member_id = self._env.now, fact.member_id
-        if fact.what == "left":
+    def _see(self, fact: MemberSeen) -> None:
+        self.meet(fact.member_id, fact.topics)
+
+    def _admit(self, fact: MemberAdmitted) -> None:
+        self._know(fact.member_id, fact.name)
+        self._tally("joins")
+        self.rebalances.came()
+
+    def _dismiss(self, fact: MemberRemoved) -> None:
+        if fact.cause is Cause.LEFT:
             self._tally("leaves")
-        elif fact.what == "fenced":
-            self._tally("fenced")
-        elif fact.reason != "pending":
+        elif not fact.is_pending:
             self._tally("evictions")
-        self.rebalances.went(kicked=fact.what in ("kicked", "unsynced", "expired"))
-        self.interest.forget(member_id)
-        handle = self.handles.find(member_id)
+        self.rebalances.went(kicked=fact.cause is not Cause.LEFT)
+        self._forget_member(fact.member_id)
+
+    def _replace(self, fact: MemberReplaced) -> None:
+        self._tally("fenced")
+        self.rebalances.went(kicked=False)
+        handle = self.handles.find(fact.member_id)
         if handle is not None:
-            if fact.what == "fenced":
-                self.availability.succeed(now, handle, self._know(fact.reason, fact.name))
+            self.availability.succeed(self._env.now, handle, self._know(fact.successor, fact.name))
+        self._forget_member(fact.member_id)
+
+    def _forget_member(self, member_id: str) -> None:
+        now, handle = self._env.now, self.handles.find(member_id)
+        self.interest.forget(member_id)
+        if handle is not None:
             self.availability.forget(now, handle)
             reading = self.handles.reading(handle)
             if reading is not None:
                 reading.become_zombie(now, reading.partitions)
         self._subscribe()
 
-    def _enter(self, fact: Fact, machine: ClassicGroup) -> None:
-        now, state, members = self._env.now, fact.state, len(machine.roster)
-        self.record.states.append((now, _shown(state, is_old=machine.is_old), fact.generation))
-        self.rebalances.leave(now, self.availability.state)
-        if state is GroupState.PREPARING_REBALANCE:
-            self.rebalances.begin(now, fact, members)
-        if state is _STABLE:
-            self._synced(now, [(member.member_id, member.assignment) for member in machine.roster])
-        self.availability.enter(now, state)
-        if state in (_STABLE, _EMPTY):
-            self.rebalances.end(now, "stable" if state is _STABLE else "empty", fact.generation, members)
+    def _forget_offsets(self, _: GroupForgotten) -> None:
+        self.ledger.committed[:] = -1
+        self.delivery.ended_by[:] = EXPIRED
 
-    def _synced(self, now: int, members: Sequence[tuple[str, Positions]]) -> None:
+    def _enter(self, fact: StateChanged) -> None:
+        now, meaning = self._env.now, MEANINGS[fact.state]
+        self.record.states.append((now, fact.shown or fact.state.value, fact.generation))
+        self.rebalances.enter(now, fact, meaning)
+        self.availability.enter(now, meaning)
+
+    def _sync(self, fact: AssignmentSynced) -> None:
         """An assignment has been synced: who owns what, what has moved, how balanced it is."""
+        now, members = self._env.now, fact.assignments
         handles = np.array([self.handles[member_id] for member_id, _ in members], np.int32)
         owner = np.full(len(self.partitions), -1, np.int32)
         owner[np.concatenate([positions for _, positions in members])] = np.repeat(
@@ -204,13 +225,5 @@ class GroupBooks:
     def finish(self, horizon: int, generation: int, members: int) -> None:
         """Cut what is open at the horizon."""
         self.availability.finish(horizon)
-        self.rebalances.leave(horizon, self.availability.state)
-        self.rebalances.end(horizon, "horizon", generation, members)
+        self.rebalances.finish(horizon, generation, members)
         self.record.generations = generation
-
-
-def _shown(state: GroupState, *, is_old: bool) -> str:
-    """A state as Kafka prints it; the 0.9 coordinator has other names."""
-    if is_old:
-        return {_EMPTY: "Stable", GroupState.COMPLETING_REBALANCE: "AwaitingSync"}.get(state, state.value)
-    return state.value

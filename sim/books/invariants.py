@@ -13,7 +13,7 @@ from groupsim.sim.errors import InvariantViolation
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.classic.member import ClassicMember
-from groupsim.sim.protocol.messages import GroupState
+from groupsim.sim.protocol.classic.states import GroupState
 
 
 class Member(Protocol):

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from groupsim.assignors.evaluation.quality import minimal_moves, moved_mask
 from groupsim.sim.books.ledger import Ledger
+from groupsim.sim.books.meanings import Meaning
 from groupsim.sim.books.record import GroupRecord, Rebalance
-from groupsim.sim.protocol.classic.group import Fact
-from groupsim.sim.protocol.messages import GroupState, Positions
+from groupsim.sim.protocol.facts import StateChanged
+from groupsim.sim.protocol.messages import Positions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,6 +55,7 @@ class RebalanceLog:
         self._ledger = ledger
         self._is_broadcast = is_broadcast
         self._open: Rebalance | None = None
+        self._phase: str | None = None
         self._entered_us = 0
         self._last_owner: NDArray[np.int32] = np.empty(0, np.int32)
 
@@ -62,23 +64,32 @@ class RebalanceLog:
         new = partitions - len(self._last_owner)
         self._last_owner = np.concatenate([self._last_owner, np.full(new, -1, np.int32)])
 
-    def leave(self, now: int, state: GroupState) -> None:
-        """The group leaves ``state``: so much was spent in it."""
+    def enter(self, now: int, fact: StateChanged, meaning: Meaning) -> None:
+        """The group is in another state: a rebalance may begin or end with it."""
+        self._leave_phase(now)
+        self._phase = meaning.phase
+        if meaning.begins:
+            self._begin(now, fact)
+        if meaning.ends is not None:
+            self._end(now, meaning.ends, fact.generation, fact.members)
+
+    def _leave_phase(self, now: int) -> None:
+        """So much was spent in the phase until now."""
         if self._open is not None:
-            if state is GroupState.PREPARING_REBALANCE:
+            if self._phase == "preparing":
                 self._open.preparing_us += now - self._entered_us
             else:
                 self._open.completing_us += now - self._entered_us
         self._entered_us = now
 
-    def begin(self, now: int, fact: Fact, members: int) -> None:
+    def _begin(self, now: int, fact: StateChanged) -> None:
         """The group has left Stable or Empty, unless a rebalance is under way already."""
         if self._open is not None:
             return
         trigger = trigger_of(fact.reason)
         came, went = trigger == "join", trigger in _GONE
         self._open = Rebalance(
-            now, fact.reason, trigger, fact.generation, members_before=members - came + went,
+            now, fact.reason, trigger, fact.generation, members_before=fact.members - came + went,
             members_in=int(came), members_out=int(went), kicked=int(trigger == "expiry"),
         )  # fmt: skip
         self._record.rebalances.append(self._open)
@@ -94,8 +105,12 @@ class RebalanceLog:
             self._open.members_out += 1
             self._open.kicked += kicked
 
-    def end(self, now: int, ended_by: str, generation: int, members: int) -> None:
-        """Stable, Empty, or the horizon."""
+    def finish(self, horizon: int, generation: int, members: int) -> None:
+        """The horizon cuts a rebalance that is under way."""
+        self._leave_phase(horizon)
+        self._end(horizon, "horizon", generation, members)
+
+    def _end(self, now: int, ended_by: str, generation: int, members: int) -> None:
         if self._open is not None:
             self._open.end_us, self._open.ended_by = now, ended_by
             self._open.generation_to, self._open.members_after = generation, members

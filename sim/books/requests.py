@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from groupsim.sim.books.record import GroupRecord
 from groupsim.sim.kernel.network import Exchange
-from groupsim.sim.protocol.classic.rebalance import Reply
+from groupsim.sim.protocol.interface import Reply
 from groupsim.sim.protocol.messages import Api, Error
 
 

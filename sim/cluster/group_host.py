@@ -1,4 +1,4 @@
-"""A group at its coordinator: requests go to the machine; its replies, facts and deadline are carried out.
+"""A group at its coordinator: requests go to the machine; its replies, facts, records and deadline are carried out.
 
 It adds no rule, and keeps nothing but what is on its way.
 """
@@ -11,12 +11,14 @@ from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.assignment import Layouts
 from groupsim.sim.cluster.interface import FastPath
+from groupsim.sim.cluster.log import GroupLog
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster, Scenario
-from groupsim.sim.protocol.classic.group import ClassicGroup, Replies
-from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, OffsetFetchResponse
+from groupsim.sim.protocol.classic.group import ClassicGroup
+from groupsim.sim.protocol.interface import Batch, Outcome, Reply
+from groupsim.sim.protocol.messages import Error, OffsetFetch, OffsetFetchResponse
 from groupsim.sim.randomness import name_hash
 
 
@@ -46,7 +48,8 @@ class GroupHost:
         self.cluster: Cluster = scenario.cluster
         self._service_us = scenario.cluster.timing.service_us
         self._append_us = scenario.cluster.timing.append_us
-        self.machine = ClassicGroup(name, scenario.cluster.config, self._append_us)
+        self.machine = ClassicGroup(name, scenario.cluster.config)
+        self._log = GroupLog(self._append_us)
         self.books = GroupBooks(env, scenario, name, catalog, slots)
         self.layouts = Layouts(self.books.partitions)
         self._alarm = Alarm(env, deadline_key(name_hash("group", name), Kind.TIMER), self._fire)
@@ -56,69 +59,91 @@ class GroupHost:
     def handle(self, exchange: Exchange) -> None:
         """Work on a request; what is not answered now is parked in the machine."""
         now, body = self._env.now, exchange.body
-        machine, leave = self.machine, self._env.now + self._service_us
-        match exchange.api:
-            case Api.HEARTBEAT:
-                self._answer(exchange, Acknowledgement(machine.on_heartbeat(now, body)), leave)
-                self._alarm.set(machine.deadline)
-            case Api.OFFSET_COMMIT:
-                error = machine.on_commit(now, body)
-                if error is Error.NONE:
-                    moment = (now, exchange.connection.request_key)
-                    self.books.ledger.commit(body.positions, body.offsets, moment, contested=self.books.is_broadcast)
-                self._answer(exchange, Acknowledgement(error), leave + self._append_us)
-                self._alarm.set(machine.deadline)
-            case Api.OFFSET_FETCH:
-                if self.books.is_broadcast:
-                    # Everybody commits the same partitions: what quiet members have committed by now counts.
-                    self.fast_path.wake_all()
-                offsets = self.books.ledger.committed[body.positions]
-                self._answer(exchange, OffsetFetchResponse(Error.NONE, offsets), leave)
-            case Api.JOIN_GROUP:
-                self.fast_path.before_decision()
-                # A static instance joins anew: the member that has its id so far is about to be fenced.
-                self.fast_path.wake(machine.roster.static.get(body.instance_id or "", ""))
-                self.books.meet(body.member_id or body.fresh_id, body.protocols[0][1].topics if body.protocols else ())
-                self._settle(machine.on_join(now, body, exchange))
-            case Api.SYNC_GROUP:
-                self._settle(machine.on_sync(now, body, exchange))
-            case _:
-                self.fast_path.before_decision()
-                error, replies = machine.on_leave(now, body)
-                self._answer(exchange, Acknowledgement(error), leave)
-                self._settle(replies)
+        if isinstance(body, OffsetFetch):
+            self._fetch_offsets(exchange, body)
+            return
+        may_decide = self.fast_path.before_request(body)
+        outcome = self._work(now, exchange)
+        if may_decide:
+            self._settle(outcome)
+            return
+        for reply in outcome.replies:
+            self._answer(reply, now + self._service_us)
+        self._alarm.set(self._deadline)
 
-    def _answer(self, exchange: Exchange, response: Acknowledgement | OffsetFetchResponse, leave_us: int) -> None:
-        self.books.requests.count(exchange, response.error)
-        exchange.connection.reply(exchange, response, leave_us)
+    def _fetch_offsets(self, exchange: Exchange, body: OffsetFetch) -> None:
+        if self.books.is_broadcast:
+            # Everybody commits the same partitions: what quiet members have committed by now counts.
+            self.fast_path.wake_all()
+        offsets = self.books.ledger.committed[body.positions]
+        self._answer(Reply(exchange, OffsetFetchResponse(Error.NONE, offsets)), self._env.now + self._service_us)
+
+    def _work(self, now: int, exchange: Exchange) -> Outcome:
+        """Work on a request, and on whatever is in the log by ``now``."""
+        return self._commit_log(now, self.machine.on_request(now, exchange.body, exchange))
+
+    def _answer(self, reply: Reply, leave_us: int) -> None:
+        exchange = _exchange(reply)
+        self.books.requests.count(exchange, reply.response.error)
+        exchange.connection.reply(exchange, reply.response, leave_us)
 
     def receive(self, exchanges: Sequence[Exchange], times: Sequence[int]) -> None:
-        """JoinGroups or SyncGroups that have arrived by now, of members that are known here."""
-        replies: Replies = []
+        """Requests of a rebalance that have arrived by now, of members that are known here."""
+        outcome = Outcome()
         arrivals = list(zip(exchanges, times, strict=True))
         # The latest may end the phase; the order of the others decides nothing.
         arrivals.append(arrivals.pop(max(range(len(times)), key=times.__getitem__)))
         for exchange, time in arrivals:
-            work = self.machine.on_join if exchange.api is Api.JOIN_GROUP else self.machine.on_sync
-            replies += work(time, exchange.body, exchange)
-        if replies:
-            self._settle(replies)
+            _extend(outcome, self._work(time, exchange))
+        if outcome.replies or outcome.facts:
+            self._settle(outcome)
+
+    # --- the log and time ---------------------------------------------------------------------------------------------
+
+    def _commit_log(self, now: int, outcome: Outcome) -> Outcome:
+        """Append what is handed out; what is committed by ``now`` goes on at once."""
+        self._append(now, outcome)
+        while (batch := self._log.pop(now)) is not None:
+            _extend(outcome, self.machine.on_appended(now, batch, Error.NONE))
+            self._append(now, outcome)
+        return outcome
+
+    def _append(self, now: int, outcome: Outcome) -> None:
+        batch, outcome.batch = outcome.batch, None
+        if batch is not None:
+            self._log.append(now, batch)
+            if batch.replies:
+                self._commit_offsets(now, batch)
+
+    def _commit_offsets(self, now: int, batch: Batch) -> None:
+        """Offsets count at once, and are acknowledged when they are in the log."""
+        for reply in batch.replies:
+            for record in batch.records:
+                moment = (now, _exchange(reply).connection.request_key)
+                self.books.ledger.commit(record.positions, record.offsets, moment, contested=self.books.is_broadcast)
+            self._answer(reply, now + self._service_us + self._append_us)
+
+    @property
+    def _deadline(self) -> int:
+        """When the machine or the log wants something, microseconds."""
+        return min(self.machine.deadline, self._log.due)
 
     def _fire(self, now: int) -> None:
-        self.fast_path.before_decision(join_ends=self.machine.join_due <= now)
-        self._settle(self.machine.on_deadline(now))
+        self.fast_path.before_deadline(now)
+        outcome = self._commit_log(now, Outcome())
+        _extend(outcome, self.machine.on_deadline(now))
+        self._settle(self._commit_log(now, outcome))
 
-    def _settle(self, replies: Replies) -> None:
+    def _settle(self, outcome: Outcome) -> None:
         """Write down what happened, answer, and watch the next deadline."""
-        facts, self.machine.facts = self.machine.facts, []
-        for fact in facts:
-            self.books.note(fact, self.machine)
-        leave = self._env.now + self._service_us
+        for fact in outcome.facts:
+            self.books.note(fact)
+        leave, replies = self._env.now + self._service_us, outcome.replies
         self.books.requests.count_answers(replies)
         for reply in self.fast_path.after_decision(replies, leave):
-            assert isinstance(reply.waiter, Exchange)
-            reply.waiter.connection.reply(reply.waiter, reply.response, leave)
-        self._alarm.set(self.machine.deadline)
+            exchange = _exchange(reply)
+            exchange.connection.reply(exchange, reply.response, leave)
+        self._alarm.set(self._deadline)
 
     # --- quiet members ------------------------------------------------------------------------------------------------
 
@@ -133,8 +158,20 @@ class GroupHost:
     def rouse(self, member_id: str, renewed_us: int) -> None:
         """The member is loud again; its session counts from its last renewal."""
         self.machine.resume(member_id, renewed_us)
-        self._alarm.set(self.machine.deadline)
+        self._alarm.set(self._deadline)
 
     def finish(self, horizon: int) -> None:
         """Cut what is open at the horizon."""
-        self.books.finish(horizon, self.machine.generation, len(self.machine.roster))
+        self.books.finish(horizon, self.machine.generation, self.machine.size)
+
+
+def _exchange(reply: Reply) -> Exchange:
+    assert isinstance(reply.waiter, Exchange)
+    return reply.waiter
+
+
+def _extend(outcome: Outcome, more: Outcome) -> None:
+    """Add what follows; what was handed out before is in the log."""
+    outcome.replies += more.replies
+    outcome.facts += more.facts
+    outcome.batch = more.batch

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.protocol.classic.rebalance import Reply
+from groupsim.sim.protocol.interface import Reply
 
 
 class FastPath(Protocol):
     """One group's members that nobody looks at (`sim.fastpath`): what they do is computed late, or many at a time."""
 
-    def before_decision(self, *, join_ends: bool = False) -> None:
-        """The coordinator is about to decide: what members have done in the present generation is done.
+    def before_request(self, request: Any) -> bool:
+        """A request is about to be worked on: who is disturbed by it is awake. Whether the group may move on by it."""
+        ...
 
-        ``join_ends``: so are JoinGroups that have been sent by now.
-        """
+    def before_deadline(self, now: int) -> None:
+        """A timer of the group is due: what members have done by now is done."""
         ...
 
     def after_decision(self, replies: Sequence[Reply], leave_us: int) -> Sequence[Reply]:
         """It has decided, and answers at ``leave_us`` (microseconds): the answers that go out as messages."""
-        ...
-
-    def wake(self, member_id: str) -> None:
-        """Somebody looks at this member, or disturbs it."""
         ...
 
     def wake_all(self) -> None:

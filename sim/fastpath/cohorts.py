@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
@@ -15,8 +16,9 @@ from groupsim.sim.fastpath.itineraries.classic_sync import SyncPhase
 from groupsim.sim.fastpath.quiescence import Quiescence
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
-from groupsim.sim.protocol.classic.rebalance import Reply
-from groupsim.sim.protocol.messages import GroupState, JoinResponse, SyncResponse
+from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.interface import Reply
+from groupsim.sim.protocol.messages import JoinGroup, JoinResponse, LeaveGroup, SyncGroup, SyncResponse
 
 
 class Cohort:
@@ -53,12 +55,25 @@ class Cohort:
 
     # --- what the group's host asks -----------------------------------------------------------------------------------
 
-    def before_decision(self, *, join_ends: bool = False) -> None:
+    def before_request(self, request: Any) -> bool:
+        """A request is about to be worked on: who is disturbed by it is awake. Whether the group may move on by it."""
+        if isinstance(request, (JoinGroup, LeaveGroup)):
+            self._precede_decision()
+        if isinstance(request, JoinGroup) and request.instance_id is not None:
+            # A static instance joins anew: the member that has its id so far is about to be fenced.
+            self._wake(self._group.machine.roster.static.get(request.instance_id, ""))
+        return isinstance(request, (JoinGroup, SyncGroup, LeaveGroup))
+
+    def before_deadline(self, now: int) -> None:
+        """A timer of the group is due: what members have done by now is done."""
+        self._precede_decision()
+        if self._group.machine.join_due <= now:
+            self._rejoin.settle()
+
+    def _precede_decision(self) -> None:
         """The coordinator is about to decide: what members have done in the present generation is done."""
         self._sync.settle()
         self._resume.settle()
-        if join_ends:
-            self._rejoin.settle()
 
     def after_decision(self, replies: Sequence[Reply], leave_us: int) -> Sequence[Reply]:
         """It has decided: members begin to rejoin, or go on with its answers; the answers to those who cannot."""
@@ -88,8 +103,7 @@ class Cohort:
         if client is not None and client.machine.member_id == member_id:
             self._deferred.barrier.release(client)
 
-    def wake(self, member_id: str) -> None:
-        """Somebody looks at this member, or disturbs it."""
+    def _wake(self, member_id: str) -> None:
         one = self._quiet.get(member_id)
         if one is not None:
             one.wake()

@@ -27,8 +27,9 @@ from groupsim.sim.fastpath.steady_state import (
 )
 from groupsim.sim.kernel.environment import Kind, Moment, deadline_key, message_key, process_key
 from groupsim.sim.kernel.network import Connection, Exchange
+from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.effects import Request
-from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, GroupState, Heartbeat, OffsetCommit
+from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, Heartbeat, OffsetCommit
 from groupsim.sim.units import FOREVER
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.availability import UNOWNED
+from groupsim.sim.books.causes import UNOWNED
 from groupsim.sim.units import seconds
 
 Rows = NDArray[np.int64]

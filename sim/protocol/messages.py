@@ -42,7 +42,7 @@ class Api(Enum):
 
 
 class Error(Enum):
-    """Error codes a group member can meet (``Errors``, Kafka 4.4)."""
+    """Error codes that a group member, or the append of a group's records, can meet (``Errors``, Kafka 4.4)."""
 
     NONE = "NONE"
     COORDINATOR_NOT_AVAILABLE = "COORDINATOR_NOT_AVAILABLE"
@@ -57,6 +57,14 @@ class Error(Enum):
     FENCED_INSTANCE_ID = "FENCED_INSTANCE_ID"
     GROUP_MAX_SIZE_REACHED = "GROUP_MAX_SIZE_REACHED"
     UNKNOWN_SERVER_ERROR = "UNKNOWN_SERVER_ERROR"
+    UNKNOWN_TOPIC_OR_PARTITION = "UNKNOWN_TOPIC_OR_PARTITION"
+    NOT_ENOUGH_REPLICAS = "NOT_ENOUGH_REPLICAS"
+    REQUEST_TIMED_OUT = "REQUEST_TIMED_OUT"
+    NOT_LEADER_OR_FOLLOWER = "NOT_LEADER_OR_FOLLOWER"
+    KAFKA_STORAGE_ERROR = "KAFKA_STORAGE_ERROR"
+    MESSAGE_TOO_LARGE = "MESSAGE_TOO_LARGE"
+    RECORD_LIST_TOO_LARGE = "RECORD_LIST_TOO_LARGE"
+    INVALID_FETCH_SIZE = "INVALID_FETCH_SIZE"
     DISCONNECTED = "DISCONNECTED"
     """Not a code of the wire: the connection ended, or the request timed out, before the answer came."""
 
@@ -226,30 +234,3 @@ class Acknowledgement:
     """A response that is nothing but an error code: Heartbeat, LeaveGroup, OffsetCommit."""
 
     error: Error
-
-
-class GroupState(Enum):
-    """States of a classic group, named as Kafka prints them (``ClassicGroupState``, Kafka 4.4).
-
-    ============================ ============================================= =====================================
-    state                        action                                        transition
-    ============================ ============================================= =====================================
-    ``Empty``                    answers everything but joins with             PreparingRebalance: a full JoinGroup;
-                                 UNKNOWN_MEMBER_ID                             Dead: removed
-    ``PreparingRebalance``       parks JoinGroups, answers heartbeats and      CompletingRebalance: all joined or
-                                 SyncGroups with REBALANCE_IN_PROGRESS,        timeout; Empty: nobody is left
-                                 accepts commits of the old generation
-    ``CompletingRebalance``      parks SyncGroups, refuses commits             Stable: the leader's assignment is
-                                                                               appended; PreparingRebalance: a
-                                                                               member joins, leaves or expires
-    ``Stable``                   answers SyncGroup with the assignment         PreparingRebalance: a member joins,
-                                                                               leaves, expires; the leader rejoins
-    ``Dead``                     refuses everything                            -
-    ============================ ============================================= =====================================
-    """
-
-    EMPTY = "Empty"
-    PREPARING_REBALANCE = "PreparingRebalance"
-    COMPLETING_REBALANCE = "CompletingRebalance"
-    STABLE = "Stable"
-    DEAD = "Dead"

@@ -134,7 +134,7 @@ class Dispatcher:
         group = [one for one in everybody if one.group.name == target.name]
         living = [one for one in group if one.is_open]
         if target.pick == "leader":
-            leader = world.groups[target.name].machine.roster.leader
+            leader = world.groups[target.name].machine.leader
             return [one for one in living if one.machine is not None and leader and one.machine.member_id == leader]
         count = target.count if target.pick == "random" else max(1, round(target.share * len(living)))
         key = world.streams.key("target", self.entry.id, self.number)

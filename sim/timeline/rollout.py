@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.model import RollingRestart
-from groupsim.sim.protocol.messages import GroupState
 from groupsim.sim.randomness import name_hash
 from groupsim.sim.timeline.dispatcher import Dispatcher, Story
 from groupsim.sim.timeline.lifecycle import stop_and_start, terminate
@@ -96,5 +95,5 @@ class Rollout:
         fresh = consumer.is_open and (consumer.incarnation > old or bool(self.verb.surge))
         if not fresh or self.verb.next_ == "running":
             return fresh
-        stable = consumer.group.machine.state is GroupState.STABLE
+        stable = consumer.group.machine.is_stable
         return consumer.is_assigned and (self.verb.next_ == "assigned" or stable)

@@ -18,16 +18,20 @@ from groupsim.sim.books.rebalances import trigger_of
 from groupsim.sim.client.requests import Requests
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Scenario
-from groupsim.sim.protocol.classic.group import ClassicGroup
-from groupsim.sim.protocol.classic.group import Fact as GroupFact
-from groupsim.sim.protocol.messages import Api, Error, GroupState
+from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.facts import (
+    Cause,
+    MemberAdmitted,
+    MemberIdGiven,
+    MemberRemoved,
+    MemberReplaced,
+    StateChanged,
+)
+from groupsim.sim.protocol.facts import Fact as GroupFact
+from groupsim.sim.protocol.messages import Api, Error
 from tests.oracle.measures import ENDS
 from tests.oracle.trace import Fact, instant
 
-_CHANGES = {
-    "pending": "pending", "joined": "added", "left": "left", "expired": "failed", "kicked": "failed",
-    "unsynced": "failed", "fenced": "replaced",
-}  # fmt: skip
 Ids = Mapping[tuple[str, int], list[str]]
 """(member, incarnation) -> the member ids that the broker made up for it, in order."""
 
@@ -57,31 +61,40 @@ def simulated(scenario: Scenario, seed: int, ids: Ids | None = None) -> list[Fac
 def _hear_groups(patch: pytest.MonkeyPatch, facts: list[Fact]) -> None:
     note, successors = GroupBooks.note, set[str]()
 
-    def tapped(self: GroupBooks, fact: GroupFact, machine: ClassicGroup) -> None:
-        note(self, fact, machine)
-        if fact.what == "fenced":
-            successors.add(fact.reason)  # Kafka's log has one line for who is replaced by whom.
-        if fact.member_id not in successors or fact.what != "joined":
-            facts.extend(_transition(self, fact, machine) if fact.what == "transition" else _membership(self, fact))
+    def tapped(self: GroupBooks, fact: GroupFact) -> None:
+        note(self, fact)
+        match fact:
+            case StateChanged():
+                facts.append(_transition(self, fact))
+            case MemberIdGiven():
+                facts.append(_membership(self, fact, "pending"))
+            case MemberAdmitted() if fact.member_id not in successors:
+                facts.append(_membership(self, fact, "added"))
+            case MemberRemoved():
+                facts.append(_membership(self, fact, "left" if fact.cause is Cause.LEFT else "failed"))
+            case MemberReplaced():
+                successors.add(fact.successor)  # Kafka's log has one line for who is replaced by whom.
+                facts.append(_membership(self, fact, "replaced"))
 
     patch.setattr(GroupBooks, "note", tapped)
 
 
-def _transition(group: GroupBooks, fact: GroupFact, machine: ClassicGroup) -> Iterator[Fact]:
+def _transition(group: GroupBooks, fact: StateChanged) -> Fact:
     begins = fact.state is GroupState.PREPARING_REBALANCE
-    yield {
+    return {
         "what": "transition", "at_us": group._env.now, "group": group.name, "state": fact.state.value,
-        "generation": fact.generation, "members": len(machine.roster),
+        "generation": fact.generation, "members": fact.members,
         "trigger": trigger_of(fact.reason) if begins else None, "reason": fact.reason,
     }  # fmt: skip
 
 
-def _membership(group: GroupBooks, fact: GroupFact) -> Iterator[Fact]:
-    if fact.what in _CHANGES:
-        yield {
-            "what": "membership", "at_us": group._env.now, "group": group.name, "member": fact.name,
-            "member_id": fact.member_id, "change": _CHANGES[fact.what],
-        }  # fmt: skip
+def _membership(
+    group: GroupBooks, fact: MemberIdGiven | MemberAdmitted | MemberRemoved | MemberReplaced, change: str
+) -> Fact:
+    return {
+        "what": "membership", "at_us": group._env.now, "group": group.name, "member": fact.name,
+        "member_id": fact.member_id, "change": change,
+    }  # fmt: skip
 
 
 def _give_ids(patch: pytest.MonkeyPatch, ids: Ids) -> None:

@@ -13,11 +13,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.classic.group import ClassicGroup, Replies
+from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.messages import (
     NO_PARTITIONS,
     Acknowledgement,
     Error,
-    GroupState,
     Heartbeat,
     JoinGroup,
     JoinResponse,

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from groupsim.sim.cluster.log import GroupLog
 from groupsim.sim.config import CoordinatorConfig
-from groupsim.sim.protocol.classic.group import ClassicGroup, Replies
+from groupsim.sim.protocol.classic.group import ClassicGroup, GroupRequest
+from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.facts import Fact, GroupForgotten
+from groupsim.sim.protocol.interface import Outcome, Reply
 from groupsim.sim.protocol.messages import (
     NO_PARTITIONS,
     Acknowledgement,
     Error,
-    GroupState,
     Heartbeat,
     JoinGroup,
     JoinResponse,
@@ -42,19 +45,37 @@ class GroupHarness:
             initial_rebalance_delay_us=delay * MS, version=version, max_size=max_size,
             offsets_retention_us=retention * MS, offsets_retention_check_interval_us=check * MS,
         )  # fmt: skip
-        self.group = ClassicGroup("g", config, append * MS)
+        self.group = ClassicGroup("g", config)
+        self._log = GroupLog(append * MS)
+        self.facts: list[Fact] = []
+        self.records: list[Any] = []
         self.now = 0
         self.ids: dict[str, str] = {}
         self.answers: list[tuple[str, JoinResponse | SyncResponse]] = []
         self._born = 0
 
-    def _take(self, replies: Replies, waiter: object = None) -> Any:
-        """File replies by name; the one to ``waiter`` is the result."""
+    def _request(self, request: GroupRequest, waiter: object) -> Any:
+        """Hand a request in; its answer, None while it is parked."""
+        return self.take(self.group.on_request(self.now * MS, request, waiter), waiter)
+
+    def take(self, outcome: Outcome, waiter: object = None) -> Any:
+        """Append what is handed out, file replies by name; the one to ``waiter`` is the result."""
+        self.facts += outcome.facts
+        mine = self._file(outcome.replies, waiter)
+        if outcome.batch is not None:
+            self._log.append(self.now * MS, outcome.batch)
+            self.records += outcome.batch.records
+            mine = mine or self._file(outcome.batch.replies, waiter)
+        while (batch := self._log.pop(self.now * MS)) is not None:
+            answer = self.take(self.group.on_appended(self.now * MS, batch, Error.NONE), waiter)
+            mine = mine if answer is None else answer
+        return mine
+
+    def _file(self, replies: list[Reply], waiter: object) -> Any:
         mine = None
         for reply in replies:
             request: Any = reply.waiter
             name, response = request[0], reply.response
-            assert not isinstance(response, Acknowledgement)
             if isinstance(response, JoinResponse) and response.error in (Error.NONE, Error.MEMBER_ID_REQUIRED):
                 self.ids[name] = response.member_id
             if request == waiter:
@@ -75,7 +96,7 @@ class GroupHarness:
             knows_member_id_required=version >= 4, knows_skip_assignment=version >= 9, name=name,
         )  # fmt: skip
         waiter = (name, self._born)
-        return self._take(self.group.on_join(self.now * MS, request, waiter), waiter)  # type: ignore[no-any-return]
+        return self._request(request, waiter)  # type: ignore[no-any-return]
 
     def join(self, name: str, **request: Any) -> JoinResponse | None:
         """A member joins or rejoins as its client does: with its id, and with the one it is given first."""
@@ -97,39 +118,44 @@ class GroupHarness:
             fields.get("protocol"), given,
         )  # fmt: skip
         waiter = (name, self._born)
-        return self._take(self.group.on_sync(self.now * MS, request, waiter), waiter)  # type: ignore[no-any-return]
+        return self._request(request, waiter)  # type: ignore[no-any-return]
 
     def heartbeat(self, name: str, *, generation: int | None = None, instance: str | None = None) -> Error:
         """Heartbeat."""
         generation = self.group.generation if generation is None else generation
-        return self.group.on_heartbeat(self.now * MS, Heartbeat(self.ids[name], instance, generation))
+        return self._acknowledged(Heartbeat(self.ids[name], instance, generation))
 
     def commit(self, name: str | None, *, generation: int | None = None, instance: str | None = None) -> Error:
         """OffsetCommit; without a name: by nobody."""
         generation = self.group.generation if generation is None else generation
         member_id = self.ids[name] if name is not None else ""
         request = OffsetCommit(member_id, instance, generation, NO_PARTITIONS, np.empty(0, np.int64))
-        return self.group.on_commit(self.now * MS, request)
+        return self._acknowledged(request)
 
     def leave(self, name: str, *, instance: str | None = None) -> Error:
         """LeaveGroup."""
-        error, replies = self.group.on_leave(self.now * MS, LeaveGroup(self.ids[name], instance, "test"))
-        self._take(replies)
-        return error
+        return self._acknowledged(LeaveGroup(self.ids[name], instance, "test"))
+
+    def _acknowledged(self, request: GroupRequest) -> Error:
+        answer = self._request(request, ("", object()))
+        assert isinstance(answer, Acknowledgement)
+        return answer.error
 
     def sleep(self, ms: int) -> list[tuple[str, Error]]:
         """Let time pass, deadline by deadline; who was answered what meanwhile."""
         until = (self.now + ms) * MS
         before = len(self.answers)
-        while (due := self.group.deadline) <= until:
-            self._take(self.group.on_deadline(max(due, self.now * MS)))
-        self.now += ms
+        while (due := min(self.group.deadline, self._log.due)) <= until:
+            self.now = max(due // MS, self.now)
+            self.take(Outcome())
+            self.take(self.group.on_deadline(self.now * MS))
+        self.now = until // MS
         return [(name, response.error) for name, response in self.answers[before:]]
 
     @property
     def forgotten(self) -> int:
         """How often the group's offsets have expired, and the group with them."""
-        return sum(fact.what == "forgotten" for fact in self.group.facts)
+        return sum(isinstance(fact, GroupForgotten) for fact in self.facts)
 
     def answer(self, name: str) -> JoinResponse | SyncResponse:
         """The last answer to a parked request of ``name``."""
@@ -146,7 +172,7 @@ class GroupHarness:
                 name, {one: [at] for at, one in enumerate(names)} if name == names[0] else None, instance=instance
             )
         assert self.state is GroupState.STABLE
-        self.group.facts.clear()
+        self.facts.clear()
         return self
 
     @property
@@ -157,7 +183,7 @@ class GroupHarness:
     @property
     def deadline(self) -> int | None:
         """What the group waits for next, milliseconds; None if for nothing."""
-        due = self.group.deadline
+        due = min(self.group.deadline, self._log.due)
         return due // MS if due < FOREVER else None
 
     @property
@@ -180,7 +206,7 @@ def in_state(state: GroupState, *, version: str = "4.4") -> GroupHarness:
         h.join("b")
         h.answers.clear()
     if state is GroupState.DEAD:
-        h.group.state = GroupState.DEAD
+        h.take(h.group.on_unloaded(h.now * MS))
     assert h.state is state
     return h
 

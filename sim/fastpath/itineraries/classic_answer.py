@@ -16,7 +16,7 @@ from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import PRESENT
 from groupsim.sim.fastpath.eligibility import is_parked
 from groupsim.sim.kernel.network import Exchange
-from groupsim.sim.protocol.classic.rebalance import Reply
+from groupsim.sim.protocol.interface import Reply
 
 
 class AnswerPhase(CohortPhase):

@@ -25,7 +25,8 @@ from groupsim.sim.fastpath.steady_columns import SteadyColumns
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import ALREADY_REBALANCING
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, GroupState, Positions
+from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, Positions
 from groupsim.sim.units import FOREVER
 
 REBALANCING = Error.REBALANCE_IN_PROGRESS

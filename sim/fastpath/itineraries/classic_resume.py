@@ -24,7 +24,7 @@ from groupsim.sim.fastpath.poll_schedules import Floats, paces
 from groupsim.sim.fastpath.steady_state import commits_apart
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import COMPLETING
-from groupsim.sim.protocol.classic.rebalance import Reply
+from groupsim.sim.protocol.interface import Reply
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, Positions
 
 

@@ -21,7 +21,7 @@ from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import PREPARING
-from groupsim.sim.protocol.classic.rebalance import Reply
+from groupsim.sim.protocol.interface import Reply
 from groupsim.sim.protocol.messages import Api, Error
 
 

@@ -1,22 +1,16 @@
-"""The coordinator's side of one classic consumer group.
+"""The coordinator's side of one classic consumer group, as a `GroupMachine`.
 
-The machine behind ``GroupMetadataManager``'s ``classicGroup*`` methods (Kafka 4.4), as prose:
+The machine behind ``GroupMetadataManager``'s ``classicGroup*`` methods (``GMM``, Kafka 4.4), as prose:
 
 A rebalance has two barriers. In *PreparingRebalance* JoinGroups are parked until everybody has rejoined, or until the
 join timer drops whoever did not. Then the generation is bumped, an assignor is voted for, everybody is answered, and in
 *CompletingRebalance* SyncGroups are parked until the leader's assignment is appended to the log. That append is the
-transition to *Stable*.
+transition to *Stable*. Nothing is pushed: members learn of a rebalance from the REBALANCE_IN_PROGRESS that answers
+their next heartbeat.
 
-Nothing is pushed. Members learn of a rebalance from the REBALANCE_IN_PROGRESS that answers their next heartbeat.
-
-Timers, all exact and all keyed (arming replaces):
-
-* join: in a group that was Empty the initial-rebalance delay, in windows that are extended while new members arrive, in
-  all bounded by the first joiner's rebalance timeout; otherwise the largest rebalance timeout at the moment of arming.
-* sync: the same length, from the end of the join phase; drops who never synced.
-* session, one per member: armed by join completion, heartbeats, commits and the sync answer, never by JoinGroup or
-  SyncGroup themselves. It does nothing to a member that is parked. A new member has five minutes instead, and those
-  count even while it is parked. A pending id has one session timeout.
+The group changes in memory and logs a summary of itself. What a new coordinator reads is therefore the group as of its
+last summary: parked requests, ids handed out, members that have come since the last SyncGroup of a leader and a
+rebalance under way are lost.
 
 The 0.9 coordinator (``GroupCoordinator``, 0.9.0.1) is the same machine with a few switches
 (`CoordinatorConfig.version`): a new group is "Stable", the second barrier is called "AwaitingSync" and has no timer,
@@ -26,19 +20,28 @@ refused outside Stable whoever sends them, and a group without members is gone.
 
 from __future__ import annotations
 
-from groupsim.sim.protocol.classic.rebalance import (
-    COMPLETING,
-    DEAD,
-    EMPTY,
-    PREPARING,
-    STABLE,
-    Fact,
-    Rebalance,
-    Replies,
-    Reply,
+from collections.abc import Mapping
+
+from groupsim.sim.config import CoordinatorConfig
+from groupsim.sim.protocol.classic.admission import Admission
+from groupsim.sim.protocol.classic.member_requests import MemberRequests
+from groupsim.sim.protocol.classic.rebalance import COMPLETING, DEAD, EMPTY, STABLE, Rebalance
+from groupsim.sim.protocol.classic.records import (
+    CommittedOffsets,
+    GroupMetadata,
+    GroupRecord,
+    LeaderSync,
+    NewGroup,
+    StaticReplacement,
 )
-from groupsim.sim.protocol.classic.roster import Member, Waiter
+from groupsim.sim.protocol.classic.removal import Removal
+from groupsim.sim.protocol.classic.roster import Roster
+from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.classic.timers import Timers
+from groupsim.sim.protocol.facts import AssignmentSynced, MemberSeen
+from groupsim.sim.protocol.interface import GroupDescription, Outcome, Reply, Waiter
 from groupsim.sim.protocol.messages import (
+    Acknowledgement,
     Error,
     Heartbeat,
     JoinGroup,
@@ -48,224 +51,228 @@ from groupsim.sim.protocol.messages import (
     SyncGroup,
     SyncResponse,
 )
-from groupsim.sim.units import FOREVER
 
-__all__ = ["ClassicGroup", "Fact", "Replies", "Reply"]
+GroupRequest = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | OffsetCommit
+
+_APPEND_ERRORS = {
+    Error.UNKNOWN_TOPIC_OR_PARTITION: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.REQUEST_TIMED_OUT: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_LEADER_OR_FOLLOWER: Error.NOT_COORDINATOR,
+    Error.KAFKA_STORAGE_ERROR: Error.NOT_COORDINATOR,
+    Error.MESSAGE_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
+    Error.RECORD_LIST_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
+    Error.INVALID_FETCH_SIZE: Error.UNKNOWN_SERVER_ERROR,
+}
+"""What a member is told if an append fails (``GMM.appendGroupMetadataErrorToResponseError``)."""
 
 
-class ClassicGroup(Rebalance):
-    """One group: ``on_<request>(now, request, waiter)`` gives replies, `on_deadline` at `deadline` too."""
+class ClassicGroup:
+    """One group.
 
-    # --- JoinGroup ----------------------------------------------------------------------------------------------------
+    Parameters
+    ----------
+    group_id : str
+    config : CoordinatorConfig
+    """
 
-    def on_join(self, now: int, request: JoinGroup, waiter: Waiter) -> Replies:
-        """``GMM.classicGroupJoinToClassicGroup``: admit, refuse, or park until the join phase is over."""
-        config = self.config
-        if not config.min_session_timeout_us <= request.session_timeout_us <= config.max_session_timeout_us:
-            return [Reply(waiter, JoinResponse(Error.INVALID_SESSION_TIMEOUT, member_id=request.member_id))]
-        if self.state is DEAD:
-            return [Reply(waiter, JoinResponse(Error.COORDINATOR_NOT_AVAILABLE))]
-        if not self._has_room(request.member_id):
-            self._turn_away(request.member_id)
-            return [Reply(waiter, JoinResponse(Error.GROUP_MAX_SIZE_REACHED))]
-        if not request.member_id:
-            return self._join_without_id(now, request, waiter)
-        return self._join_with_id(now, request, waiter)
+    def __init__(self, group_id: str, config: CoordinatorConfig) -> None:
+        self._take_over(Rebalance(group_id, config))
 
-    def _has_room(self, member_id: str) -> bool:
-        """``GMM.acceptJoiningMember``: pending ids do not count; while preparing, the last to rejoin are too many."""
-        limit = self.config.max_size
-        if self.state is EMPTY:
-            return True
-        member = self.roster.get(member_id)
-        if self.state is PREPARING:
-            return (member is not None and member.join_waiter is not None) or self.roster.awaiting_join < limit
-        return member is not None or len(self.roster) < limit
+    def _take_over(self, rebalance: Rebalance) -> None:
+        self._rebalance = rebalance
+        self._removal = Removal(rebalance)
+        self._admission = Admission(rebalance, self._removal)
+        self._requests = MemberRequests(rebalance)
 
-    def _turn_away(self, member_id: str) -> None:
-        """Forget who is too many (``ClassicGroup.remove``); the join phase is not completed on its account."""
-        if (name := self._forget_pending(member_id)) is not None:
-            self.facts.append(Fact("kicked", member_id, name, reason="pending"))
-        elif (member := self.roster.get(member_id)) is not None:
-            self._remove(member)
-            self.facts.append(Fact("kicked", member_id, member.name, reason="group is full"))
+    # --- what anybody may read ----------------------------------------------------------------------------------------
 
-    def _join_without_id(self, now: int, request: JoinGroup, waiter: Waiter) -> Replies:
-        if not self.roster.supports(request.protocols):
-            return [Reply(waiter, JoinResponse(Error.INCONSISTENT_GROUP_PROTOCOL))]
-        fresh = request.fresh_id
-        if request.instance_id is not None:
-            known = self.roster.static.get(request.instance_id)
-            if known is not None:
-                return self._replace_static(now, known, request, waiter)
-            return self._add(now, request, fresh, waiter)
-        if request.knows_member_id_required and not self.is_old:
-            self.roster.pending[fresh] = request.name
-            self._sessions.arm(fresh, now + request.session_timeout_us)
-            self.facts.append(Fact("pending", fresh, request.name))
-            return [Reply(waiter, JoinResponse(Error.MEMBER_ID_REQUIRED, member_id=fresh))]
-        return self._add(now, request, fresh, waiter)
+    @property
+    def config(self) -> CoordinatorConfig:
+        """What it was configured with last."""
+        return self._rebalance.config
 
-    def _join_with_id(self, now: int, request: JoinGroup, waiter: Waiter) -> Replies:
-        member_id = request.member_id
-        if not self.roster.supports(request.protocols):
-            return [Reply(waiter, JoinResponse(Error.INCONSISTENT_GROUP_PROTOCOL, member_id=member_id))]
-        if member_id in self.roster.pending:
-            return self._add(now, request, member_id, waiter)
-        error = self.roster.validate(member_id, request.instance_id)
-        if error is not Error.NONE or self.state is EMPTY:
-            code = error if error is not Error.NONE else Error.UNKNOWN_MEMBER_ID
-            return [Reply(waiter, JoinResponse(code, member_id=member_id))]
-        member = self.roster.get(member_id)
-        assert member is not None
-        if self.state is PREPARING:
-            return self._update(now, member, request, waiter, "")
-        unchanged = member.same_protocols(request.protocols)
-        if unchanged and (self.state is COMPLETING or self.roster.leader != member_id):
-            return [Reply(waiter, self._join_response(member))]
-        if self.state is STABLE and self.roster.leader == member_id:
-            return self._update(now, member, request, waiter, f"Leader {request.name} re-joining group during Stable")
-        return self._update(now, member, request, waiter, f"Updating metadata for member {request.name}")
+    @property
+    def is_old(self) -> bool:
+        """Whether this is the coordinator of 0.9."""
+        return self._rebalance.is_old
 
-    def _add(self, now: int, request: JoinGroup, member_id: str, waiter: Waiter) -> Replies:
-        """``GMM.addMemberThenRebalanceOrCompleteJoin``."""
-        if self.state is PREPARING and self.previous_state is EMPTY:
-            self._new_member_added = True
-        self.roster.add(request, member_id, waiter)
-        if self.is_old:
-            self._sessions.cancel(member_id)
-        else:
-            self._sessions.arm(member_id, now + self.config.new_member_join_timeout_us)
-        self.facts.append(Fact("joined", member_id, request.name))
-        return self._prepare_or_complete(now, f"Adding new member {request.name}", request.reason)
+    @property
+    def state(self) -> GroupState:
+        """Its state."""
+        return self._rebalance.state
 
-    def _update(self, now: int, member: Member, request: JoinGroup, waiter: Waiter, reason: str) -> Replies:
-        """``GMM.updateMemberThenRebalanceOrCompleteJoin``: the session timer is not touched."""
-        self.roster.update(member, request)
-        self.roster.park_join(member, waiter)
-        return self._prepare_or_complete(now, reason, request.reason)
+    @property
+    def generation(self) -> int:
+        """Bumped whenever a join phase is over."""
+        return self._rebalance.generation
 
-    # --- static members -----------------------------------------------------------------------------------------------
+    @property
+    def protocol(self) -> str | None:
+        """The assignor of this generation."""
+        return self._rebalance.protocol
 
-    def _replace_static(self, now: int, old_id: str, request: JoinGroup, waiter: Waiter) -> Replies:
-        """``GMM.updateStaticMemberThenRebalanceOrCompleteJoin``: the instance comes back under a new member id.
+    @property
+    def roster(self) -> Roster:
+        """Its members."""
+        return self._rebalance.roster
 
-        Only the selected protocol's *name* decides whether that is a rebalance (KIP-345, KIP-814).
-        """
-        old = self.roster.get(old_id)
-        assert old is not None
-        replies: Replies = []
-        if (parked := self.roster.release_join(old)) is not None:
-            replies.append(Reply(parked, JoinResponse(Error.FENCED_INSTANCE_ID, member_id=old_id)))
-        if old.sync_waiter is not None:
-            replies.append(Reply(old.sync_waiter, SyncResponse(Error.FENCED_INSTANCE_ID)))
-        new = self.roster.replace_static(old, request.fresh_id)
-        self._sessions.cancel(old_id)
-        self._sessions.arm(new.member_id, now + old.session_timeout_us)
-        self.roster.update(new, request)
-        self.roster.park_join(new, waiter)
-        self.facts.append(Fact("fenced", old_id, old.name, reason=new.member_id))
-        self.facts.append(Fact("joined", new.member_id, request.name))
-        if self.state is STABLE and self.roster.select_protocol() == self.protocol:
-            self._append(now, lambda _: self._stored(new, old_id))
-            return replies + self._due_append(now)
-        if self.state is STABLE:
-            reason = f"Group's selectedProtocol will change because static member {request.name} joined"
-        else:
-            reason = f"Static member {request.name} joined during {self.state.value}"
-        return replies + self._prepare_or_complete(now, reason, "")
+    @property
+    def size(self) -> int:
+        """Number of members."""
+        return len(self.roster)
 
-    def _stored(self, new: Member, old_id: str) -> Replies:
-        """The replacement is in the log; whoever was answered otherwise meanwhile is not answered again."""
-        waiter = self.roster.release_join(new)
-        return [Reply(waiter, self._replacement_response(new, old_id))] if waiter is not None else []
+    @property
+    def is_stable(self) -> bool:
+        """Whether every member has its assignment, or can fetch it."""
+        return self.state is STABLE
 
-    def _replacement_response(self, new: Member, old_id: str) -> JoinResponse:
-        response = self._join_response(new)
-        if response.leader == new.member_id:
-            if new.knows_skip_assignment:
-                response.skip_assignment = True
-            else:
-                response.leader = old_id
-                response.members = ()
-        return response
+    @property
+    def leader(self) -> str | None:
+        """Member id of the leader."""
+        return self.roster.leader
 
-    # --- SyncGroup, Heartbeat, LeaveGroup, OffsetCommit ---------------------------------------------------------------
+    @property
+    def join_due(self) -> int:
+        """When the join phase ends though somebody is missing, microseconds."""
+        return self._rebalance.timers.join_due
 
-    def on_sync(self, now: int, request: SyncGroup, waiter: Waiter) -> Replies:
-        """``GMM.classicGroupSyncToClassicGroup``."""
-        error = self._validate(request.member_id, request.instance_id, request.generation)
-        if error is Error.NONE and request.protocol is not None and request.protocol != self.protocol:
-            error = Error.INCONSISTENT_GROUP_PROTOCOL
-        if error is Error.NONE and self.state is PREPARING:
-            error = Error.REBALANCE_IN_PROGRESS
-        if error is not Error.NONE:
-            return [Reply(waiter, SyncResponse(error))]
+    @property
+    def deadline(self) -> int:
+        """When `on_deadline` wants to be called, microseconds."""
+        return self._rebalance.timers.earliest
+
+    def session_due(self, member_id: str) -> int:
+        """When the session of ``member_id`` expires, microseconds; `FOREVER` while it has no timer."""
+        return self._rebalance.timers.session_due(member_id)
+
+    def describe(self) -> GroupDescription:
+        """``ClassicGroup.asDescribedGroup``: assignments only while Stable."""
+        state, is_stable = self.state.value, self.state is STABLE
+        members = tuple((one.member_id, one.instance_id, one.assignment) for one in self.roster) if is_stable else ()
+        return GroupDescription(state, self.generation, self.protocol, members)
+
+    # --- requests -----------------------------------------------------------------------------------------------------
+
+    def on_request(self, now: int, request: GroupRequest, waiter: Waiter) -> Outcome:
+        """Answer, or park, a request of the classic protocol."""
+        match request:
+            case Heartbeat():
+                return Outcome([Reply(waiter, Acknowledgement(self._requests.heartbeat(now, request)))])
+            case OffsetCommit():
+                return self._requests.commit(now, request, waiter)
+            case JoinGroup():
+                self._see(request)
+                self._admission.join(now, request, waiter)
+            case SyncGroup():
+                self._requests.sync(now, request, waiter)
+            case LeaveGroup():
+                return self._leave(now, request, waiter)
+        return self._rebalance.take()
+
+    def _see(self, request: JoinGroup) -> None:
+        """Tell whose subscription is news."""
+        topics = request.protocols[0][1].topics if request.protocols else ()
         member = self.roster.get(request.member_id)
+        if member is None or member.protocols[0][1].topics != topics:
+            self._rebalance.note(MemberSeen(request.member_id or request.fresh_id, topics))
+
+    def _leave(self, now: int, request: LeaveGroup, waiter: Waiter) -> Outcome:
+        """Whoever leaves is answered before those whose rebalance it completes."""
+        error = Error.COORDINATOR_NOT_AVAILABLE if self.state is DEAD else self._removal.leave(now, request)
+        outcome = self._rebalance.take()
+        outcome.replies.insert(0, Reply(waiter, Acknowledgement(error)))
+        return outcome
+
+    # --- time and the log ---------------------------------------------------------------------------------------------
+
+    def on_deadline(self, now: int) -> Outcome:
+        """Every timer that is due."""
+        self._removal.on_deadline(now)
+        return self._rebalance.take()
+
+    def on_appended(self, now: int, batch: int, error: Error) -> Outcome:
+        """Records are committed, or could not be appended: what waited for them goes on, or is told so."""
+        error = _APPEND_ERRORS.get(error, error)
+        match self._rebalance.awaited.pop(batch, None):
+            case LeaderSync() as sync:
+                self._assigned(now, sync, error)
+            case StaticReplacement() as replacement:
+                self._admission.replaced(now, replacement, error)
+            case NewGroup() as group if error is not Error.NONE:
+                self._admission.not_created(group, error)
+        return self._rebalance.take()
+
+    def _assigned(self, now: int, sync: LeaderSync, error: Error) -> None:
+        """Stable, unless the group has moved on meanwhile; if the append has failed, the round starts over."""
+        rebalance = self._rebalance
+        if self.state is not COMPLETING or sync.generation != self.generation:
+            return
+        if error is Error.NONE:
+            rebalance.answer_syncs(now, sync.assignments, error)
+            rebalance.note(AssignmentSynced(tuple((one.member_id, one.assignment) for one in self.roster)))
+            rebalance.enter(now, STABLE)
+        else:
+            rebalance.answer_syncs(now, {}, error)
+            rebalance.prepare(now, f"Error {error.value} when storing group assignment during SyncGroup")
+
+    def on_metadata(self, now: int, image: Mapping[str, int]) -> Outcome:
+        """Nothing: in the classic protocol the leader watches metadata."""
+        return Outcome()
+
+    def on_config(self, now: int, config: CoordinatorConfig) -> Outcome:
+        """What is armed stays as it is."""
+        self._rebalance.config = config
+        return Outcome()
+
+    def on_task_done(self, now: int, key: str, result: object) -> Outcome:
+        """Nothing: in the classic protocol the leader assigns."""
+        return Outcome()
+
+    def on_loaded(self, now: int) -> Outcome:
+        """``GMM.onLoaded``: all sessions start anew; a group that is too large is rebalanced."""
+        rebalance = self._rebalance
+        for member in self.roster:
+            rebalance.timers.renew(now, member)
+        if len(self.roster) > self.config.max_size:
+            rebalance.prepare(now, f"Freshly-loaded group is over capacity ({self.config.max_size})")
+        elif self.state is EMPTY and self.generation:
+            empty_us = max(rebalance.state_us, now - self.config.offsets_retention_us)
+            rebalance.timers.await_offsets_expiry(empty_us, self.config)
+        return rebalance.take()
+
+    def on_unloaded(self, now: int) -> Outcome:
+        """``GMM.onUnloaded``: Dead, and whoever waits must look for the new coordinator."""
+        rebalance = self._rebalance
+        if self.state is not DEAD:
+            rebalance.enter(now, DEAD)
+        for member in self.roster:
+            response = JoinResponse(Error.NOT_COORDINATOR, member_id=member.member_id)
+            rebalance.reply(self.roster.release_join(member), response)
+            rebalance.reply(member.sync_waiter, SyncResponse(Error.NOT_COORDINATOR))
+            member.sync_waiter = None
+        self.roster.pending.clear()
+        rebalance.awaited.clear()
+        rebalance.timers = Timers()
+        return rebalance.take()
+
+    def replay(self, record: GroupRecord) -> None:
+        """``GMM.replay``: a group with members is Stable, one without is Empty; offsets are kept elsewhere."""
+        if isinstance(record, CommittedOffsets):
+            return
+        rebalance = Rebalance(self._rebalance.group_id, self.config)
+        if isinstance(record, GroupMetadata):
+            rebalance.restore(record)
+        self._take_over(rebalance)
+
+    # --- members whose renewals are known in advance ------------------------------------------------------------------
+
+    def suspend(self, member_id: str) -> None:
+        """Take the session timer away from a member that is known to renew in time."""
+        self._rebalance.timers.cancel_session(member_id)
+
+    def resume(self, member_id: str, renewed_us: int) -> None:
+        """Give the timer back, counting from the member's last renewal."""
+        member = self.roster.get(member_id)
         assert member is not None
-        self._pending_sync.pop(member.member_id, None)
-        if not self._pending_sync:
-            self._sync_due = FOREVER
-        if self.is_old:
-            self._renew(now, member.member_id)
-        if self.state is STABLE:
-            return [Reply(waiter, SyncResponse(Error.NONE, member.assignment))]
-        member.sync_waiter = waiter
-        if member.member_id == self.roster.leader:
-            generation, assignments = self.generation, request.assignments or {}
-            self._append(now, lambda at: self._assigned(at, generation, assignments))
-        return self._due_append(now)
-
-    def _validate(self, member_id: str, instance_id: str | None, generation: int) -> Error:
-        if self.state is DEAD:
-            return Error.COORDINATOR_NOT_AVAILABLE
-        if self.state is EMPTY:
-            return Error.UNKNOWN_MEMBER_ID
-        error = self.roster.validate(member_id, instance_id)
-        if error is Error.NONE and generation != self.generation:
-            return Error.ILLEGAL_GENERATION
-        return error
-
-    def on_heartbeat(self, now: int, request: Heartbeat) -> Error:
-        """``GMM.classicGroupHeartbeatToClassicGroup``; renews the session whatever it answers to a valid member."""
-        if self.is_old and self.state in (PREPARING, COMPLETING):
-            return Error.REBALANCE_IN_PROGRESS
-        error = self._validate(request.member_id, request.instance_id, request.generation)
-        if error is not Error.NONE:
-            return error
-        self._renew(now, request.member_id)
-        return Error.REBALANCE_IN_PROGRESS if self.state is PREPARING else Error.NONE
-
-    def on_commit(self, now: int, request: OffsetCommit) -> Error:
-        """``ClassicGroup.validateOffsetCommit``: a commit is worth a heartbeat, and is refused while completing.
-
-        Without a generation it comes from nobody in particular and needs a group without members.
-        """
-        if self.state is EMPTY and request.generation < 0:
-            return Error.NONE
-        if self.is_old and self.state is COMPLETING:
-            return Error.REBALANCE_IN_PROGRESS
-        error = self._validate(request.member_id, request.instance_id, request.generation)
-        if error is not Error.NONE:
-            return error
-        if self.state is COMPLETING:
-            return Error.REBALANCE_IN_PROGRESS
-        if not self.is_old:
-            self._renew(now, request.member_id)
-        return Error.NONE
-
-    def on_leave(self, now: int, request: LeaveGroup) -> tuple[Error, Replies]:
-        """``GMM.classicGroupLeaveToClassicGroup``: leaving as a pending id is a success too, and rebalances."""
-        if self.state is DEAD:
-            return Error.COORDINATOR_NOT_AVAILABLE, []
-        replies: Replies = []
-        name = self._forget_pending(request.member_id)
-        if name is None:
-            error = self.roster.validate(request.member_id, request.instance_id)
-            member = self.roster.get(request.member_id)
-            if error is not Error.NONE or member is None:
-                return error, []
-            name = member.name
-            replies = self._remove(member)
-        self.facts.append(Fact("left", request.member_id, name, reason=request.reason))
-        return Error.NONE, replies + self._after_removal(now, f"explicit LeaveGroup; {request.reason}", timed=False)
+        self._rebalance.timers.renew(renewed_us, member)

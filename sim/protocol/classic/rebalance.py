@@ -1,4 +1,4 @@
-"""One rebalance of a classic group: two barriers, the timers behind them, and who is dropped by which.
+"""One rebalance of a classic group: its two barriers, and how they open.
 
 JoinGroups are parked until everybody has rejoined or the join timer ends, SyncGroups until the leader's assignment is
 in the log. Source: ``GroupMetadataManager`` (below: ``GMM``) and ``ClassicGroup``, Kafka 4.4.
@@ -6,68 +6,23 @@ in the log. Source: ``GroupMetadataManager`` (below: ``GMM``) and ``ClassicGroup
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.errors import ProtocolMisuse
-from groupsim.sim.protocol.classic.roster import Member, Roster, Waiter
-from groupsim.sim.protocol.deadlines import Deadlines
-from groupsim.sim.protocol.messages import (
-    NO_PARTITIONS,
-    Acknowledgement,
-    Error,
-    GroupState,
-    JoinResponse,
-    Positions,
-    Subscription,
-    SyncResponse,
-)
+from groupsim.sim.protocol.classic.records import Awaited, GroupMetadata, GroupRecord, GroupTombstone, members_of
+from groupsim.sim.protocol.classic.roster import Member, Roster
+from groupsim.sim.protocol.classic.states import VALID_PREVIOUS_STATES, GroupState
+from groupsim.sim.protocol.classic.timers import Timers
+from groupsim.sim.protocol.facts import Cause, DelayExtended, Fact, MemberRemoved, StateChanged
+from groupsim.sim.protocol.interface import Batch, Outcome, Reply, Waiter
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, JoinResponse, Positions, Subscription, SyncResponse
 from groupsim.sim.units import FOREVER
 
-EMPTY, PREPARING, COMPLETING, STABLE, DEAD = (
-    GroupState.EMPTY,
-    GroupState.PREPARING_REBALANCE,
-    GroupState.COMPLETING_REBALANCE,
-    GroupState.STABLE,
-    GroupState.DEAD,
-)
+EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
 
-_FROM = {
-    EMPTY: (PREPARING,),
-    PREPARING: (EMPTY, STABLE, COMPLETING),
-    COMPLETING: (PREPARING,),
-    STABLE: (COMPLETING,),
-    DEAD: (EMPTY, PREPARING, COMPLETING, STABLE),
-}
-"""Valid previous states (``ClassicGroupState.validPreviousStates``)."""
-
-
-@dataclass(slots=True, eq=False)
-class Reply:
-    """An answer to a request that came in now or was parked earlier."""
-
-    waiter: Waiter
-    response: JoinResponse | SyncResponse | Acknowledgement
-
-
-@dataclass(slots=True, eq=False)
-class Fact:
-    """Something that happened in the group, for whoever keeps the records.
-
-    ``what`` is one of: transition, window (the initial delay was extended), generation, pending, joined, left, expired,
-    kicked, unsynced, fenced, forgotten (the group is gone, and its offsets).
-    """
-
-    what: str
-    member_id: str = ""
-    name: str = ""
-    state: GroupState = EMPTY
-    generation: int = 0
-    reason: str = ""
-
-
-Replies = list[Reply]
+_SHOWN_0_9 = {EMPTY: "Stable", COMPLETING: "AwaitingSync"}
+"""What the 0.9 coordinator calls its states."""
 
 
 class Rebalance:
@@ -77,132 +32,161 @@ class Rebalance:
     ----------
     group_id : str
     config : CoordinatorConfig
-    append_us : int, microseconds
-        From handing a record to the log until the high watermark has passed it.
+
+    Attributes
+    ----------
+    exists : bool
+        Whether the log knows the group.
+    state_us : int, microseconds
+        When the group entered its state.
+    pending_sync : dict
+        Member ids of this generation that have not synced, in order.
+    new_member_added : bool
+        Somebody new has come in this window of the initial rebalance.
+    awaited : dict
+        Number of a batch -> what the group goes on with when it is committed, or has failed.
     """
 
-    def __init__(self, group_id: str, config: CoordinatorConfig, append_us: int) -> None:
+    def __init__(self, group_id: str, config: CoordinatorConfig) -> None:
         self.group_id = group_id
         self.config = config
-        self.append_us = append_us
         self.is_old = config.version == "0.9"
+        self.exists = False
         self.state = EMPTY
         self.previous_state = DEAD
+        self.state_us = 0
         self.generation = 0
         self.protocol: str | None = None
         self.roster = Roster()
-        self.facts: list[Fact] = []
-        self._sessions = Deadlines()
-        self._pending_sync: dict[str, None] = {}
-        self._new_member_added = False
-        self._join_due = FOREVER
-        self._join_window: tuple[int, int] | None = None
-        self._sync_due = FOREVER
-        self._expiry_due = FOREVER
-        self._appends: list[tuple[int, Callable[[int], Replies]]] = []
+        self.timers = Timers()
+        self.pending_sync: dict[str, None] = {}
+        self.new_member_added = False
+        self.awaited: dict[int, Awaited] = {}
+        self._batches = 0
+        self._outcome = Outcome()
+
+    # --- what the host is handed --------------------------------------------------------------------------------------
+
+    def take(self) -> Outcome:
+        """Everything since the last time."""
+        outcome, self._outcome = self._outcome, Outcome()
+        return outcome
+
+    def reply(self, waiter: Waiter | None, response: JoinResponse | SyncResponse) -> None:
+        """Answer a request, if there is one."""
+        if waiter is not None:
+            self._outcome.replies.append(Reply(waiter, response))
+
+    def note(self, fact: Fact) -> None:
+        """Tell what has happened."""
+        self._outcome.facts.append(fact)
+
+    def append(self, record: GroupRecord, awaited: Awaited | None = None, *, is_awaited: bool = True) -> None:
+        """Hand out a record, and keep what waits for it; ``is_awaited`` False: only its failure matters."""
+        batch = self._outcome.batch
+        if batch is None:
+            batch = self._outcome.batch = Batch(self.next_batch())
+        batch.records += (record,)
+        if awaited is not None:
+            self.awaited[batch.number] = awaited
+            batch.is_awaited = is_awaited
+
+    def next_batch(self) -> int:
+        """A number that no batch of this group has had."""
+        self._batches += 1
+        return self._batches
+
+    def summary(self, assignments: Mapping[str, Positions] | None = None) -> GroupMetadata:
+        """The group as it is logged, with these assignments or (None) those that its members have."""
+        members = members_of(self.roster, self.protocol, assignments)
+        return GroupMetadata(self.generation, self.protocol, self.roster.leader, self.state_us, members)
+
+    def restore(self, record: GroupMetadata) -> None:
+        """Be the group that was logged; only the selected protocol is known of each member."""
+        self.exists = True
+        self.state = STABLE if record.members else EMPTY
+        self.state_us, self.generation, self.protocol = record.state_us, record.generation, record.protocol
+        self.roster.leader = record.leader
+        for logged in record.members:
+            self.roster.restore(logged.restored(record.protocol or ""))
 
     # --- join phase ---------------------------------------------------------------------------------------------------
 
-    def _prepare_or_complete(self, now: int, reason: str, detail: str) -> Replies:
+    def prepare_or_complete(self, now: int, reason: str, detail: str) -> None:
+        """A member has joined or rejoined: a new rebalance, or perhaps the last who was missing in this one."""
         if self.state is not PREPARING:
-            return self._prepare(now, f"{reason}; {detail}".strip("; "))
-        if self.previous_state is not EMPTY and self.roster.all_joined:
-            return self._complete_join(now)
-        return []
+            self.prepare(now, f"{reason}; {detail}".strip("; "))
+        elif self.previous_state is not EMPTY and self.roster.all_joined:
+            self.complete_join(now)
 
-    def _prepare(self, now: int, reason: str) -> Replies:
+    def prepare(self, now: int, reason: str) -> None:
         """``GMM.prepareRebalance``."""
-        replies: Replies = []
         if self.state is COMPLETING:
-            for member in self.roster:
-                member.assignment = NO_PARTITIONS
-                replies += self._answer_sync(now, member, Error.REBALANCE_IN_PROGRESS)
-        self._pending_sync.clear()
-        self._sync_due = FOREVER
-        self._expiry_due = FOREVER
+            self.answer_syncs(now, {}, Error.REBALANCE_IN_PROGRESS)
+        self.pending_sync.clear()
+        self.timers.sync_due = self.timers.expiry_due = FOREVER
         initial = self.state is EMPTY and not self.is_old
-        self._enter(PREPARING, reason)
+        self.enter(now, PREPARING, reason)
         if initial:
             delay = self.config.initial_rebalance_delay_us
-            self._open_window(now, delay, max(self.roster.rebalance_timeout_us - delay, 0))
-            return replies
-        if self.roster.all_joined:
-            return replies + self._complete_join(now)
-        self._join_due = now + self.roster.rebalance_timeout_us
-        return replies
+            self.timers.open_window(now, delay, max(self.roster.rebalance_timeout_us - delay, 0))
+        elif self.roster.all_joined:
+            self.complete_join(now)
+        else:
+            self.timers.join_due = now + self.roster.rebalance_timeout_us
 
-    def _open_window(self, now: int, delay: int, remaining: int) -> None:
-        self._join_due = now + delay
-        self._join_window = (delay, remaining)
-
-    def _end_window(self, now: int) -> Replies:
+    def end_window(self, now: int) -> None:
         """``GMM.tryCompleteInitialRebalanceElseSchedule``: one arrival anywhere in a window buys one more window."""
-        assert self._join_window is not None
-        delay, remaining = self._join_window
-        if self._new_member_added and remaining:
-            self._new_member_added = False
-            self._open_window(now, min(self.config.initial_rebalance_delay_us, remaining), max(remaining - delay, 0))
-            self.facts.append(Fact("window"))
-            return []
-        return self._complete_join(now)
+        assert self.timers.window is not None
+        delay, remaining = self.timers.window
+        if not (self.new_member_added and remaining):
+            self.complete_join(now)
+            return
+        self.new_member_added = False
+        self.timers.open_window(now, min(self.config.initial_rebalance_delay_us, remaining), max(remaining - delay, 0))
+        self.note(DelayExtended())
 
-    def _complete_join(self, now: int) -> Replies:
+    def complete_join(self, now: int) -> None:
         """``GMM.completeClassicGroupJoin``: absent dynamic members are out, absent static ones stay."""
-        self._join_due, self._join_window = FOREVER, None
+        self.timers.close_join()
         for absent in [one for one in self.roster if one.join_waiter is None and not one.is_static]:
             self.roster.remove(absent.member_id)
-            self._sessions.cancel(absent.member_id)
-            self.facts.append(Fact("kicked", absent.member_id, absent.name))
+            self.timers.cancel_session(absent.member_id)
+            self.note(MemberRemoved(absent.member_id, absent.name, Cause.NOT_REJOINED))
         if len(self.roster) and not self.roster.elect_joined_leader():
-            self._join_due = now + self.roster.rebalance_timeout_us
-            return []
+            self.timers.join_due = now + self.roster.rebalance_timeout_us
+            return
         if self.is_old and not len(self.roster):
-            self._vanish()
-            return []
+            self._vanish(now)
+            return
         self.generation += 1
-        self._pending_sync.clear()
-        if not len(self.roster):
+        self.pending_sync.clear()
+        if len(self.roster):
+            self.protocol = self.roster.select_protocol()
+            self.enter(now, COMPLETING)
+            self._answer_joins(now)
+        else:
             self.protocol = None
-            self._enter(EMPTY, "")
-            self._expiry_due = self._first_check_at(now + self.config.offsets_retention_us)
-            return []
-        self.protocol = self.roster.select_protocol()
-        self._enter(COMPLETING, "")
-        return self._answer_joins(now)
+            self.enter(now, EMPTY)
+            self.timers.await_offsets_expiry(now, self.config)
+            self.append(self.summary())
 
-    def _first_check_at(self, time: int) -> int:
-        """Offsets are looked at in rounds (``GroupCoordinatorShard.scheduleGroupMetadataExpiration``)."""
-        every = self.config.offsets_retention_check_interval_us
-        return -(-time // every) * every
-
-    def _forget(self) -> None:
-        """The offsets of a group that has been Empty for too long expire, and so does it (KIP-211).
-
-        ``OffsetMetadataManager.cleanupExpiredOffsets``, then ``GroupMetadataManager.maybeDeleteGroup``.
-        """
-        self._expiry_due = FOREVER
-        self.generation = 0
-        self.facts.append(Fact("forgotten"))
-
-    def _answer_joins(self, now: int) -> Replies:
-        replies: Replies = []
+    def _answer_joins(self, now: int) -> None:
         for member in self.roster:
-            waiter = self.roster.release_join(member)
-            if waiter is not None:
-                replies.append(Reply(waiter, self._join_response(member)))
-            self._sessions.arm(member.member_id, now + member.session_timeout_us)
+            self.reply(self.roster.release_join(member), self.join_response(member))
+            self.timers.renew(now, member)
             member.is_new = False
-            self._pending_sync[member.member_id] = None
+            self.pending_sync[member.member_id] = None
         if not self.is_old:
-            self._sync_due = now + self.roster.rebalance_timeout_us
-        return replies
+            self.timers.sync_due = now + self.roster.rebalance_timeout_us
 
-    def _join_response(self, member: Member) -> JoinResponse:
+    def join_response(self, member: Member) -> JoinResponse:
         """The current generation, with everybody's subscription if ``member`` leads."""
         leads = member.member_id == self.roster.leader
         members: tuple[tuple[str, str | None, Subscription], ...] = ()
         if leads and self.protocol is not None:
-            members = tuple((one.member_id, one.instance_id, dict(one.protocols)[self.protocol]) for one in self.roster)
+            protocol = self.protocol
+            members = tuple((one.member_id, one.instance_id, one.subscription_for(protocol)) for one in self.roster)
         return JoinResponse(
             Error.NONE,
             generation=self.generation,
@@ -212,145 +196,28 @@ class Rebalance:
             members=members,
         )
 
-    def _vanish(self) -> None:
+    def _vanish(self, now: int) -> None:
         """0.9: a group that is empty is removed; whoever joins next starts at generation 0."""
-        self._enter(EMPTY, "")
+        self.enter(now, EMPTY)
         self.generation, self.protocol = 0, None
-        self._appends.clear()
+        self.awaited.clear()
+        self.append(GroupTombstone())
 
-    def _enter(self, state: GroupState, reason: str) -> None:
-        if self.state not in _FROM[state]:
+    def enter(self, now: int, state: GroupState, reason: str = "") -> None:
+        """``ClassicGroup.transitionTo``."""
+        if self.state not in VALID_PREVIOUS_STATES[state]:
             raise ProtocolMisuse(f"group {self.group_id}: {self.state.value} -> {state.value}")
-        self.previous_state, self.state = self.state, state
-        self.facts.append(Fact("transition", state=state, generation=self.generation, reason=reason))
+        self.previous_state, self.state, self.state_us = self.state, state, now
+        shown = _SHOWN_0_9.get(state, "") if self.is_old else ""
+        self.note(StateChanged(state, self.generation, len(self.roster), reason, shown))
 
-    # --- sync phase and the log ---------------------------------------------------------------------------------------
+    # --- sync phase ---------------------------------------------------------------------------------------------------
 
-    def _assigned(self, now: int, generation: int, assignments: dict[str, Positions]) -> Replies:
-        """The append is committed: Stable, unless the group has moved on meanwhile."""
-        if self.state is not COMPLETING or generation != self.generation:
-            return []
-        replies: Replies = []
+    def answer_syncs(self, now: int, assignments: Mapping[str, Positions], error: Error) -> None:
+        """Give out assignments and answer parked SyncGroups, which re-arms sessions (``GMM.propagateAssignment``)."""
         for member in self.roster:
             member.assignment = assignments.get(member.member_id, NO_PARTITIONS)
-            replies += self._answer_sync(now, member, Error.NONE)
-        self._enter(STABLE, "")
-        return replies
-
-    def _answer_sync(self, now: int, member: Member, error: Error) -> Replies:
-        """Answer a parked SyncGroup, which re-arms the session (``GMM.propagateAssignment``)."""
-        waiter, member.sync_waiter = member.sync_waiter, None
-        if waiter is None:
-            return []
-        self._sessions.arm(member.member_id, now + member.session_timeout_us)
-        return [Reply(waiter, SyncResponse(error, member.assignment))]
-
-    def _append(self, now: int, appended: Callable[[int], Replies]) -> None:
-        self._appends.append((now + self.append_us, appended))
-
-    def _due_append(self, now: int) -> Replies:
-        replies: Replies = []
-        while self._appends and self._appends[0][0] <= now:
-            replies += self._appends.pop(0)[1](now)
-        return replies
-
-    # --- members go ---------------------------------------------------------------------------------------------------
-
-    def _forget_pending(self, member_id: str) -> str | None:
-        """Take a handed-out id back; the name of who it was for, None if it is not pending."""
-        name = self.roster.pending.pop(member_id, None)
-        if name is not None:
-            self._sessions.cancel(member_id)
-        return name
-
-    def _remove(self, member: Member) -> Replies:
-        """Take a member out; a parked JoinGroup is answered, a parked SyncGroup never is."""
-        waiter = self.roster.release_join(member)
-        self.roster.remove(member.member_id)
-        self._sessions.cancel(member.member_id)
-        self._pending_sync.pop(member.member_id, None)
-        return [Reply(waiter, JoinResponse(Error.UNKNOWN_MEMBER_ID))] if waiter is not None else []
-
-    def _after_removal(self, now: int, reason: str, *, timed: bool) -> Replies:
-        """What a leave, or a removal by timer, does to the rebalance (``removeMemberAndUpdateClassicGroup``).
-
-        In an initial rebalance only a removal by *timer* completes early.
-        """
-        if self.state in (STABLE, COMPLETING):
-            return self._prepare(now, reason)
-        early = timed or self.previous_state is not EMPTY
-        if self.state is PREPARING and early and self.roster.all_joined:
-            return self._complete_join(now)
-        return []
-
-    # --- sessions and time --------------------------------------------------------------------------------------------
-
-    def _renew(self, now: int, member_id: str) -> None:
-        member = self.roster.get(member_id)
-        assert member is not None
-        self._sessions.arm(member_id, now + member.session_timeout_us)
-
-    def session_due(self, member_id: str) -> int:
-        """When the session of ``member_id`` expires, microseconds; `FOREVER` while it has no timer."""
-        return self._sessions.due(member_id)
-
-    def suspend(self, member_id: str) -> None:
-        """Take the session timer away from a member that is known to renew in time."""
-        self._sessions.cancel(member_id)
-
-    def resume(self, member_id: str, renewed_us: int) -> None:
-        """Give the timer back, counting from the member's last renewal."""
-        self._renew(renewed_us, member_id)
-
-    @property
-    def join_due(self) -> int:
-        """When the join phase ends though somebody is missing, microseconds."""
-        return self._join_due
-
-    @property
-    def deadline(self) -> int:
-        """The only thing the shell must watch, microseconds."""
-        append_due = self._appends[0][0] if self._appends else FOREVER
-        return min(self._join_due, self._sync_due, append_due, self._sessions.earliest, self._expiry_due)
-
-    def on_deadline(self, now: int) -> Replies:
-        """Everything that is due: the log first, then the barriers, then sessions (by member id)."""
-        replies = self._due_append(now)
-        if self._join_due <= now:
-            replies += self._end_window(now) if self._join_window is not None else self._complete_join(now)
-        if self._sync_due <= now:
-            replies += self._expire_sync(now)
-        while (member_id := self._sessions.pop(now)) is not None:
-            replies += self._expire_session(now, member_id)
-        if self._expiry_due <= now:
-            self._forget()
-        return replies
-
-    def _expire_sync(self, now: int) -> Replies:
-        """``GMM.expirePendingSync`` (KAFKA-12890): whoever never synced is out, also in Stable.
-
-        The id of a static member that was replaced before it synced is still waited for, and rebalances the group.
-        """
-        self._sync_due = FOREVER
-        late = list(self._pending_sync)
-        replies: Replies = []
-        for member in filter(None, map(self.roster.get, late)):
-            replies += self._remove(member)
-            self.facts.append(Fact("unsynced", member.member_id, member.name))
-        return replies + self._prepare(now, f"Removing {late} on pending sync request expiration")
-
-    def _expire_session(self, now: int, member_id: str) -> Replies:
-        """``GMM.expireClassicGroupMemberHeartbeat``; parked members are exempt unless they are new."""
-        name = self._forget_pending(member_id)
-        if name is not None:
-            self.facts.append(Fact("expired", member_id, name, reason="pending"))
-            return self._complete_join(now) if self.state is PREPARING and self.roster.all_joined else []
-        member = self.roster.get(member_id)
-        if member is None:
-            return []
-        parked = member.join_waiter is not None or member.sync_waiter is not None
-        if parked and not (member.is_new and member.join_waiter is not None):
-            return []
-        replies = self._remove(member)
-        self.facts.append(Fact("expired", member_id, member.name))
-        return replies + self._after_removal(now, f"removing member {member.name} on heartbeat expiration", timed=True)
+            waiter, member.sync_waiter = member.sync_waiter, None
+            if waiter is not None:
+                self.timers.renew(now, member)
+                self.reply(waiter, SyncResponse(error, member.assignment))

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, JoinGroup, Positions, Protocols
-
-Waiter = object
-"""Whatever the shell hands in with a request and gets back with its reply."""
+from groupsim.sim.protocol.interface import Waiter
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, JoinGroup, Positions, Protocols, Subscription
 
 _TIE_ORDER = {"sticky": 8, "range": 9, "roundrobin": 10, "cooperative-sticky": 15}
 """Bucket of each built-in name in a ``HashMap`` of 16: the order in which ties of the vote are broken."""
@@ -32,12 +30,20 @@ class Member:
     join_waiter: Waiter | None = None
     sync_waiter: Waiter | None = None
     is_new: bool = True
-    knows_skip_assignment: bool = True
 
     @property
     def is_static(self) -> bool:
         """Whether the member has a group.instance.id (KIP-345)."""
         return self.instance_id is not None
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether its JoinGroup or SyncGroup waits for an answer (``hasSatisfiedHeartbeat``)."""
+        return self.join_waiter is not None or self.sync_waiter is not None
+
+    def subscription_for(self, protocol: str) -> Subscription:
+        """Its metadata for one assignor (``ClassicGroupMember.metadata``)."""
+        return next(subscription for name, subscription in self.protocols if name == protocol)
 
     def same_protocols(self, protocols: Protocols) -> bool:
         """Ordered equality of (name, bytes) lists (``ClassicGroupMember.matches``)."""
@@ -83,17 +89,20 @@ class Roster:
             protocols=request.protocols,
             assignment=NO_PARTITIONS,
             join_waiter=waiter,
-            knows_skip_assignment=request.knows_skip_assignment,
         )
-        self._members[member_id] = member
         self.awaiting_join += 1
-        self._count(member, +1)
-        if member.instance_id is not None:
-            self.static[member.instance_id] = member_id
-        if self.leader is None:
-            self.leader = member_id
+        self.restore(member)
         self.pending.pop(member_id, None)
         return member
+
+    def restore(self, member: Member) -> None:
+        """Take a member in; the first one leads unless somebody does already."""
+        self._members[member.member_id] = member
+        self._count(member, +1)
+        if member.instance_id is not None:
+            self.static[member.instance_id] = member.member_id
+        if self.leader is None:
+            self.leader = member.member_id
 
     def remove(self, member_id: str) -> Member | None:
         """Drop a member; an arbitrary one (here: the oldest) leads if it led (``ClassicGroup.remove``)."""
@@ -111,11 +120,16 @@ class Roster:
 
     def update(self, member: Member, request: JoinGroup) -> None:
         """Take over protocols and timeouts of a rejoining member (``ClassicGroup.updateMember``)."""
+        self.set_member(member, request.protocols, request.session_timeout_us, request.rebalance_timeout_us)
+
+    def set_member(
+        self, member: Member, protocols: Protocols, session_timeout_us: int, rebalance_timeout_us: int
+    ) -> None:
+        """Give a member these protocols and timeouts."""
         self._count(member, -1)
-        member.protocols = request.protocols
-        member.session_timeout_us = request.session_timeout_us
-        member.rebalance_timeout_us = request.rebalance_timeout_us
-        member.knows_skip_assignment = request.knows_skip_assignment
+        member.protocols = protocols
+        member.session_timeout_us = session_timeout_us
+        member.rebalance_timeout_us = rebalance_timeout_us
         self._count(member, +1)
 
     def park_join(self, member: Member, waiter: Waiter) -> None:

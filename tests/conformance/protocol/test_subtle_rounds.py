@@ -164,17 +164,23 @@ def test_28_a_commit_while_completing_is_refused() -> None:
     """No client of this kind sends one: it knows the generation only while it refuses to commit. Hence the bare
     machine.
     """
-    machine = ClassicGroup("g", CoordinatorConfig(initial_rebalance_delay_us=0), 0)
+    machine = ClassicGroup("g", CoordinatorConfig(initial_rebalance_delay_us=0))
     request = JoinGroup("", "i", 10 * S, 10 * S, (("range", Subscription(("t",))),), fresh_id="m")
-    machine.on_join(0, request, object())
+    machine.on_request(0, request, object())
     machine.on_deadline(0)
     assert machine.state.value == "CompletingRebalance"
     nothing = Subscription(()).owned
     commit = OffsetCommit("m", "i", 1, nothing, nothing.astype("int64"))
-    assert machine.on_commit(1, commit) is Error.REBALANCE_IN_PROGRESS
-    assert machine.on_heartbeat(1, Heartbeat("m", "i", 1)) is Error.NONE
-    machine.on_sync(1, SyncGroup("m", "i", 1, "range", {}), object())
-    assert machine.on_commit(2, commit) is Error.NONE
+    (refused,) = machine.on_request(1, commit, object()).replies
+    assert refused.response.error is Error.REBALANCE_IN_PROGRESS
+    (beaten,) = machine.on_request(1, Heartbeat("m", "i", 1), object()).replies
+    assert beaten.response.error is Error.NONE
+    synced = machine.on_request(1, SyncGroup("m", "i", 1, "range", {}), object()).batch
+    assert synced is not None
+    machine.on_appended(1, synced.number, Error.NONE)
+    accepted = machine.on_request(2, commit, object()).batch
+    assert accepted is not None
+    assert [one.response.error for one in accepted.replies] == [Error.NONE]
 
 
 def test_29_a_long_callback_counts_against_max_poll_interval_and_not_against_the_session(wire: Wire) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groupsim.sim.protocol.messages import Error, GroupState, Subscription
+from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.facts import Cause, MemberAdmitted, MemberRemoved, MemberSeen
+from groupsim.sim.protocol.messages import Error, Subscription
 from tests.support.groups import GroupHarness, in_state
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
@@ -92,13 +94,14 @@ def test_last_joining_members_are_kicked_out_when_rejoining_group_with_max_size(
     """GroupMetadataManagerTest.testLastJoiningMembersAreKickedOutWhenRejoiningGroupWithMaxSize (4.4)."""
     h = GroupHarness(max_size=2).stable("a", "b")
     h.join("a")
-    h.group.facts.clear()
+    h.facts.clear()
     assert h.ask("c", version=3) is None
     answer = h.join("b")
     assert answer is not None
     assert answer.error is Error.GROUP_MAX_SIZE_REACHED
     assert h.members == {"a", "c"}
-    assert [(fact.what, fact.name) for fact in h.group.facts] == [("joined", "c"), ("kicked", "b")]
+    removed = MemberRemoved(h.ids["b"], "b", Cause.NOT_REJOINED)
+    assert h.facts == [MemberSeen("c-8", ("t",)), MemberAdmitted("c-8", "c"), removed]
     assert h.state is PREPARING
 
 

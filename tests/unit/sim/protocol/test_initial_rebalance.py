@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.sim.protocol.messages import Error, GroupState
+from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.messages import Error
 from tests.support.groups import GroupHarness
 
 

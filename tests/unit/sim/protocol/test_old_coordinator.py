@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from groupsim.sim.protocol.messages import Error, GroupState, JoinResponse
+from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.messages import Error, JoinResponse
 from tests.support.groups import GroupHarness, in_state
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState

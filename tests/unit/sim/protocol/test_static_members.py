@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from groupsim.sim.protocol.messages import Error, GroupState, JoinResponse
+from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.messages import Error, JoinResponse
 from tests.support.groups import GroupHarness
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
@@ -18,7 +19,7 @@ def _stable(append: int = 0, **request: object) -> GroupHarness:
     h.sync("s", {"s": [0], "d": [1]}, instance="s")
     h.sleep(append)
     assert h.state is STABLE
-    h.group.facts.clear()
+    h.facts.clear()
     return h
 
 

@@ -1,0 +1,193 @@
+"""JoinGroup at a classic group: who is let in, who is given an id first, and how a static instance comes back.
+
+Source: ``GroupMetadataManager`` (below: ``GMM``), Kafka 4.4.
+"""
+
+from __future__ import annotations
+
+from groupsim.sim.protocol.classic.rebalance import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, Rebalance
+from groupsim.sim.protocol.classic.records import GroupMetadata, NewGroup, StaticReplacement
+from groupsim.sim.protocol.classic.removal import Removal
+from groupsim.sim.protocol.classic.roster import Member
+from groupsim.sim.protocol.facts import MemberAdmitted, MemberIdGiven, MemberReplaced
+from groupsim.sim.protocol.interface import Waiter
+from groupsim.sim.protocol.messages import Error, JoinGroup, JoinResponse, SyncResponse
+
+
+class Admission:
+    """Works on JoinGroups.
+
+    Parameters
+    ----------
+    rebalance : Rebalance
+    removal : Removal
+        Both of the group.
+    """
+
+    def __init__(self, rebalance: Rebalance, removal: Removal) -> None:
+        self._rebalance = rebalance
+        self._removal = removal
+
+    def join(self, now: int, request: JoinGroup, waiter: Waiter) -> None:
+        """``GMM.classicGroupJoinToClassicGroup``: admit, refuse, or park until the join phase is over."""
+        rebalance, config, member_id = self._rebalance, self._rebalance.config, request.member_id
+        if not config.min_session_timeout_us <= request.session_timeout_us <= config.max_session_timeout_us:
+            self._refuse(waiter, Error.INVALID_SESSION_TIMEOUT, member_id)
+        elif rebalance.state is DEAD:
+            self._refuse(waiter, Error.COORDINATOR_NOT_AVAILABLE)
+        elif not self._has_room(member_id):
+            self._removal.turn_away(member_id)
+            self._refuse(waiter, Error.GROUP_MAX_SIZE_REACHED)
+        elif not rebalance.roster.supports(request.protocols):
+            self._refuse(waiter, Error.INCONSISTENT_GROUP_PROTOCOL, member_id)
+        elif member_id:
+            self._join_with_id(now, request, waiter)
+        else:
+            self._join_without_id(now, request, waiter)
+        if not member_id and not rebalance.exists and not rebalance.is_old and rebalance.state is not DEAD:
+            self._create(now, request.fresh_id)
+
+    def _refuse(self, waiter: Waiter | None, error: Error, member_id: str = "") -> None:
+        self._rebalance.reply(waiter, JoinResponse(error, member_id=member_id))
+
+    def _has_room(self, member_id: str) -> bool:
+        """``GMM.acceptJoiningMember``: pending ids do not count; while preparing, the last to rejoin are too many."""
+        state, roster, limit = self._rebalance.state, self._rebalance.roster, self._rebalance.config.max_size
+        if state is EMPTY:
+            return True
+        member = roster.get(member_id)
+        if state is PREPARING:
+            return (member is not None and member.join_waiter is not None) or roster.awaiting_join < limit
+        return member is not None or len(roster) < limit
+
+    def _create(self, now: int, member_id: str) -> None:
+        """The group is new: that it exists is logged, and nobody waits for it."""
+        rebalance = self._rebalance
+        rebalance.exists = True
+        if rebalance.state is EMPTY:
+            rebalance.state_us = now
+        record = GroupMetadata(rebalance.generation, protocol=None, leader=None, state_us=rebalance.state_us)
+        rebalance.append(record, NewGroup(member_id), is_awaited=False)
+
+    def not_created(self, group: NewGroup, error: Error) -> None:
+        """That the group exists could not be logged: who made it is refused, if it is still parked."""
+        member = self._rebalance.roster.get(group.member_id)
+        if member is not None:
+            self._refuse(self._rebalance.roster.release_join(member), error)
+
+    def _join_without_id(self, now: int, request: JoinGroup, waiter: Waiter) -> None:
+        """``GMM.classicGroupJoinNewMember``; before JoinGroup v4 no id is asked for."""
+        rebalance, fresh = self._rebalance, request.fresh_id
+        known = rebalance.roster.static.get(request.instance_id) if request.instance_id is not None else None
+        if known is not None:
+            self._replace_static(now, known, request, waiter)
+        elif request.instance_id is None and request.knows_member_id_required and not rebalance.is_old:
+            rebalance.roster.pending[fresh] = request.name
+            rebalance.timers.arm_session(fresh, now + request.session_timeout_us)
+            rebalance.note(MemberIdGiven(fresh, request.name))
+            self._refuse(waiter, Error.MEMBER_ID_REQUIRED, fresh)
+        else:
+            self._add(now, request, fresh, waiter)
+
+    def _join_with_id(self, now: int, request: JoinGroup, waiter: Waiter) -> None:
+        """``GMM.classicGroupJoinExistingMember``."""
+        rebalance, member_id, state = self._rebalance, request.member_id, self._rebalance.state
+        if member_id in rebalance.roster.pending:
+            self._add(now, request, member_id, waiter)
+            return
+        error = rebalance.roster.validate(member_id, request.instance_id)
+        member = rebalance.roster.get(member_id)
+        if error is not Error.NONE or state is EMPTY or member is None:
+            self._refuse(waiter, error if error is not Error.NONE else Error.UNKNOWN_MEMBER_ID, member_id)
+            return
+        leads, reason = rebalance.roster.leader == member_id, f"Updating metadata for member {request.name}"
+        may_be_current = state is COMPLETING or (state is STABLE and not leads)
+        if may_be_current and member.same_protocols(request.protocols):
+            rebalance.reply(waiter, rebalance.join_response(member))
+            return
+        if state is STABLE and leads:
+            reason = f"Leader {request.name} re-joining group during Stable"
+        self._update(now, member, request, waiter, reason)
+
+    def _add(self, now: int, request: JoinGroup, member_id: str, waiter: Waiter) -> None:
+        """``GMM.addMemberThenRebalanceOrCompleteJoin``."""
+        rebalance = self._rebalance
+        if rebalance.state is PREPARING and rebalance.previous_state is EMPTY:
+            rebalance.new_member_added = True
+        rebalance.roster.add(request, member_id, waiter)
+        if rebalance.is_old:
+            rebalance.timers.cancel_session(member_id)
+        else:
+            rebalance.timers.arm_session(member_id, now + rebalance.config.new_member_join_timeout_us)
+        rebalance.note(MemberAdmitted(member_id, request.name))
+        rebalance.prepare_or_complete(now, f"Adding new member {request.name}", request.reason)
+
+    def _update(self, now: int, member: Member, request: JoinGroup, waiter: Waiter, reason: str) -> None:
+        """``GMM.updateMemberThenRebalanceOrCompleteJoin``: the session timer is not touched."""
+        self._rebalance.roster.update(member, request)
+        self._rebalance.roster.park_join(member, waiter)
+        self._rebalance.prepare_or_complete(now, reason, request.reason)
+
+    # --- static members -----------------------------------------------------------------------------------------------
+
+    def _replace_static(self, now: int, old_id: str, request: JoinGroup, waiter: Waiter) -> None:
+        """``GMM.updateStaticMemberThenRebalanceOrCompleteJoin``: the instance comes back under a new member id.
+
+        Only the selected protocol's *name* decides whether that is a rebalance (KIP-345, KIP-814).
+        """
+        rebalance, roster = self._rebalance, self._rebalance.roster
+        old = roster.get(old_id)
+        assert old is not None
+        rebalance.reply(roster.release_join(old), JoinResponse(Error.FENCED_INSTANCE_ID, member_id=old_id))
+        rebalance.reply(old.sync_waiter, SyncResponse(Error.FENCED_INSTANCE_ID))
+        new = self._rename(now, old, request.fresh_id)
+        roster.update(new, request)
+        roster.park_join(new, waiter)
+        rebalance.note(MemberReplaced(old_id, old.name, new.member_id))
+        rebalance.note(MemberAdmitted(new.member_id, request.name))
+        if rebalance.state is not STABLE:
+            reason = f"Static member {request.name} joined during {rebalance.state.value}"
+            rebalance.prepare_or_complete(now, reason, "")
+        elif roster.select_protocol() != rebalance.protocol:
+            reason = f"Group's selectedProtocol will change because static member {request.name} joined"
+            rebalance.prepare_or_complete(now, reason, "")
+        else:
+            replacement = StaticReplacement(
+                new.member_id, old_id, old.protocols, old.session_timeout_us, old.rebalance_timeout_us,
+                request.knows_skip_assignment,
+            )  # fmt: skip
+            rebalance.append(rebalance.summary(), replacement)
+
+    def _rename(self, now: int, old: Member, member_id: str) -> Member:
+        """Give an instance another member id; its session starts anew, as long as it was."""
+        timers = self._rebalance.timers
+        new = self._rebalance.roster.replace_static(old, member_id)
+        timers.cancel_session(old.member_id)
+        timers.renew(now, new)
+        return new
+
+    def replaced(self, now: int, replacement: StaticReplacement, error: Error) -> None:
+        """The new id is in the log, or is not; whoever was answered otherwise meanwhile is not answered again."""
+        rebalance, roster = self._rebalance, self._rebalance.roster
+        member = roster.get(replacement.member_id)
+        if member is None:
+            return
+        waiter, response = roster.release_join(member), rebalance.join_response(member)
+        if error is not Error.NONE:
+            response.error, response.member_id, response.members = error, "", ()
+            if rebalance.state is STABLE:
+                # A rebalance that has begun meanwhile logs the new id itself.
+                self._revert(now, member, replacement)
+        elif response.leader == member.member_id:
+            if replacement.knows_skip_assignment:
+                response.skip_assignment = True
+            else:
+                response.leader, response.members = replacement.old_id, ()
+        rebalance.reply(waiter, response)
+
+    def _revert(self, now: int, member: Member, was: StaticReplacement) -> None:
+        """The instance is the old member again (``GMM.updateStaticMemberThenRebalanceOrCompleteJoin``, on failure)."""
+        self._rebalance.roster.set_member(member, was.protocols, was.session_timeout_us, was.rebalance_timeout_us)
+        old = self._rename(now, member, was.old_id)
+        self._rebalance.note(MemberReplaced(was.member_id, member.name, old.member_id))
+        self._rebalance.note(MemberAdmitted(old.member_id, old.name))

@@ -1,0 +1,103 @@
+"""What members ask of a classic group once they have joined: SyncGroup, Heartbeat and OffsetCommit.
+
+Source: ``GroupMetadataManager`` (below: ``GMM``), ``OffsetMetadataManager`` and ``ClassicGroup``, Kafka 4.4.
+"""
+
+from __future__ import annotations
+
+from groupsim.sim.protocol.classic.rebalance import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, Rebalance
+from groupsim.sim.protocol.classic.records import CommittedOffsets, LeaderSync
+from groupsim.sim.protocol.interface import Batch, Outcome, Reply, Waiter
+from groupsim.sim.protocol.messages import Acknowledgement, Error, Heartbeat, OffsetCommit, SyncGroup, SyncResponse
+from groupsim.sim.units import FOREVER
+
+
+class MemberRequests:
+    """Works on what current members ask.
+
+    Parameters
+    ----------
+    rebalance : Rebalance
+        Of the group.
+    """
+
+    def __init__(self, rebalance: Rebalance) -> None:
+        self._rebalance = rebalance
+
+    def sync(self, now: int, request: SyncGroup, waiter: Waiter) -> None:
+        """``GMM.classicGroupSyncToClassicGroup``: the leader's is answered when its assignment is in the log."""
+        rebalance = self._rebalance
+        error = self._validate(request.member_id, request.instance_id, request.generation)
+        if error is Error.NONE and request.protocol is not None and request.protocol != self._rebalance.protocol:
+            error = Error.INCONSISTENT_GROUP_PROTOCOL
+        if error is Error.NONE and self._rebalance.state is PREPARING:
+            error = Error.REBALANCE_IN_PROGRESS
+        if error is not Error.NONE:
+            rebalance.reply(waiter, SyncResponse(error))
+            return
+        member = self._rebalance.roster.get(request.member_id)
+        assert member is not None
+        rebalance.pending_sync.pop(member.member_id, None)
+        if not rebalance.pending_sync:
+            rebalance.timers.sync_due = FOREVER
+        if self._rebalance.is_old:
+            rebalance.timers.renew(now, member)
+        if self._rebalance.state is STABLE:
+            rebalance.reply(waiter, SyncResponse(Error.NONE, member.assignment))
+            return
+        member.sync_waiter = waiter
+        if member.member_id == self._rebalance.roster.leader:
+            assignments = request.assignments or {}
+            rebalance.append(rebalance.summary(assignments), LeaderSync(self._rebalance.generation, assignments))
+
+    def _validate(self, member_id: str, instance_id: str | None, generation: int) -> Error:
+        if self._rebalance.state is DEAD:
+            return Error.COORDINATOR_NOT_AVAILABLE
+        if self._rebalance.state is EMPTY:
+            return Error.UNKNOWN_MEMBER_ID
+        error = self._rebalance.roster.validate(member_id, instance_id)
+        if error is Error.NONE and generation != self._rebalance.generation:
+            return Error.ILLEGAL_GENERATION
+        return error
+
+    def _renew(self, now: int, member_id: str) -> None:
+        member = self._rebalance.roster.get(member_id)
+        assert member is not None
+        self._rebalance.timers.renew(now, member)
+
+    def heartbeat(self, now: int, request: Heartbeat) -> Error:
+        """``GMM.classicGroupHeartbeatToClassicGroup``; renews the session whatever it answers to a valid member."""
+        if self._rebalance.is_old and self._rebalance.state in (PREPARING, COMPLETING):
+            return Error.REBALANCE_IN_PROGRESS
+        error = self._validate(request.member_id, request.instance_id, request.generation)
+        if error is not Error.NONE:
+            return error
+        self._renew(now, request.member_id)
+        return Error.REBALANCE_IN_PROGRESS if self._rebalance.state is PREPARING else Error.NONE
+
+    def commit(self, now: int, request: OffsetCommit, waiter: Waiter) -> Outcome:
+        """What is accepted is answered when it is in the log (``OffsetMetadataManager.commitOffset``)."""
+        error = self._validate_commit(now, request)
+        reply = Reply(waiter, Acknowledgement(error))
+        if error is not Error.NONE:
+            return Outcome([reply])
+        records = (CommittedOffsets(request.positions, request.offsets),)
+        return Outcome(batch=Batch(self._rebalance.next_batch(), records, [reply]))
+
+    def _validate_commit(self, now: int, request: OffsetCommit) -> Error:
+        """``ClassicGroup.validateOffsetCommit``: a commit is worth a heartbeat, and is refused while completing.
+
+        Without a generation it comes from nobody in particular and needs a group without members.
+        """
+        if self._rebalance.state is EMPTY and request.generation < 0:
+            return Error.NONE
+        if self._rebalance.is_old and self._rebalance.state is COMPLETING:
+            return Error.REBALANCE_IN_PROGRESS
+        error = self._validate(request.member_id, request.instance_id, request.generation)
+        if error is not Error.NONE:
+            return error
+        if self._rebalance.state is COMPLETING:
+            return Error.REBALANCE_IN_PROGRESS
+        if not self._rebalance.is_old:
+            self._renew(now, request.member_id)
+        return Error.NONE

@@ -1,0 +1,131 @@
+"""What a classic group writes to ``__consumer_offsets``, and how it is made from a group.
+
+A classic group changes in memory and logs a summary of itself; each summary supersedes the one before. Source:
+``GroupCoordinatorRecordHelpers.newGroupMetadataRecord``, ``GroupMetadataManager.replay`` (Kafka 4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.protocol.classic.roster import Member, Roster
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions, Protocols, Subscription
+
+
+class MemberMetadata(NamedTuple):
+    """One member in `GroupMetadata` (``GroupMetadataValue.MemberMetadata``).
+
+    ``subscription`` is that of the selected protocol only; ``name`` stands for the client id.
+    """
+
+    member_id: str
+    instance_id: str | None
+    name: str
+    session_timeout_us: int
+    rebalance_timeout_us: int
+    subscription: Subscription
+    assignment: Positions
+
+    def restored(self, protocol: str) -> Member:
+        """The member as a coordinator knows it that has only read about it."""
+        return Member(
+            member_id=self.member_id,
+            instance_id=self.instance_id,
+            name=self.name,
+            session_timeout_us=self.session_timeout_us,
+            rebalance_timeout_us=self.rebalance_timeout_us,
+            protocols=((protocol, self.subscription),),
+            assignment=self.assignment,
+            is_new=False,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupMetadata:
+    """``GroupMetadataValue``: the group as of its last SyncGroup of a leader, or without members.
+
+    Parameters
+    ----------
+    generation : int
+    protocol, leader : str or None
+    state_us : int, microseconds
+        When the group entered the state that it was in (``currentStateTimestamp``).
+    members : tuple of MemberMetadata
+    """
+
+    generation: int
+    protocol: str | None
+    leader: str | None
+    state_us: int
+    members: tuple[MemberMetadata, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTombstone:
+    """The group is deleted, and all its offsets with it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommittedOffsets:
+    """The ``OffsetCommit`` records of one request: ``offsets[i]`` of partition ``positions[i]``."""
+
+    positions: Positions
+    offsets: NDArray[np.int64]
+
+
+GroupRecord = GroupMetadata | GroupTombstone | CommittedOffsets
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewGroup:
+    """Awaits the append of a group that did not exist: if it fails, the first JoinGroup is refused."""
+
+    member_id: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeaderSync:
+    """Awaits the append of an assignment: the group is Stable then, if it is still completing that generation."""
+
+    generation: int
+    assignments: Mapping[str, Positions]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StaticReplacement:
+    """Awaits the append of a static member's new id; if it fails, what is kept here of the old one is put back."""
+
+    member_id: str
+    old_id: str
+    protocols: Protocols
+    session_timeout_us: int
+    rebalance_timeout_us: int
+    knows_skip_assignment: bool
+
+
+Awaited = NewGroup | LeaderSync | StaticReplacement
+
+
+def members_of(
+    roster: Roster, protocol: str | None, given: Mapping[str, Positions] | None
+) -> tuple[MemberMetadata, ...]:
+    """The members as they are logged, with the assignments ``given`` or, if None, with those that they have."""
+    if protocol is None:
+        return ()
+    return tuple(
+        MemberMetadata(
+            one.member_id,
+            one.instance_id,
+            one.name,
+            one.session_timeout_us,
+            one.rebalance_timeout_us,
+            one.subscription_for(protocol),
+            one.assignment if given is None else given.get(one.member_id, NO_PARTITIONS),
+        )
+        for one in roster
+    )

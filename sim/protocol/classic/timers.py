@@ -1,0 +1,86 @@
+"""The timers of one classic group, all exact and all keyed: arming an armed one replaces it.
+
+Source: the timer keys of ``GroupMetadataManager`` (Kafka 4.4): join (also the initial rebalance's), sync, session.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from groupsim.sim.config import CoordinatorConfig
+from groupsim.sim.protocol.classic.roster import Member
+from groupsim.sim.protocol.deadlines import Deadlines
+from groupsim.sim.units import FOREVER
+
+
+class Window(NamedTuple):
+    """One window of the initial-rebalance delay, microseconds: its length, and what of the delay is left after it."""
+
+    delay_us: int
+    remaining_us: int
+
+
+class Timers:
+    """When something happens to a group by itself; microseconds, `FOREVER` for what is not armed.
+
+    Attributes
+    ----------
+    join_due : int
+        The join phase ends, though somebody may be missing.
+    window : Window or None
+        What ``join_due`` ends, in an initial rebalance.
+    sync_due : int
+        Members that have not synced are out.
+    expiry_due : int
+        The offsets of a group that has been Empty for too long expire.
+    """
+
+    __slots__ = ("_sessions", "expiry_due", "join_due", "sync_due", "window")
+
+    def __init__(self) -> None:
+        self._sessions = Deadlines()
+        self.join_due = FOREVER
+        self.window: Window | None = None
+        self.sync_due = FOREVER
+        self.expiry_due = FOREVER
+
+    @property
+    def earliest(self) -> int:
+        """The earliest of all."""
+        return min(self.join_due, self.sync_due, self._sessions.earliest, self.expiry_due)
+
+    def open_window(self, now: int, delay_us: int, remaining_us: int) -> None:
+        """Let the join phase of an initial rebalance last for one more window."""
+        self.join_due = now + delay_us
+        self.window = Window(delay_us, remaining_us)
+
+    def close_join(self) -> None:
+        """The join phase is over."""
+        self.join_due, self.window = FOREVER, None
+
+    def await_offsets_expiry(self, since_us: int, config: CoordinatorConfig) -> None:
+        """Offsets are looked at in rounds (``GroupCoordinatorShard.scheduleGroupMetadataExpiration``)."""
+        every = config.offsets_retention_check_interval_us
+        self.expiry_due = -(-(since_us + config.offsets_retention_us) // every) * every
+
+    # --- sessions -----------------------------------------------------------------------------------------------------
+
+    def renew(self, now: int, member: Member) -> None:
+        """Restart the session of a member (``rescheduleClassicGroupMemberHeartbeat``)."""
+        self._sessions.arm(member.member_id, now + member.session_timeout_us)
+
+    def arm_session(self, member_id: str, due: int) -> None:
+        """Let the session of ``member_id``, which may be no member yet, end at ``due``."""
+        self._sessions.arm(member_id, due)
+
+    def cancel_session(self, member_id: str) -> None:
+        """Take the session timer away."""
+        self._sessions.cancel(member_id)
+
+    def session_due(self, member_id: str) -> int:
+        """When the session of ``member_id`` ends; `FOREVER` while it has no timer."""
+        return self._sessions.due(member_id)
+
+    def pop_session(self, now: int) -> str | None:
+        """Whose session ends first, at or before ``now``, ties by id; None if nobody's does."""
+        return self._sessions.pop(now)
