@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.analysis.compare.conclusions import conclusion
 from groupsim.analysis.compare.pairing import Absent, Groups, Match, matched, samples
 from groupsim.analysis.data.design import Design, against
 from groupsim.analysis.data.metrics import HEADLINE, Metric, metric
@@ -48,6 +49,17 @@ class Comparison:
     def conclusive(self) -> bool:
         """Whether a difference is shown: the adjusted test rejects at 5 %."""
         return self.p_holm is not None and self.p_holm < 1 - CONFIDENCE
+
+    @property
+    def sentence(self) -> str:
+        """What can and what cannot be concluded."""
+        told = conclusion(self, f"{self.a} is ", f" than {self.b}", f" between {self.a} and {self.b}")
+        return f"{self.metric.label}: {told}."
+
+    @property
+    def conclusion(self) -> str:
+        """The sentence without the names of metric and variants, for where these stand beside it."""
+        return conclusion(self)
 
 
 def compare(

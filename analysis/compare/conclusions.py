@@ -2,18 +2,58 @@
 
 from __future__ import annotations
 
-from groupsim.analysis.compare.comparison import Comparison
+from typing import Protocol
+
 from groupsim.analysis.data.metrics import Metric, plus_minus, scale
+from groupsim.analysis.stats.differences import Difference
 from groupsim.analysis.stats.statistics import CONFIDENCE
 
 
-def sentence(one: Comparison) -> str:
-    """What can and what cannot be concluded, with the names of metric and variants."""
-    told = conclusion(one, f"{one.a} is ", f" than {one.b}", f" between {one.a} and {one.b}")
-    return f"{one.metric.label}: {told}."
+class Compared(Protocol):
+    """One metric of one group, variant A against variant B (`comparison.Comparison`)."""
+
+    @property
+    def a(self) -> str:
+        """Name of variant A."""
+        ...
+
+    @property
+    def b(self) -> str:
+        """Name of variant B."""
+        ...
+
+    @property
+    def metric(self) -> Metric:
+        """What is compared."""
+        ...
+
+    @property
+    def outcome(self) -> Difference:
+        """By how much they differ."""
+        ...
+
+    @property
+    def constant(self) -> bool:
+        """Whether each variant gave one and the same value in every run."""
+        ...
+
+    @property
+    def p_holm(self) -> float | None:
+        """The p value, adjusted for everything that was compared in the same call."""
+        ...
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether a difference is shown."""
+        ...
+
+    @property
+    def a_better(self) -> float | None:
+        """Share of pairs in which A is better."""
+        ...
 
 
-def conclusion(one: Comparison, a_is: str = "", than_b: str = "", between: str = "") -> str:
+def conclusion(one: Compared, a_is: str = "", than_b: str = "", between: str = "") -> str:
     """What can and what cannot be concluded; the names of the variants are left out where they are not given."""
     outcome, estimate = one.outcome, one.outcome.difference
     if not all(outcome.sizes):
@@ -42,19 +82,19 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %".replace("-0 %", "0 %")
 
 
-def _nothing(one: Comparison) -> str:
+def _nothing(one: Compared) -> str:
     if one.outcome.paired:
         return f"no pair has a value in both {one.a} and {one.b}"
     return f"no run of {one.b if one.outcome.sizes[0] else one.a} has a value"
 
 
-def _too_few(one: Comparison) -> str:
+def _too_few(one: Compared) -> str:
     if one.outcome.paired:
         return "the only pair; one pair cannot tell chance from effect"
     return f"{_runs(one)}; one run cannot tell chance from effect"
 
 
-def _runs(one: Comparison) -> str:
+def _runs(one: Compared) -> str:
     """What the comparison is made of."""
     if one.outcome.paired:
         return counted(one.outcome.difference.n, "pair") + _lost(one)
@@ -62,12 +102,12 @@ def _runs(one: Comparison) -> str:
     return f"{a:,} and {b:,} independent runs{_lost(one)}"
 
 
-def _lost(one: Comparison) -> str:
+def _lost(one: Compared) -> str:
     missing = one.outcome.difference.missing
     return f", {missing:,} left out for want of a value" if missing else ""
 
 
-def _share(one: Comparison, a: str) -> str:
+def _share(one: Compared, a: str) -> str:
     """In how many pairs A is better, or lower where neither is."""
     outcome = one.outcome
     if not outcome.paired:
@@ -77,7 +117,7 @@ def _share(one: Comparison, a: str) -> str:
     return f"{a} {word} in {round(share * outcome.difference.n):,} of {_runs(one)}"
 
 
-def _agreeing(one: Comparison) -> str:
+def _agreeing(one: Compared) -> str:
     """How many pairs agree with the mean; independent runs have no partners to agree with."""
     outcome = one.outcome
     if not outcome.paired:
@@ -90,7 +130,7 @@ def _equal_or(side: str, size: str, difference: float) -> str:
     return f"{side} {size}" if difference else "no difference"
 
 
-def _but(one: Comparison) -> str:
+def _but(one: Compared) -> str:
     """Where the interval alone excludes zero and the correction takes that back."""
     p = one.outcome.p_value
     if p is None or one.p_holm is None or p >= 1 - CONFIDENCE:

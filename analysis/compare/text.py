@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from groupsim.analysis.compare.comparison import Comparison
-from groupsim.analysis.compare.conclusions import conclusion, counted, percent, sentence
+from groupsim.analysis.compare.conclusions import counted, percent
 from groupsim.analysis.data.metrics import Scale, number, scale
 from groupsim.analysis.text.tables import WIDTH, Column, TextTable, data_of, estimate_text, named, names, shortened
 
@@ -30,11 +30,11 @@ def sections(comparisons: Sequence[Comparison], width: int | None = WIDTH) -> It
         found.setdefault(title(one.a, one.b, one.group if len(groups) > 1 else ""), []).append(one)
     if len(found) > len(metrics):
         name = "{a}" if len(metrics) == 1 else "{a}: {label}"
-        told = ((name.format(a=shortened(one.a), label=one.metric.label), conclusion(one)) for one in comparisons)
+        told = ((name.format(a=shortened(one.a), label=one.metric.label), one.conclusion) for one in comparisons)
         yield Section("", comparison_table(comparisons, width), tuple(told))
         return
     for name, some in found.items():
-        yield Section(name, comparison_table(some, width), tuple((one.metric.label, conclusion(one)) for one in some))
+        yield Section(name, comparison_table(some, width), tuple((one.metric.label, one.conclusion) for one in some))
 
 
 def title(a: str, b: str, group: str = "") -> str:
@@ -112,7 +112,7 @@ def _reductions(rows: Sequence[Comparison]) -> Column:
 
 def _verdicts(rows: Sequence[Comparison]) -> Column:
     texts = tuple(verdict(c) for c in rows)
-    return Column("verdict", texts, {"verdict": texts, "sentence": tuple(sentence(c) for c in rows)}, right=False)
+    return Column("verdict", texts, {"verdict": texts, "sentence": tuple(c.sentence for c in rows)}, right=False)
 
 
 def notes(rows: Sequence[Comparison]) -> Iterator[str]:

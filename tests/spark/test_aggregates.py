@@ -16,7 +16,6 @@ import pytest
 
 from groupsim.analysis import spark as on_spark
 from groupsim.analysis.compare import comparison as compare
-from groupsim.analysis.compare.conclusions import sentence
 from groupsim.analysis.data.columns import floats
 from groupsim.analysis.errors import NotPairable, ResultError
 from groupsim.analysis.stats import aggregates as in_memory
@@ -110,7 +109,7 @@ def test_comparisons_are_those_of_pandas(
     ]
     for one, other in zip(there, here, strict=True):
         assert flat(one) == pytest.approx(flat(other), rel=1e-6, nan_ok=True)
-        assert sentence(one) == sentence(other)
+        assert one.sentence == other.sentence
 
 
 def flat(one: compare.Comparison) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def test_the_commands_run(groupsim: CommandLine) -> None:
 def test_the_scenario_loads() -> None:
     document = yaml.safe_load(_blocks("yaml")[0])
     scenario = parse(document, file="README.md", name="mine")
-    assert [entry.id for entry in scenario.timeline] == ["murder", "gc"]
+    assert [entry.id for entry in scenario.timeline] == ["kill", "gc"]
     assert scenario.groups[0].client.partition_assignment_strategy == ("cooperative-sticky",)
 
 

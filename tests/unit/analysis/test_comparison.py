@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from groupsim.analysis.compare.comparison import compare, compare_variants
-from groupsim.analysis.compare.conclusions import sentence
 from groupsim.analysis.data.design import design_of
 from groupsim.analysis.errors import NotPairable, ResultError
 
@@ -34,7 +33,7 @@ def test_a_shown_difference_is_said_with_its_interval(sweep: Maker) -> None:
     summary = sweep({"range": [10.0, 20.0, 30.0, 40.0, 50.0], "static": [8.0, 17.9, 28.1, 38.0, 48.0]})
     (one,) = compare_variants(summary, "range", GAP)
     assert one.conclusive
-    assert sentence(one) == "longest gap: static is lower than range by 2.000 ± 0.088 s (95 %), in 5 of 5 pairs."
+    assert one.sentence == "longest gap: static is lower than range by 2.000 ± 0.088 s (95 %), in 5 of 5 pairs."
 
 
 def test_no_shown_difference_is_bounded(sweep: Maker) -> None:
@@ -42,7 +41,7 @@ def test_no_shown_difference_is_bounded(sweep: Maker) -> None:
     (one,) = compare_variants(summary, "range", GAP)
     # differences 0.5, -0.5, 0: mean 0, s = 0.5, half-width 4.3027 * 0.5 / sqrt(3) = 1.242
     assert not one.conclusive
-    assert sentence(one) == (
+    assert one.sentence == (
         "longest gap: no difference larger than 1.24 s between static and range at 95 %, and none is shown "
         "(static better in 1 of 3 pairs)."
     )
@@ -51,20 +50,20 @@ def test_no_shown_difference_is_bounded(sweep: Maker) -> None:
 def test_one_pair_concludes_nothing(sweep: Maker) -> None:
     (one,) = compare_variants(sweep({"range": [10.0], "static": [7.0]}), "range", GAP)
     assert (one.outcome.difference.half_width, one.conclusive) == (None, False)
-    assert sentence(one).endswith("lower than range by 3 s in the only pair; one pair cannot tell chance from effect.")
+    assert one.sentence.endswith("lower than range by 3 s in the only pair; one pair cannot tell chance from effect.")
 
 
 def test_constant_variants_are_said_to_be_constant(sweep: Maker) -> None:
     summary = sweep({"range": [10.0] * 4, "same": [10.0] * 4, "static": [7.0] * 4})
     same, static = compare_variants(summary, "range", GAP)
-    assert sentence(same) == "longest gap: no difference in all 4 pairs; the seed makes no difference to either."
-    assert "lower than range by exactly 3 s in all 4 pairs; the seed makes no difference" in sentence(static)
+    assert same.sentence == "longest gap: no difference in all 4 pairs; the seed makes no difference to either."
+    assert "lower than range by exactly 3 s in all 4 pairs; the seed makes no difference" in static.sentence
     assert (static.p_holm, static.outcome.difference.half_width) == (None, 0.0)
 
 
 def test_a_constant_difference_between_varying_runs_has_no_interval(sweep: Maker) -> None:
     (one,) = compare_variants(sweep({"range": [10.0, 20.0], "static": [7.0, 17.0]}), "range", GAP)
-    assert sentence(one).endswith("by exactly 3 s in all 2 pairs; without spread there is no interval.")
+    assert one.sentence.endswith("by exactly 3 s in all 2 pairs; without spread there is no interval.")
 
 
 def test_the_correction_takes_back_what_chance_explains(sweep: Maker) -> None:
@@ -74,7 +73,7 @@ def test_the_correction_takes_back_what_chance_explains(sweep: Maker) -> None:
     alone = compare_variants(sweep({"range": base, "v0": near["v0"]}), "range", GAP)
     assert alone[0].conclusive
     assert not any(one.conclusive for one in everything)
-    assert "once all comparisons count (p = 0.03, adjusted 0.3)" in sentence(everything[0])
+    assert "once all comparisons count (p = 0.03, adjusted 0.3)" in everything[0].sentence
 
 
 def test_runs_without_a_value_are_left_out_and_said(sweep: Maker) -> None:
@@ -82,12 +81,12 @@ def test_runs_without_a_value_are_left_out_and_said(sweep: Maker) -> None:
     summary["recovery_s"] = [5.0, float("nan"), 7.0, 4.0, 5.0, 5.0]
     (one,) = compare_variants(summary, "range", ["recovery_s"])
     assert (one.outcome.difference.n, one.outcome.difference.missing) == (2, 1)
-    assert "1 left out for want of a value" in sentence(one)
+    assert "1 left out for want of a value" in one.sentence
 
 
 def test_a_metric_nobody_has_a_value_of_compares_to_nothing(sweep: Maker) -> None:
     (one,) = compare_variants(sweep({"range": [1.0, 2.0], "static": [1.0, 2.0]}), "range", ["recovery_s"])
-    assert sentence(one) == "recovery: nothing to compare: no pair has a value in both static and range."
+    assert one.sentence == "recovery: nothing to compare: no pair has a value in both static and range."
 
 
 def test_more_of_a_neutral_metric_is_not_better(sweep: Maker) -> None:
@@ -155,9 +154,7 @@ def test_variants_without_a_common_run_are_independent_samples(sweep: Maker) -> 
     expected = stats.ttest_ind([1.0, 2.0, 3.0], [10.0, 20.0, 30.0, 40.0], equal_var=False)
     assert (one.outcome.paired, one.outcome.sizes, one.a_better) == (False, (3, 4), 1.0)
     assert one.outcome.p_value == pytest.approx(expected.pvalue)
-    assert (
-        sentence(one) == "longest gap: static is lower than range by 23 ± 20 s (95 %), from 3 and 4 independent runs."
-    )
+    assert one.sentence == "longest gap: static is lower than range by 23 ± 20 s (95 %), from 3 and 4 independent runs."
 
 
 def test_other_replications_of_the_same_seed_are_independent(sweep: Maker) -> None:
@@ -165,7 +162,7 @@ def test_other_replications_of_the_same_seed_are_independent(sweep: Maker) -> No
     summary.loc[summary["variant"] == "static", "replication"] += 2
     (one,) = compare_variants(summary, "range", GAP)
     assert not one.outcome.paired
-    assert "(2 and 2 independent runs)" in sentence(one)
+    assert "(2 and 2 independent runs)" in one.sentence
 
 
 def test_single_independent_runs_conclude_nothing(sweep: Maker) -> None:
@@ -173,7 +170,7 @@ def test_single_independent_runs_conclude_nothing(sweep: Maker) -> None:
     summary.loc[1, "seed"] = 2
     (one,) = compare_variants(summary, "range", GAP)
     assert (one.outcome.difference.half_width, one.conclusive) == (None, False)
-    assert "by 3 s in 1 and 1 independent runs; one run cannot tell chance from effect" in sentence(one)
+    assert "by 3 s in 1 and 1 independent runs; one run cannot tell chance from effect" in one.sentence
 
 
 def test_partners_of_failed_runs_are_left_out_and_counted(sweep: Maker) -> None:
