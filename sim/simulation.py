@@ -19,7 +19,7 @@ from groupsim.sim.randomness import Streams, name_hash
 from groupsim.sim.timeline.dispatcher import Dispatcher
 from groupsim.sim.timeline.lifecycle import first_start
 from groupsim.sim.timeline.rollout import Rollout
-from groupsim.sim.timeline.verbs import tell
+from groupsim.sim.timeline.verbs import dispatch
 from groupsim.sim.versions import versions
 from groupsim.sim.world import World
 
@@ -105,7 +105,7 @@ def _build(scenario: Scenario, streams: Streams, *, is_loud: bool) -> World:
         if isinstance(entry.verb, RollingRestart):
             world.env.process(Rollout(Dispatcher(world, entry)).run())
         else:
-            tell(world, entry)
+            dispatch(world, entry)
     _sample(world)
     return world
 

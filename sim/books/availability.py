@@ -306,7 +306,7 @@ class BroadcastAvailability(Availability):
 
     def serve(self, now: Times, handle: Handles, positions: Positions) -> None:
         """One more member serves these."""
-        assert isinstance(handle, int)  # nobody goes with a wave here
+        assert isinstance(handle, int)  # members of a broadcast group go one by one
         if self._known[handle]:
             self._servers[handle] = np.union1d(self._servers.get(handle, positions), positions).astype(np.int32)
             idle = positions[self._server[positions] < 0]

@@ -1,7 +1,7 @@
-"""The books of many consumers that stop, or begin, in one go: what `Service` writes down for one, written in blocks.
+"""Many consumers that stop, or begin, in one go: what `Consumption` writes down for one, written in blocks.
 
 Only for consumers in the plain case: no zombies, no cuts; everything ends, or everything begins. The consumers
-themselves learn of it later (`Service.let_go`, `Service.take_up`).
+themselves learn of it later (`Consumption.let_go`, `Consumption.take_up`).
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ class GroupRecord:
 
 
 ENDED_BY = ("revoked", "lost", "killed", "closed", "horizon", "failed", "cut off")
-"""Why a stretch of service ended, by code."""
+"""Why somebody stopped reading, by code."""
 REVOKED, LOST, KILLED, CLOSED, HORIZON, FAILED, CUT = range(7)
 EXPIRED, OUT_OF_RANGE = -2, -3
 """Instead of such a code: the committed offset has expired since, or what follows it was deleted."""

@@ -1,7 +1,7 @@
 """A consumer: a SimPy process for its whole life.
 
-The process tells the story: started, booted, open, gone, perhaps started again. What is open is a `Client`, one for
-each incarnation. What the outside does to a consumer, living or not, comes in here.
+The process goes through its states: started, booted, open, gone, perhaps started again. What is open is a `Client`, one
+for each incarnation. What the outside does to a consumer, living or not, comes in here.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Consumer:
     named_instance : str
         What that is: the name, unless the scenario gives another.
     incumbent : Client or None
-        The incarnation that is open; after waves its own objects can be behind (`client`).
+        The incarnation that is open; its own objects can be behind (`client`).
     is_running : bool
         Whether the process exists (booting or open).
     pauses : list of (start, end), microseconds

@@ -36,7 +36,7 @@ class PollLoop:
 
     Attributes
     ----------
-    cadence : Cadence or None
+    schedule : PollSchedule or None
         Its polls, while it has partitions; without any it waits inside poll() all the time.
     stuck_until : int, microseconds
         End of the last hang.

@@ -320,7 +320,7 @@ class DrawnPollSchedule(PollSchedule):
 
 
 def _full_passes(pace: Pace, load: Load) -> int:
-    """Full passes until the backlog is gone; a million if the member cannot keep up."""
+    """Full passes until the backlog is gone; `ENDLESS` if the member cannot keep up."""
     if load.backlog <= max(pace.steady_records, 1.0):
         return 0 if pace.capacity > load.rate else ENDLESS
     spare = pace.capacity - load.rate

@@ -54,7 +54,7 @@ def message_key(entity: int, kind: Kind) -> int:
 
 
 def process_key(entity: int, kind: Kind) -> int:
-    """Key of a step of a story: faults, pauses, starts."""
+    """Key of a step of a process: faults, pauses, starts."""
     return _key(_PROCESS, entity, kind)
 
 

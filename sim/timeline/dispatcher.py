@@ -7,10 +7,9 @@ left, that is a warning in the result and no error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
-import simpy
+from simpy.events import ProcessGenerator
 
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.kernel.environment import Kind, process_key
@@ -37,8 +36,6 @@ from groupsim.sim.model import (
 )
 from groupsim.sim.randomness import Draw, Streams, name_hash
 from groupsim.sim.world import World
-
-Story = Generator[simpy.Event, Any, None]
 
 _SPELLED: dict[type, str] = {
     GcPause: "gc_pause", Stuck: "stuck", Slow: "slow", SlowHost: "slow_host", Cut: "cut", Kill: "kill", Close: "close",
@@ -72,7 +69,7 @@ def firing_times(entry: Entry, streams: Streams, member: str, horizon_us: int) -
 
 
 class Dispatcher:
-    """Tells the story of one entry.
+    """Fires one entry at its times.
 
     Parameters
     ----------
@@ -89,7 +86,7 @@ class Dispatcher:
         self.number = 0
         self.key = process_key(name_hash("entry", entry.id, member), Kind.FAULT)
 
-    def run(self, act: Callable[[Dispatcher], None]) -> Story:
+    def run(self, act: Callable[[Dispatcher], None]) -> ProcessGenerator:
         """Fire at ``at_us``, or again and again."""
         for time in firing_times(self.entry, self.world.streams, self.member, self.world.scenario.horizon_us):
             yield self.world.env.until(time, self.key)

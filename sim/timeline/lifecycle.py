@@ -1,14 +1,16 @@
-"""Comings and goings: processes start, stop and start again."""
+"""Lifecycle of consumer processes: they start, stop and start again."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from simpy.events import ProcessGenerator
+
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.model import Close, Group, Kill, Restart, Scale, StartMembers
 from groupsim.sim.randomness import Streams
-from groupsim.sim.timeline.dispatcher import Dispatcher, Story
+from groupsim.sim.timeline.dispatcher import Dispatcher
 from groupsim.sim.world import World
 
 
@@ -42,7 +44,7 @@ def terminate(world: World, consumer: Consumer, grace_us: int) -> None:
     consumer.close()
 
 
-def _start_after(world: World, consumer: Consumer, down_us: int) -> Story:
+def _start_after(world: World, consumer: Consumer, down_us: int) -> ProcessGenerator:
     world.fault_until(world.env.now + down_us)
     yield world.env.until(world.env.now + down_us, process_key(consumer.entity, Kind.START))
     consumer.start()
@@ -66,7 +68,7 @@ def restart(dispatcher: Dispatcher) -> None:
         world.env.process(stop_and_start(world, consumer, verb.stop, verb.grace_us, down))
 
 
-def stop_and_start(world: World, consumer: Consumer, stop: str, grace_us: int, down_us: int) -> Story:
+def stop_and_start(world: World, consumer: Consumer, stop: str, grace_us: int, down_us: int) -> ProcessGenerator:
     """Stop one consumer, wait until its process is gone, wait ``down_us``, start it."""
     if consumer.is_open:
         gone = consumer.gone
@@ -93,13 +95,13 @@ def scale(dispatcher: Dispatcher) -> None:
         world.env.process(_stop_after(world, consumer, index * verb.every_us, verb.grace_us))
 
 
-def _stop_after(world: World, consumer: Consumer, delay_us: int, grace_us: int) -> Story:
+def _stop_after(world: World, consumer: Consumer, delay_us: int, grace_us: int) -> ProcessGenerator:
     world.fault_until(world.env.now + delay_us)
     yield world.env.until(world.env.now + delay_us, process_key(consumer.entity, Kind.FAULT))
     terminate(world, consumer, grace_us)
 
 
-def first_start(world: World, spec: Group, index: int) -> Story:
+def first_start(world: World, spec: Group, index: int) -> ProcessGenerator:
     """A member starts for the first time, as its group's ``members.start`` says."""
     consumer = world.consumers[f"{spec.name}/{index}"]
     yield world.env.until(first_start_us(world.streams, spec, index), process_key(consumer.entity, Kind.START))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simpy.events import ProcessGenerator
+
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.model import RollingRestart
 from groupsim.sim.randomness import name_hash
-from groupsim.sim.timeline.dispatcher import Dispatcher, Story
+from groupsim.sim.timeline.dispatcher import Dispatcher
 from groupsim.sim.timeline.lifecycle import stop_and_start, terminate
 from groupsim.sim.units import MS
 
@@ -21,7 +23,7 @@ class Rollout:
 
     Parameters
     ----------
-    teller : Teller
+    dispatcher : Dispatcher
         Of the entry; its verb is a `RollingRestart`.
     """
 
@@ -33,7 +35,7 @@ class Rollout:
         self.world = dispatcher.world
         self._probe_key = process_key(name_hash("rollout", dispatcher.entry.id), Kind.TIMER)
 
-    def run(self) -> Story:
+    def run(self) -> ProcessGenerator:
         """Wait for the entry's time, then replace batch after batch."""
         yield self.world.env.until(self.dispatcher.entry.at_us, self.dispatcher.key)
         members = self.dispatcher.targets(self.verb.target)
@@ -42,7 +44,7 @@ class Rollout:
         yield from replace
         self.world.fault_until(self.world.env.now)
 
-    def _in_place(self, batches: Sequence[Sequence[Consumer]]) -> Story:
+    def _in_place(self, batches: Sequence[Sequence[Consumer]]) -> ProcessGenerator:
         for batch in batches:
             for consumer in batch:
                 self._restart(consumer)
@@ -54,7 +56,7 @@ class Rollout:
         self.dispatcher.note(consumer.group.name, consumer.name)
         world.env.process(stop_and_start(world, consumer, verb.stop, verb.grace_us, down))
 
-    def _with_surge(self, members: Sequence[Consumer]) -> Story:
+    def _with_surge(self, members: Sequence[Consumer]) -> ProcessGenerator:
         """New before old: spare names start, and each name that has stopped is the next spare."""
         verb, world = self.verb, self.world
         group = verb.target.name
@@ -70,7 +72,7 @@ class Rollout:
                 yield from self._stop(consumer)
             spare = list(old)
 
-    def _stop(self, consumer: Consumer) -> Story:
+    def _stop(self, consumer: Consumer) -> ProcessGenerator:
         if not consumer.is_open:
             return
         gone = consumer.gone
@@ -81,7 +83,7 @@ class Rollout:
             terminate(self.world, consumer, self.verb.grace_us)
         yield gone
 
-    def _ready(self, batch: Sequence[Consumer]) -> Story:
+    def _ready(self, batch: Sequence[Consumer]) -> ProcessGenerator:
         """Wait until the next batch may begin."""
         env, verb = self.world.env, self.verb
         if verb.next_ == "gap":

@@ -35,10 +35,10 @@ ACTS: dict[type, Callable[[Dispatcher], None]] = {
     StartMembers: start, Restart: restart, Scale: scale, AddPartitions: add_partitions, CreateTopic: create_topic,
     SetRate: set_rate, Subscribe: subscribe, Unsubscribe: unsubscribe, SetConfig: set_config,
 }  # fmt: skip
-"""What one firing of an entry does, by verb; a `RollingRestart` is a story of its own (`sim.timeline.rollout`)."""
+"""What one firing of an entry does, by verb; a `RollingRestart` is a process of its own (`sim.timeline.rollout`)."""
 
 
-def tell(world: World, entry: Entry) -> None:
+def dispatch(world: World, entry: Entry) -> None:
     """Start the process, or the processes, of one entry."""
     verb = entry.verb
     act = ACTS[type(verb)]
