@@ -1,8 +1,8 @@
 """From committed offsets to consumption: positions, the first fetch, the pace, and what cuts take away.
 
 After an assignment the client asks for the committed offsets of what is new; the reset policy fills the gaps; with the
-first fetch consumption begins. Whenever what is consumed changes, or what it costs, poll schedule and capacity are worked
-out anew from the next poll on; the rest of the batch in hand costs what it costs from now on.
+first fetch consumption begins. Whenever what is consumed changes, or what it costs, poll schedule and capacity
+are worked out anew from the next poll on; the rest of the batch in hand costs what it costs from now on.
 """
 
 from __future__ import annotations
