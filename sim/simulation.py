@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from groupsim.sim.books.record import HORIZON
 from groupsim.sim.cluster.producer import Producer
 from groupsim.sim.cluster.retention import limit_age
 from groupsim.sim.errors import ConfigError, SimError
-from groupsim.sim.kernel.environment import Kind, deadline_key
+from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
 from groupsim.sim.model import CreateTopic, RollingRestart, Scenario
 from groupsim.sim.output.result import Result
 from groupsim.sim.output.tables import Tabulator
@@ -36,6 +36,7 @@ def simulate(
     variant: str = "",
     fidelity: Fidelity = "elided",
     check: bool = False,
+    after_each: Callable[[int], None] | None = None,
 ) -> Result:
     """Run a scenario once.
 
@@ -51,6 +52,8 @@ def simulate(
         tables are equal.
     check : bool
         Check every invariant after every event.
+    after_each : callable, optional
+        Called after every kernel event with the virtual time in microseconds. What it raises ends the run.
 
     Returns
     -------
@@ -69,6 +72,8 @@ def simulate(
             world = _build(scenario, Streams(seed, replication), is_loud=fidelity == "message")
             if check:
                 Watch(world).attach()
+            if after_each is not None:
+                _observe(world.env, after_each)
             world.env.run_before(scenario.horizon_us)
             _finish(world)
             tables = Tabulator(world, seed, replication, variant).tables()
@@ -107,6 +112,18 @@ def _build(scenario: Scenario, streams: Streams, *, is_loud: bool) -> World:
             tell(world, entry)
     _sample(world)
     return world
+
+
+def _observe(env: Environment, told: Callable[[int], None]) -> None:
+    """From now on, call ``told`` after every event, and before it what is called already."""
+    first = env.after_each
+
+    def observed() -> None:
+        if first is not None:
+            first()
+        told(env.now)
+
+    env.after_each = observed
 
 
 def _sample(world: World) -> None:
