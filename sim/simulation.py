@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
 from groupsim.sim.books.invariants import Watch, Watched
 from groupsim.sim.books.record import HORIZON
 from groupsim.sim.errors import ConfigError, SimError
-from groupsim.sim.kernel.environment import Kind, deadline_key
+from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
 from groupsim.sim.model import CreateTopic, RollingRestart, Scenario
 from groupsim.sim.output.result import Result
 from groupsim.sim.output.tables import Tabulator
@@ -34,6 +34,7 @@ def simulate(
     variant: str = "",
     fidelity: Fidelity = "elided",
     check: bool = False,
+    after_each: Callable[[int], None] | None = None,
 ) -> Result:
     """Run a scenario once.
 
@@ -49,6 +50,8 @@ def simulate(
         tables are equal.
     check : bool
         Check every invariant after every event.
+    after_each : callable, optional
+        Called after every kernel event with the virtual time in microseconds. What it raises ends the run.
 
     Returns
     -------
@@ -68,6 +71,8 @@ def simulate(
             if check:
                 groups = [Watched(one.machine, one.books, world.members[name]) for name, one in world.groups.items()]
                 Watch(world.env, groups).attach()
+            if after_each is not None:
+                _observe(world.env, after_each)
             world.env.run_before(scenario.horizon_us)
             _finish(world)
             books = [group.books for group in world.groups.values()]
@@ -108,6 +113,18 @@ def _build(scenario: Scenario, streams: Streams, *, is_loud: bool) -> World:
             dispatch(world, entry)
     _sample(world)
     return world
+
+
+def _observe(env: Environment, told: Callable[[int], None]) -> None:
+    """From now on, call ``told`` after every event, and before it what is called already."""
+    first = env.after_each
+
+    def observed() -> None:
+        if first is not None:
+            first()
+        told(env.now)
+
+    env.after_each = observed
 
 
 def _sample(world: World) -> None:

@@ -1,4 +1,4 @@
-"""``groupsim sweep --dry-run``: what would run, and what it is expected to cost."""
+"""``groupsim sweep --dry-run``: what would run, and what it is expected to cost after a pilot."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from groupsim.scenarios.cli.output import counted, print_json, print_table, prin
 
 if TYPE_CHECKING:
     from groupsim.analysis.text.tables import TextTable
-    from groupsim.scenarios.sweep.cost import Cost
     from groupsim.scenarios.sweep.loading import Sweep, Variant
+    from groupsim.scenarios.sweep.pilot import Cost, Pilot, PilotRun
 
+LIMIT_S: Final = 2.0
+"""Processor time of a pilot run."""
 SHOWN: Final = 30
 """More variants than this are cut to the first and the last few."""
 FIRST: Final = 20
@@ -35,7 +37,7 @@ class Planned:
     @property
     def spent(self) -> Cost:
         """What a run costs that ends at its budget."""
-        return self.cost.times(min(1.0, self.variant.scenario.event_budget / self.cost.events))
+        return self.cost.times(min(1.0, self.variant.scenario.event_budget / max(self.cost.events, 1)))
 
     def as_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -47,21 +49,26 @@ class Planned:
 
 
 def tell_plan(sweep: Sweep, *, as_json: bool) -> None:
-    """Tell the variants, the number of runs, and what they are expected to cost."""
-    from groupsim.scenarios.sweep.cost import Cost, cost_of
+    """Tell the variants, the number of runs, and what a pilot expects them to cost."""
+    from groupsim.scenarios.sweep.pilot import Cost, pilot
+    from groupsim.sim import simulate
 
-    plan = [Planned(one, cost_of(one.scenario)) for one in sweep.variants]
+    found = pilot(sweep, simulate, limit_s=LIMIT_S)
+    plan = [Planned(one, found.costs[one.name]) for one in sweep.variants]
     once = sum((one.spent for one in plan), Cost())
     if as_json:
-        print_json(_as_json(sweep, plan, once))
+        print_json(_as_json(sweep, found, plan, once))
         return
     print_table(_table(plan))
-    print_wrapped("\n".join(["", *_totals(sweep, once), *_over(plan)]))
+    print_wrapped("\n".join(["", *_totals(sweep, once), *_measured(sweep, found), *_over(plan)]))
 
 
-def _as_json(sweep: Sweep, plan: Sequence[Planned], once: Cost) -> dict[str, Any]:
+def _as_json(sweep: Sweep, found: Pilot, plan: Sequence[Planned], once: Cost) -> dict[str, Any]:
     rule, cores = sweep.replications, _cores()
     bounds = {"at_least": rule.at_least, "at_most": rule.at_most}
+    pilot_runs = [
+        {"variant": run.variant.name, "whole": run.is_whole, "error": run.error or None} for run in found.runs
+    ]
     return {
         "sweep": sweep.name,
         "scenario": sweep.source,
@@ -69,6 +76,7 @@ def _as_json(sweep: Sweep, plan: Sequence[Planned], once: Cost) -> dict[str, Any
         "events": {bound: round(once.events * times) for bound, times in bounds.items()},
         "seconds": {bound: round(once.seconds * times / cores, 3) for bound, times in bounds.items()},
         "cores": cores,
+        "pilot_runs": pilot_runs,
         "over_event_budget": [one.variant.name for one in plan if one.is_over],
         "variants": [one.as_json() for one in plan],
     }
@@ -110,6 +118,27 @@ def _totals(sweep: Sweep, once: Cost) -> list[str]:
         f"{runs} run{'' if runs == '1' else 's'}: {counted(len(sweep.variants), 'variant')}, {of_each}; all valid",
         f"estimated: {events} events, {seconds} on {counted(cores, 'core')} once Spark has started",
     ]
+
+
+def _measured(sweep: Sweep, found: Pilot) -> list[str]:
+    """How the estimate came about."""
+    cut = sum(not run.is_whole and not run.error for run in found.runs)
+    all_of = f"{len(found.runs):,} of " if len(found.runs) < len(sweep.variants) else ""
+    told = [f"measured on this machine: one pilot run of {all_of}{counted(len(sweep.variants), 'variant')}"]
+    if cut:
+        told.append(f"{cut:,} ended after {LIMIT_S:g} s and extrapolated over the rest of the horizon")
+    if len(sweep.variants) > len(found.runs):
+        told.append("the others by the most similar of these, scaled by members x horizon")
+    return ["; ".join(told), *_failed([run for run in found.runs if run.error])]
+
+
+def _failed(runs: Sequence[PilotRun]) -> list[str]:
+    """The pilot runs that ended in an error, as those of the sweep are going to."""
+    if not runs:
+        return []
+    told = [f"  {run.variant.name}: {run.error}" for run in runs[:LAST]]
+    more = [f"  ... {len(runs) - LAST:,} more"] if len(runs) > LAST else []
+    return [f"failed in the pilot: {counted(len(runs), 'variant')}", *told, *more]
 
 
 def _over(plan: Sequence[Planned]) -> list[str]:

@@ -8,20 +8,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from groupsim.scenarios.spark.session import Where, open_session, reach, where_of
 from groupsim.scenarios.sweep.account import Account, account, effort, finish
 from groupsim.scenarios.sweep.chunk import Done
-from groupsim.scenarios.sweep.folder import SweepFolder, sweep_folder
+from groupsim.scenarios.sweep.folder import ChunkSizes, SweepFolder, sweep_folder
 from groupsim.scenarios.sweep.identity import identity_of
 from groupsim.scenarios.sweep.loading import Sweep, load_sweep
 from groupsim.scenarios.sweep.outcome import Simulate
-from groupsim.scenarios.sweep.runner import Executor, Progress, SweepRun, chunk_runs, in_process
+from groupsim.scenarios.sweep.pilot import pilot
+from groupsim.scenarios.sweep.runner import Executor, Progress, SweepRun, chunk_sizes, in_process
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+PILOT_LIMIT_S: Final = 0.25
+"""Enough to tell runs of which a chunk has several from those that are chunks themselves."""
+PILOT_SHARE: Final = 0.02
+"""Of the time that the sweep is expected to take."""
 
 
 class Listener:
@@ -67,11 +73,16 @@ def carry_out_sweep(
     if where is not None:
         reach(where)
     begin_s = time.monotonic()
-    with sweep_folder(out, identity_of(sweep), chunk_runs(sweep), resume=resume) as folder:
+    with sweep_folder(out, identity_of(sweep), partial(_settle, sweep, simulate), resume=resume) as folder:
         done = _run(sweep, folder, where, simulate, listener)
         found = account(sweep, folder, listener.complete)
         finish(sweep, folder, found, effort(done, where.url if where else "in process", time.monotonic() - begin_s))
     return found
+
+
+def _settle(sweep: Sweep, simulate: Simulate) -> ChunkSizes:
+    found = pilot(sweep, simulate, limit_s=PILOT_LIMIT_S, share=PILOT_SHARE)
+    return chunk_sizes(sweep, {name: cost.seconds for name, cost in found.costs.items()})
 
 
 def _run(sweep: Sweep, folder: SweepFolder, where: Where | None, simulate: Simulate, listener: Listener) -> list[Done]:

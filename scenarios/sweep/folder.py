@@ -13,7 +13,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,22 @@ PLAN: Final = "sweep.json"
 _SCHEMAS: Final = {"summary": SUMMARY, "failures": FAILURES}
 
 
+@dataclass(frozen=True, slots=True)
+class ChunkSizes:
+    """How the runs of a sweep are dealt out to chunks, settled when its folder is begun.
+
+    Parameters
+    ----------
+    runs : mapping of str to int
+        How many runs a chunk of each variant has.
+    run_s : mapping of str to float
+        How long a run of each variant was expected to take then.
+    """
+
+    runs: Mapping[str, int]
+    run_s: Mapping[str, float]
+
+
 class FolderInUse(ConfigError):
     """Another sweep is writing into the folder."""
 
@@ -47,12 +63,12 @@ class SweepFolder:
     Parameters
     ----------
     path : Path
-    chunk_runs : mapping of str to int
-        How many runs a chunk of each variant has, from the folder's first day on.
+    sizes : ChunkSizes
+        From the folder's first day on.
     """
 
     path: Path
-    chunk_runs: Mapping[str, int]
+    sizes: ChunkSizes
 
     def has(self, chunk: Chunk) -> bool:
         """Whether the chunk is committed."""
@@ -120,7 +136,7 @@ def _read(file: Path) -> pa.Table:
 
 @contextmanager
 def sweep_folder(
-    path: Path, identity: Mapping[str, Any], chunk_runs: Mapping[str, int], *, resume: bool
+    path: Path, identity: Mapping[str, Any], settle: Callable[[], ChunkSizes], *, resume: bool
 ) -> Iterator[SweepFolder]:
     """The folder of a sweep, locked until the block ends.
 
@@ -128,8 +144,8 @@ def sweep_folder(
     ----------
     identity : mapping
         `scenarios.sweep.identity.identity_of` the sweep.
-    chunk_runs : mapping of str to int
-        For a folder that is begun here.
+    settle : callable
+        How runs are dealt out to chunks: asked when a folder is begun here, and not for one that is there.
     resume : bool
         Take up a folder that is there; begin one if there is none.
 
@@ -143,19 +159,21 @@ def sweep_folder(
         A sweep is writing into it now.
     """
     if not (resume and (path / PLAN).exists()):
-        _begin(path, {"identity": identity, "chunk_runs": chunk_runs})
+        _begin(path, identity, settle)
     with (path / PLAN).open("rb") as file:
         _lock(file, path)
         plan = _plan(file, path)
         if differing := differences(plan["identity"], identity):
             raise AnotherSweep(f"{path} holds another sweep's results: {differing}; name a new folder")
-        yield SweepFolder(path, plan["chunk_runs"])
+        yield SweepFolder(path, ChunkSizes(plan["chunk_runs"], plan["run_s"]))
 
 
-def _begin(path: Path, plan: Mapping[str, Any]) -> None:
+def _begin(path: Path, identity: Mapping[str, Any], settle: Callable[[], ChunkSizes]) -> None:
     if (path / PLAN).exists():
         raise OccupiedFolder(f"{path} holds a sweep's results; go on with it by --resume, or name a new folder")
     refuse_occupied(path)
+    sizes = settle()
+    plan = {"identity": identity, "chunk_runs": dict(sizes.runs), "run_s": dict(sizes.run_s)}
     try:
         path.mkdir(parents=True, exist_ok=True)
         draft = path / f".{PLAN}.{os.getpid()}.partial"
@@ -180,7 +198,7 @@ def _lock(file: IO[bytes], path: Path) -> None:
 def _plan(file: IO[bytes], path: Path) -> dict[str, Any]:
     try:
         plan = json.load(file)
-        return {"identity": dict(plan["identity"]), "chunk_runs": dict(plan["chunk_runs"])}
+        return {key: dict(plan[key]) for key in ("identity", "chunk_runs", "run_s")}
     except (ValueError, TypeError, KeyError):
         raise AnotherSweep(f"{path / PLAN} is not what groupsim has written: name a new folder") from None
 

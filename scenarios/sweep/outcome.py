@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 class Simulate(Protocol):
     """What carries out a run: ``sim.simulate``."""
 
-    def __call__(self, scenario: Scenario, *, seed: int, replication: int, variant: str) -> Result:
+    def __call__(
+        self,
+        scenario: Scenario,
+        *,
+        seed: int,
+        replication: int,
+        variant: str,
+        after_each: Callable[[int], None] | None = None,
+    ) -> Result:
         """The result of one run."""
         ...
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from groupsim.scenarios.sweep.chunk import Chunk, Done, Work, carry_out
-from groupsim.scenarios.sweep.cost import cost_of
-from groupsim.scenarios.sweep.folder import SweepFolder, damaged
+from groupsim.scenarios.sweep.folder import ChunkSizes, SweepFolder, damaged
 from groupsim.scenarios.sweep.loading import Sweep
 from groupsim.scenarios.sweep.outcome import Simulate
 
@@ -28,16 +27,16 @@ KEPT_VARIANTS_MAX: Final = 40
 """Where there are more variants, no run's tables are kept: their replay lines bring them back."""
 
 
-def chunk_runs(sweep: Sweep) -> dict[str, int]:
-    """For each variant, how many runs make a chunk of about ``CHUNK_S``.
+def chunk_sizes(sweep: Sweep, run_s: Mapping[str, float]) -> ChunkSizes:
+    """For each variant, how many runs make a chunk of about ``CHUNK_S``, if a run takes ``run_s``.
 
     Where runs are added until there are enough, chunks end where that is asked.
     """
     plan = sweep.replications
     step = gcd(plan.at_least, plan.batch) if plan.at_least < plan.at_most else CHUNK_RUNS_MAX
     parts = [step // parts for parts in range(1, step + 1) if step % parts == 0]
-    costs = {one.name: cost_of(one.scenario).seconds for one in sweep.variants}
-    return {name: next((n for n in parts if n * cost <= CHUNK_S), 1) for name, cost in costs.items()}
+    runs = {name: next((n for n in parts if n * one_s <= CHUNK_S), 1) for name, one_s in run_s.items()}
+    return ChunkSizes(runs, run_s)
 
 
 def kept_folder(sweep: Sweep, number: int) -> str:
@@ -140,9 +139,9 @@ class SweepRun:
         """The chunks of a variant's runs from ``begin`` to before ``end``."""
         number = self._numbers[name]
         one = self._sweep.variants[number]
-        size, cost_s = self._folder.chunk_runs[name], cost_of(one.scenario).seconds
+        size, run_s = self._folder.sizes.runs[name], self._folder.sizes.run_s[name]
         replay = self._sweep.replay(one)
         for first in range(begin, end, size):
             kept, count = kept_folder(self._sweep, number) if first == 0 else "", min(size, end - first)
             chunk = Chunk(variant=name, seed=one.seed, first=first, count=count, replay=replay, kept=kept)
-            yield Work(chunk, one.scenario, cost_s * count)
+            yield Work(chunk, one.scenario, run_s * count)

@@ -69,6 +69,7 @@ def test_hundred_groups_of_a_hundred() -> None:
 @pytest.mark.scale
 def test_one_group_of_ten_thousand() -> None:
     result = _run("1 group, 10,000 x 100,000 x 1 h", 60, groups=1, members=10_000, partitions=100_000, kills=3)
+    assert int(result.summary.rebalances.sum()) == 46
     assert result.manifest["events"] == EVENTS["1 group"]
 
 

@@ -13,10 +13,11 @@ import pytest
 from groupsim.scenarios.spark.runner import on_spark
 from groupsim.scenarios.spark.session import Where, open_session
 from groupsim.scenarios.sweep.chunk import Done, Work
-from groupsim.scenarios.sweep.cost import cost_of
+from groupsim.scenarios.sweep.execution import PILOT_LIMIT_S, PILOT_SHARE
 from groupsim.scenarios.sweep.loading import Sweep, load_sweep
 from groupsim.scenarios.sweep.outcome import Run, Simulate, outcome
-from groupsim.scenarios.sweep.runner import chunk_runs
+from groupsim.scenarios.sweep.pilot import pilot
+from groupsim.scenarios.sweep.runner import chunk_sizes
 from groupsim.sim import simulate
 from tests.support.sweeps import carried_out
 
@@ -58,13 +59,14 @@ def _workers_cpu_s() -> float:
 
 
 def _chunk(sweep: Sweep) -> int:
-    return chunk_runs(sweep)[sweep.variants[0].name]
+    found = pilot(sweep, simulate, limit_s=PILOT_LIMIT_S, share=PILOT_SHARE)
+    (cost,) = found.costs.values()
+    return chunk_sizes(sweep, {sweep.variants[0].name: cost.seconds}).runs[sweep.variants[0].name]
 
 
 def _mean_run_s(sweep: Sweep, runs: int = 100) -> float:
     """Of one run in this process, its tables included."""
     one = sweep.variants[0]
-    assert cost_of(one.scenario).seconds < 0.1
     run = Run(variant=one.name, scenario=one.scenario, seed=one.seed, replication=0)
     for r in range(10):  # the first ones import and warm up
         outcome(replace(run, replication=r), simulate)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -74,6 +75,12 @@ def chunks(out: Path) -> int:
     return len(list(out.glob("summary/*/part-*.parquet")))
 
 
+def planned(plan: Path) -> int:
+    """How many chunks there are going to be: each sweep measures anew how many runs make one."""
+    sizes = json.loads(plan.read_text())["chunk_runs"]
+    return sum(math.ceil(RUNS / len(sizes) / size) for size in sizes.values())
+
+
 def partial(out: Path) -> bool:
     return any(out.glob("summary/*/.part-*.partial"))
 
@@ -137,9 +144,9 @@ def test_the_driver_killed_at_any_moment(
     folder: Path, spark: Cluster, undisturbed: dict[str, str], share: float
 ) -> None:
     """From the plan alone, through shares of all chunks, to the last chunk before the manifest."""
-    out, wanted = f"at-{share}", round(share * chunks(folder / "undisturbed"))
+    out, plan = f"at-{share}", folder / f"at-{share}" / "sweep.json"
     running = start(folder, out, "--master", spark.url)
-    kill_when(running, lambda: (folder / out / "sweep.json").exists() and chunks(folder / out) >= wanted)
+    kill_when(running, lambda: plan.exists() and chunks(folder / out) >= round(share * planned(plan)))
     resumed(folder, out, "--master", spark.url)
     assert digests(folder / out) == undisturbed
 

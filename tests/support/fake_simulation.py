@@ -29,7 +29,9 @@ def scenario(name: str = "small", groups: tuple[str, ...] = ("billing", "audit")
     )  # fmt: skip
 
 
-def simulate(scenario: Scenario, *, seed: int, replication: int, variant: str = "") -> Result:
+def simulate(
+    scenario: Scenario, *, seed: int, replication: int, variant: str = "", after_each: object = None
+) -> Result:
     """Numbers that depend on all that a real run depends on, and on nothing else."""
     numbers = np.random.default_rng([seed, replication, *variant.encode(), scenario.groups[0].members.count])
     columns = {name: _columns(name, scenario, numbers) for name in TABLES}
@@ -46,7 +48,9 @@ def simulate(scenario: Scenario, *, seed: int, replication: int, variant: str = 
     return Result(tables, manifest, warnings=["one thing to know"])
 
 
-def fail_on_second(scenario: Scenario, *, seed: int, replication: int, variant: str = "") -> Result:
+def fail_on_second(
+    scenario: Scenario, *, seed: int, replication: int, variant: str = "", after_each: object = None
+) -> Result:
     """Fails in replication 1, as a simulation with a bug does."""
     if replication == 1:
         raise SimError("no member\nis left")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from groupsim.scenarios.sweep.chunk import Done
-from groupsim.scenarios.sweep.folder import SweepFolder, sweep_folder
+from groupsim.scenarios.sweep.folder import ChunkSizes, SweepFolder, sweep_folder
 from groupsim.scenarios.sweep.identity import identity_of
 from groupsim.scenarios.sweep.loading import Sweep, Variant
 from groupsim.scenarios.sweep.outcome import Simulate
@@ -30,13 +30,19 @@ def sweep_of(
     )  # fmt: skip
 
 
+def sizes_of(sweep: Sweep, chunk: int) -> ChunkSizes:
+    """Chunks of equal size; a run of each variant takes longer than one of that before it."""
+    names = [one.name for one in sweep.variants]
+    return ChunkSizes(dict.fromkeys(names, chunk), {name: 1.0 + number / 3 for number, name in enumerate(names)})
+
+
 def carried_out(
     sweep: Sweep, path: Path, simulate: Simulate = fake.simulate, execute: Executor = in_process,
     *, chunk: int = 2, resume: bool = False,
 ) -> tuple[SweepFolder, list[Done]]:  # fmt: skip
     """The folder after all runs, ``chunk`` of them a chunk, and the chunks that were done."""
-    sizes = {one.name: chunk for one in sweep.variants}
-    with sweep_folder(path, identity_of(sweep), sizes, resume=resume) as folder:
+    sizes = sizes_of(sweep, chunk)
+    with sweep_folder(path, identity_of(sweep), lambda: sizes, resume=resume) as folder:
         running = SweepRun(sweep, folder)
         running.mend()
         return folder, running.carry_out(simulate, execute, lambda done, failed, wanted: None)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.scenarios.sweep.cost import cost_of
 from groupsim.scenarios.sweep.loading import load_sweep
+from groupsim.sim import simulate
 from tests.support.command_line import SCENARIO, CommandLine, Told
 
 COUNT = "groups.billing.members.count"
@@ -34,6 +34,7 @@ def test_tells_each_variant_and_its_cost(groupsim: CommandLine, folder: Path) ->
     assert int(many[1].replace(",", "")) > 20 * int(few[1].replace(",", ""))
     assert "6 runs: 2 variants, 3 replications each; all valid" in told.out
     assert "estimated: " in told.out
+    assert told.out.endswith("\nmeasured on this machine: one pilot run of 2 variants\n")
 
 
 def test_of_many_variants_shows_the_first_and_the_last(groupsim: CommandLine, folder: Path) -> None:
@@ -75,16 +76,56 @@ def test_of_many_that_exceed_it_the_first_are_named(groupsim: CommandLine, folde
     assert told.out.splitlines()[-1] == "  ... 3 more"
 
 
+def test_tells_how_many_were_run_and_what_became_of_the_others(groupsim: CommandLine, folder: Path) -> None:
+    told = plan(groupsim, folder, f"vary: {{{COUNT}: {list(range(1, 21))}}}")
+    assert (
+        "measured on this machine: one pilot run of 12 of 20 variants; the others by the most similar of these, scaled "
+        "by members x horizon"
+    ) in told.out.replace("\n  ", " ")
+
+
+def test_tells_of_runs_that_are_extrapolated(
+    groupsim: CommandLine, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("groupsim.scenarios.cli.sweep_plan.LIMIT_S", 0.0)
+    told = plan(groupsim, folder, f"vary: {{{COMMIT}: [before_processing]}}")
+    assert "; 1 ended after 0 s and extrapolated over the rest of the horizon" in told.out.replace("\n  ", " ")
+
+
+def test_a_pilot_run_that_fails_is_told_in_words(groupsim: CommandLine, folder: Path, importable: Path) -> None:
+    (importable / "hopeless.py").write_text(
+        "from groupsim import Assignor\n"
+        "class Hopeless(Assignor):\n"
+        "    name = 'hopeless'\n"
+        "    def assign(self, snapshot):\n"
+        "        raise KeyError('no rack')\n"
+    )
+    strategy = '"groups.billing.config[partition.assignment.strategy]"'
+    text = f"variants: {{a: {{}}, b: {{{strategy}: [hopeless], groups.billing.assignor_failure: refuse}}}}"
+    told = plan(groupsim, folder, text, "--allow-code", "hopeless:Hopeless")
+    assert (told.code, told.err) == (0, "")
+    assert "failed in the pilot: 1 variant\n  b: " in told.out
+    assert "no rack" in told.out
+    (failed,) = (
+        run
+        for run in plan(groupsim, folder, text, "--allow-code", "hopeless:Hopeless", "--json").json["pilot_runs"]
+        if run["error"]
+    )
+    assert (failed["variant"], failed["whole"]) == ("b", False)
+
+
 def test_in_json_is_the_sum_over_all_runs(groupsim: CommandLine, folder: Path) -> None:
     told = plan(groupsim, folder, f"vary: {{{COUNT}: [2, 3]}}\nreplications: 5", "--json").json
-    costs = [cost_of(one.scenario) for one in load_sweep(folder / "sweep.yaml").variants]
-    assert told["events"]["at_most"] == pytest.approx(5 * sum(cost.events for cost in costs), abs=1)
-    assert told["seconds"]["at_most"] * told["cores"] == pytest.approx(
-        5 * sum(cost.seconds for cost in costs), rel=0.05
-    )
+    events = [
+        simulate(one.scenario, seed=one.seed).manifest["events"] for one in load_sweep(folder / "sweep.yaml").variants
+    ]
+    assert told["events"]["at_most"] == 5 * sum(events)
+    each_s = sum(one["seconds"] for one in told["variants"])
+    assert told["seconds"]["at_most"] * told["cores"] == pytest.approx(5 * each_s, rel=0.05)
     assert [one["variant"] for one in told["variants"]] == ["count=2", "count=3"]
     assert told["variants"][1]["set"] == {COUNT: 3}
-    assert told["variants"][1]["events"] == round(costs[1].events)
+    assert [one["events"] for one in told["variants"]] == events
+    assert told["pilot_runs"] == [{"variant": f"count={n}", "whole": True, "error": None} for n in (2, 3)]
 
 
 def test_a_run_over_its_budget_costs_its_budget(groupsim: CommandLine, folder: Path) -> None:

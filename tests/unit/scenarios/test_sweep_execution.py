@@ -67,8 +67,10 @@ def test_prints_nothing(sweep_file: Path, tmp_path: Path, capsys: pytest.Capture
 
 
 def test_goes_on_where_it_was_interrupted(sweep_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object, **__: object) -> object:
-        raise KeyboardInterrupt
+    def interrupted(*run: object, after_each: object = None, **rest: object) -> object:
+        if after_each is None:
+            raise KeyboardInterrupt
+        return fake.simulate(*run, **rest)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
         patched.setattr("groupsim.sim.simulate", interrupted, raising=False)

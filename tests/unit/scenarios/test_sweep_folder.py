@@ -15,7 +15,7 @@ from groupsim.scenarios.sweep.chunk import Chunk
 from groupsim.scenarios.sweep.folder import AnotherSweep, FolderInUse, sweep_folder
 from groupsim.scenarios.sweep.identity import identity_of
 from tests.support import fake_simulation as fake
-from tests.support.sweeps import carried_out, sweep_of
+from tests.support.sweeps import carried_out, sizes_of, sweep_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -67,7 +67,7 @@ def test_of_another_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_in_which_a_sweep_runs_is_refused_to_a_second(tmp_path: Path) -> None:
     with (
-        sweep_folder(tmp_path / "out", identity_of(sweep_of()), {}, resume=False),
+        sweep_folder(tmp_path / "out", identity_of(sweep_of()), lambda: sizes_of(sweep_of(), 2), resume=False),
         pytest.raises(FolderInUse, match="another sweep is writing"),
     ):
         carried_out(sweep_of(), tmp_path / "out", resume=True)
@@ -79,8 +79,9 @@ def test_is_free_again_after_its_sweep_was_killed(tmp_path: Path) -> None:
         "import os, signal, sys\nfrom pathlib import Path\n"
         "from groupsim.scenarios.sweep.folder import sweep_folder\n"
         "from groupsim.scenarios.sweep.identity import identity_of\n"
-        "from tests.support.sweeps import VARIANTS, sweep_of\n"
-        "with sweep_folder(Path(sys.argv[1]), identity_of(sweep_of()), dict.fromkeys(VARIANTS, 2), resume=False):\n"
+        "from tests.support.sweeps import sizes_of, sweep_of\n"
+        "sweep = sweep_of()\n"
+        "with sweep_folder(Path(sys.argv[1]), identity_of(sweep), lambda: sizes_of(sweep, 2), resume=False):\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     killed = subprocess.run([sys.executable, "-c", program, tmp_path / "out"], cwd=ROOT, timeout=60)

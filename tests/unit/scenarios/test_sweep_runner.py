@@ -12,11 +12,11 @@ from groupsim.scenarios.sweep.folder import sweep_folder
 from groupsim.scenarios.sweep.identity import identity_of
 from groupsim.scenarios.sweep.outcome import Simulate
 from groupsim.scenarios.sweep.replications import Replications
-from groupsim.scenarios.sweep.runner import SweepRun, chunk_runs, in_process, kept_folder
+from groupsim.scenarios.sweep.runner import SweepRun, chunk_sizes, in_process, kept_folder
 from groupsim.sim import Result
 from groupsim.sim.model import Scenario
 from tests.support import fake_simulation as fake
-from tests.support.sweeps import carried_out, sweep_of
+from tests.support.sweeps import carried_out, sizes_of, sweep_of
 
 
 def test_every_run_is_there_once(tmp_path: Path) -> None:
@@ -51,8 +51,8 @@ def test_the_longest_chunks_come_first(tmp_path: Path) -> None:
 def test_progress_counts_runs_and_failures(tmp_path: Path) -> None:
     told: list[tuple[int, int, int]] = []
     sweep = sweep_of()
-    sizes = {one.name: 2 for one in sweep.variants}
-    with sweep_folder(tmp_path / "out", identity_of(sweep), sizes, resume=False) as folder:
+    sizes = sizes_of(sweep, 2)
+    with sweep_folder(tmp_path / "out", identity_of(sweep), lambda: sizes, resume=False) as folder:
         SweepRun(sweep, folder).carry_out(fake.fail_on_second, in_process, lambda *counts: told.append(counts))
     assert told[0] == (0, 0, 6)
     assert told[-1] == (6, 2, 6)
@@ -67,11 +67,16 @@ def test_results_that_vanish_end_the_sweep_in_words(tmp_path: Path) -> None:
         carried_out(sweep_of(), tmp_path / "out", execute=elsewhere)
 
 
-def test_chunks_are_about_a_second_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groupsim.scenarios.sweep.runner.CHUNK_S", 0.0001)
-    assert set(chunk_runs(sweep_of()).values()) == {1}
-    monkeypatch.setattr("groupsim.scenarios.sweep.runner.CHUNK_S", 1e9)
-    assert set(chunk_runs(sweep_of()).values()) == {500}
+@pytest.mark.parametrize(("run_s", "chunk"), [(0.0, 500), (0.01, 100), (0.3, 2), (0.6, 1), (70.0, 1)])
+def test_chunks_are_about_a_second_long(run_s: float, chunk: int) -> None:
+    assert chunk_sizes(sweep_of(2000), {"range": run_s, "static": 9.0}).runs == {"range": chunk, "static": 1}
+
+
+def test_chunks_end_where_runs_are_added() -> None:
+    plan = Replications(at_least=10, at_most=200, metric="losses", half_width=0.1)
+    sizes = {run_s: chunk_sizes(sweep_of(plan), {"range": run_s}).runs["range"] for run_s in (0.0, 0.19, 0.3, 0.6)}
+    assert all(plan.at_least % size == 0 and plan.batch % size == 0 for size in sizes.values())
+    assert sizes == dict(sorted(sizes.items(), key=lambda one: -one[1]))
 
 
 def test_kept_folders_sort_in_the_order_of_the_variants() -> None:
