@@ -152,7 +152,7 @@ class Client:
             commits=commits,
             commit_on_revoked=processing.commit_on_revoked,
         )
-        machine.topic_of = lambda position: self.group.partitions.topic[position]
+        machine.subscription.topic_of = lambda position: self.group.partitions.topic[position]
         return machine
 
     # --- life ---------------------------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.cluster.log import GroupLog
+from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.classic.group import ClassicGroup, GroupRequest
 from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.facts import GroupForgotten, StateChanged
