@@ -110,7 +110,7 @@ class Client(Incarnation):
             commits=commits,
             commit_on_revoked=processing.commit_on_revoked,
         )
-        machine.topic_of = lambda position: self.books.partitions.topic[position]
+        machine.subscription.topic_of = lambda position: self.books.partitions.topic[position]
         return machine
 
     @property

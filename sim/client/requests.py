@@ -9,8 +9,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from groupsim.sim.client.fetcher import Fetcher
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
@@ -19,18 +17,7 @@ from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.kernel.network import Connection, Exchange
 from groupsim.sim.protocol.effects import Disconnect, Request, Send
-from groupsim.sim.protocol.messages import (
-    Acknowledgement,
-    Api,
-    Error,
-    FindCoordinatorResponse,
-    Heartbeat,
-    JoinGroup,
-    JoinResponse,
-    OffsetCommit,
-    OffsetFetchResponse,
-    SyncResponse,
-)
+from groupsim.sim.protocol.messages import Api, Error, FindCoordinator, JoinGroup, OffsetFetch, failed
 from groupsim.sim.randomness import hash64
 
 
@@ -60,10 +47,10 @@ class Requests:
 
     def send(self, now: int, effect: Send) -> None:
         """What the machine wants sent."""
-        if effect.api is Api.FIND_COORDINATOR:
+        body = effect.body
+        if isinstance(body, FindCoordinator):
             self._lookup.ask(now, effect)
             return
-        body = effect.body
         if isinstance(body, JoinGroup):
             self._in_flight.count_joins(1)
             if not body.member_id:
@@ -140,52 +127,32 @@ class Requests:
         """Let the machine have an answer."""
         if exchange.abandoned:
             return
-        client, machine, body = self._client, self._machine, exchange.body
         self._in_flight.pending.pop(exchange, None)
-        if isinstance(response, Acknowledgement):
-            if isinstance(body, Heartbeat):
-                client.do(now, machine.on_heartbeat_response(now, response.error, body.generation))
-            elif isinstance(body, OffsetCommit):
-                client.do(now, machine.on_commit_response(now, response.error, body.generation))
-        elif isinstance(response, JoinResponse):
-            client.do(now, machine.on_join_response(now, response))
-        elif isinstance(response, SyncResponse):
-            client.do(now, machine.on_sync_response(now, response, body.generation))
-        elif isinstance(response, OffsetFetchResponse):
-            self._fetcher.on_offsets(now, body, response)
-        elif isinstance(response, FindCoordinatorResponse):
+        request = exchange.body
+        if isinstance(request, FindCoordinator):
             self._lookup.found(now, response)
+        elif isinstance(request, OffsetFetch):
+            self._fetcher.on_offsets(now, request, response)
+        else:
+            self._client.do(now, self._machine.on_response(now, request, response))
 
     # --- failures -----------------------------------------------------------------------------------------------------
 
     def disconnect(self, now: int, _: Disconnect) -> None:
         """Everything in flight to the coordinator fails with a disconnect."""
-        failed = [exchange for exchange in self._in_flight.pending if exchange.connection is self._in_flight.connection]
-        self._in_flight.connection = None
-        for exchange in failed:
+        in_flight = self._in_flight
+        lost = [exchange for exchange in in_flight.pending if exchange.connection is in_flight.connection]
+        in_flight.connection = None
+        for exchange in lost:
             exchange.abandoned = True
-            del self._in_flight.pending[exchange]
-        for exchange in failed:
+            del in_flight.pending[exchange]
+        for exchange in lost:
             self._fail(now, exchange)
 
     def _fail(self, now: int, exchange: Exchange) -> None:
-        client, machine, body = self._client, self._machine, exchange.body
-        if client.is_over:
-            return
-        lost = Error.DISCONNECTED
-        match exchange.api:
-            case Api.JOIN_GROUP:
-                client.do(now, machine.on_join_response(now, JoinResponse(lost)))
-            case Api.SYNC_GROUP:
-                client.do(now, machine.on_sync_response(now, SyncResponse(lost), body.generation))
-            case Api.HEARTBEAT:
-                client.do(now, machine.on_heartbeat_response(now, lost, body.generation))
-            case Api.OFFSET_COMMIT:
-                client.do(now, machine.on_commit_response(now, lost, body.generation))
-            case Api.OFFSET_FETCH:
-                client.do(now, machine.on_offsets(now, OffsetFetchResponse(lost, np.empty(0, np.int64))))
-            case _:
-                pass
+        client, request = self._client, exchange.body
+        if not client.is_over:
+            client.do(now, self._machine.on_response(now, request, failed(request, Error.DISCONNECTED)))
 
     def on_timeout(self, now: int) -> None:
         """Requests that were not answered in time take their connection with them (``NetworkClient``)."""
@@ -197,7 +164,7 @@ class Requests:
             self._in_flight.pending.pop(exchange, None)
             if client.is_over:
                 continue
-            if exchange.api is Api.FIND_COORDINATOR:
+            if isinstance(exchange.body, FindCoordinator):
                 client.do(now, machine.on_coordinator(now, None))
             elif exchange.connection is self._in_flight.connection:
                 self._fail(now, exchange)

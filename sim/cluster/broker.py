@@ -11,7 +11,7 @@ from groupsim.sim.cluster.coordinator import Coordinator, partition_for
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster
-from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, FindCoordinatorResponse
+from groupsim.sim.protocol.messages import Error, FindCoordinator, FindCoordinatorResponse, failed
 
 
 class Broker:
@@ -45,13 +45,13 @@ class Broker:
 
     def receive(self, exchange: Exchange) -> None:
         """A request has arrived; it belongs to a coordinator, unless it asks for one."""
-        if exchange.api is Api.FIND_COORDINATOR:
+        if isinstance(exchange.body, FindCoordinator):
             self._find(exchange)
             return
         coordinator = self._coordinator_of(exchange.group_id)
         if coordinator is None or coordinator.node != self.id:
             leave = self._env.now + self._service_us
-            exchange.connection.reply(exchange, Acknowledgement(Error.NOT_COORDINATOR), leave)
+            exchange.connection.reply(exchange, failed(exchange.body, Error.NOT_COORDINATOR), leave)
             return
         coordinator.receive(exchange)
 

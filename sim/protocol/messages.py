@@ -234,3 +234,16 @@ class Acknowledgement:
     """A response that is nothing but an error code: Heartbeat, LeaveGroup, OffsetCommit."""
 
     error: Error
+
+
+def failed(request: object, error: Error) -> JoinResponse | SyncResponse | OffsetFetchResponse | Acknowledgement:
+    """What a member hears of a request that the broker never answered."""
+    match request:
+        case JoinGroup():
+            return JoinResponse(error)
+        case SyncGroup():
+            return SyncResponse(error)
+        case OffsetFetch():
+            return OffsetFetchResponse(error, np.empty(0, np.int64))
+        case _:
+            return Acknowledgement(error)

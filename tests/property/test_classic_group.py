@@ -11,9 +11,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from groupsim.sim.cluster.log import GroupLog
 from groupsim.sim.config import CoordinatorConfig
-from groupsim.sim.protocol.classic.group import ClassicGroup, Replies
+from groupsim.sim.protocol.classic.group import ClassicGroup, GroupRequest
 from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.facts import GroupForgotten, StateChanged
+from groupsim.sim.protocol.interface import Outcome
 from groupsim.sim.protocol.messages import (
     NO_PARTITIONS,
     Acknowledgement,
@@ -53,11 +56,12 @@ class GroupOfAnybody(RuleBasedStateMachine):
         max_size=st.sampled_from([2, 3, 1_000]),
     )
     def found(self, version: str, delay: int, append: int, max_size: int) -> None:
-        config = CoordinatorConfig(
+        self.config = CoordinatorConfig(
             initial_rebalance_delay_us=delay * MS, max_size=max_size, version=version,
             offsets_retention_us=20_000 * MS, offsets_retention_check_interval_us=7_000 * MS,
         )  # fmt: skip
-        self.group = ClassicGroup("g", config, append * MS)
+        self.group = ClassicGroup("g", self.config)
+        self.log = GroupLog(append * MS)
         self.now = 0
         self.ids: dict[str, str] = {}
         self.open: dict[int, tuple[str, str, str]] = {}
@@ -68,9 +72,23 @@ class GroupOfAnybody(RuleBasedStateMachine):
 
     # --- driving ------------------------------------------------------------------------------------------------------
 
-    def _file(self, replies: Replies) -> None:
-        for reply in replies:
+    def request(self, request: GroupRequest, waiter: object) -> None:
+        """Hand a request in."""
+        self.take(self.group.on_request(self.now, request, waiter))
+
+    def take(self, outcome: Outcome) -> None:
+        """Append what is handed out; what is in the log by now goes on."""
+        self._file(outcome)
+        if outcome.batch is not None:
+            self.log.append(self.now, outcome.batch)
+        while (batch := self.log.pop(self.now)) is not None:
+            self.take(self.group.on_appended(self.now, batch, Error.NONE))
+
+    def _file(self, outcome: Outcome) -> None:
+        for reply in outcome.replies:
             response: Any = reply.response
+            if isinstance(response, Acknowledgement):
+                continue
             self.answered[reply.waiter] += 1
             assert self.answered[reply.waiter] == 1, "answered twice"
             assert isinstance(reply.waiter, int)
@@ -78,17 +96,15 @@ class GroupOfAnybody(RuleBasedStateMachine):
             name = self.open.pop(reply.waiter)[0]
             if isinstance(response, JoinResponse) and response.error in (Error.NONE, Error.MEMBER_ID_REQUIRED):
                 self.ids[name] = response.member_id
-            assert not isinstance(response, Acknowledgement)
-        for fact in self.group.facts:
-            if fact.what == "transition":
+        for fact in outcome.facts:
+            if isinstance(fact, StateChanged):
                 assert (self.before, fact.state) in VALID
                 self.before = fact.state
                 assert fact.generation >= self.generation or self.group.is_old
                 self.generation = fact.generation
-            if fact.what == "forgotten":
+            if isinstance(fact, GroupForgotten):
                 assert self.before is EMPTY
                 self.generation = 0
-        self.group.facts.clear()
         for waiter in self._parked():
             self._drop_superseded(waiter)
 
@@ -137,19 +153,19 @@ class GroupOfAnybody(RuleBasedStateMachine):
         pending = request.member_id in self.group.roster.pending
         if pending and static:
             return
-        self._file(self.group.on_join(self.now, request, self._waiter(name, "join", request.member_id or fresh)))
+        self.request(request, self._waiter(name, "join", request.member_id or fresh))
 
     @rule(name=st.sampled_from(NAMES), stale=st.booleans())
     def sync(self, name: str, stale: bool) -> None:
         generation = self.group.generation - stale
         request = SyncGroup(self.ids.get(name, "?"), None, generation, None, {self.ids.get(name, "?"): np.arange(2)})
-        self._file(self.group.on_sync(self.now, request, self._waiter(name, "sync", request.member_id)))
+        self.request(request, self._waiter(name, "sync", request.member_id))
 
     @rule()
     def everybody_syncs(self) -> None:
         for member in list(self.group.roster):
             request = SyncGroup(member.member_id, member.instance_id, self.group.generation, None, {})
-            self._file(self.group.on_sync(self.now, request, self._waiter(member.name, "sync", member.member_id)))
+            self.request(request, self._waiter(member.name, "sync", member.member_id))
 
     @rule()
     def everybody_rejoins(self) -> None:
@@ -158,37 +174,43 @@ class GroupOfAnybody(RuleBasedStateMachine):
                 member.member_id, member.instance_id, member.session_timeout_us, member.rebalance_timeout_us,
                 member.protocols, name=member.name,
             )  # fmt: skip
-            self._file(self.group.on_join(self.now, request, self._waiter(member.name, "join", member.member_id)))
+            self.request(request, self._waiter(member.name, "join", member.member_id))
 
     @rule(name=st.sampled_from(NAMES), stale=st.booleans())
     def heartbeat(self, name: str, stale: bool) -> None:
-        self.group.on_heartbeat(self.now, Heartbeat(self.ids.get(name, "?"), None, self.group.generation - stale))
+        self.request(Heartbeat(self.ids.get(name, "?"), None, self.group.generation - stale), None)
 
     @rule(name=st.sampled_from(NAMES), generation=st.sampled_from([-1, 0, None]))
     def commit(self, name: str, generation: int | None) -> None:
         at = self.group.generation if generation is None else generation
         offsets = np.empty(0, np.int64)
-        self.group.on_commit(self.now, OffsetCommit(self.ids.get(name, ""), None, at, NO_PARTITIONS, offsets))
+        self.request(OffsetCommit(self.ids.get(name, ""), None, at, NO_PARTITIONS, offsets), None)
 
     @rule(name=st.sampled_from(NAMES))
     def leave(self, name: str) -> None:
-        self._file(self.group.on_leave(self.now, LeaveGroup(self.ids.get(name, "?"), None, ""))[1])
+        self.request(LeaveGroup(self.ids.get(name, "?"), None, ""), None)
 
     @rule(ms=st.sampled_from([0, 1, 199, 200, 3_000, 6_000, 10_000, 60_000, 300_000]))
     def wait(self, ms: int) -> None:
         until = self.now + ms * MS
         rings = 0
-        while (due := self.group.deadline) <= until:
+        while (due := self.deadline) <= until:
             rings = rings + 1 if due <= self.now else 0
             assert rings < 5, "a deadline is not obeyed"
             self.now = max(due, self.now)
-            self._file(self.group.on_deadline(self.now))
+            self.take(Outcome())
+            self.take(self.group.on_deadline(self.now))
         self.now = until
 
-    @precondition(lambda self: self.group.deadline < FOREVER)
+    @property
+    def deadline(self) -> int:
+        """What the group, or its log, waits for next."""
+        return min(self.group.deadline, self.log.due)
+
+    @precondition(lambda self: self.deadline < FOREVER)
     @rule()
     def wait_for_the_deadline(self) -> None:
-        self.wait(max(0, self.group.deadline - self.now) // MS)
+        self.wait(max(0, self.deadline - self.now) // MS)
 
     # --- what always holds --------------------------------------------------------------------------------------------
 
@@ -223,8 +245,8 @@ class GroupOfAnybody(RuleBasedStateMachine):
 
     @invariant()
     def the_deadline_is_the_earliest_timer(self) -> None:
-        group = self.group
-        timers = [group._join_due, group._sync_due, group._expiry_due, *(due for due, _ in group._appends)]
+        group, armed = self.group, self.group._rebalance.timers
+        timers = [armed.join_due, armed.sync_due, armed.expiry_due]
         for one in [*(member.member_id for member in group.roster), *group.roster.pending]:
             timers.append(group.session_due(one))
         assert group.deadline == min(timers, default=FOREVER)
@@ -239,12 +261,12 @@ class GroupOfAnybody(RuleBasedStateMachine):
 
     @invariant()
     def phases_end(self) -> None:
-        group = self.group
-        assert (group._join_due < FOREVER) == (group.state is PREPARING)
-        assert group._sync_due == FOREVER or group.state in (COMPLETING, STABLE)
-        assert group._expiry_due == FOREVER or group.state is EMPTY
+        group, armed = self.group, self.group._rebalance.timers
+        assert (armed.join_due < FOREVER) == (group.state is PREPARING)
+        assert armed.sync_due == FOREVER or group.state in (COMPLETING, STABLE)
+        assert armed.expiry_due == FOREVER or group.state is EMPTY
         if group.state is COMPLETING and not group.is_old:
-            assert group._sync_due < FOREVER or all(member.sync_waiter is not None for member in group.roster)
+            assert armed.sync_due < FOREVER or all(member.sync_waiter is not None for member in group.roster)
 
 
 TestGroupOfAnybody = GroupOfAnybody.TestCase

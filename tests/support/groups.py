@@ -49,6 +49,7 @@ class GroupHarness:
         self._log = GroupLog(append * MS)
         self.facts: list[Fact] = []
         self.records: list[Any] = []
+        self.last_batch = 0
         self.now = 0
         self.ids: dict[str, str] = {}
         self.answers: list[tuple[str, JoinResponse | SyncResponse]] = []
@@ -65,6 +66,7 @@ class GroupHarness:
         if outcome.batch is not None:
             self._log.append(self.now * MS, outcome.batch)
             self.records += outcome.batch.records
+            self.last_batch = outcome.batch.number
             mine = mine or self._file(outcome.batch.replies, waiter)
         while (batch := self._log.pop(self.now * MS)) is not None:
             answer = self.take(self.group.on_appended(self.now * MS, batch, Error.NONE), waiter)

@@ -48,7 +48,7 @@ class MemberHarness:
             assignors=[_Assignor()], cooperative=cooperative, jitter=lambda number: 1_000, commits=commits,
             commit_on_revoked=on_revoked,
         )  # fmt: skip
-        self.member.topic_of = lambda position: "t" if position < 10 else "u"
+        self.member.subscription.topic_of = lambda position: "t" if position < 10 else "u"
         self.member.on_metadata({"t": 10, "u": 10})
         self.member.subscribe(("t",), None)
         self.now = 0

@@ -175,15 +175,15 @@ def test_lookups_back_off_constantly_before_3_7() -> None:
 def test_backoff_is_jittered_below_its_maximum(permille: int, first: int, last: int) -> None:
     """ExponentialBackoff.backoff: the term is capped, then jittered, then capped."""
     h = MemberHarness()
-    h.member._jitter = lambda number: permille
-    assert (h.member._backoff(0), h.member._backoff(30)) == (first * MS, last * MS)
+    h.member.backoff.jitter = lambda number: permille
+    assert (h.member.backoff.after(0), h.member.backoff.after(30)) == (first * MS, last * MS)
 
 
 def test_backoff_is_constant_if_its_maximum_is_no_larger() -> None:
     """ExponentialBackoff: initialInterval = min(maxInterval, initialInterval), no jitter."""
     h = MemberHarness(retry_backoff_us=500 * MS, retry_backoff_max_us=300 * MS)
-    h.member._jitter = lambda number: 800
-    assert (h.member._backoff(0), h.member._backoff(5)) == (300 * MS, 300 * MS)
+    h.member.backoff.jitter = lambda number: 800
+    assert (h.member.backoff.after(0), h.member.backoff.after(5)) == (300 * MS, 300 * MS)
 
 
 def test_a_second_answer_to_a_lookup_is_ignored() -> None:

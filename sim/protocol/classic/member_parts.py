@@ -1,0 +1,248 @@
+"""The parts of a classic member, and what of them the shell may read and set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.protocol.classic.departure import Departure
+from groupsim.sim.protocol.classic.joining import JoinLoop
+from groupsim.sim.protocol.classic.liveness import Backoff, CoordinatorLookup, HeartbeatTimers
+from groupsim.sim.protocol.classic.membership import STABLE, Membership
+from groupsim.sim.protocol.classic.ownership import Ownership
+from groupsim.sim.protocol.classic.responses import ResponseHandlers
+from groupsim.sim.protocol.classic.states import MemberState
+from groupsim.sim.protocol.classic.subscription import AssignorMemory, SubscriptionState
+from groupsim.sim.protocol.messages import Error, Positions
+
+
+class MemberParts:
+    """One consumer in one group, taken apart.
+
+    Parameters
+    ----------
+    group_id, name : str
+    config : ClientConfig
+    instance_id : str or None
+        ``group.instance.id``; None: dynamic member.
+    assignors : sequence of AssignorMemory
+        In order of preference.
+    cooperative : bool
+        The highest rebalance protocol that all assignors support is COOPERATIVE.
+    jitter : callable
+        Retry number -> factor in permille (800 .. 1200), ``ExponentialBackoff``'s jitter.
+    commits : {"auto", "after_batch", "before_processing", "none"}
+        Who commits: the consumer every auto.commit.interval.ms, the application for each batch, or nobody.
+    commit_on_revoked : bool
+        The application calls commitSync in onPartitionsRevoked.
+    """
+
+    __slots__ = (
+        "backoff", "config", "departure", "heartbeats", "instance_id", "joining", "lookup", "membership", "ownership",
+        "responses", "subscription",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        group_id: str,
+        name: str,
+        config: ClientConfig,
+        instance_id: str | None,
+        assignors: Sequence[AssignorMemory],
+        cooperative: bool,
+        jitter: Callable[[int], int],
+        commits: str = "auto",
+        commit_on_revoked: bool = False,
+    ) -> None:
+        self.config = config
+        self.instance_id = instance_id
+        self.backoff = Backoff(config, jitter)
+        self.membership = Membership(name, config, instance_id)
+        self.subscription = SubscriptionState()
+        self.ownership = Ownership(self.membership, self.backoff, commits)
+        self.lookup = CoordinatorLookup(group_id, self.backoff)
+        self.heartbeats = HeartbeatTimers(config, self.backoff)
+        self.joining = JoinLoop(
+            self.membership, self.subscription, self.ownership, self.lookup,
+            assignors=assignors, cooperative=cooperative, commit_on_revoked=commit_on_revoked,
+        )  # fmt: skip
+        self.responses = ResponseHandlers(
+            self.membership, self.subscription, self.ownership, self.lookup, self.heartbeats,
+            commit_on_revoked=commit_on_revoked,
+        )  # fmt: skip
+        self.departure = Departure(self.membership, self.subscription, self.ownership, self.lookup)
+
+    @property
+    def state(self) -> MemberState:
+        """Its state."""
+        return self.membership.state
+
+    @property
+    def generation(self) -> int:
+        """The generation that it is in; -1: none."""
+        return self.membership.generation
+
+    @property
+    def member_id(self) -> str:
+        """Its member id; empty: none."""
+        return self.membership.member_id
+
+    @property
+    def protocol(self) -> str | None:
+        """The assignor of its generation."""
+        return self.membership.protocol
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether it leads its generation."""
+        return self.membership.is_leader
+
+    @property
+    def rejoin_needed(self) -> bool:
+        """Whether the next poll() joins."""
+        return self.membership.rejoin_needed
+
+    @property
+    def failed(self) -> Error | None:
+        """What the next poll() raises."""
+        return self.membership.failed
+
+    @failed.setter
+    def failed(self, value: Error | None) -> None:
+        self.membership.failed = value
+
+    @property
+    def heartbeats_enabled(self) -> bool:
+        """Whether the heartbeat thread is awake."""
+        return self.membership.heartbeats_enabled
+
+    @property
+    def listening(self) -> bool:
+        """Whether the application runs a listener, or waits inside one."""
+        return self.membership.after_listener is not None
+
+    @property
+    def coordinator(self) -> int | None:
+        """Broker id of the coordinator."""
+        return self.lookup.node
+
+    @property
+    def heartbeat_due(self) -> int:
+        """When the next heartbeat goes out, microseconds."""
+        return self.heartbeats.due
+
+    @heartbeat_due.setter
+    def heartbeat_due(self, value: int) -> None:
+        self.heartbeats.due = value
+
+    @property
+    def session_due(self) -> int:
+        """When the session is over on this side, microseconds."""
+        return self.heartbeats.session_due
+
+    @session_due.setter
+    def session_due(self, value: int) -> None:
+        self.heartbeats.session_due = value
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Subscribed topics, sorted."""
+        return self.subscription.topics
+
+    @property
+    def pattern(self) -> re.Pattern[str] | None:
+        """Subscribed pattern."""
+        return self.subscription.pattern
+
+    @property
+    def metadata(self) -> Mapping[str, int]:
+        """Topic -> number of partitions, as last seen."""
+        return self.subscription.metadata
+
+    @property
+    def group_topics(self) -> tuple[str, ...]:
+        """Topics of the whole group, as the leader knows them."""
+        return self.subscription.group_topics
+
+    @property
+    def has_news(self) -> bool:
+        """Whether the subscription has changed since the last JoinGroup."""
+        return self.subscription.has_changed
+
+    @property
+    def owned(self) -> Positions:
+        """The assignment."""
+        return self.ownership.owned
+
+    @property
+    def uninitialised(self) -> Positions:
+        """Partitions of it without a position."""
+        return self.ownership.uninitialised
+
+    @property
+    def is_manual(self) -> bool:
+        """Whether partitions were taken by hand."""
+        return self.ownership.is_manual
+
+    @property
+    def commits(self) -> str:
+        """Who commits."""
+        return self.ownership.commits
+
+    @property
+    def commit_due(self) -> int:
+        """The first poll at or after it commits, microseconds."""
+        return self.ownership.commit_due
+
+    @commit_due.setter
+    def commit_due(self, value: int) -> None:
+        self.ownership.commit_due = value
+
+    @property
+    def commit_interval_us(self) -> int:
+        """From one commit to the next."""
+        return self.ownership.commit_interval_us
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether it keeps partitions through a rebalance."""
+        return self.joining.cooperative
+
+    @property
+    def commit_on_revoked(self) -> bool:
+        """Whether it commits in onPartitionsRevoked."""
+        return self.joining.commit_on_revoked
+
+    # --- what is worth watching ---------------------------------------------------------------------------------------
+
+    @property
+    def needs_application(self) -> bool:
+        """Whether something waits for the application thread to be in poll(); a backoff is waited for elsewhere."""
+        membership = self.membership
+        if membership.waits_for_application:
+            return False
+        if membership.failed is not None or self.lookup.node is None or membership.synced is not None:
+            return True
+        if membership.join_in_flight:
+            return self.joining.must_forget
+        if self.joining.is_wanted():
+            return not membership.join_retry_at
+        ownership = self.ownership
+        return ownership.uninitialised.size > 0 and not ownership.is_fetching and not ownership.fetch_retry_at
+
+    @property
+    def is_settled(self) -> bool:
+        """Stable, with positions, and nothing under way: the future depends on time alone."""
+        membership = self.membership
+        return (
+            membership.state is STABLE
+            and self.lookup.node is not None
+            and membership.failed is None
+            and not membership.join_in_flight
+            and not membership.waits_for_application
+            and membership.synced is None
+            and self.ownership.is_initialised
+            and not self.joining.is_wanted()
+        )
