@@ -17,14 +17,11 @@ from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.kernel.network import Connection, Exchange
 from groupsim.sim.protocol.effects import Disconnect, Request, Send
 from groupsim.sim.protocol.messages import (
-    Acknowledgement,
     Api,
     Error,
     FindCoordinatorResponse,
-    Heartbeat,
     JoinGroup,
     JoinResponse,
-    OffsetCommit,
     OffsetFetchResponse,
     SyncResponse,
 )
@@ -196,21 +193,14 @@ class Requests:
         """Let the machine have an answer."""
         if exchange.abandoned:
             return
-        client, machine, body = self._client, self._machine, exchange.body
+        client, body = self._client, exchange.body
         self.pending.pop(exchange, None)
-        if isinstance(response, Acknowledgement):
-            if isinstance(body, Heartbeat):
-                client.do(now, machine.on_heartbeat_response(now, response.error, body.generation))
-            elif isinstance(body, OffsetCommit):
-                client.do(now, machine.on_commit_response(now, response.error, body.generation))
-        elif isinstance(response, JoinResponse):
-            client.do(now, machine.on_join_response(now, response))
-        elif isinstance(response, SyncResponse):
-            client.do(now, machine.on_sync_response(now, response, body.generation))
-        elif isinstance(response, OffsetFetchResponse):
+        if isinstance(response, OffsetFetchResponse):
             client.fetcher.on_offsets(now, body, response)
         elif isinstance(response, FindCoordinatorResponse):
             self._lookup.found(now, response)
+        else:
+            client.do(now, self._machine.on_response(now, body, response))
 
     # --- failures -----------------------------------------------------------------------------------------------------
 
