@@ -74,14 +74,14 @@ class PollLoop:
         if self._job is not None:
             return FOREVER
         machine, client, schedule = self._machine, self._client, self.schedule
-        due = FOREVER
+        due, ownership = FOREVER, machine.ownership
         waiting = client.inbox or client.command is not None
         if waiting or (machine.needs_application and machine.coordinator is not None):
             due = self.reaction(now + 1)
         if schedule is not None:
             upcoming = self.upcoming(now)
-            if machine.commit_due < FOREVER and machine.owned.size and not machine.is_joining:
-                due = min(due, schedule.next_poll(max(machine.commit_due, upcoming)))
+            if ownership.commit_due < FOREVER and ownership.owned.size and not machine.is_joining:
+                due = min(due, schedule.next_poll(max(ownership.commit_due, upcoming)))
             if self._is_loud:
                 due = min(due, schedule.next_poll(upcoming))
         return due

@@ -80,7 +80,8 @@ class GroupHost:
 
     def _work(self, now: int, exchange: Exchange) -> Outcome:
         """Work on a request, and on whatever is in the log by ``now``."""
-        return self._commit_log(now, self.machine.on_request(now, exchange.body, exchange))
+        outcome = self.machine.on_request(now, exchange.body, exchange)
+        return outcome if outcome.batch is None and self._log.due > now else self._commit_log(now, outcome)
 
     def _answer(self, reply: Reply, leave_us: int) -> None:
         exchange = _exchange(reply)
@@ -94,7 +95,9 @@ class GroupHost:
         # The latest may end the phase; the order of the others decides nothing.
         arrivals.append(arrivals.pop(max(range(len(times)), key=times.__getitem__)))
         for exchange, time in arrivals:
-            _extend(outcome, self._work(time, exchange))
+            done = self._work(time, exchange)
+            outcome.replies += done.replies
+            outcome.facts += done.facts
         if outcome.replies or outcome.facts:
             self._settle(outcome)
 

@@ -18,22 +18,28 @@ class GroupLog:
     ----------
     append_us : int, microseconds
         From handing records to the log until the high watermark has passed them.
+
+    Attributes
+    ----------
+    due : int, microseconds
+        When the next batch is committed; `FOREVER` if none is open.
     """
 
     def __init__(self, append_us: int) -> None:
         self._append_us = append_us
         self._open: deque[tuple[int, int]] = deque()
+        self.due = FOREVER
 
     def append(self, now: int, batch: Batch) -> None:
         """Take a batch; one that nobody waits for needs no event."""
         if batch.is_awaited:
             self._open.append((now + self._append_us, batch.number))
-
-    @property
-    def due(self) -> int:
-        """When the next batch is committed, microseconds; `FOREVER` if none is open."""
-        return self._open[0][0] if self._open else FOREVER
+            self.due = self._open[0][0]
 
     def pop(self, now: int) -> int | None:
         """The number of a batch that is committed by ``now``, oldest first; None if there is none."""
-        return self._open.popleft()[1] if self._open and self._open[0][0] <= now else None
+        if self.due > now or not self._open:
+            return None
+        _, number = self._open.popleft()
+        self.due = self._open[0][0] if self._open else FOREVER
+        return number

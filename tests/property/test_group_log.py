@@ -1,4 +1,4 @@
-"""Any sequence of requests, waits, failed appends and moves of a coordinator: what the log keeps of a classic group."""
+"""What the log keeps of a classic group, whatever is requested, fails to be appended, or moves to another broker."""
 
 from __future__ import annotations
 

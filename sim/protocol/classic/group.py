@@ -1,6 +1,6 @@
 """The coordinator's side of one classic consumer group, as a `GroupMachine`.
 
-The machine behind ``GroupMetadataManager``'s ``classicGroup*`` methods (``GMM``, Kafka 4.4), as prose:
+The machine behind ``GroupMetadataManager``'s ``classicGroup*`` methods (``GMM``, Kafka 4.4); tables are in the package.
 
 A rebalance has two barriers. In *PreparingRebalance* JoinGroups are parked until everybody has rejoined, or until the
 join timer drops whoever did not. Then the generation is bumped, an assignor is voted for, everybody is answered, and in
@@ -27,6 +27,7 @@ from groupsim.sim.protocol.classic.admission import Admission
 from groupsim.sim.protocol.classic.member_requests import MemberRequests
 from groupsim.sim.protocol.classic.rebalance import COMPLETING, DEAD, EMPTY, STABLE, Rebalance
 from groupsim.sim.protocol.classic.records import (
+    APPEND_ERRORS,
     CommittedOffsets,
     GroupMetadata,
     GroupRecord,
@@ -53,18 +54,6 @@ from groupsim.sim.protocol.messages import (
 )
 
 GroupRequest = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | OffsetCommit
-
-_APPEND_ERRORS = {
-    Error.UNKNOWN_TOPIC_OR_PARTITION: Error.COORDINATOR_NOT_AVAILABLE,
-    Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE,
-    Error.REQUEST_TIMED_OUT: Error.COORDINATOR_NOT_AVAILABLE,
-    Error.NOT_LEADER_OR_FOLLOWER: Error.NOT_COORDINATOR,
-    Error.KAFKA_STORAGE_ERROR: Error.NOT_COORDINATOR,
-    Error.MESSAGE_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
-    Error.RECORD_LIST_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
-    Error.INVALID_FETCH_SIZE: Error.UNKNOWN_SERVER_ERROR,
-}
-"""What a member is told if an append fails (``GMM.appendGroupMetadataErrorToResponseError``)."""
 
 
 class ClassicGroup:
@@ -193,7 +182,7 @@ class ClassicGroup:
 
     def on_appended(self, now: int, batch: int, error: Error) -> Outcome:
         """Records are committed, or could not be appended: what waited for them goes on, or is told so."""
-        error = _APPEND_ERRORS.get(error, error)
+        error = APPEND_ERRORS.get(error, error)
         match self._rebalance.awaited.pop(batch, None):
             case LeaderSync() as sync:
                 self._assigned(now, sync, error)

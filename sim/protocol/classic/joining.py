@@ -52,6 +52,8 @@ class JoinLoop:
     def is_wanted(self) -> bool:
         """``ConsumerCoordinator.rejoinNeededOrPending``; notes what for."""
         membership, subscription = self._membership, self._subscription
+        if not (membership.rejoin_needed or membership.is_leader) and subscription.topics is subscription.joined_topics:
+            return False  # What is asked most often by far.
         if not subscription.wants_group:
             return False
         if membership.rejoin_needed:

@@ -79,7 +79,7 @@ class ClassicMember(MemberParts):
     def on_poll(self, now: int) -> Effects:
         """One pass of ``ConsumerCoordinator.poll``; called again whenever something has changed."""
         membership, joining, ownership = self.membership, self.joining, self.ownership
-        if membership.waits_for_application:
+        if membership.after_listener is not None or membership.after_commit is not None:
             return []
         if membership.failed is not None:
             return [Raise(membership.failed)]

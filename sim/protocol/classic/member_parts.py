@@ -221,7 +221,7 @@ class MemberParts:
     def needs_application(self) -> bool:
         """Whether something waits for the application thread to be in poll(); a backoff is waited for elsewhere."""
         membership = self.membership
-        if membership.waits_for_application:
+        if membership.after_listener is not None or membership.after_commit is not None:
             return False
         if membership.failed is not None or self.lookup.node is None or membership.synced is not None:
             return True
@@ -241,7 +241,8 @@ class MemberParts:
             and self.lookup.node is not None
             and membership.failed is None
             and not membership.join_in_flight
-            and not membership.waits_for_application
+            and membership.after_listener is None
+            and membership.after_commit is None
             and membership.synced is None
             and self.ownership.is_initialised
             and not self.joining.is_wanted()

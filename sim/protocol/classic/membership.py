@@ -76,11 +76,6 @@ class Membership:
         self.failed: Error | None = None
 
     @property
-    def waits_for_application(self) -> bool:
-        """Whether a listener runs, or a commit must be answered before anything else."""
-        return self.after_listener is not None or self.after_commit is not None
-
-    @property
     def heartbeats_enabled(self) -> bool:
         """Whether the heartbeat thread is awake (``HeartbeatThread.run``; idle while UNJOINED or PREPARING)."""
         if self.failed is not None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.classic.liveness import Backoff
 from groupsim.sim.protocol.classic.membership import STABLE, Membership
 from groupsim.sim.protocol.effects import Commit, Effects, Send
@@ -45,12 +44,13 @@ class Ownership:
     """
 
     __slots__ = (
-        "_backoff", "_failures", "_fetching", "_membership", "commit_due", "commits", "fetch_retry_at", "is_manual",
-        "owned", "uninitialised",
+        "_backoff", "_config", "_failures", "_fetching", "_membership", "commit_due", "commits", "fetch_retry_at",
+        "is_manual", "owned", "uninitialised",
     )  # fmt: skip
 
     def __init__(self, membership: Membership, backoff: Backoff, commits: str) -> None:
         self._membership = membership
+        self._config = membership.config
         self._backoff = backoff
         self._failures = 0
         self._fetching = NO_PARTITIONS
@@ -60,10 +60,6 @@ class Ownership:
         self.uninitialised: Positions = NO_PARTITIONS
         self.fetch_retry_at = 0
         self.commit_due = FOREVER
-
-    @property
-    def _config(self) -> ClientConfig:
-        return self._membership.config
 
     # --- partitions ---------------------------------------------------------------------------------------------------
 

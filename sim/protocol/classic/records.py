@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.protocol.classic.roster import Member, Roster
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions, Protocols, Subscription
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, Positions, Protocols, Subscription
 
 
 class MemberMetadata(NamedTuple):
@@ -79,6 +79,19 @@ class CommittedOffsets:
 
 
 GroupRecord = GroupMetadata | GroupTombstone | CommittedOffsets
+
+
+APPEND_ERRORS = {
+    Error.UNKNOWN_TOPIC_OR_PARTITION: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.REQUEST_TIMED_OUT: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_LEADER_OR_FOLLOWER: Error.NOT_COORDINATOR,
+    Error.KAFKA_STORAGE_ERROR: Error.NOT_COORDINATOR,
+    Error.MESSAGE_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
+    Error.RECORD_LIST_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
+    Error.INVALID_FETCH_SIZE: Error.UNKNOWN_SERVER_ERROR,
+}
+"""What a member is told if an append fails (``GMM.appendGroupMetadataErrorToResponseError``)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,6 @@
 """How members leave a classic group, by themselves or by a timer, and what that does to the rebalance.
 
-Source: ``GroupMetadataManager`` (below: ``GMM``), Kafka 4.4. Timers that are due at one instant go in a fixed order:
-the barriers first, then sessions by member id, then the group itself.
+Source: ``GroupMetadataManager`` (below: ``GMM``), Kafka 4.4.
 """
 
 from __future__ import annotations
@@ -82,19 +81,20 @@ class Removal:
     # --- by time ------------------------------------------------------------------------------------------------------
 
     def on_deadline(self, now: int) -> None:
-        """Everything that is due: the barriers, then sessions (by member id), then the group's offsets."""
+        """Everything that is due, by deadline; ties: the barriers, sessions (by member id), the group's offsets."""
         rebalance, timers = self._rebalance, self._rebalance.timers
-        if timers.join_due <= now:
-            if timers.window is not None:
-                rebalance.end_window(now)
+        while (due := timers.earliest) <= now:
+            if timers.join_due == due:
+                if timers.window is not None:
+                    rebalance.end_window(now)
+                else:
+                    rebalance.complete_join(now)
+            elif timers.sync_due == due:
+                self._expire_sync(now)
+            elif (member_id := timers.pop_session(due)) is not None:
+                self._expire_session(now, member_id)
             else:
-                rebalance.complete_join(now)
-        if timers.sync_due <= now:
-            self._expire_sync(now)
-        while (member_id := timers.pop_session(now)) is not None:
-            self._expire_session(now, member_id)
-        if timers.expiry_due <= now:
-            self._forget()
+                self._forget()
 
     def _expire_sync(self, now: int) -> None:
         """``GMM.expirePendingSync`` (KAFKA-12890): whoever never synced is out, also in Stable.

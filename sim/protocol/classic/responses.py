@@ -95,8 +95,7 @@ class ResponseHandlers:
         self._heartbeats.reset(now)
         membership.is_leader = response.leader == response.member_id
         if membership.is_leader:
-            topics = {topic for _, _, one in response.members for topic in one.topics}
-            subscription.group_topics = tuple(sorted(topics))
+            subscription.group_topics = tuple(sorted({topic for _, _, one in response.members for topic in one.topics}))
             if not response.skip_assignment:
                 return [RunAssignor(response)]
             subscription.watch()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from groupsim.sim.errors import ProtocolMisuse
 from groupsim.sim.protocol.interface import Waiter
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, JoinGroup, Positions, Protocols, Subscription
 
@@ -43,7 +44,10 @@ class Member:
 
     def subscription_for(self, protocol: str) -> Subscription:
         """Its metadata for one assignor (``ClassicGroupMember.metadata``)."""
-        return next(subscription for name, subscription in self.protocols if name == protocol)
+        for name, subscription in self.protocols:
+            if name == protocol:
+                return subscription
+        raise ProtocolMisuse(f"member {self.member_id} does not support {protocol}")
 
     def same_protocols(self, protocols: Protocols) -> bool:
         """Ordered equality of (name, bytes) lists (``ClassicGroupMember.matches``)."""

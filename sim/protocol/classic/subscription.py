@@ -38,13 +38,15 @@ class SubscriptionState:
     pattern : compiled pattern or None
     metadata : mapping
         Topic -> number of partitions, as last seen.
+    joined_topics : tuple of str
+        ``topics`` as the last JoinGroup said them.
     group_topics : tuple of str
         What anybody in the group subscribes to, as the leader has been told.
     topic_of : callable
         Name of the topic of a partition position; set by the shell.
     """
 
-    __slots__ = ("_joined", "_watched", "group_topics", "metadata", "pattern", "topic_of", "topics")
+    __slots__ = ("_watched", "group_topics", "joined_topics", "metadata", "pattern", "topic_of", "topics")
 
     def __init__(self) -> None:
         self.topics: tuple[str, ...] = ()
@@ -52,7 +54,7 @@ class SubscriptionState:
         self.metadata: Mapping[str, int] = {}
         self.group_topics: tuple[str, ...] = ()
         self.topic_of: Callable[[int], str] = lambda position: ""
-        self._joined: tuple[str, ...] = ()
+        self.joined_topics: tuple[str, ...] = ()
         self._watched: dict[str, int] | None = None
 
     # --- topics -------------------------------------------------------------------------------------------------------
@@ -84,11 +86,11 @@ class SubscriptionState:
     @property
     def has_changed(self) -> bool:
         """Whether it is not what the last JoinGroup said."""
-        return self.topics != self._joined
+        return self.topics != self.joined_topics
 
     def joins(self) -> None:
         """JoinGroup goes out with the topics of now."""
-        self._joined = self.topics
+        self.joined_topics = self.topics
 
     # --- what the leader watches --------------------------------------------------------------------------------------
 

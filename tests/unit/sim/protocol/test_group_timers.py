@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.facts import Cause, MemberRemoved, StateChanged
 from groupsim.sim.protocol.messages import Error
+from groupsim.sim.units import MS
 from tests.support.groups import GroupHarness, in_state
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
@@ -141,6 +143,17 @@ def test_session_expiry_of_the_last_who_has_not_rejoined_completes_the_join_phas
     assert h.sleep(9_999) == []
     assert h.sleep(1) == [("a", Error.NONE)]
     assert h.members == {"a"}
+
+
+def test_timers_that_are_seen_late_go_by_deadline() -> None:
+    """testStaticMemberRejoinWithLeaderIdAndKnownMemberId (4.4): b's session ended before the join timer."""
+    h = GroupHarness().stable("a", "b")
+    h.join("a", rebalance=20_000)
+    late = (h.now + 60_000) * MS
+    h.take(h.group.on_deadline(late))
+    assert (h.members, h.state) == ({"a"}, COMPLETING)
+    assert [type(fact) for fact in h.facts] == [StateChanged, MemberRemoved, StateChanged]
+    assert h.facts[1] == MemberRemoved(h.ids["b"], "b", Cause.EXPIRED)
 
 
 def test_a_session_that_another_expiry_renews_at_the_same_instant_does_not_expire() -> None:

@@ -21,9 +21,16 @@ class OpenDoor:
     """A request is a name, its answer the number of names so far; a record is a name."""
 
     deadline = FOREVER
+    generation = 0
+    is_stable = True
+    leader = None
 
     def __init__(self) -> None:
         self._names: list[str] = []
+
+    @property
+    def size(self) -> int:
+        return len(self._names)
 
     def on_request(self, now: int, request: str, waiter: Waiter) -> Outcome:
         self.replay(request)
