@@ -13,7 +13,6 @@ from groupsim.sim.errors import InvariantViolation
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.classic.member import ClassicMember
-from groupsim.sim.protocol.classic.states import GroupState
 
 
 class Member(Protocol):
@@ -53,7 +52,7 @@ class OneOwner:
 
     def violated(self, now: int, group: Watched) -> str | None:
         """Two members that both own a partition, if there are such."""
-        if group.books.is_broadcast or group.machine.state is not GroupState.STABLE:
+        if group.books.is_broadcast or not group.machine.is_stable:
             return None
         owner: dict[int, str] = {}
         for consumer in group.members:
@@ -77,10 +76,10 @@ class GenerationsGrow:
 
     def violated(self, now: int, group: Watched) -> str | None:
         """A generation lower than the last one seen, if it is."""
-        last, now = self._last.get(group.books.name, 0), group.machine.generation
-        self._last[group.books.name] = now
-        forgotten = now == 0 and (group.machine.is_old or group.machine.state is GroupState.EMPTY)
-        return f"generation {last} became {now}" if now < last and not forgotten else None
+        last, generation = self._last.get(group.books.name, 0), group.machine.generation
+        self._last[group.books.name] = generation
+        forgotten = generation == 0 and not group.machine.size
+        return f"generation {last} became {generation}" if generation < last and not forgotten else None
 
 
 class CommitsWithinPositions:
