@@ -119,6 +119,8 @@ class GroupHost:
                 if error is Error.NONE:
                     moment = (now, exchange.connection.request_key)
                     self.ledger.commit(body.positions, body.offsets, moment, contested=self.is_broadcast)
+                    if (quiescence := self.quiet.get(body.member_id)) is not None:
+                        quiescence.renew(now)
                 self._answer(exchange, Acknowledgement(error), leave + self.cluster.timing.append_us)
                 self._alarm.set(machine.deadline)
             case Api.OFFSET_FETCH:

@@ -50,7 +50,7 @@ def has_memory(client: Client) -> bool:
 def may_rejoin(quiescence: Quiescence) -> bool:
     """Whether a quiet member can go with a wave, if nothing of it is on its way."""
     client, quiet = quiescence.client, quiescence.known
-    if not client.is_plain or client.machine.pattern is not None or quiet.schedule is None:
+    if not client.is_plain or client.machine.pattern is not None or quiet.schedule is None or client.requests.pending:
         return False
     consumption, group, machine = client.consumption, client.group, client.machine
     return (

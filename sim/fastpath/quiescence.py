@@ -19,6 +19,7 @@ from groupsim.sim.fastpath.steady_state import (
     densest,
     heartbeats_apart,
     longest_round_trip,
+    reach,
 )
 from groupsim.sim.kernel.environment import Kind, Moment, deadline_key, message_key, process_key
 from groupsim.sim.kernel.network import Connection, Exchange
@@ -96,9 +97,15 @@ class Quiescence:
         then.catch_up((poll, self.keys.poll))
         return all(
             one.answered < (now if one.sent <= now else beat)
-            for one in then.beats(self.client.path, self.client.world.timing)
+            for one in self._beats(then, now)
             if one.sent != beat or one.kind == "commit"
         )
+
+    def _beats(self, quiet: SteadyState, now: int) -> list[Beat]:
+        """What can have been on its way at ``now``, all that was sent later, and the last of either kind before that."""
+        client, connection = self.client, self.client.requests.connection
+        assert connection is not None
+        return quiet.beats(client.path, client.world.timing, connection.order, now - self.round_trip_us)
 
     # --- going quiet --------------------------------------------------------------------------------------------------
 
@@ -115,8 +122,8 @@ class Quiescence:
         requests, poll_loop, fetcher = client.requests, client.poll_loop, client.fetcher
         connection = requests.connection
         return not (
-            requests.pending
-            or requests.inbox
+            requests.inbox
+            or not self._only_commits_are_pending()
             # What is committed before it is processed depends on pauses that come after the commit.
             or client.processing.commit == "before_processing"
             or poll_loop.is_at_work
@@ -127,6 +134,16 @@ class Quiescence:
             or connection.broken
             or client.suspension.frozen is not None
             or poll_loop.stuck_until > self._env.now
+        )
+
+    def _only_commits_are_pending(self) -> bool:
+        """Whether nothing is in flight but commits, for which nobody waits: these stay messages."""
+        requests, generation = self.client.requests, self._machine.generation
+        return all(
+            exchange.api is Api.OFFSET_COMMIT
+            and exchange.body.generation == generation
+            and exchange.connection is requests.connection
+            for exchange in requests.pending
         )
 
     def _is_settled(self) -> bool:
@@ -149,8 +166,16 @@ class Quiescence:
         """Whether the member can be quiet with these polls (None: without any)."""
         if schedule is None or not self.beats_apart:
             return self.beats_apart
-        apart = commits_apart(schedule.shortest_us, self._machine.commit_interval_us, self.round_trip_us)
+        timing, heartbeat_us = self.client.world.timing, self._machine.config.heartbeat_interval_us
+        apart = commits_apart(self._stride(schedule), heartbeat_us, timing)
         return bool(apart) and self.polls_in_time(schedule.longest_us)
+
+    def _stride(self, schedule: PollSchedule | None) -> int:
+        """The least time between two commits, microseconds."""
+        machine = self._machine
+        if schedule is None or machine.commits == "none":
+            return machine.config.session_timeout_us
+        return max(schedule.shortest_us, machine.commit_interval_us)
 
     def polls_in_time(self, longest: int) -> bool:
         """Whether no pass, stretched by the short pauses that can fall into it, can exceed max.poll.interval.ms."""
@@ -184,17 +209,21 @@ class Quiescence:
         ``renewed_us``: last renewal of the session, which the coordinator no longer watches.
         """
         client, machine, measure = self.client, self._machine, self._group.measure
-        numbers, connection = client.requests.numbers, client.requests.connection
-        assert connection is not None
+        numbers, heartbeat_us = client.requests.numbers, machine.config.heartbeat_interval_us
+        stride = self._stride(schedule)
+        reach_us = reach(client.path.longest_us, stride, heartbeat_us, client.world.timing)
+        # The last answered request of either kind, and what had a part in it.
+        gap = max(heartbeat_us, machine.commit_interval_us + (schedule.longest_us if schedule is not None else 0))
+        keep_us = reach_us + 2 * (gap + SHORT_PAUSE_US + self.round_trip_us)
         self.quiet = SteadyState(
-            heartbeats=Train(heartbeat_due, numbers["heartbeat"], measure),
-            commits=Train(commit_due, numbers["commit"], measure),
+            heartbeats=Train(heartbeat_due, numbers["heartbeat"], measure, keep_us),
+            commits=Train(commit_due, numbers["commit"], measure, keep_us),
             schedule=schedule,
-            heartbeat_interval=machine.config.heartbeat_interval_us,
+            heartbeat_interval=heartbeat_us,
             commit_interval=machine.commit_interval_us,
             pauses=self._pauses,
             next_pause=client.suspension.next_pause,
-            order=connection.order,
+            reach_us=reach_us,
             keys=self.keys,
         )
         self._renewed_us = renewed_us
@@ -223,6 +252,11 @@ class Quiescence:
             client.suspension.resume_freeze(*quiet.frozen)
         else:
             client.arm(self._env.now)
+
+    def renew(self, now: int) -> None:
+        """A commit that was in flight when the member fell silent has renewed the session: it stays suspended."""
+        self._renewed_us = now
+        self._group.machine.suspend(self.member_id)
 
     def leave(self) -> None:
         """Go with a wave, which counts what has been sent: no pause has begun, and nothing is on its way."""
@@ -260,8 +294,9 @@ class Quiescence:
         assert connection is not None
         renewed = self._renewed_us
         committed: Beat | None = None
-        for beat in quiet.beats(self.client.path, self.client.world.timing):
-            if (beat.worked, connection.request_key) >= moment:
+        is_held_up = any(not exchange.answered for exchange in self.client.requests.pending)
+        for beat in self._beats(quiet, moment[0]):
+            if is_held_up or (beat.worked, connection.request_key) >= moment:
                 self._resend(connection, beat, moment)
                 continue
             if beat.kind != "commit" or not self._group.machine.is_old:

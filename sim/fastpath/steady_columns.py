@@ -59,8 +59,8 @@ class Trains:
 
 
 def _last_two(train: Train) -> tuple[int, int]:
-    sent = [-FOREVER, -FOREVER, *(time for time, _ in train.tail)]
-    return sent[-2], sent[-1]
+    newer = train.last_before(FOREVER)
+    return train.last_before(newer), newer
 
 
 @dataclass(slots=True)

@@ -142,7 +142,8 @@ class ResumePhase(AnswerPhase):
         now.schedule[slots] = None
         deferred.capacity[slots] = paced.capacity
         longest = paced.longest_us
-        apart = commits_apart(paced.shortest_us, deferred.commit_interval[slots], deferred.round_trip_us[slots])
+        strides = np.maximum(paced.shortest_us, deferred.commit_interval[slots])
+        apart = commits_apart(strides, deferred.heartbeat_interval[slots], timing)
         fits = 2 * longest + deferred.most_pauses[slots] * SHORT_PAUSE_US < config.max_poll_interval_us
         for index in np.flatnonzero(~fits).tolist():
             # Only if all pauses fell into one pass: does that happen?
