@@ -136,6 +136,9 @@ class GroupHost:
                 self._meet(body.member_id or body.fresh_id, body.protocols[0][1].topics if body.protocols else ())
                 self._settle(machine.on_join(now, body, exchange))
             case Api.SYNC_GROUP:
+                if body.assignments is not None and not self.machine.append_us:
+                    # The assignment is in the log at once: who has sent SyncGroup by now has.
+                    self.cohort.precede_decision()
                 self._settle(machine.on_sync(now, body, exchange))
             case _:
                 self.cohort.precede_decision()

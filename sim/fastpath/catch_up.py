@@ -22,7 +22,8 @@ def replay_rejoin(client: Client, columns: RoundColumns, slot: int) -> JoinGroup
     client.quiescence.set_timers(columns.beat_due.item(slot), columns.commit_due.item(slot))
     machine.on_heartbeat_response(columns.learned.item(slot), Error.REBALANCE_IN_PROGRESS, generation)
     machine.on_poll(columns.polled.item(slot))
-    machine.on_commit_response(joining, Error.NONE, generation)
+    if machine.commits == "auto":
+        machine.on_commit_response(joining, Error.NONE, generation)
     (send,) = machine.on_listener_done(joining)
     assert isinstance(send, Send)
     assert isinstance(send.body, JoinGroup)

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 PRESENT, QUIET, REJOINED, SYNCED = range(4)
 """How far a member has come with waves while nobody looked: PRESENT if its own objects show everything."""
 _BY_THEMSELVES = -1
+AUTO, AFTER_BATCH, NO_COMMITS = range(3)
+"""Who commits: the consumer, the application at each poll, or nobody."""
+_COMMITS = {"auto": AUTO, "after_batch": AFTER_BATCH, "none": NO_COMMITS}
 
 
 class DeferredMembers:
@@ -64,8 +67,10 @@ class DeferredMembers:
         When the answer in hand leaves the coordinator.
     renewed : int64 array, microseconds
         Last renewal of a quiet member's session before it fell silent.
-    heartbeat_interval, commit_interval, round_trip_us : int64 arrays, microseconds
-        The last is the longest time from a request to its answer.
+    heartbeat_interval, commit_interval, round_trip_us, longest_us : int64 arrays, microseconds
+        The last two are the longest time from a request to its answer, and the longest latency.
+    commits : int64 array
+        `AUTO`, `AFTER_BATCH` or `NO_COMMITS`.
     request_key, fetched_key, heartbeat_key, poll_key : int64 arrays
         Where its events stand within an instant.
     kind : int64 array
@@ -97,6 +102,7 @@ class DeferredMembers:
         self.heartbeat_interval, self.commit_interval, self.round_trip_us = column(), column(), column()
         self.request_key, self.fetched_key, self.heartbeat_key, self.poll_key = column(), column(), column(), column()
         self.kind, self.most_pauses = column(), column()
+        self.longest_us, self.commits = column(), column()
         self.slowdown, self.capacity = np.ones(slots), np.zeros(slots)
         self.may_resume = np.zeros(slots, np.bool_)
         self._joins, self._fetches = column(), column()
@@ -148,6 +154,7 @@ class DeferredMembers:
         self.heartbeat_interval[slot] = machine.config.heartbeat_interval_us
         self.commit_interval[slot] = machine.commit_interval_us
         self.round_trip_us[slot] = client.quiescence.round_trip_us
+        self.longest_us[slot], self.commits[slot] = client.path.longest_us, _COMMITS.get(machine.commits, AUTO)
         self.request_key[slot], self.heartbeat_key[slot], self.poll_key[slot] = keys.request, keys.heartbeat, keys.poll
         self.fetched_key[slot] = client.fetcher.fetched_key
         self.may_resume[slot] = client.quiescence.beats_apart and client.config.auto_offset_reset != "none"
@@ -174,9 +181,13 @@ class DeferredMembers:
             return round_trips([self.clients[slot].path for slot in slots.tolist()], kind, numbers)
         return round_trips_alike(law, self._latency_keys[kind][slots], numbers)
 
+    def next_commit_number(self, columns: RoundColumns, slots: Slots | int) -> Any:
+        """Number of the first commit after a rejoin, which commits unless nobody does."""
+        return columns.commit_number[slots] + (self.commits[slots] != NO_COMMITS)
+
     def steady(self, slots: Slots) -> SteadyColumns:
         """Quiet members whose objects are behind."""
-        was, never = self.was, np.full(len(slots), -FOREVER)
+        was, never, commits = self.was, np.full(len(slots), -FOREVER), self.next_commit_number(self.was, slots)
         nothing = np.zeros(len(slots), np.int64)
         measure, poll_us = self._group.measure, self._group.cluster.timing.poll_us
         table = [
@@ -185,11 +196,11 @@ class DeferredMembers:
         ]  # fmt: skip
         return SteadyColumns(
             Trains(
-                was.first_beat[slots], was.beat_number[slots], nothing.copy(), self.heartbeat_interval[slots],
-                measure, never, never.copy(),
+                was.first_beat[slots], was.beat_number[slots], was.beat_number[slots], nothing.copy(),
+                self.heartbeat_interval[slots], measure, never, never.copy(),
             ),
             Trains(
-                was.next_commit[slots], was.commit_number[slots] + 1, nothing.copy(), self.commit_interval[slots],
+                was.next_commit[slots], commits, commits.copy(), nothing.copy(), self.commit_interval[slots],
                 measure, never.copy(), never.copy(),
             ),
             PollSchedules(np.stack(table), {}),
@@ -260,7 +271,7 @@ class DeferredMembers:
                 replay_sync(client, columns, slot)
                 client.requests.hold(self.sync[slot])
         client.requests.numbers["heartbeat"] = columns.beat_number.item(slot)
-        client.requests.numbers["commit"] = columns.commit_number.item(slot) + 1
+        client.requests.numbers["commit"] = int(self.next_commit_number(columns, slot))
         self._return_order(client, slot)
         if stage == QUIET:
             self._hush(client, columns, slot)

@@ -29,7 +29,7 @@ def is_plain(client: Client) -> bool:
         client.world.is_loud
         or machine.cooperative
         or machine.instance_id is not None
-        or machine.commits != "auto"
+        or machine.commits == "before_processing"
         or machine.commit_on_revoked
         or processing.on_revoked_us
         or processing.on_assigned_us

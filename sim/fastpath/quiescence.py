@@ -102,7 +102,7 @@ class Quiescence:
         )
 
     def _beats(self, quiet: SteadyState, now: int) -> list[Beat]:
-        """What can have been on its way at ``now``, all that was sent later, and the last of either kind before that."""
+        """What can have been on its way at ``now``, all that follows, and the last of either kind before that."""
         client, connection = self.client, self.client.requests.connection
         assert connection is not None
         return quiet.beats(client.path, client.world.timing, connection.order, now - self.round_trip_us)

@@ -25,7 +25,6 @@ from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Path
 from groupsim.sim.units import FOREVER
 
-
 _LEAST_STRIDE_US = 4
 
 
@@ -117,9 +116,7 @@ class Train:
 
     def fork(self) -> Train:
         """The same, to go on by itself."""
-        return Train(
-            self.due, self.number, self.measure, self.keep_us, self.count, self.measured, deque(self.recent)
-        )
+        return Train(self.due, self.number, self.measure, self.keep_us, self.count, self.measured, deque(self.recent))
 
 
 def terms_within(first: int, stride: int, count: int, low: int, high: int) -> int:
@@ -277,7 +274,7 @@ def heartbeats_apart(config: ClientConfig, round_trip_us: int) -> bool:
 
 
 def commits_apart(stride_us: Any, heartbeat_us: Any, timing: Timing) -> Any:
-    """Whether elision is exact for commits: a connection is busy with heartbeats and commits for 90 % of the time at most.
+    """Whether elision is exact for commits: the broker works for a connection for 90 % of the time at most.
 
     Of one member, with the least time between two commits; or of many, as columns.
     """

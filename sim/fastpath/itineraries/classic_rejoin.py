@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.record import REVOKED
 from groupsim.sim.fastpath.bulk_consumption import end_consumption
+from groupsim.sim.fastpath.busy_members import BusyMembers
 from groupsim.sim.fastpath.cohort import CohortPhase
 from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.fastpath.deferred import PRESENT, QUIET
+from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, QUIET
 from groupsim.sim.fastpath.eligibility import may_rejoin
 from groupsim.sim.fastpath.steady_columns import SteadyColumns
 from groupsim.sim.kernel.network import Exchange
@@ -81,14 +82,20 @@ class RejoinPhase(CohortPhase):
         beats, numbers = steady.next_beats(moment)
         learned = beats + self._group.cluster.timing.service_us
         learned += deferred.round_trips("heartbeat", slots, numbers).sum(axis=0)
+        busy = BusyMembers(deferred, slots, steady, self._group.cluster.timing, beats, numbers)
+        learned[busy.which] = busy.learned
         polled = steady.reactions(learned)
         clear = (polled < beats + steady.heartbeats.interval) & (steady.next_start > polled)
         steady.catch_up(beats, polled)
-        for index in np.flatnonzero(clear & ~steady.go_alone(moment[0], beats)).tolist():
+        clear[busy.which] &= busy.follow(moment[0], polled[busy.which])
+        clear[busy.others] = False
+        alone = steady.go_alone(moment[0], beats)
+        alone[busy.which] = True
+        for index in np.flatnonzero(clear & ~alone).tolist():
             client: Client = deferred.clients[slots[index]]
             client.catch_up()
             clear[index] = client.quiescence.goes_alone(moment[0], int(beats[index]), int(polled[index]))
-        return self._until_join(slots, steady, beats, learned, polled, clear)
+        return self._until_join(slots, steady, beats, learned, polled, clear, busy)
 
     def _until_join(
         self,
@@ -98,14 +105,25 @@ class RejoinPhase(CohortPhase):
         learned: Column,
         polled: Column,
         clear: NDArray[np.bool_],
+        busy: BusyMembers,
     ) -> Slots:
         """Times of the commit and of the JoinGroup that follow the poll; only of those that no pause can touch."""
         deferred, timing = self._laps, self._group.cluster.timing
         up, down = deferred.round_trips("commit", slots, steady.commits.number)
         committed = polled + up + timing.service_us + timing.append_us
         joining = committed + down
+        commits_nothing = deferred.commits[slots] == NO_COMMITS
+        joining[commits_nothing] = polled[commits_nothing]
         there, back = deferred.round_trips("other", slots, deferred.other[slots])
         joined = joining + there + timing.join_prepare_us
+        acknowledged, arrived = joining.copy(), joined.copy()
+        if commits_nothing.any():
+            _, back_us = deferred.round_trips("heartbeat", slots, steady.heartbeats.number - 1)
+            committed[commits_nothing] = (learned - back_us)[commits_nothing]
+            acknowledged[commits_nothing] = learned[commits_nothing]
+        which = busy.which
+        joining[which] = polled[which]
+        arrived[which], joined[which], committed[which], acknowledged[which] = busy.join(there[which])
         # Nobody may pause before the last one is through: nothing would ring for it.
         clear &= steady.next_start > joined[clear].max(initial=0)
         now, which = deferred.now, slots[clear]
@@ -114,6 +132,7 @@ class RejoinPhase(CohortPhase):
         now.beats[which], now.commits[which] = steady.heartbeats.measured[clear], steady.commits.measured[clear]
         now.beat[which], now.learned[which], now.polled[which] = beats[clear], learned[clear], polled[clear]
         now.committed[which], now.joining[which], now.joined[which] = committed[clear], joining[clear], joined[clear]
+        now.acknowledged[which], now.arrived[which] = acknowledged[clear], arrived[clear]
         now.join_there[which], now.join_back[which] = there[clear], back[clear]
         # Whoever samples the lag meanwhile must know that these stop.
         self._group.ledger.stop_at(which, polled[clear])
@@ -138,17 +157,18 @@ class RejoinPhase(CohortPhase):
         requests.count_measured(Api.OFFSET_COMMIT, int(columns.commits[slots].sum()))
         requests.count_quietly(Api.HEARTBEAT, Error.NONE, columns.beat[slots], -1)
         requests.count_quietly(Api.HEARTBEAT, REBALANCING, columns.beat[slots], 1)
-        requests.count_quietly(Api.OFFSET_COMMIT, Error.NONE, polled, 1)
-        self._end_consumption(slots, is_silent)
-        deferred.order(slots, columns.joined[slots], columns.committed[slots], columns.joining[slots])
+        commits = deferred.commits[slots] != NO_COMMITS
+        requests.count_quietly(Api.OFFSET_COMMIT, Error.NONE, polled[commits], 1)
+        self._end_consumption(slots, is_silent, commits)
+        deferred.order(slots, columns.arrived[slots], columns.committed[slots], columns.acknowledged[slots])
         deferred.rejoined(slots)
         exchanges = [self._join(slot) for slot in slots.tolist()]
         given_up = np.array([exchange.given_up_us for exchange in exchanges], np.int64)
         group.cohort.barrier.add(slots, np.minimum(deferred.next_start[slots], given_up))
         group.receive(exchanges, columns.joined[slots].tolist())
 
-    def _end_consumption(self, slots: Slots, is_silent: NDArray[np.bool_]) -> None:
-        """Consumption stops, and what has been processed is committed."""
+    def _end_consumption(self, slots: Slots, is_silent: NDArray[np.bool_], commits: NDArray[np.bool_]) -> None:
+        """Consumption stops, and what has been processed is committed by those who commit."""
         group, deferred, was = self._group, self._laps, self._laps.was
         parts: list[Positions] = list(was.partitions[slots])
         handles, since = was.handle[slots], list(was.begun[slots])
@@ -157,7 +177,8 @@ class RejoinPhase(CohortPhase):
             parts[index], handles[index], since[index] = consumption.partitions, consumption.handle, consumption.since
         polled = deferred.now.polled[slots]
         partitions, offsets = end_consumption(group, slots, handles, parts, since, polled, REVOKED)
-        group.ledger.commit(partitions, offsets, self.since, contested=False)
+        committed = np.repeat(commits, [len(part) for part in parts])
+        group.ledger.commit(partitions[committed], offsets[committed], self.since, contested=False)
 
     def _join(self, slot: int) -> Exchange:
         """The JoinGroup of one member, parked."""

@@ -17,7 +17,7 @@ from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.client.poll_schedule import Load
 from groupsim.sim.fastpath.bulk_consumption import begin_consumption
-from groupsim.sim.fastpath.deferred import PRESENT, SYNCED
+from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, SYNCED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
 from groupsim.sim.fastpath.poll_schedules import Floats, paces
 from groupsim.sim.fastpath.steady_state import commits_apart
@@ -25,6 +25,7 @@ from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import COMPLETING
 from groupsim.sim.protocol.classic.rebalance import Reply
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, Positions
+from groupsim.sim.units import FOREVER
 
 if TYPE_CHECKING:
     from groupsim.sim.client.client import Client
@@ -144,6 +145,7 @@ class ResumePhase(AnswerPhase):
         longest = paced.longest_us
         strides = np.maximum(paced.shortest_us, deferred.commit_interval[slots])
         apart = commits_apart(strides, deferred.heartbeat_interval[slots], timing)
+        apart |= deferred.commits[slots] == NO_COMMITS
         fits = 2 * longest + deferred.most_pauses[slots] * SHORT_PAUSE_US < config.max_poll_interval_us
         for index in np.flatnonzero(~fits).tolist():
             # Only if all pauses fell into one pass: does that happen?
@@ -176,9 +178,10 @@ class ResumePhase(AnswerPhase):
         begin_consumption(group, slots, handles, begun, partitions, offsets, lengths, deferred.capacity[slots])
         asked = now.asked[slots]
         deferred.order(slots, asked, asked + group.cluster.timing.service_us, now.answered[slots])
-        # What happens at the very instant of a poll can precede it.
-        upcoming = begun + (self._env.key >= deferred.poll_key[slots])
-        now.next_commit[slots] = np.maximum(told + deferred.commit_interval[slots], upcoming)
+        # The first fetch is answered after a poll of that instant.
+        upcoming = begun + (deferred.fetched_key[slots] >= deferred.poll_key[slots])
+        due = np.where(deferred.commits[slots] == NO_COMMITS, FOREVER, told + deferred.commit_interval[slots])
+        now.next_commit[slots] = np.maximum(due, upcoming)
         for slot in slots.tolist():
             self._answer(slot)[0].answered = True
             deferred.renewed[slot] = group.suspend(deferred.member_ids[slot])
