@@ -132,7 +132,8 @@ class GroupHost:
                 self._answer(exchange, OffsetFetchResponse(Error.NONE, offsets), leave)
             case Api.JOIN_GROUP:
                 self.cohort.precede_decision()
-                self._wake_namesake(body.instance_id)
+                if not body.member_id:
+                    self._wake_namesake(body.instance_id)
                 self._meet(body.member_id or body.fresh_id, body.protocols[0][1].topics if body.protocols else ())
                 self._settle(machine.on_join(now, body, exchange))
             case Api.SYNC_GROUP:
@@ -185,9 +186,9 @@ class GroupHost:
 
     def _wake_namesake(self, instance_id: str | None) -> None:
         """A static instance joins anew: the member that has its id so far is about to be fenced."""
-        quiescence = self.quiet.get(self.machine.roster.static.get(instance_id or "", ""))
-        if quiescence is not None:
-            quiescence.wake()
+        client = self.client_of(self.machine.roster.static.get(instance_id or "", ""))
+        if client is not None:
+            client.quiescence.wake()
 
     # --- quiet members ------------------------------------------------------------------------------------------------
 

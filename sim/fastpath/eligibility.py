@@ -23,12 +23,11 @@ def has_cohort(group: GroupHost) -> bool:
 
 
 def is_plain(client: Client) -> bool:
-    """Whether a client of this configuration can go with a wave: eager, dynamic, no listeners that take time."""
+    """Whether a client of this configuration can go with a wave: eager, no listeners that take time."""
     machine, processing, behaviour = client.machine, client.processing, client.config.behaviour
     return not (
         client.world.is_loud
         or machine.cooperative
-        or machine.instance_id is not None
         or machine.commits == "before_processing"
         or machine.commit_on_revoked
         or processing.on_revoked_us

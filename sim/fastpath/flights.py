@@ -33,7 +33,8 @@ class Requests(NamedTuple):
     def sorted(self, ranks: Matrix) -> Requests:
         """In order of sending, within an instant by rank (0 to 3)."""
         order = np.argsort(4 * self.sent + ranks, axis=1, kind="stable")
-        return Requests(*(np.take_along_axis(one, order, axis=1) for one in self))
+        sent, there, back, work = (np.take_along_axis(one, order, axis=1) for one in self[:4])
+        return Requests(sent, there, back, work, np.take_along_axis(self.is_sent, order, axis=1))
 
 
 class Flights(NamedTuple):

@@ -83,7 +83,8 @@ class PollSchedules:
     @property
     def start(self) -> Times:
         """The first polls."""
-        return self._start
+        start: Times = self._start
+        return start
 
     @property
     def is_drawn(self) -> NDArray[np.bool_]:
@@ -93,19 +94,22 @@ class PollSchedules:
     @property
     def shortest_us(self) -> Times:
         """`PollSchedule.shortest_us`."""
-        return np.where(self._passes > 0, np.minimum(self._full, self._steady), self._steady)
+        shortest: Times = np.where(self._passes > 0, np.minimum(self._full, self._steady), self._steady)
+        return shortest
 
     def count_before(self, times: Times) -> Times:
         """How many polls each has had before its time."""
         full = -(-(times - self._start) // self._full)
         steady = self._passes - (self._switch - times) // self._steady
-        return np.maximum(np.where(times <= self._switch, full, steady), 0)
+        count: Times = np.maximum(np.where(times <= self._switch, full, steady), 0)
+        return count
 
     def polls(self, numbers: Times, which: Which) -> Times:
         """When the polls of these numbers are, from 0 on. Shape (n, k), like ``numbers``."""
         start, full, passes = self._start[which, None], self._full[which, None], self._passes[which, None]
         steady = self._switch[which, None] + (numbers - passes) * self._steady[which, None]
-        return np.where(numbers < passes, start + numbers * full, steady)
+        polls: Times = np.where(numbers < passes, start + numbers * full, steady)
+        return polls
 
     def reactions(self, times: Times, which: Which) -> Times:
         """`Cadence.reaction`."""

@@ -50,12 +50,12 @@ class Stretch(NamedTuple):
     first: int
     number: int
     stride: int
-    count: int
+    length: int
 
     @property
     def last(self) -> int:
         """When the last was sent."""
-        return self.first + (self.count - 1) * self.stride
+        return self.first + (self.length - 1) * self.stride
 
 
 @dataclass(slots=True)
@@ -85,7 +85,7 @@ class Train:
         recent, stretch = self.recent, Stretch(first, self.number, stride, count)
         if recent and recent[-1].stride == stride and recent[-1].last + stride == first:
             before = recent.pop()
-            stretch = Stretch(before.first, before.number, stride, before.count + count)
+            stretch = Stretch(before.first, before.number, stride, before.length + count)
         recent.append(stretch)
         forgotten = stretch.last - self.keep_us
         while recent[0].last < forgotten:

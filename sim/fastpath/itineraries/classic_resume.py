@@ -89,6 +89,7 @@ class ResumePhase(AnswerPhase):
         rates = np.add.reduceat(ledger.rate_mrps[partitions], begins) / 1e9
         clear: NDArray[np.bool_] = np.logical_and.reduceat(self._is_plain(partitions), begins)
         clear &= now.begun[slots] < now.first_beat[slots]
+        clear &= [self._wants(slot) for slot in slots.tolist()]
         return clear & self._pace(slots, lengths, rates, backlogs)
 
     def _time(self, slots: Slots, is_reset: NDArray[np.bool_]) -> None:
@@ -112,6 +113,14 @@ class ResumePhase(AnswerPhase):
         listed = np.repeat(deferred.now.listed[slots], lengths)
         start = np.where(np.repeat(latest, lengths), self._group.ledger.produced(listed, partitions), 0)
         return np.where(offsets < 0, start, offsets)
+
+    def _wants(self, slot: int) -> bool:
+        """Whether a member is subscribed to all that it is assigned: a static one can get what its predecessor wanted."""
+        machine, partitions = self._laps.clients[slot].machine, self._group.partitions
+        if machine.instance_id is None or set(partitions.topics) <= set(machine.topics):
+            return True
+        topics = {partitions.topic[position] for position in self._laps.now.partitions[slot].tolist()}
+        return topics <= set(machine.topics)
 
     def _is_plain(self, partitions: Positions) -> NDArray[np.bool_]:
         """Read by nobody else."""
