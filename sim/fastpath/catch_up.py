@@ -32,6 +32,20 @@ def replay_rejoin(client: Client, columns: RoundColumns, slot: int) -> JoinGroup
     return send.body
 
 
+def replay_rejoin_consuming(client: Client, columns: RoundColumns, slot: int) -> JoinGroup:
+    """Told of the rebalance, a cooperative member commits and asks to join; what it owns it keeps."""
+    machine, generation, joining = client.machine, client.machine.generation, columns.joining.item(slot)
+    client.quiescence.set_timers(columns.beat_due.item(slot), columns.commit_due.item(slot))
+    machine.on_heartbeat_response(columns.learned.item(slot), Error.REBALANCE_IN_PROGRESS, generation)
+    effects = machine.on_poll(columns.polled.item(slot))
+    if machine.commits == "auto":
+        effects = machine.on_commit_response(joining, Error.NONE, generation)
+    send = effects[-1]
+    assert isinstance(send, Send)
+    assert isinstance(send.body, JoinGroup)
+    return send.body
+
+
 def replay_sync(client: Client, columns: RoundColumns, slot: int) -> None:
     """It has joined, and asks for its assignment."""
     client.machine.on_join_response(columns.accepted.item(slot), columns.join_response[slot])

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.poll_schedule import NOT_INSIDE
-from groupsim.sim.fastpath.catch_up import replay_rejoin, replay_resume, replay_sync
+from groupsim.sim.fastpath.catch_up import replay_rejoin, replay_rejoin_consuming, replay_resume, replay_sync
 from groupsim.sim.fastpath.columns import Column, RoundColumns
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
@@ -69,6 +69,8 @@ class DeferredMembers:
         Last renewal of a quiet member's session before it fell silent.
     heartbeat_interval, commit_interval, round_trip_us, longest_us : int64 arrays, microseconds
         The last two are the longest time from a request to its answer, and the longest latency.
+    is_cooperative : bool array
+        Whether it keeps consuming while it rejoins. Such a member is never left behind.
     commits : int64 array
         `AUTO`, `AFTER_BATCH` or `NO_COMMITS`.
     request_key, fetched_key, heartbeat_key, poll_key : int64 arrays
@@ -103,6 +105,7 @@ class DeferredMembers:
         self.request_key, self.fetched_key, self.heartbeat_key, self.poll_key = column(), column(), column(), column()
         self.kind, self.most_pauses = column(), column()
         self.longest_us, self.commits = column(), column()
+        self.is_cooperative = np.zeros(slots, np.bool_)
         self.slowdown, self.capacity = np.ones(slots), np.zeros(slots)
         self.may_resume = np.zeros(slots, np.bool_)
         self._joins, self._fetches = column(), column()
@@ -155,6 +158,7 @@ class DeferredMembers:
         self.commit_interval[slot] = machine.commit_interval_us
         self.round_trip_us[slot] = client.quiescence.round_trip_us
         self.longest_us[slot], self.commits[slot] = client.path.longest_us, _COMMITS.get(machine.commits, AUTO)
+        self.is_cooperative[slot] = machine.cooperative
         self.request_key[slot], self.heartbeat_key[slot], self.poll_key[slot] = keys.request, keys.heartbeat, keys.poll
         self.fetched_key[slot] = client.fetcher.fetched_key
         self.may_resume[slot] = client.quiescence.beats_apart and client.config.auto_offset_reset != "none"
@@ -220,6 +224,20 @@ class DeferredMembers:
         self._joins[slots] += 1
         for slot in slots.tolist():
             self.clients[slot].is_behind = True
+
+    def rejoined_consuming(self, slots: Slots) -> None:
+        """These have sent JoinGroup, and consume: their own objects show it."""
+        for slot in slots.tolist():
+            client, columns = self.clients[slot], self.now
+            self.other[slot] += 1
+            self._joins[slot] += 1
+            numbers = client.requests.numbers
+            numbers["heartbeat"] = columns.beat_number.item(slot)
+            numbers["commit"] = int(self.next_commit_number(columns, slot))
+            request = replay_rejoin_consuming(client, columns, slot)
+            self._return_order(client, slot)
+            self.join[slot] = self.join_request(slot, request)
+            client.requests.hold(self.join[slot])
 
     def synced(self, slots: Slots) -> None:
         """These have sent SyncGroup."""

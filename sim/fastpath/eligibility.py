@@ -23,11 +23,10 @@ def has_cohort(group: GroupHost) -> bool:
 
 
 def is_plain(client: Client) -> bool:
-    """Whether a client of this configuration can go with a wave: eager, no listeners that take time."""
+    """Whether a client of this configuration can go with a wave: no listeners that take time."""
     machine, processing, behaviour = client.machine, client.processing, client.config.behaviour
     return not (
         client.world.is_loud
-        or machine.cooperative
         or machine.commits == "before_processing"
         or machine.commit_on_revoked
         or processing.on_revoked_us
@@ -67,6 +66,7 @@ def is_parked(client: Client, exchange: Exchange, now: int) -> bool:
     connection = requests.connection
     return (
         client.is_plain
+        and not machine.cooperative
         and len(requests.pending) == 1
         and exchange in requests.pending
         and not requests.inbox

@@ -1,7 +1,7 @@
 """From the end of Stable to the JoinGroup: quiet members that learn of a rebalance and rejoin.
 
 A quiet member's next heartbeat is answered REBALANCE_IN_PROGRESS. At its next poll it commits, gives everything up
-(eager assignors; a cooperative member goes on consuming and stays loud), and sends JoinGroup, which is parked. Nothing
+(a cooperative member goes on consuming), and sends JoinGroup, which is parked. Nothing
 of that is seen by others before the last member's JoinGroup has arrived.
 """
 
@@ -135,7 +135,8 @@ class RejoinPhase(CohortPhase):
         now.acknowledged[which], now.arrived[which] = acknowledged[clear], arrived[clear]
         now.join_there[which], now.join_back[which] = there[clear], back[clear]
         # Whoever samples the lag meanwhile must know that these stop.
-        self._group.ledger.stop_at(which, polled[clear])
+        stops = clear & ~deferred.is_cooperative[slots]
+        self._group.ledger.stop_at(slots[stops], polled[stops])
         self.begin(which, joined[clear], deferred.request_key[which])
         return which
 
@@ -159,16 +160,21 @@ class RejoinPhase(CohortPhase):
         requests.count_quietly(Api.HEARTBEAT, REBALANCING, columns.beat[slots], 1)
         commits = deferred.commits[slots] != NO_COMMITS
         requests.count_quietly(Api.OFFSET_COMMIT, Error.NONE, polled[commits], 1)
-        self._end_consumption(slots, is_silent, commits)
+        keeps = deferred.is_cooperative[slots]
+        self._end_consumption(slots[~keeps], is_silent[~keeps])
+        self._commit(slots[keeps & commits])
         deferred.order(slots, columns.arrived[slots], columns.committed[slots], columns.acknowledged[slots])
-        deferred.rejoined(slots)
+        deferred.rejoined(slots[~keeps])
+        deferred.rejoined_consuming(slots[keeps])
         exchanges = [self._join(slot) for slot in slots.tolist()]
         given_up = np.array([exchange.given_up_us for exchange in exchanges], np.int64)
         group.cohort.barrier.add(slots, np.minimum(deferred.next_start[slots], given_up))
         group.receive(exchanges, columns.joined[slots].tolist())
 
-    def _end_consumption(self, slots: Slots, is_silent: NDArray[np.bool_], commits: NDArray[np.bool_]) -> None:
+    def _end_consumption(self, slots: Slots, is_silent: NDArray[np.bool_]) -> None:
         """Consumption stops, and what has been processed is committed by those who commit."""
+        if not slots.size:
+            return
         group, deferred, was = self._group, self._laps, self._laps.was
         parts: list[Positions] = list(was.partitions[slots])
         handles, since = was.handle[slots], list(was.begun[slots])
@@ -177,12 +183,26 @@ class RejoinPhase(CohortPhase):
             parts[index], handles[index], since[index] = consumption.partitions, consumption.handle, consumption.since
         polled = deferred.now.polled[slots]
         partitions, offsets = end_consumption(group, slots, handles, parts, since, polled, REVOKED)
-        committed = np.repeat(commits, [len(part) for part in parts])
+        committed = np.repeat(deferred.commits[slots] != NO_COMMITS, [len(part) for part in parts])
         group.ledger.commit(partitions[committed], offsets[committed], self.since, contested=False)
+
+    def _commit(self, slots: Slots) -> None:
+        """What these have processed is committed; they go on."""
+        if not slots.size:
+            return
+        ledger, deferred = self._group.ledger, self._laps
+        parts = [deferred.clients[slot].consumption.partitions for slot in slots.tolist()]
+        partitions, lengths = np.concatenate(parts), [len(part) for part in parts]
+        offsets, _ = ledger.positions_of(slots, partitions, lengths, deferred.now.polled[slots])
+        ledger.commit(partitions, offsets, self.since, contested=False)
 
     def _join(self, slot: int) -> Exchange:
         """The JoinGroup of one member, parked."""
         deferred, client = self._laps, self._laps.clients[slot]
+        if deferred.is_cooperative[slot]:
+            joined = deferred.join[slot]
+            assert joined is not None
+            return joined
         deferred.join[slot] = None
         if client.has_memory:
             client.catch_up()

@@ -44,7 +44,8 @@ class ResumePhase(AnswerPhase):
 
     def _follows(self, client: Client) -> bool:
         machine = client.machine
-        return machine.state is COMPLETING and not machine.is_leader and not machine.has_news
+        follows = machine.state is COMPLETING and not machine.is_leader and not machine.has_news
+        return follows and not machine.cooperative
 
     def _answer(self, slot: int) -> tuple[Exchange, Any]:
         exchange = self._laps.sync[slot]

@@ -38,7 +38,7 @@ class SyncPhase(AnswerPhase):
         return response.member_id if follows else None
 
     def _follows(self, client: Client) -> bool:
-        return client.machine.state is PREPARING
+        return client.machine.state is PREPARING and not client.machine.cooperative
 
     def _plan(self, slots: Slots, replies: Sequence[Reply], leave_us: int) -> NDArray[np.bool_]:
         deferred, now = self._laps, self._laps.now
