@@ -51,6 +51,14 @@ def replay_sync(client: Client, columns: RoundColumns, slot: int) -> None:
     client.machine.on_join_response(columns.accepted.item(slot), columns.join_response[slot])
 
 
+def replay_keep(client: Client, columns: RoundColumns, slot: int) -> None:
+    """It is assigned what it owns already, and adopts that at its next poll."""
+    machine, adopted = client.machine, columns.begun.item(slot)
+    machine.on_sync_response(columns.told.item(slot), columns.sync_response[slot], machine.generation)
+    client.requests.hold(None)
+    client.do(adopted, machine.on_poll(adopted))
+
+
 def replay_resume(client: Client, columns: RoundColumns, slot: int, slowdown: float) -> None:
     """It has its assignment and knows where to begin; it consumes."""
     machine, told = client.machine, columns.told.item(slot)

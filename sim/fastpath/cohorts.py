@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from groupsim.sim.fastpath.barrier_wait import BarrierWait
 from groupsim.sim.fastpath.cohort import CohortPhase
 from groupsim.sim.fastpath.eligibility import has_cohort
+from groupsim.sim.fastpath.itineraries.classic_keep import KeepPhase
 from groupsim.sim.fastpath.itineraries.classic_rejoin import RejoinPhase
 from groupsim.sim.fastpath.itineraries.classic_resume import ResumePhase
 from groupsim.sim.fastpath.itineraries.classic_sync import SyncPhase
@@ -40,7 +41,8 @@ class Cohort:
         self.rejoin = RejoinPhase(env, group, group.deferred)
         self._sync = SyncPhase(env, group, group.deferred)
         self._resume = ResumePhase(env, group, group.deferred)
-        self._all: tuple[CohortPhase | None, ...] = (None, self.rejoin, self._sync, self._resume)
+        self._keep = KeepPhase(env, group, group.deferred)
+        self._all: tuple[CohortPhase | None, ...] = (None, self.rejoin, self._sync, self._resume, self._keep)
         self.barrier = BarrierWait(env, group.deferred, slots)
 
     def of(self, slot: int) -> CohortPhase | None:
@@ -69,7 +71,9 @@ class Cohort:
         # An answer to a member that is late, or that nobody waits for, is that member's own affair.
         is_barrier = self._group.machine.state is GroupState.COMPLETING_REBALANCE and not self._sync.is_under_way
         rest += self._sync.gather(joins, leave_us) if is_barrier else joins
-        rest += syncs if self._resume.is_under_way else self._resume.gather(syncs, leave_us)
+        if not self._resume.is_under_way:
+            syncs = self._resume.gather(syncs, leave_us)
+        rest += syncs if self._keep.is_under_way else self._keep.gather(syncs, leave_us)
         return rest
 
     def precede_decision(self) -> None:
@@ -79,14 +83,17 @@ class Cohort:
         """
         self._sync.settle()
         self._resume.settle()
+        self._keep.settle()
 
     def settle(self) -> None:
         """Somebody is about to look at the books: what everybody has done is done."""
         self.rejoin.settle()
         self._sync.settle()
         self._resume.settle()
+        self._keep.settle()
         self.barrier.watch()
 
     def settle_readers(self) -> None:
         """Somebody is about to look at the lag: who has begun to consume has begun."""
         self._resume.settle()
+        self._keep.settle()

@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.poll_schedule import NOT_INSIDE
-from groupsim.sim.fastpath.catch_up import replay_rejoin, replay_rejoin_consuming, replay_resume, replay_sync
+from groupsim.sim.fastpath.catch_up import (
+    replay_keep,
+    replay_rejoin,
+    replay_rejoin_consuming,
+    replay_resume,
+    replay_sync,
+)
 from groupsim.sim.fastpath.columns import Column, RoundColumns
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
@@ -249,6 +255,19 @@ class DeferredMembers:
             replay_sync(client, self.now, slot)
             client.requests.hold(self.sync[slot])
             self._return_order(client, slot)
+
+    def kept(self, slot: int) -> None:
+        """This one has adopted what it owned already, and is quiet; it was never behind."""
+        client, now = self.clients[slot], self.now
+        self._return_order(client, slot)
+        replay_keep(client, now, slot)
+        self.renewed[slot] = self._group.suspend(self.member_ids[slot])
+        machine = client.machine
+        client.quiescence.fall_silent(
+            machine.heartbeat_due, machine.commit_due, client.poll_loop.schedule, self.renewed.item(slot)
+        )
+        client.alarms.disarm_member()
+        client.suspension.arm_pause()
 
     def resumed(self, slots: Slots, requests: Column) -> None:
         """These consume, and are quiet; they have sent so many requests more."""

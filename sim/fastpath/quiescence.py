@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
+from groupsim.sim.client.poll_schedule import Load, PollSchedule, pace
 from groupsim.sim.fastpath.steady_state import (
     Beat,
     Keys,
@@ -29,7 +30,6 @@ from groupsim.sim.units import FOREVER
 
 if TYPE_CHECKING:
     from groupsim.sim.client.client import Client
-    from groupsim.sim.client.poll_schedule import PollSchedule
     from groupsim.sim.fastpath.cohort import CohortPhase
 
 
@@ -169,6 +169,20 @@ class Quiescence:
         timing, heartbeat_us = self.client.world.timing, self._machine.config.heartbeat_interval_us
         apart = commits_apart(self._stride(schedule), heartbeat_us, timing)
         return bool(apart) and self.polls_in_time(schedule.longest_us)
+
+    def may_poll_always(self) -> bool:
+        """Whether the member can be quiet with what it consumes now, however much of it there is to do."""
+        client, timing = self.client, self.client.world.timing
+        processing, slowdown = client.processing, client.consumer.slowdown()
+        if processing.per_record.kind != "constant" or not self.beats_apart or self._is_loud:
+            return False
+        partitions = len(client.consumption.partitions)
+        shortest = pace(processing, 1, timing.poll_us, Load(0, 0), slowdown).full_us
+        longest = client.fetcher.pace(max(partitions, 1), Load(FOREVER, FOREVER)).full_us
+        heartbeat_us, timeout = self._machine.config.heartbeat_interval_us, processing.poll_timeout_us
+        stride = max(min(shortest, timeout), self._machine.commit_interval_us)
+        apart = self._machine.commits == "none" or commits_apart(stride, heartbeat_us, timing)
+        return bool(apart) and self.polls_in_time(max(longest, timeout))
 
     def _stride(self, schedule: PollSchedule | None) -> int:
         """The least time between two commits, microseconds."""

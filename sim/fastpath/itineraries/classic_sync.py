@@ -17,6 +17,7 @@ from groupsim.sim.books.ledger import Slots
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import REJOINED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
+from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import PREPARING
@@ -38,7 +39,7 @@ class SyncPhase(AnswerPhase):
         return response.member_id if follows else None
 
     def _follows(self, client: Client) -> bool:
-        return client.machine.state is PREPARING and not client.machine.cooperative
+        return client.machine.state is PREPARING
 
     def _plan(self, slots: Slots, replies: Sequence[Reply], leave_us: int) -> NDArray[np.bool_]:
         deferred, now = self._laps, self._laps.now
@@ -47,6 +48,12 @@ class SyncPhase(AnswerPhase):
             deferred.join[slot] = exchange
             now.join_response[slot] = reply.response
         accepted = now.accepted[slots] = self._told(slots, exchanges, leave_us)
+        consuming = np.flatnonzero(deferred.is_cooperative[slots])
+        if consuming.size:
+            # Nobody but the application reads it, at its next poll.
+            schedules = PollSchedules.of([deferred.clients[slot].poll_loop.schedule for slot in slots[consuming].tolist()])
+            accepted[consuming] = schedules.reactions(accepted[consuming], np.arange(len(consuming)))
+            now.accepted[slots] = accepted
         there, back = deferred.round_trips("other", slots, deferred.other[slots])
         now.sync_there[slots], now.sync_back[slots] = there, back
         synced = now.synced[slots] = np.maximum(deferred.arrived[slots] + 1, accepted + there)
