@@ -9,6 +9,7 @@ from groupsim.sim.fastpath.barrier_wait import BarrierWait
 from groupsim.sim.fastpath.cohort import CohortPhase
 from groupsim.sim.fastpath.eligibility import has_cohort
 from groupsim.sim.fastpath.itineraries.classic_keep import KeepPhase
+from groupsim.sim.fastpath.itineraries.classic_late import LatePhase
 from groupsim.sim.fastpath.itineraries.classic_rejoin import RejoinPhase
 from groupsim.sim.fastpath.itineraries.classic_resume import ResumePhase
 from groupsim.sim.fastpath.itineraries.classic_sync import SyncPhase
@@ -42,7 +43,11 @@ class Cohort:
         self._sync = SyncPhase(env, group, group.deferred)
         self._resume = ResumePhase(env, group, group.deferred)
         self._keep = KeepPhase(env, group, group.deferred)
-        self._all: tuple[CohortPhase | None, ...] = (None, self.rejoin, self._sync, self._resume, self._keep)
+        self._late = LatePhase(env, group, group.deferred)
+        self._all: tuple[CohortPhase | None, ...] = (
+            None, self.rejoin, self._sync, self._resume, self._keep, self._late,
+        )  # fmt: skip
+        self._has_preceded = False
         self.barrier = BarrierWait(env, group.deferred, slots)
 
     def of(self, slot: int) -> CohortPhase | None:
@@ -56,6 +61,9 @@ class Cohort:
 
     def take(self, replies: Sequence[Reply], leave_us: int) -> Sequence[Reply]:
         """Let members go with a wave from these answers on; the answers to those who cannot."""
+        if self._has_preceded:
+            self._has_preceded = False
+            self._sync.pass_late(self._late)
         rest = self._leave(replies, leave_us) if replies and self.is_possible else replies
         for reply in rest:
             assert isinstance(reply.waiter, Exchange)
@@ -79,21 +87,24 @@ class Cohort:
     def precede_decision(self) -> None:
         """The coordinator is about to decide something: what members of the present generation have done is done.
 
-        `Parked.watch` must follow when it has decided.
+        `take` and `BarrierWait.watch` must follow when it has decided.
         """
-        self._sync.settle()
-        self._resume.settle()
-        self._keep.settle()
+        self._has_preceded = True
+        self._sync.precede_decision()
+        self._settle_consumers()
 
     def settle(self) -> None:
         """Somebody is about to look at the books: what everybody has done is done."""
         self.rejoin.settle()
         self._sync.settle()
-        self._resume.settle()
-        self._keep.settle()
+        self._settle_consumers()
         self.barrier.watch()
 
     def settle_readers(self) -> None:
         """Somebody is about to look at the lag: who has begun to consume has begun."""
+        self._settle_consumers()
+
+    def _settle_consumers(self) -> None:
         self._resume.settle()
         self._keep.settle()
+        self._late.settle()

@@ -55,7 +55,7 @@ class KeepPhase(AnswerPhase):
         schedules = PollSchedules.of([client.poll_loop.schedule for client in clients])
         adopted = now.begun[slots] = schedules.reactions(told, np.arange(len(slots)))
         clear: NDArray[np.bool_] = adopted < now.first_beat[slots]
-        clear &= [_keeps(client, reply.response.assignment) for client, reply in zip(clients, replies, strict=True)]
+        clear &= [keeps(client, reply.response.assignment) for client, reply in zip(clients, replies, strict=True)]
         # Nobody may pause before the last one is through: nothing would ring for it.
         clear &= deferred.next_start[slots] > adopted[clear].max(initial=0)
         self._depart(slots[clear], adopted[clear], deferred.poll_key[slots[clear]])
@@ -69,7 +69,7 @@ class KeepPhase(AnswerPhase):
             deferred.kept(slot)
 
 
-def _keeps(client: Client, assignment: NDArray[np.int32]) -> bool:
+def keeps(client: Client, assignment: NDArray[np.int32]) -> bool:
     """Whether nothing is added and nothing revoked, and the member can be quiet with it."""
     owned = client.machine.owned
     if not owned.size or client.machine.uninitialised.size or len(client.consumption.partitions) != len(owned):

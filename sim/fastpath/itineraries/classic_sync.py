@@ -22,10 +22,11 @@ from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import PREPARING
 from groupsim.sim.protocol.classic.rebalance import Reply
-from groupsim.sim.protocol.messages import Api, Error
+from groupsim.sim.protocol.messages import Api, Error, GroupState
 
 if TYPE_CHECKING:
     from groupsim.sim.client.client import Client
+    from groupsim.sim.fastpath.itineraries.classic_late import LatePhase
 
 
 class SyncPhase(AnswerPhase):
@@ -71,6 +72,20 @@ class SyncPhase(AnswerPhase):
         exchange = self._laps.join[slot]
         assert exchange is not None
         return exchange, self._laps.now.join_response[slot]
+
+    def precede_decision(self) -> None:
+        """Who is through is through; who consumes can be late, and goes on for now."""
+        self.settle_some(~self._laps.is_cooperative[self._slots])
+
+    def pass_late(self, late: LatePhase) -> None:
+        """The coordinator has decided: who is late goes on with those who are answered at once, or alone."""
+        if self.is_under_way and self._group.machine.state is GroupState.STABLE:
+            slots, since = self._slots, self.since
+            clear = late.plan_late(slots)
+            self._take(clear)
+            self._await_end()
+            late.begin_late(slots[clear], since)
+        self.settle()
 
     def _carry_out(self, slots: Slots) -> None:
         deferred, now = self._laps, self._laps.now
