@@ -121,6 +121,7 @@ class GroupHost:
     def _commit_offsets(self, now: int, batch: Batch) -> None:
         """Offsets count at once, and are acknowledged when they are in the log."""
         for reply in batch.replies:
+            self.fast_path.renewed(now, _exchange(reply).body.member_id)
             for record in batch.records:
                 moment = (now, _exchange(reply).connection.request_key)
                 self.books.ledger.commit(record.positions, record.offsets, moment, contested=self.books.is_broadcast)

@@ -22,6 +22,10 @@ class FastPath(Protocol):
         """A timer of the group is due: what members have done by now is done."""
         ...
 
+    def renewed(self, now: int, member_id: str) -> None:
+        """A commit that was sent as a message has renewed this member's session."""
+        ...
+
     def after_decision(self, replies: Sequence[Reply], leave_us: int) -> Sequence[Reply]:
         """It has decided, and answers at ``leave_us`` (microseconds): the answers that go out as messages."""
         ...

@@ -27,7 +27,8 @@ def replay_rejoin(client: Client, columns: RoundColumns, slot: int) -> JoinGroup
     set_timers(machine, columns.beat_due.item(slot), columns.commit_due.item(slot))
     machine.on_heartbeat_response(columns.learned.item(slot), Error.REBALANCE_IN_PROGRESS, generation)
     machine.on_poll(columns.polled.item(slot))
-    machine.on_commit_response(joining, Error.NONE, generation)
+    if machine.commits == "auto":
+        machine.on_commit_response(joining, Error.NONE, generation)
     (send,) = machine.on_listener_done(joining)
     assert isinstance(send, Send)
     assert isinstance(send.body, JoinGroup)
@@ -36,9 +37,31 @@ def replay_rejoin(client: Client, columns: RoundColumns, slot: int) -> JoinGroup
     return send.body
 
 
+def replay_rejoin_consuming(client: Client, columns: RoundColumns, slot: int) -> JoinGroup:
+    """Told of the rebalance, a cooperative member commits and asks to join; what it owns it keeps."""
+    machine, generation, joining = client.machine, client.machine.generation, columns.joining.item(slot)
+    set_timers(machine, columns.beat_due.item(slot), columns.commit_due.item(slot))
+    machine.on_heartbeat_response(columns.learned.item(slot), Error.REBALANCE_IN_PROGRESS, generation)
+    effects = machine.on_poll(columns.polled.item(slot))
+    if machine.commits == "auto":
+        effects = machine.on_commit_response(joining, Error.NONE, generation)
+    send = effects[-1]
+    assert isinstance(send, Send)
+    assert isinstance(send.body, JoinGroup)
+    return send.body
+
+
 def replay_sync(client: Client, columns: RoundColumns, slot: int) -> None:
     """It has joined, and asks for its assignment."""
     client.machine.on_join_response(columns.accepted.item(slot), columns.join_response[slot])
+
+
+def replay_keep(client: Client, columns: RoundColumns, slot: int) -> None:
+    """It is assigned what it owns already, and adopts that at its next poll."""
+    machine, adopted = client.machine, columns.begun.item(slot)
+    machine.on_sync_response(columns.told.item(slot), columns.sync_response[slot], machine.generation)
+    client.in_flight.hold(None)
+    client.do(adopted, machine.on_poll(adopted))
 
 
 def replay_resume(client: Client, columns: RoundColumns, slot: int, slowdown: float) -> None:

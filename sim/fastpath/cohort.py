@@ -104,16 +104,24 @@ class CohortPhase(ABC):
 
     def settle(self) -> None:
         """Somebody is about to look, or to decide: everything that has happened before this moment has happened."""
-        if not self.is_under_way:
-            return
-        slots, ends, keys = self._take(np.ones(len(self._slots), np.bool_))
-        self._await_end()
+        self.settle_some(np.ones(len(self._slots), np.bool_))
+
+    def _end(self, slots: Slots, ends: Column, keys: Column) -> None:
+        """These are no longer on the way: carried out, or replayed."""
         is_done = self._precede(ends, keys)
         if is_done.any():
             self._carry_out(slots[is_done])
         rest = np.flatnonzero(~is_done)
         for index in rest[np.lexsort((keys[rest], ends[rest]))].tolist():
             self._replay(int(slots[index]))
+
+    def settle_some(self, which: NDArray[np.bool_]) -> None:
+        """`settle`, for those who are through and for those of the others that are meant; the rest stays."""
+        if not self.is_under_way:
+            return
+        slots, ends, keys = self._take(which | self._precede(self._ends, self._keys))
+        self._await_end()
+        self._end(slots, ends, keys)
 
     def _precede(self, ends: Column, keys: Column) -> NDArray[np.bool_]:
         """Whether moments are in the past."""

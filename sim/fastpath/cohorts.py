@@ -10,6 +10,8 @@ from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.fastpath.eligibility import has_cohort
+from groupsim.sim.fastpath.itineraries.classic_keep import KeepPhase
+from groupsim.sim.fastpath.itineraries.classic_late import LatePhase
 from groupsim.sim.fastpath.itineraries.classic_rejoin import RejoinPhase
 from groupsim.sim.fastpath.itineraries.classic_resume import ResumePhase
 from groupsim.sim.fastpath.itineraries.classic_sync import SyncPhase
@@ -40,12 +42,15 @@ class Cohort:
     ) -> None:
         self._group = group
         self._is_loud = is_loud
+        self._has_preceded = False
         self._quiet: dict[str, Quiescence] = {}
         self._deferred = deferred = DeferredMembers(env, group, consumers, slots)
         self._rejoin = RejoinPhase(env, group, deferred, self._quiet)
         self._sync = SyncPhase(env, group, deferred)
         self._resume = ResumePhase(env, group, deferred)
-        deferred.phases = (None, self._rejoin, self._sync, self._resume)
+        self._keep = KeepPhase(env, group, deferred)
+        self._late = LatePhase(env, group, deferred)
+        deferred.phases = (None, self._rejoin, self._sync, self._resume, self._keep, self._late)
 
     def elide(self, client: Client) -> Quiescence:
         """The fast path's view of a client that is about to open."""
@@ -57,12 +62,17 @@ class Cohort:
 
     def before_request(self, request: Any) -> bool:
         """A request is about to be worked on: who is disturbed by it is awake. Whether the group may move on by it."""
-        if isinstance(request, (JoinGroup, LeaveGroup)):
+        if isinstance(request, (JoinGroup, LeaveGroup)) or self._is_logged_at_once(request):
             self._precede_decision()
-        if isinstance(request, JoinGroup) and request.instance_id is not None:
+        if isinstance(request, JoinGroup) and request.instance_id is not None and not request.member_id:
             # A static instance joins anew: the member that has its id so far is about to be fenced.
             self._wake(self._group.machine.roster.static.get(request.instance_id, ""))
         return isinstance(request, (JoinGroup, SyncGroup, LeaveGroup))
+
+    def _is_logged_at_once(self, request: Any) -> bool:
+        """Whether the assignment is in the log as soon as it comes: who has sent SyncGroup by then has."""
+        is_leaders = isinstance(request, SyncGroup) and request.assignments is not None
+        return is_leaders and not self._group.cluster.timing.append_us
 
     def before_deadline(self, now: int) -> None:
         """A timer of the group is due: what members have done by now is done."""
@@ -72,13 +82,22 @@ class Cohort:
 
     def _precede_decision(self) -> None:
         """The coordinator is about to decide: what members have done in the present generation is done."""
-        self._sync.settle()
-        self._resume.settle()
+        self._has_preceded = True
+        self._sync.precede_decision()
+        self._settle_consumers()
+
+    def renewed(self, now: int, member_id: str) -> None:
+        """A commit that was sent as a message has renewed this member's session."""
+        if (one := self._quiet.get(member_id)) is not None:
+            one.renew(now)
 
     def after_decision(self, replies: Sequence[Reply], leave_us: int) -> Sequence[Reply]:
         """It has decided: members begin to rejoin, or go on with its answers; the answers to those who cannot."""
         if (self._quiet or self._deferred.has_silent) and self._group.machine.state is not GroupState.STABLE:
             self._rejoin.gather()
+        if self._has_preceded:
+            self._has_preceded = False
+            self._sync.pass_late(self._late)
         rest = self._leave(replies, leave_us) if replies and has_cohort(self._group) else replies
         for reply in rest:
             assert isinstance(reply.waiter, Exchange)
@@ -93,18 +112,28 @@ class Cohort:
         # An answer to a member that is late, or that nobody waits for, is that member's own affair.
         is_barrier = self._group.machine.state is GroupState.COMPLETING_REBALANCE and not self._sync.is_under_way
         rest += self._sync.gather(joins, leave_us) if is_barrier else joins
-        rest += syncs if self._resume.is_under_way else self._resume.gather(syncs, leave_us)
+        if not self._resume.is_under_way:
+            syncs = self._resume.gather(syncs, leave_us)
+        rest += syncs if self._keep.is_under_way else self._keep.gather(syncs, leave_us)
         return rest
 
     def _release(self, member_id: str) -> None:
         """A member is answered by a message: it no longer waits with others."""
+        one = self._incumbent(member_id)
+        if one is not None:
+            self._deferred.barrier.release(one.client)
+
+    def _incumbent(self, member_id: str) -> Quiescence | None:
+        """The client that has this member id, if it lives."""
         slot = self._group.books.handles.slot_of(member_id)
         client = self._deferred.consumers[slot].incumbent if slot >= 0 else None
-        if client is not None and client.machine.member_id == member_id:
-            self._deferred.barrier.release(client)
+        if client is None or client.machine.member_id != member_id:
+            return None
+        one: Quiescence = self._deferred.elided[slot]
+        return one
 
     def _wake(self, member_id: str) -> None:
-        one = self._quiet.get(member_id)
+        one = self._incumbent(member_id)
         if one is not None:
             one.wake()
 
@@ -115,11 +144,16 @@ class Cohort:
 
     def settle_readers(self) -> None:
         """Somebody looks at the lag: whoever has begun to consume has begun."""
-        self._resume.settle()
+        self._settle_consumers()
 
     def settle(self) -> None:
         """Somebody looks at the books: what everybody has done by now is in them."""
         self._rejoin.settle()
         self._sync.settle()
-        self._resume.settle()
+        self._settle_consumers()
         self._deferred.barrier.watch()
+
+    def _settle_consumers(self) -> None:
+        self._resume.settle()
+        self._keep.settle()
+        self._late.settle()

@@ -4,8 +4,9 @@ A lap has three parts, one for each wave. All times are in microseconds.
 
 rejoin
     ``learned``: the answer to the next heartbeat is read; ``polled``: the commit is sent and consumption stops;
-    ``committed``: the coordinator's answer to that leaves; ``joining``: JoinGroup is sent, ``join_there`` and
-    ``join_back``: its latencies; ``joined``: it arrives.
+    ``committed``: the coordinator's last answer before the JoinGroup leaves, ``acknowledged``: it arrives; ``joining``:
+    JoinGroup is sent, ``join_there`` and ``join_back``: its latencies; ``arrived``: it arrives; ``joined``: the
+    coordinator works on it.
     ``beat_*`` and ``commit_*`` are as of ``polled``: when the next is due, and its number; ``beats``, ``commits``: how
     many were sent within ``measure`` while it was quiet; ``beat``: when the last heartbeat was.
 sync
@@ -26,7 +27,7 @@ Column = NDArray[np.int64]
 
 _TIMES = (
     "beat_due", "beat_number", "commit_due", "commit_number", "beats", "commits", "beat",
-    "learned", "polled", "committed", "joining", "joined",
+    "learned", "polled", "committed", "acknowledged", "joining", "arrived", "joined",
     "join_there", "join_back",
     "accepted", "synced", "sync_there", "sync_back", "first_beat",
     "told", "asked", "answered", "listed", "begun", "next_commit", "handle",
@@ -61,7 +62,9 @@ class RoundColumns:
     learned: Column
     polled: Column
     committed: Column
+    acknowledged: Column
     joining: Column
+    arrived: Column
     joined: Column
     join_there: Column
     join_back: Column

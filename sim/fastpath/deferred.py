@@ -24,7 +24,13 @@ from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.fastpath.barrier_wait import BarrierWait
-from groupsim.sim.fastpath.catch_up import replay_rejoin, replay_resume, replay_sync
+from groupsim.sim.fastpath.catch_up import (
+    replay_keep,
+    replay_rejoin,
+    replay_rejoin_consuming,
+    replay_resume,
+    replay_sync,
+)
 from groupsim.sim.fastpath.columns import Column, RoundColumns
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
@@ -38,6 +44,9 @@ from groupsim.sim.units import FOREVER
 PRESENT, QUIET, REJOINED, SYNCED = range(4)
 """How far a member has come with waves while nobody looked: PRESENT if its own objects show everything."""
 _BY_THEMSELVES = -1
+AUTO, AFTER_BATCH, NO_COMMITS = range(3)
+"""Who commits: the consumer, the application at each poll, or nobody."""
+_COMMITS = {"auto": AUTO, "after_batch": AFTER_BATCH, "none": NO_COMMITS}
 
 
 class Elided(Protocol):
@@ -97,8 +106,12 @@ class DeferredMembers:
         When the answer in hand leaves the coordinator.
     renewed : int64 array, microseconds
         Last renewal of a quiet member's session before it fell silent.
-    heartbeat_interval, commit_interval, round_trip_us : int64 arrays, microseconds
-        The last is the longest time from a request to its answer.
+    heartbeat_interval, commit_interval, round_trip_us, longest_us : int64 arrays, microseconds
+        The last two are the longest time from a request to its answer, and the longest latency.
+    is_cooperative : bool array
+        Whether it keeps consuming while it rejoins. Such a member is never left behind.
+    commits : int64 array
+        `AUTO`, `AFTER_BATCH` or `NO_COMMITS`.
     request_key, fetched_key, heartbeat_key, poll_key : int64 arrays
         Where its events stand within an instant.
     kind : int64 array
@@ -132,6 +145,8 @@ class DeferredMembers:
         self.heartbeat_interval, self.commit_interval, self.round_trip_us = column(), column(), column()
         self.request_key, self.fetched_key, self.heartbeat_key, self.poll_key = column(), column(), column(), column()
         self.kind, self.most_pauses = column(), column()
+        self.longest_us, self.commits = column(), column()
+        self.is_cooperative = np.zeros(slots, np.bool_)
         self.slowdown, self.capacity = np.ones(slots), np.zeros(slots)
         self.may_resume = np.zeros(slots, np.bool_)
         self._joins, self._fetches = column(), column()
@@ -191,6 +206,8 @@ class DeferredMembers:
         self.heartbeat_interval[slot] = machine.config.heartbeat_interval_us
         self.commit_interval[slot] = machine.commit_interval_us
         self.round_trip_us[slot] = one.round_trip_us
+        self.longest_us[slot], self.commits[slot] = client.path.longest_us, _COMMITS.get(machine.commits, AUTO)
+        self.is_cooperative[slot] = machine.cooperative
         self.request_key[slot], self.heartbeat_key[slot], self.poll_key[slot] = keys.request, keys.heartbeat, keys.poll
         self.fetched_key[slot] = client.fetcher.fetched_key
         self.may_resume[slot] = one.beats_apart and client.config.auto_offset_reset != "none"
@@ -217,9 +234,13 @@ class DeferredMembers:
             return round_trips([self.clients[slot].path for slot in slots.tolist()], kind, numbers)
         return round_trips_alike(law, self._latency_keys[kind][slots], numbers)
 
+    def next_commit_number(self, columns: RoundColumns, slots: Slots | int) -> Any:
+        """Number of the first commit after a rejoin, which commits unless nobody does."""
+        return columns.commit_number[slots] + (self.commits[slots] != NO_COMMITS)
+
     def steady(self, slots: Slots) -> SteadyColumns:
         """Quiet members whose objects are behind."""
-        was, never = self.was, np.full(len(slots), -FOREVER)
+        was, never, commits = self.was, np.full(len(slots), -FOREVER), self.next_commit_number(self.was, slots)
         nothing = np.zeros(len(slots), np.int64)
         measure, poll_us = self._group.books.measure, self._group.cluster.timing.poll_us
         table = [
@@ -228,11 +249,11 @@ class DeferredMembers:
         ]  # fmt: skip
         return SteadyColumns(
             Trains(
-                was.first_beat[slots], was.beat_number[slots], nothing.copy(), self.heartbeat_interval[slots],
-                measure, never, never.copy(),
+                was.first_beat[slots], was.beat_number[slots], was.beat_number[slots], nothing.copy(),
+                self.heartbeat_interval[slots], measure, never, never.copy(),
             ),
             Trains(
-                was.next_commit[slots], was.commit_number[slots] + 1, nothing.copy(), self.commit_interval[slots],
+                was.next_commit[slots], commits, commits.copy(), nothing.copy(), self.commit_interval[slots],
                 measure, never.copy(), never.copy(),
             ),
             PollSchedules(np.stack(table), {}),
@@ -253,6 +274,20 @@ class DeferredMembers:
         for slot in slots.tolist():
             self.elided[slot].is_behind = True
 
+    def rejoined_consuming(self, slots: Slots) -> None:
+        """These have sent JoinGroup, and consume: their own objects show it."""
+        for slot in slots.tolist():
+            client, columns = self.clients[slot], self.now
+            self.other[slot] += 1
+            self._joins[slot] += 1
+            numbers = client.in_flight.numbers
+            numbers["heartbeat"] = columns.beat_number.item(slot)
+            numbers["commit"] = int(self.next_commit_number(columns, slot))
+            request = replay_rejoin_consuming(client, columns, slot)
+            self._return_order(client, slot)
+            self.join[slot] = self.join_request(slot, request)
+            client.in_flight.hold(self.join[slot])
+
     def synced(self, slots: Slots) -> None:
         """These have sent SyncGroup."""
         self.other[slots] += 1
@@ -263,6 +298,25 @@ class DeferredMembers:
             replay_sync(client, self.now, slot)
             client.in_flight.hold(self.sync[slot])
             self._return_order(client, slot)
+
+    def synced_late(self, slot: int) -> None:
+        """One has sent SyncGroup, was answered at once, and has adopted what it owned already."""
+        self.other[slot] += 1
+        replay_sync(self.clients[slot], self.now, slot)
+        self.kept(slot)
+
+    def kept(self, slot: int) -> None:
+        """One has adopted what it owned already, and is quiet; it was never behind."""
+        client, now = self.clients[slot], self.now
+        self._return_order(client, slot)
+        replay_keep(client, now, slot)
+        self.renewed[slot] = self._group.suspend(self.member_ids[slot])
+        machine = client.machine
+        self.elided[slot].fall_silent(
+            machine.heartbeat_due, machine.commit_due, client.poll_loop.schedule, self.renewed.item(slot)
+        )
+        client.alarms.disarm_member()
+        client.suspension.arm_pause()
 
     def resumed(self, slots: Slots, requests: Column) -> None:
         """These consume, and are quiet; they have sent so many requests more."""
@@ -303,7 +357,7 @@ class DeferredMembers:
                 replay_sync(client, columns, slot)
                 client.in_flight.hold(self.sync[slot])
         client.in_flight.numbers["heartbeat"] = columns.beat_number.item(slot)
-        client.in_flight.numbers["commit"] = columns.commit_number.item(slot) + 1
+        client.in_flight.numbers["commit"] = int(self.next_commit_number(columns, slot))
         self._return_order(client, slot)
         if stage == QUIET:
             self._fall_silent(slot, columns)

@@ -18,13 +18,11 @@ def has_cohort(group: GroupHost) -> bool:
 
 
 def is_plain(client: Client) -> bool:
-    """Whether a client of this configuration can go with a wave: eager, dynamic, no listeners that take time."""
+    """Whether a client of this configuration can go with a wave: no listeners that take time."""
     machine, processing, behaviour = client.machine, client.processing, client.config.behaviour
     return not (
         client.world.is_loud
-        or machine.cooperative
-        or machine.instance_id is not None
-        or machine.commits != "auto"
+        or machine.commits == "before_processing"
         or machine.commit_on_revoked
         or processing.on_revoked_us
         or processing.on_assigned_us
@@ -47,7 +45,8 @@ def is_parked(client: Client, exchange: Exchange, now: int) -> bool:
     machine, in_flight, poll_loop = client.machine, client.in_flight, client.poll_loop
     connection = in_flight.connection
     return (
-        len(in_flight.pending) == 1
+        not machine.cooperative
+        and len(in_flight.pending) == 1
         and exchange in in_flight.pending
         and not client.inbox
         and connection is exchange.connection

@@ -38,7 +38,8 @@ class PollSchedules:
         self._table, self._drawn = table, drawn
         self._start, self._held_until, passes, self._full, self._full_wait, self._steady, self._steady_wait = table
         # A backlog that never ends has a billion passes; no instant is as late as this.
-        self._switch = self._start + np.minimum(passes, FOREVER // 2 // self._full) * self._full
+        self._passes = np.minimum(passes, FOREVER // 2 // self._full)
+        self._switch = self._start + self._passes * self._full
         self._is_drawn = np.zeros(table.shape[1], np.bool_)
         self._is_drawn[list(drawn)] = True
 
@@ -77,6 +78,37 @@ class PollSchedules:
         polls = np.where(times <= start, start, np.where(begin == times, begin, begin + length))
         for index in np.flatnonzero(self._is_drawn[which]):
             polls[index] = self._drawn[int(which[index])].next_poll(int(times[index]))
+        return polls
+
+    @property
+    def start(self) -> Times:
+        """The first polls."""
+        start: Times = self._start
+        return start
+
+    @property
+    def is_drawn(self) -> NDArray[np.bool_]:
+        """Who has to be asked itself: the next three are not for these."""
+        return self._is_drawn
+
+    @property
+    def shortest_us(self) -> Times:
+        """`PollSchedule.shortest_us`."""
+        shortest: Times = np.where(self._passes > 0, np.minimum(self._full, self._steady), self._steady)
+        return shortest
+
+    def count_before(self, times: Times) -> Times:
+        """How many polls each has had before its time."""
+        full = -(-(times - self._start) // self._full)
+        steady = self._passes - (self._switch - times) // self._steady
+        count: Times = np.maximum(np.where(times <= self._switch, full, steady), 0)
+        return count
+
+    def polls(self, numbers: Times, which: Which) -> Times:
+        """When the polls of these numbers are, from 0 on. Shape (n, k), like ``numbers``."""
+        start, full, passes = self._start[which, None], self._full[which, None], self._passes[which, None]
+        steady = self._switch[which, None] + (numbers - passes) * self._steady[which, None]
+        polls: Times = np.where(numbers < passes, start + numbers * full, steady)
         return polls
 
     def reactions(self, times: Times, which: Which) -> Times:

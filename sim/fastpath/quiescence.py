@@ -11,7 +11,7 @@ from bisect import insort
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.client.client import Client
-from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.poll_schedule import Load, PollSchedule, pace
 from groupsim.sim.fastpath.catch_up import set_timers
 from groupsim.sim.fastpath.deferred import DeferredMembers, Phase
 from groupsim.sim.fastpath.eligibility import has_memory, is_plain
@@ -24,6 +24,7 @@ from groupsim.sim.fastpath.steady_state import (
     densest,
     heartbeats_apart,
     longest_round_trip,
+    reach,
 )
 from groupsim.sim.kernel.environment import Kind, Moment, deadline_key, message_key, process_key
 from groupsim.sim.kernel.network import Connection, Exchange
@@ -124,14 +125,19 @@ class Quiescence:
         then.catch_up((poll, self.keys.poll))
         return all(
             one.answered < (now if one.sent <= now else beat)
-            for one in then.beats(self.client.path, self.client.world.timing)
+            for one in self._beats(then, now)
             if one.sent != beat or one.kind == "commit"
         )
 
     def may_rejoin(self) -> bool:
         """Whether a quiet member can go through a phase with others, if nothing of it is on its way."""
         client, quiet = self.client, self.known
-        if not self.is_plain or client.machine.pattern is not None or quiet.schedule is None:
+        if (
+            not self.is_plain
+            or client.machine.pattern is not None
+            or quiet.schedule is None
+            or client.in_flight.pending
+        ):
             return False
         consumption, group, machine = client.consumption, client.group, client.machine
         return (
@@ -141,6 +147,12 @@ class Quiescence:
             and client.fetcher.reaches_everything
             and group.books.interest.of(machine.member_id) == machine.topics
         )
+
+    def _beats(self, quiet: SteadyState, now: int) -> list[Beat]:
+        """What can have been on its way at ``now``, all that follows, and the last of either kind before that."""
+        client, connection = self.client, self.client.in_flight.connection
+        assert connection is not None
+        return quiet.beats(client.path, client.world.timing, connection.order, now - self.round_trip_us)
 
     # --- going quiet --------------------------------------------------------------------------------------------------
 
@@ -157,8 +169,8 @@ class Quiescence:
         in_flight, poll_loop, fetcher = client.in_flight, client.poll_loop, client.fetcher
         connection = in_flight.connection
         return not (
-            in_flight.pending
-            or client.inbox
+            client.inbox
+            or not self._only_commits_are_pending()
             # What is committed before it is processed depends on pauses that come after the commit.
             or client.processing.commit == "before_processing"
             or poll_loop.is_at_work
@@ -169,6 +181,16 @@ class Quiescence:
             or connection.broken
             or client.frozen is not None
             or poll_loop.stuck_until > self._env.now
+        )
+
+    def _only_commits_are_pending(self) -> bool:
+        """Whether nothing is in flight but commits, for which nobody waits: these stay messages."""
+        in_flight, generation = self.client.in_flight, self._machine.generation
+        return all(
+            exchange.api is Api.OFFSET_COMMIT
+            and exchange.body.generation == generation
+            and exchange.connection is in_flight.connection
+            for exchange in in_flight.pending
         )
 
     def _is_settled(self) -> bool:
@@ -191,8 +213,30 @@ class Quiescence:
         """Whether the member can be quiet with these polls (None: without any)."""
         if schedule is None or not self.beats_apart:
             return self.beats_apart
-        apart = commits_apart(schedule.shortest_us, self._machine.commit_interval_us, self.round_trip_us)
+        timing, heartbeat_us = self.client.world.timing, self._machine.config.heartbeat_interval_us
+        apart = commits_apart(self._stride(schedule), heartbeat_us, timing)
         return bool(apart) and self.polls_in_time(schedule.longest_us)
+
+    def may_poll_always(self) -> bool:
+        """Whether the member can be quiet with what it consumes now, however much of it there is to do."""
+        client, timing = self.client, self.client.world.timing
+        processing, slowdown = client.processing, client.consumer.slowdown()
+        if processing.per_record.kind != "constant" or not self.beats_apart or self._is_loud:
+            return False
+        partitions = len(client.consumption.partitions)
+        shortest = pace(processing, 1, timing.poll_us, Load(0, 0), slowdown).full_us
+        longest = client.fetcher.pace(max(partitions, 1), Load(FOREVER, FOREVER)).full_us
+        heartbeat_us, timeout = self._machine.config.heartbeat_interval_us, processing.poll_timeout_us
+        stride = max(min(shortest, timeout), self._machine.commit_interval_us)
+        apart = self._machine.commits == "none" or commits_apart(stride, heartbeat_us, timing)
+        return bool(apart) and self.polls_in_time(max(longest, timeout))
+
+    def _stride(self, schedule: PollSchedule | None) -> int:
+        """The least time between two commits, microseconds."""
+        machine = self._machine
+        if schedule is None or machine.commits == "none":
+            return machine.config.session_timeout_us
+        return max(schedule.shortest_us, machine.commit_interval_us)
 
     def polls_in_time(self, longest: int) -> bool:
         """Whether no pass, stretched by the short pauses that can fall into it, can exceed max.poll.interval.ms."""
@@ -226,17 +270,21 @@ class Quiescence:
         ``renewed_us``: last renewal of the session, which the coordinator no longer watches.
         """
         client, machine, measure = self.client, self._machine, self._group.books.measure
-        numbers, connection = client.in_flight.numbers, client.in_flight.connection
-        assert connection is not None
+        numbers, heartbeat_us = client.in_flight.numbers, machine.config.heartbeat_interval_us
+        stride = self._stride(schedule)
+        reach_us = reach(client.path.longest_us, stride, heartbeat_us, client.world.timing)
+        # The last answered request of either kind, and what had a part in it.
+        gap = max(heartbeat_us, machine.commit_interval_us + (schedule.longest_us if schedule is not None else 0))
+        keep_us = reach_us + 2 * (gap + SHORT_PAUSE_US + self.round_trip_us)
         self.quiet = SteadyState(
-            heartbeats=Train(heartbeat_due, numbers["heartbeat"], measure),
-            commits=Train(commit_due, numbers["commit"], measure),
+            heartbeats=Train(heartbeat_due, numbers["heartbeat"], measure, keep_us),
+            commits=Train(commit_due, numbers["commit"], measure, keep_us),
             schedule=schedule,
-            heartbeat_interval=machine.config.heartbeat_interval_us,
+            heartbeat_interval=heartbeat_us,
             commit_interval=machine.commit_interval_us,
             pauses=self._pauses,
             next_pause=client.suspension.next_pause,
-            order=connection.order,
+            reach_us=reach_us,
             keys=self.keys,
         )
         self._renewed_us = renewed_us
@@ -280,6 +328,11 @@ class Quiescence:
         else:
             client.arm(self._env.now)
 
+    def renew(self, now: int) -> None:
+        """A commit that was in flight when the member fell silent has renewed the session: it stays suspended."""
+        self._renewed_us = now
+        self._group.machine.suspend(self.member_id)
+
     def leave(self) -> None:
         """Go with a wave, which counts what has been sent: no pause has begun, and nothing is on its way."""
         quiet, self.quiet = self.known, None
@@ -309,12 +362,14 @@ class Quiescence:
         assert connection is not None
         renewed = self._renewed_us
         committed: Beat | None = None
-        for beat in quiet.beats(self.client.path, self.client.world.timing):
-            if (beat.worked, connection.request_key) >= moment:
+        is_held_up = any(not exchange.answered for exchange in self.client.in_flight.pending)
+        for beat in self._beats(quiet, moment[0]):
+            if is_held_up or (beat.worked, connection.request_key) >= moment:
                 self._resend(connection, beat, moment)
                 continue
             if beat.kind != "commit" or not self._group.machine.is_old:
-                renewed = max(renewed, beat.worked)
+                # Not the later of both: with a shorter session.timeout.ms it ends earlier than before.
+                renewed = beat.worked
             committed = beat if beat.kind == "commit" else committed
             connection.order = (beat.arrived, beat.left, beat.answered)
             if (beat.answered, connection.response_key) >= moment:

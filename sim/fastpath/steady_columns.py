@@ -20,10 +20,14 @@ from groupsim.sim.units import FOREVER
 
 @dataclass(slots=True)
 class Trains:
-    """One kind of request of each member: `Train` as columns, and when the last two were sent (`-FOREVER`: never)."""
+    """One kind of request of each member: `Train` as columns, and when the last two were sent (`-FOREVER`: never).
+
+    ``first`` is the number of the first since the member fell silent.
+    """
 
     due: Times
     number: Times
+    first: Times
     measured: Times
     interval: Times
     measure: tuple[int, int]
@@ -33,9 +37,9 @@ class Trains:
     @classmethod
     def of(cls, trains: Sequence[Train], intervals: Sequence[int], measure: tuple[int, int]) -> Trains:
         """Columns of these."""
-        columns = [(one.due, one.number, one.measured, *_last_two(one)) for one in trains]
-        due, number, measured, older, newer = np.array(columns, np.int64).reshape(-1, 5).T.copy()
-        return cls(due, number, measured, np.array(intervals, np.int64), measure, older, newer)
+        columns = [(one.due, one.number, one.first_number, one.measured, *_last_two(one)) for one in trains]
+        due, number, first, measured, older, newer = np.array(columns, np.int64).reshape(-1, 6).T.copy()
+        return cls(due, number, first, measured, np.array(intervals, np.int64), measure, older, newer)
 
     def add(self, which: NDArray[np.intp], first: Times, stride: Times, count: Times) -> None:
         """`Train.add`, and the next is due one interval after the last."""
@@ -51,16 +55,16 @@ class Trains:
     def followed_by(self, other: Trains) -> Trains:
         """These, and then others."""
         mine, theirs = self._columns(), other._columns()
-        due, number, measured, interval, older, newer = map(np.concatenate, zip(mine, theirs, strict=True))
-        return Trains(due, number, measured, interval, self.measure, older, newer)
+        due, number, first, measured, interval, older, newer = map(np.concatenate, zip(mine, theirs, strict=True))
+        return Trains(due, number, first, measured, interval, self.measure, older, newer)
 
     def _columns(self) -> tuple[Times, ...]:
-        return self.due, self.number, self.measured, self.interval, self.older, self.newer
+        return self.due, self.number, self.first, self.measured, self.interval, self.older, self.newer
 
 
 def _last_two(train: Train) -> tuple[int, int]:
-    sent = [-FOREVER, -FOREVER, *(time for time, _ in train.tail)]
-    return sent[-2], sent[-1]
+    newer = train.last_before(FOREVER)
+    return train.last_before(newer), newer
 
 
 @dataclass(slots=True)

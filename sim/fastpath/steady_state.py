@@ -2,9 +2,10 @@
 
 A member whose group is Stable, whose own client is settled and which nothing disturbs has a future that depends on its
 own draws and pauses alone. Its heartbeats, polls and commits then change nothing but its last renewal, its committed
-offsets and the order of its connection, and all three can be computed when somebody asks, as long as its requests can
-neither overtake nor starve one another. Whatever does not fit these bounds (`heartbeats_apart`, `commits_apart`) stays
-loud: slow, never wrong.
+offsets and the order of its connection, and all three can be computed when somebody asks. Its requests form trains of
+constant stride, so which were sent within any interval is arithmetic, and what is on its way at a moment depends only
+on those sent within a bounded time before it (`reach`). Whatever does not fit these bounds (`heartbeats_apart`,
+`commits_apart`) stays loud: slow, never wrong.
 
 `catch_up` brings a quiet member to a *moment* (instant and key): what would have happened before it has happened,
 what would be on its way is handed back to become real messages.
@@ -12,11 +13,10 @@ what would be on its way is handed back to become real messages.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.client.poll_schedule import PollSchedule
@@ -24,6 +24,8 @@ from groupsim.sim.config import ClientConfig, Timing
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Path
 from groupsim.sim.units import FOREVER
+
+_LEAST_STRIDE_US = 4
 
 
 @dataclass(slots=True)
@@ -42,30 +44,79 @@ class Beat:
     answered: int = 0
 
 
+class Stretch(NamedTuple):
+    """Requests of one kind, ``stride`` microseconds apart: when the first was sent, its number, how many."""
+
+    first: int
+    number: int
+    stride: int
+    length: int
+
+    @property
+    def last(self) -> int:
+        """When the last was sent."""
+        return self.first + (self.length - 1) * self.stride
+
+
 @dataclass(slots=True)
 class Train:
-    """One kind of request: when the next is due, its number, how many there were, and the last few."""
+    """One kind of request: when the next is due, its number, how many there were, and the recent ones.
+
+    Parameters
+    ----------
+    due, number : int
+    measure : (int, int), microseconds
+        Requests sent within are counted in ``measured``.
+    keep_us : int, microseconds
+        What was sent longer before the last one than that is forgotten.
+    """
 
     due: int
     number: int
     measure: tuple[int, int]
+    keep_us: int
     count: int = 0
     measured: int = 0
-    tail: tuple[tuple[int, int], ...] = ()
-    """The last two, when sent and which number: with the bounds kept, influence reaches no further."""
+    recent: deque[Stretch] = field(default_factory=deque)
 
     def add(self, first: int, stride: int, count: int) -> None:
         """``count`` requests from ``first`` on, ``stride`` apart."""
         self.measured += terms_within(first, stride, count, *self.measure)
-        last = (first + (count - 1) * stride, self.number + count - 1)
-        before = (last[0] - stride, last[1] - 1)
-        self.tail = (before, last) if count > 1 else (*self.tail[-1:], last)
+        recent, stretch = self.recent, Stretch(first, self.number, stride, count)
+        if recent and recent[-1].stride == stride and recent[-1].last + stride == first:
+            before = recent.pop()
+            stretch = Stretch(before.first, before.number, stride, before.length + count)
+        recent.append(stretch)
+        forgotten = stretch.last - self.keep_us
+        while recent[0].last < forgotten:
+            recent.popleft()
         self.number += count
         self.count += count
 
+    def sent_within(self, low: int, high: int) -> list[tuple[int, int]]:
+        """When those sent within [low, high] were sent, and their numbers."""
+        found: list[tuple[int, int]] = []
+        for first, number, stride, count in self.recent:
+            begin = max(0, -(-(low - first) // stride))
+            end = min(count, (high - first) // stride + 1)
+            found += [(first + index * stride, number + index) for index in range(begin, end)]
+        return found
+
+    def last_before(self, time: int) -> int:
+        """When the last before ``time`` was sent; `-FOREVER`: never."""
+        for first, _, stride, count in reversed(self.recent):
+            if first < time:
+                return first + min(count - 1, (time - 1 - first) // stride) * stride
+        return -FOREVER
+
+    @property
+    def first_number(self) -> int:
+        """Number of the first since the member fell silent."""
+        return self.number - self.count
+
     def fork(self) -> Train:
         """The same, to go on by itself."""
-        return Train(self.due, self.number, self.measure, self.count, self.measured, self.tail)
+        return Train(self.due, self.number, self.measure, self.keep_us, self.count, self.measured, deque(self.recent))
 
 
 def terms_within(first: int, stride: int, count: int, low: int, high: int) -> int:
@@ -97,8 +148,8 @@ class SteadyState:
         Every pause that is known of, ascending and disjoint; ``next_pause`` is the first that has not begun.
     sudden : frozenset of int
         Starts of those that a story has brought: they had begun when the next event of that instant came.
-    order : tuple of int
-        Arrival of the last request, departure and arrival of the last answer of the connection.
+    reach_us : int, microseconds
+        `reach` of its requests.
     """
 
     heartbeats: Train
@@ -108,7 +159,7 @@ class SteadyState:
     commit_interval: int
     pauses: Sequence[tuple[int, int]]
     next_pause: int
-    order: tuple[int, int, int]
+    reach_us: int
     keys: Keys
     paused: list[tuple[int, int]] = field(default_factory=list)
     frozen: tuple[int, int] | None = None
@@ -165,7 +216,7 @@ class SteadyState:
         """The same, to be caught up by itself as long as no pause begins."""
         return SteadyState(
             self.heartbeats.fork(), self.commits.fork(), self.schedule, self.heartbeat_interval, self.commit_interval,
-            self.pauses, self.next_pause, self.order, self.keys, list(self.paused), self.frozen, self.sudden,
+            self.pauses, self.next_pause, self.reach_us, self.keys, list(self.paused), self.frozen, self.sudden,
         )  # fmt: skip
 
     @property
@@ -173,13 +224,26 @@ class SteadyState:
         """When the next pause begins that is known of, microseconds."""
         return self.pauses[self.next_pause][0] if self.next_pause < len(self.pauses) else FOREVER
 
-    def beats(self, path: Path, timing: Timing) -> list[Beat]:
-        """The last requests in order of sending, with everything that the connection made of them."""
-        merged = [Beat(sent, "heartbeat", number) for sent, number in self.heartbeats.tail]
-        merged += [Beat(sent, "commit", number) for sent, number in self.commits.tail]
+    def beats(self, path: Path, timing: Timing, order: tuple[int, int, int], since: int) -> list[Beat]:
+        """Requests in order of sending, with everything that the connection made of them.
+
+        Exact are all that were sent at ``since`` or later, and the last of either kind before that; others that are
+        there had a part in it.
+
+        Parameters
+        ----------
+        order : tuple of int
+            Arrival of the last request, departure and arrival of the last answer before all of these, microseconds.
+        since : int, microseconds
+        """
+        ends = [since, self.heartbeats.last_before(since), self.commits.last_before(since)]
+        spans = _merged(sorted((end - self.reach_us, FOREVER if end == since else end) for end in ends))
+        merged: list[Beat] = []
+        for low, high in spans:
+            merged += [Beat(sent, "heartbeat", number) for sent, number in self.heartbeats.sent_within(low, high)]
+            merged += [Beat(sent, "commit", number) for sent, number in self.commits.sent_within(low, high)]
         merged.sort(key=lambda beat: (beat.sent, beat.kind == "commit"))
-        fresh = self.heartbeats.count + self.commits.count == len(merged)
-        up, free, down = self.order if fresh else (0, 0, 0)
+        up, free, down = order
         for beat in merged:
             beat.arrived = up = max(up + 1, beat.sent + path.latency(beat.kind, 2 * beat.number))
             beat.worked = max(up, free)
@@ -209,17 +273,51 @@ def heartbeats_apart(config: ClientConfig, round_trip_us: int) -> bool:
     )
 
 
-def commits_apart(shortest_us: Any, commit_interval: Any, round_trip_us: Any) -> Any:
-    """Whether elision is exact for commits: with X the longest round trip, they are more than 2 X apart.
+def commits_apart(stride_us: Any, heartbeat_us: Any, timing: Timing) -> Any:
+    """Whether elision is exact for commits: the broker works for a connection for 90 % of the time at most.
 
-    Of one member, with the length of its shortest pass; or of many, as columns.
+    Of one member, with the least time between two commits; or of many, as columns.
     """
-    return np.maximum(shortest_us, commit_interval) > 2 * round_trip_us
+    work = (timing.service_us + timing.append_us) * heartbeat_us + timing.service_us * stride_us
+    return (10 * work <= 9 * stride_us * heartbeat_us) & (stride_us >= _LEAST_STRIDE_US)
+
+
+def reach(longest_us: Any, stride_us: Any, heartbeat_us: Any, timing: Timing) -> Any:
+    """How long before a request those were sent that can have a part in when it is answered, microseconds.
+
+    Let D be the longest latency, c and v the work on a commit and on a heartbeat, and r = c / stride + v / H < 1. With
+    strides of 4 and more, at most (s_k - s_i) / 2 + 1 requests follow request i up to request k.
+
+    * Arrivals: a_k = max over i <= k of s_i + L_i + (k - i). So a_k <= s_k + D + 1, and the i that decides was sent at
+      most 2 D earlier.
+    * Work: the broker works on one after the other, f_k = max over i <= k of a_i + c_i + ... + c_k. The i that decides
+      has a_k - a_i <= r (s_k - s_i) + c + v, and a_k - a_i >= s_k - s_i - D: it was sent at most (D + c + v) / (1 - r)
+      earlier. And f_k <= s_k + F with F = D + 1 + c + v.
+    * Answers: d_k = max over i <= k of f_i + L'_i + (k - i). So d_k <= s_k + F + D + 1 (`longest_round_trip`), and the
+      i that decides was sent at most 2 (F + D) earlier.
+
+    Of one member, or of many, as columns, for which `commits_apart` holds. It is the sum of the three.
+    """
+    commit, heartbeat = timing.service_us + timing.append_us, timing.service_us
+    spare = stride_us * heartbeat_us - commit * heartbeat_us - heartbeat * stride_us
+    busy = (longest_us + commit + heartbeat) * (stride_us * heartbeat_us) // spare + 1
+    return 2 * (2 * longest_us + 1 + commit + heartbeat) + busy + 2 * longest_us
 
 
 def longest_round_trip(path: Path, timing: Timing) -> int:
-    """The longest time from a request to its answer, microseconds."""
-    return 2 * path.longest_us + timing.service_us + timing.append_us
+    """The longest time from a request to its answer, microseconds (`reach` has the proof)."""
+    return 2 * path.longest_us + 2 * timing.service_us + timing.append_us + 2
+
+
+def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order of their beginnings as disjoint ones."""
+    merged: list[tuple[int, int]] = []
+    for low, high in spans:
+        if merged and low <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
+        else:
+            merged.append((low, high))
+    return merged
 
 
 def densest(pauses: Sequence[tuple[int, int]], first: int, longest_us: int) -> int:

@@ -49,7 +49,7 @@ from groupsim.sim.units import FOREVER, MS, S
 
 Family = Literal["jitter", "grid", "dense", "crowd", "aged"]
 HORIZON_US = 80 * S
-_GRID_US = 250 * MS
+GRID_US = 250 * MS
 _OLD = ClientBehaviour(
     background_heartbeat=False, rebalance_timeout_is_session=True, member_id_required=False,
     poll_returns_in_rebalance=False, heartbeat_in_completing=False, bounded_join_prepare=False,
@@ -60,7 +60,7 @@ _OLD = ClientBehaviour(
 
 def random_scenario(seed: int, family: Family) -> Scenario:
     """One scenario of a family, the same for the same seed."""
-    scenario = _Maker(random.Random(f"{family}-{seed}"), family).scenario(f"{family}-{seed}")
+    scenario = Maker(random.Random(f"{family}-{seed}"), family).scenario(f"{family}-{seed}")
     return _aged(scenario, random.Random(seed)) if family == "aged" else scenario
 
 
@@ -79,7 +79,9 @@ def _aged(scenario: Scenario, chance: random.Random) -> Scenario:
     return replace(scenario, topics=topics, cluster=cluster)
 
 
-class _Maker:
+class Maker:
+    """Makes one scenario of a family, by chance."""
+
     def __init__(self, chance: random.Random, family: Family) -> None:
         self.chance = chance
         self.family = family
@@ -97,9 +99,9 @@ class _Maker:
             cluster=self._cluster(),
             topics=(
                 Topic(
-                    name="a", partitions=30 if self.is_crowd else 12, rate=_rate(chance.choice([1_000, 10_000, 50_000]))
+                    name="a", partitions=30 if self.is_crowd else 12, rate=rate(chance.choice([1_000, 10_000, 50_000]))
                 ),
-                Topic(name="b", partitions=3, rate=_rate(5_000)),
+                Topic(name="b", partitions=3, rate=rate(5_000)),
             ),
             groups=(self._group(),),
             timeline=tuple([self._entry(index) for index in range(chance.randint(0, 6))] + self._pauses()),
@@ -210,7 +212,7 @@ class _Maker:
 
     def _time(self, low: int, high: int) -> int:
         time = self.chance.randint(low, high)
-        return time // _GRID_US * _GRID_US if self.on_grid else time
+        return time // GRID_US * GRID_US if self.on_grid else time
 
     def _length(self) -> Distribution:
         if self.on_grid:
@@ -242,8 +244,8 @@ class _Maker:
                 lambda: Scale(target=group, to=chance.randint(1, self.members + 2)),
                 lambda: Cut(between=(target, Target("broker", str(chance.randrange(2)))), duration=length),
                 lambda: AddPartitions(topic="a", to=chance.randint(13, 20)),
-                lambda: CreateTopic(topic=Topic(name="c", partitions=3, rate=_rate(10_000))),
-                lambda: SetRate(topic="a", rate=_rate(chance.choice([0, 500, 20_000, 100_000]))),
+                lambda: CreateTopic(topic=Topic(name="c", partitions=3, rate=rate(10_000))),
+                lambda: SetRate(topic="a", rate=rate(chance.choice([0, 500, 20_000, 100_000]))),
                 lambda: Subscribe(target=target, subscription=Subscription(topics=("a", "b"))),
                 lambda: Unsubscribe(target=target),
                 lambda: SetConfig(target=group, client=self._another_client()),
@@ -251,5 +253,5 @@ class _Maker:
         )()  # fmt: skip
 
 
-def _rate(mrps: int) -> Rate:
+def rate(mrps: int) -> Rate:
     return Rate(per_partition_mrps=((mrps,),))

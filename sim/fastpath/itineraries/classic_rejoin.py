@@ -1,7 +1,7 @@
 """From the end of Stable to the JoinGroup: quiet members that learn of a rebalance and rejoin.
 
 A quiet member's next heartbeat is answered REBALANCE_IN_PROGRESS. At its next poll it commits, gives everything up
-(eager assignors; a cooperative member goes on consuming and stays loud), and sends JoinGroup, which is parked. Nothing
+(a cooperative member goes on consuming), and sends JoinGroup, which is parked. Nothing
 of that is seen by others before the last member's JoinGroup has arrived.
 """
 
@@ -16,9 +16,10 @@ from groupsim.sim.books.bulk_consumption import end_consumption
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.record import REVOKED
 from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.fastpath.busy_members import BusyMembers
 from groupsim.sim.fastpath.cohort import CohortPhase
 from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.fastpath.deferred import PRESENT, QUIET, DeferredMembers
+from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, QUIET, DeferredMembers
 from groupsim.sim.fastpath.eligibility import has_cohort
 from groupsim.sim.fastpath.quiescence import Quiescence
 from groupsim.sim.fastpath.steady_columns import SteadyColumns
@@ -86,14 +87,20 @@ class RejoinPhase(CohortPhase):
         beats, numbers = steady.next_beats(moment)
         learned = beats + self._group.cluster.timing.service_us
         learned += deferred.round_trips("heartbeat", slots, numbers).sum(axis=0)
+        busy = BusyMembers(deferred, slots, steady, self._group.cluster.timing, beats, numbers)
+        learned[busy.which] = busy.learned
         polled = steady.reactions(learned)
         clear = (polled < beats + steady.heartbeats.interval) & (steady.next_start > polled)
         steady.catch_up(beats, polled)
-        for index in np.flatnonzero(clear & ~steady.go_alone(moment[0], beats)).tolist():
+        clear[busy.which] &= busy.follow(moment[0], polled[busy.which])
+        clear[busy.others] = False
+        alone = steady.go_alone(moment[0], beats)
+        alone[busy.which] = True
+        for index in np.flatnonzero(clear & ~alone).tolist():
             one: Quiescence = deferred.elided[slots[index]]
             one.look()
             clear[index] = one.goes_alone(moment[0], int(beats[index]), int(polled[index]))
-        return self._until_join(slots, steady, beats, learned, polled, clear)
+        return self._until_join(slots, steady, beats, learned, polled, clear, busy)
 
     def _until_join(
         self,
@@ -103,14 +110,25 @@ class RejoinPhase(CohortPhase):
         learned: Column,
         polled: Column,
         clear: NDArray[np.bool_],
+        busy: BusyMembers,
     ) -> Slots:
         """Times of the commit and of the JoinGroup that follow the poll; only of those that no pause can touch."""
         deferred, timing = self._deferred, self._group.cluster.timing
         up, down = deferred.round_trips("commit", slots, steady.commits.number)
         committed = polled + up + timing.service_us + timing.append_us
         joining = committed + down
+        commits_nothing = deferred.commits[slots] == NO_COMMITS
+        joining[commits_nothing] = polled[commits_nothing]
         there, back = deferred.round_trips("other", slots, deferred.other[slots])
         joined = joining + there + timing.join_prepare_us
+        acknowledged, arrived = joining.copy(), joined.copy()
+        if commits_nothing.any():
+            _, back_us = deferred.round_trips("heartbeat", slots, steady.heartbeats.number - 1)
+            committed[commits_nothing] = (learned - back_us)[commits_nothing]
+            acknowledged[commits_nothing] = learned[commits_nothing]
+        which = busy.which
+        joining[which] = polled[which]
+        arrived[which], joined[which], committed[which], acknowledged[which] = busy.join(there[which])
         # Nobody may pause before the last one is through: nothing would ring for it.
         clear &= steady.next_start > joined[clear].max(initial=0)
         now, which = deferred.now, slots[clear]
@@ -119,9 +137,11 @@ class RejoinPhase(CohortPhase):
         now.beats[which], now.commits[which] = steady.heartbeats.measured[clear], steady.commits.measured[clear]
         now.beat[which], now.learned[which], now.polled[which] = beats[clear], learned[clear], polled[clear]
         now.committed[which], now.joining[which], now.joined[which] = committed[clear], joining[clear], joined[clear]
+        now.acknowledged[which], now.arrived[which] = acknowledged[clear], arrived[clear]
         now.join_there[which], now.join_back[which] = there[clear], back[clear]
         # Whoever samples the lag meanwhile must know that these stop.
-        self._group.books.ledger.stop_at(which, polled[clear])
+        stops = clear & ~deferred.is_cooperative[slots]
+        self._group.books.ledger.stop_at(slots[stops], polled[stops])
         self.begin(which, joined[clear], deferred.request_key[which])
         return which
 
@@ -143,17 +163,23 @@ class RejoinPhase(CohortPhase):
         requests.count_measured(Api.OFFSET_COMMIT, int(columns.commits[slots].sum()))
         requests.count_quietly(Api.HEARTBEAT, Error.NONE, columns.beat[slots], -1)
         requests.count_quietly(Api.HEARTBEAT, REBALANCING, columns.beat[slots], 1)
-        requests.count_quietly(Api.OFFSET_COMMIT, Error.NONE, polled, 1)
-        self._end_consumption(slots, is_silent)
-        deferred.order(slots, columns.joined[slots], columns.committed[slots], columns.joining[slots])
-        deferred.rejoined(slots)
+        commits = deferred.commits[slots] != NO_COMMITS
+        requests.count_quietly(Api.OFFSET_COMMIT, Error.NONE, polled[commits], 1)
+        keeps = deferred.is_cooperative[slots]
+        self._end_consumption(slots[~keeps], is_silent[~keeps])
+        self._commit(slots[keeps & commits])
+        deferred.order(slots, columns.arrived[slots], columns.committed[slots], columns.acknowledged[slots])
+        deferred.rejoined(slots[~keeps])
+        deferred.rejoined_consuming(slots[keeps])
         exchanges = [self._join(slot) for slot in slots.tolist()]
         given_up = np.array([exchange.given_up_us for exchange in exchanges], np.int64)
         self._deferred.barrier.add(slots, np.minimum(deferred.next_start[slots], given_up))
         group.receive(exchanges, columns.joined[slots].tolist())
 
     def _end_consumption(self, slots: Slots, is_silent: NDArray[np.bool_]) -> None:
-        """Consumption stops, and what has been processed is committed."""
+        """Consumption stops, and what has been processed is committed by those who commit."""
+        if not slots.size:
+            return
         group, deferred, was = self._group, self._deferred, self._deferred.was
         parts: list[Positions] = list(was.partitions[slots])
         handles, since = was.handle[slots], list(was.begun[slots])
@@ -162,11 +188,26 @@ class RejoinPhase(CohortPhase):
             parts[index], handles[index], since[index] = consumption.partitions, consumption.handle, consumption.since
         polled = deferred.now.polled[slots]
         partitions, offsets = end_consumption(group.books, slots, handles, parts, since, polled, REVOKED)
-        group.books.ledger.commit(partitions, offsets, self.since, contested=False)
+        committed = np.repeat(deferred.commits[slots] != NO_COMMITS, [len(part) for part in parts])
+        group.books.ledger.commit(partitions[committed], offsets[committed], self.since, contested=False)
+
+    def _commit(self, slots: Slots) -> None:
+        """What these have processed is committed; they go on."""
+        if not slots.size:
+            return
+        ledger, deferred = self._group.books.ledger, self._deferred
+        parts = [deferred.clients[slot].consumption.partitions for slot in slots.tolist()]
+        partitions, lengths = np.concatenate(parts), [len(part) for part in parts]
+        offsets, _ = ledger.positions_of(slots, partitions, lengths, deferred.now.polled[slots])
+        ledger.commit(partitions, offsets, self.since, contested=False)
 
     def _join(self, slot: int) -> Exchange:
         """The JoinGroup of one member, parked."""
         deferred, client = self._deferred, self._deferred.clients[slot]
+        if deferred.is_cooperative[slot]:
+            joined = deferred.join[slot]
+            assert joined is not None
+            return joined
         deferred.join[slot] = None
         if deferred.elided[slot].has_memory:
             deferred.elided[slot].look()

@@ -18,7 +18,7 @@ from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.poll_schedule import Load
-from groupsim.sim.fastpath.deferred import PRESENT, SYNCED
+from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, SYNCED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
 from groupsim.sim.fastpath.poll_schedules import Floats, paces
 from groupsim.sim.fastpath.steady_state import commits_apart
@@ -26,6 +26,7 @@ from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import COMPLETING
 from groupsim.sim.protocol.interface import Reply
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, Positions
+from groupsim.sim.units import FOREVER
 
 
 class ResumePhase(AnswerPhase):
@@ -41,7 +42,8 @@ class ResumePhase(AnswerPhase):
 
     def _follows(self, client: Client) -> bool:
         machine = client.machine
-        return machine.state is COMPLETING and not machine.is_leader and not machine.has_news
+        follows = machine.state is COMPLETING and not machine.is_leader and not machine.has_news
+        return follows and not machine.cooperative
 
     def _answer(self, slot: int) -> tuple[Exchange, Any]:
         exchange = self._deferred.sync[slot]
@@ -86,6 +88,7 @@ class ResumePhase(AnswerPhase):
         rates = np.add.reduceat(ledger.rate_mrps[partitions], begins) / 1e9
         clear: NDArray[np.bool_] = np.logical_and.reduceat(self._is_plain(partitions), begins)
         clear &= now.begun[slots] < now.first_beat[slots]
+        clear &= [self._wants(slot) for slot in slots.tolist()]
         return clear & self._pace(slots, lengths, rates, backlogs)
 
     def _time(self, slots: Slots, is_reset: NDArray[np.bool_]) -> None:
@@ -109,6 +112,14 @@ class ResumePhase(AnswerPhase):
         listed = np.repeat(deferred.now.listed[slots], lengths)
         start = np.where(np.repeat(latest, lengths), self._group.books.ledger.produced(listed, partitions), 0)
         return np.where(offsets < 0, start, offsets)
+
+    def _wants(self, slot: int) -> bool:
+        """Whether a member wants all that it is assigned: a static one can get what its predecessor wanted."""
+        machine, partitions = self._deferred.clients[slot].machine, self._group.books.partitions
+        if machine.instance_id is None or set(partitions.topics) <= set(machine.topics):
+            return True
+        topics = {partitions.topic[position] for position in self._deferred.now.partitions[slot].tolist()}
+        return topics <= set(machine.topics)
 
     def _is_plain(self, partitions: Positions) -> NDArray[np.bool_]:
         """Read by nobody else."""
@@ -140,7 +151,9 @@ class ResumePhase(AnswerPhase):
         now.schedule[slots] = None
         deferred.capacity[slots] = paced.capacity
         longest = paced.longest_us
-        apart = commits_apart(paced.shortest_us, deferred.commit_interval[slots], deferred.round_trip_us[slots])
+        strides = np.maximum(paced.shortest_us, deferred.commit_interval[slots])
+        apart = commits_apart(strides, deferred.heartbeat_interval[slots], timing)
+        apart |= deferred.commits[slots] == NO_COMMITS
         fits = 2 * longest + deferred.most_pauses[slots] * SHORT_PAUSE_US < config.max_poll_interval_us
         for index in np.flatnonzero(~fits).tolist():
             # Only if all pauses fell into one pass: does that happen?
@@ -173,9 +186,10 @@ class ResumePhase(AnswerPhase):
         begin_consumption(group.books, slots, handles, begun, partitions, offsets, lengths, deferred.capacity[slots])
         asked = now.asked[slots]
         deferred.order(slots, asked, asked + group.cluster.timing.service_us, now.answered[slots])
-        # What happens at the very instant of a poll can precede it.
-        upcoming = begun + (self._env.key >= deferred.poll_key[slots])
-        now.next_commit[slots] = np.maximum(told + deferred.commit_interval[slots], upcoming)
+        # The first fetch is answered after a poll of that instant.
+        upcoming = begun + (deferred.fetched_key[slots] >= deferred.poll_key[slots])
+        due = np.where(deferred.commits[slots] == NO_COMMITS, FOREVER, told + deferred.commit_interval[slots])
+        now.next_commit[slots] = np.maximum(due, upcoming)
         for slot in slots.tolist():
             self._answer(slot)[0].answered = True
             deferred.renewed[slot] = group.suspend(deferred.member_ids[slot])

@@ -18,9 +18,12 @@ from groupsim.sim.client.client import Client
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import REJOINED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
+from groupsim.sim.fastpath.itineraries.classic_late import LatePhase
+from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import PREPARING
+from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.interface import Reply
 from groupsim.sim.protocol.messages import Api, Error
 
@@ -45,6 +48,14 @@ class SyncPhase(AnswerPhase):
             deferred.join[slot] = exchange
             now.join_response[slot] = reply.response
         accepted = now.accepted[slots] = self._told(slots, exchanges, leave_us)
+        consuming = np.flatnonzero(deferred.is_cooperative[slots])
+        if consuming.size:
+            # Nobody but the application reads it, at its next poll.
+            schedules = PollSchedules.of(
+                [deferred.clients[slot].poll_loop.schedule for slot in slots[consuming].tolist()]
+            )
+            accepted[consuming] = schedules.reactions(accepted[consuming], np.arange(len(consuming)))
+            now.accepted[slots] = accepted
         there, back = deferred.round_trips("other", slots, deferred.other[slots])
         now.sync_there[slots], now.sync_back[slots] = there, back
         synced = now.synced[slots] = np.maximum(deferred.arrived[slots] + 1, accepted + there)
@@ -62,6 +73,20 @@ class SyncPhase(AnswerPhase):
         exchange = self._deferred.join[slot]
         assert exchange is not None
         return exchange, self._deferred.now.join_response[slot]
+
+    def precede_decision(self) -> None:
+        """Who is through is through; who consumes can be late, and goes on for now."""
+        self.settle_some(~self._deferred.is_cooperative[self._slots])
+
+    def pass_late(self, late: LatePhase) -> None:
+        """The coordinator has decided: who is late goes on with those who are answered at once, or alone."""
+        if self.is_under_way and self._group.machine.state is GroupState.STABLE:
+            slots, since = self._slots, self.since
+            clear = late.plan_late(slots)
+            self._take(clear)
+            self._await_end()
+            late.begin_late(slots[clear], since)
+        self.settle()
 
     def _carry_out(self, slots: Slots) -> None:
         deferred, now = self._deferred, self._deferred.now

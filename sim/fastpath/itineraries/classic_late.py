@@ -1,0 +1,73 @@
+"""From the JoinGroup response to silence: cooperative members whose SyncGroup comes when the group is Stable again.
+
+They read the response at their next poll, and that can be after the leader's assignment is in the log. Their SyncGroup
+is answered at once; if they are assigned what they own already, they go on like those that were parked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.books.availability import SHORT_PAUSE_US
+from groupsim.sim.books.ledger import Slots
+from groupsim.sim.client.client import Client
+from groupsim.sim.fastpath.cohort import CohortPhase
+from groupsim.sim.fastpath.itineraries.classic_keep import keeps
+from groupsim.sim.fastpath.poll_schedules import PollSchedules
+from groupsim.sim.kernel.environment import Moment
+from groupsim.sim.protocol.messages import Api, Error, SyncResponse
+
+
+class LatePhase(CohortPhase):
+    """Members that were on their way to the SyncGroup when the assignment was appended."""
+
+    NUMBER = 5
+
+    def plan_late(self, slots: Slots) -> NDArray[np.bool_]:
+        """Work out when their SyncGroups are answered, and when they adopt that; who can go on."""
+        deferred, now, group = self._deferred, self._deferred.now, self._group
+        clients: list[Client] = [deferred.clients[slot] for slot in slots.tolist()]
+        members: list[Any] = [group.machine.roster.get(client.machine.member_id) for client in clients]
+        left = now.asked[slots] = now.synced[slots] + group.cluster.timing.service_us
+        told = now.told[slots] = np.maximum(deferred.answered[slots] + 1, left + now.sync_back[slots])
+        schedules = PollSchedules.of([one for client in clients if (one := client.poll_loop.schedule) is not None])
+        adopted = now.begun[slots] = schedules.reactions(told, np.arange(len(slots)))
+        clear: NDArray[np.bool_] = adopted < now.first_beat[slots]
+        renewed_by = now.first_beat[slots] + SHORT_PAUSE_US + deferred.round_trip_us[slots]
+        for index, (slot, client, member) in enumerate(zip(slots.tolist(), clients, members, strict=True)):
+            if member is None or client.machine.has_news or not deferred.elided[slot].may_poll_always():
+                clear[index] = False
+                continue
+            now.sync_response[slot] = SyncResponse(Error.NONE, member.assignment)
+            in_time = group.machine.session_due(member.member_id) > renewed_by[index]
+            clear[index] &= in_time and keeps(client, member.assignment)
+        clear &= deferred.next_start[slots] > adopted[clear].max(initial=0)
+        return clear
+
+    def begin_late(self, slots: Slots, since: Moment) -> None:
+        """Let them go on; ``since``: they have been on the way since that moment."""
+        if slots.size:
+            self.begin(slots, self._deferred.now.begun[slots], self._deferred.poll_key[slots])
+            self.since = since
+
+    def _carry_out(self, slots: Slots) -> None:
+        group, deferred, now = self._group, self._deferred, self._deferred.now
+        group.books.requests.count_quietly(Api.SYNC_GROUP, Error.NONE, now.accepted[slots], 1)
+        deferred.order(slots, now.synced[slots], now.asked[slots], now.told[slots])
+        for slot in slots.tolist():
+            join = deferred.join[slot]
+            assert join is not None
+            join.answered = True
+            request = deferred.clients[slot].machine.sync_request(now.join_response[slot])
+            group.machine.on_request(now.synced.item(slot), request, join)
+            deferred.synced_late(slot)
+
+    def _start(self, slot: int) -> None:
+        deferred = self._deferred
+        exchange = deferred.join[slot]
+        assert exchange is not None
+        deferred.clients[slot].suspension.arm_pause()
+        exchange.connection.reply(exchange, deferred.now.join_response[slot], deferred.leaving.item(slot))
