@@ -92,24 +92,44 @@ def pilot(sweep: Sweep, simulate: Simulate, *, limit_s: float, share: float = ma
     """
     variants, begin_s = sweep.variants, process_time()
     wanted = len(variants) * sweep.replications.at_least
-    nearest, apart = [0] * len(variants), [math.inf] * len(variants)
-    runs: list[PilotRun] = []
-    while len(runs) < min(RUNS_MAX, len(variants)):
-        chosen = max(range(len(variants)), key=apart.__getitem__)  # of several the first
-        if runs and apart[chosen] == 0:
-            break
-        for number, one in enumerate(variants):
-            if (distance := _distance(one.changes, variants[chosen].changes)) < apart[number]:
-                nearest[number], apart[number] = len(runs), distance
-        run = run_once(variants[chosen], simulate, limit_s)
+    chosen, runs = _Chosen(variants), list[PilotRun]()
+    while len(runs) < RUNS_MAX and (variant := chosen.another()) is not None:
+        run = run_once(variant, simulate, limit_s)
         if not runs and run.is_whole:  # the first run of a process imports modules and fills caches
-            run = run_once(variants[chosen], simulate, limit_s)
+            run = run_once(variant, simulate, limit_s)
         runs.append(run)
         mean_s = sum(one.cost.seconds for one in runs) / len(runs)
         if process_time() - begin_s > share * wanted * mean_s:
             break
-    costs = {one.name: _scaled(runs[at], one) for one, at in zip(variants, nearest, strict=True)}
+    costs = {one.name: _scaled(runs[at], one) for one, at in zip(variants, chosen.nearest, strict=True)}
     return Pilot(tuple(runs), costs)
+
+
+class _Chosen:
+    """Variants that differ much from one another.
+
+    Attributes
+    ----------
+    nearest : list of int
+        Of every variant, which of the chosen ones differs least from it.
+    """
+
+    def __init__(self, variants: Sequence[Variant]) -> None:
+        self._variants, self._count = variants, 0
+        self.nearest = [0] * len(variants)
+        self._apart = [math.inf] * len(variants)
+
+    def another(self) -> Variant | None:
+        """The variant that differs most from all chosen, of several the first; None if all others are equal to one."""
+        furthest = max(range(len(self._variants)), key=self._apart.__getitem__)
+        found = self._variants[furthest]
+        if self._apart[furthest] == 0:
+            return None
+        for number, one in enumerate(self._variants):
+            if (distance := _distance(one.changes, found.changes)) < self._apart[number]:
+                self.nearest[number], self._apart[number] = self._count, distance
+        self._count += 1
+        return found
 
 
 def _distance(a: Changes, b: Changes) -> float:
