@@ -18,8 +18,7 @@ import numpy as np
 
 from groupsim.assignors import Assignor
 from groupsim.assignors import Protocol as RebalanceProtocol
-from groupsim.assignors.guarded_call import blaming
-from groupsim.sim.books.record import CLOSED, FAILED, KILLED, LOST, REVOKED
+from groupsim.sim.books.record import FAILED, KILLED
 from groupsim.sim.client.alarms import Alarms
 from groupsim.sim.client.commits import Commits
 from groupsim.sim.client.fetcher import Fetcher
@@ -29,6 +28,7 @@ from groupsim.sim.client.interface import Identity, Surroundings
 from groupsim.sim.client.leader import Leader
 from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.poll_loop import PollLoop
+from groupsim.sim.client.rebalancing import Rebalancing
 from groupsim.sim.client.requests import Requests
 from groupsim.sim.client.suspension import Suspension
 from groupsim.sim.cluster.group_host import GroupHost
@@ -81,14 +81,15 @@ class Client(Incarnation):
         self.commits = Commits(self, self.poll_loop, self.requests)
         self.suspension = Suspension(self, self.poll_loop, self.fetcher, self.requests)
         self.metadata = Metadata(self)
+        self.rebalancing = Rebalancing(self, self.assignors, self.poll_loop, self.fetcher, self.commits, self.metadata)
         leader = Leader(self, self.assignors, self.poll_loop, self.metadata, self.in_flight)
         self._actions: dict[type, Callable[[int, Any], None]] = {
             Send: self.requests.send,
             Commit: self.commits.commit,
-            Listen: self.listen,
+            Listen: self.rebalancing.listen,
             RunAssignor: leader.run_assignor,
-            Drop: self._drop,
-            Adopt: self._adopt,
+            Drop: self.rebalancing.drop,
+            Adopt: self.rebalancing.adopt,
             Disconnect: self.requests.disconnect,
             Raise: self.fail,
             Closed: self._closed,
@@ -314,51 +315,3 @@ class Client(Incarnation):
             actions[type(effect)](now, effect)
             if self.is_over:
                 return
-
-    def listen(self, now: int, effect: Listen) -> None:
-        """Run a rebalance listener on the application thread."""
-        processing = self.processing
-        duration = {
-            "revoked": processing.on_revoked_us,
-            "assigned": processing.on_assigned_us,
-            "lost": processing.on_lost_us,
-        }[effect.callback]
-        duration = round(duration * self.consumer.slowdown(host_only=True)) if effect.positions.size else 0
-        if duration:
-            self.poll_loop.work(now, duration, self._listened)
-        else:
-            self._listened(now)
-
-    def _listened(self, now: int) -> None:
-        self.do(now, self.machine.on_listener_done(now))
-
-    def _drop(self, now: int, effect: Drop) -> None:
-        if effect.lost:
-            self.commits.lose_ahead(now)
-        code = LOST if effect.lost else REVOKED
-        if self.command is None and self.is_closing:
-            code = CLOSED
-        self.fetcher.drop(now, effect.positions, code)
-
-    def _adopt(self, now: int, effect: Adopt) -> None:
-        machine, consumption, books = self.machine, self.consumption, self.books
-        consumption.handle = books.handles[machine.member_id]
-        books.availability.receive(now, consumption.handle, effect.positions)
-        self.remember(now, effect)
-        self.fetcher.repace(now)
-        if machine.pattern is not None:
-            self.metadata.refresh(now)
-        self.metadata.arm(now)
-
-    def remember(self, now: int, effect: Adopt) -> None:
-        """What the assignor and the books keep of an assignment."""
-        machine = self.machine
-        for assignor in self.assignors:
-            if assignor.name == machine.protocol and type(assignor).on_assignment is not Assignor.on_assignment:
-                counts = {topic: machine.metadata[topic] for topic in machine.topics if topic in machine.metadata}
-                layout = self.group.layouts.of(counts)
-                with blaming(assignor.name):
-                    assignor.on_assignment(layout.topics, layout.local(effect.positions), machine.generation)
-        if self.life.stable_us < 0:
-            self.life.stable_us = now
-            self.life.member_id = machine.member_id

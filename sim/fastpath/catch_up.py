@@ -70,7 +70,7 @@ def replay_resume(client: Client, columns: RoundColumns, slot: int, slowdown: fl
     machine.on_sync_response(told, columns.sync_response[slot], machine.generation)
     adopt, _ = machine.on_poll(told)
     assert isinstance(adopt, Adopt)
-    client.remember(told, adopt)
+    client.rebalancing.remember(told, adopt)
     machine.on_listener_done(told)
     machine.on_offsets(columns.answered.item(slot), OffsetFetchResponse(Error.NONE, columns.offsets[slot]))
     client.in_flight.hold(None)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
+from groupsim.sim.client.rebalancing import Rebalancing
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.kernel.network import Connection, Exchange
 from groupsim.sim.protocol.effects import Listen
@@ -78,7 +78,7 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
     """A tap on every broker, connection and listener."""
     tap = Wire()
     names: dict[Connection, str] = {}
-    connect, receive, reply, listen = World.connect, Broker.receive, Connection.reply, Client.listen
+    connect, receive, reply, listen = World.connect, Broker.receive, Connection.reply, Rebalancing.listen
 
     def tapped_connect(self: World, consumer: Consumer, *more: Any) -> Connection:
         connection = connect(self, consumer, *more)
@@ -95,12 +95,12 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
         tap.answers.append(Answer(self._env.now, exchange.api.value, names[self], error, response))
         reply(self, exchange, response, leave_us)
 
-    def tapped_listen(self: Client, now: int, effect: Listen) -> None:
-        tap.callbacks.append((now, self.consumer.name, effect.callback, len(effect.positions)))
+    def tapped_listen(self: Rebalancing, now: int, effect: Listen) -> None:
+        tap.callbacks.append((now, self._client.consumer.name, effect.callback, len(effect.positions)))
         listen(self, now, effect)
 
     monkeypatch.setattr(World, "connect", tapped_connect)
     monkeypatch.setattr(Broker, "receive", tapped_receive)
     monkeypatch.setattr(Connection, "reply", tapped_reply)
-    monkeypatch.setattr(Client, "listen", tapped_listen)
+    monkeypatch.setattr(Rebalancing, "listen", tapped_listen)
     return tap
