@@ -46,7 +46,7 @@ def test_with_delay_0_the_first_is_alone_at_once_and_the_rest_is_bimodal(wire: W
     assert len(soon) + len(late) == 24
     assert min(len(soon), len(late)) >= 2
     wire.clear()
-    simulate(starts(3, delay_us=0)(0), seed=1)
+    simulate(starts(3, delay_us=0)(0), seed=1, fidelity="message")
     alone = wire.answered("JoinGroup", error="NONE")[0].body
     assert (alone.generation, len(alone.members)) == (1, 1)
 
@@ -72,7 +72,7 @@ def test_a_third_round_begins_with_a_sync_that_came_too_late(wire: Wire) -> None
     for seed in range(40):
         wire.clear()
         run = joins("cooperative-sticky")(20 * S)
-        late = rounds(simulate(run, seed=seed))[1:]
+        late = rounds(simulate(run, seed=seed, fidelity="message"))[1:]
         refused = wire.answered("SyncGroup", error="REBALANCE_IN_PROGRESS")
         assert (len(late) == 3) == bool(refused)
         if len(late) == 3:
@@ -83,7 +83,9 @@ def test_a_third_round_begins_with_a_sync_that_came_too_late(wire: Wire) -> None
 
 def test_a_graceful_close_commits_and_survivors_learn_by_heartbeat(wire: Wire) -> None:
     config = client(enable_auto_commit=True)
-    simulate(scenario(group(2, client=config), close(20 * S, 1), horizon_us=40 * S, rate_mrps=10_000))
+    simulate(
+        scenario(group(2, client=config), close(20 * S, 1), horizon_us=40 * S, rate_mrps=10_000), fidelity="message"
+    )
     commit = wire.sent("OffsetCommit", "g/1", after=20 * S)[0]
     (leave,) = wire.sent("LeaveGroup", "g/1")
     assert 20 * S <= commit.sent_us < leave.sent_us < 20 * S + 150 * MS
@@ -94,7 +96,10 @@ def test_a_zombie_that_left_by_itself_loses_its_partitions_at_its_next_poll_and_
     wire: Wire,
 ) -> None:
     config = client(max_poll_interval_us=5 * S, enable_auto_commit=True)
-    simulate(scenario(group(2, client=config), hang(20 * S, 15 * S, 1), horizon_us=60 * S, rate_mrps=1_000))
+    simulate(
+        scenario(group(2, client=config), hang(20 * S, 15 * S, 1), horizon_us=60 * S, rate_mrps=1_000),
+        fidelity="message",
+    )
     ((lost_at, count),) = wire.listened("g/1", "lost")
     assert count == 6
     assert 35 * S <= lost_at <= 36_100 * MS
@@ -130,7 +135,9 @@ def test_a_duplicate_instance_takes_over_at_once_and_the_old_process_dies_at_its
 
 def test_an_inconsistent_protocol_is_refused_at_the_first_join_and_the_group_does_not_notice(wire: Wire) -> None:
     odd = Override(members=frozenset({2}), client=client(partition_assignment_strategy=("roundrobin",)))
-    result = simulate(scenario(group(2, client=client(), overrides=(odd,)), join(20 * S, 3), horizon_us=40 * S))
+    result = simulate(
+        scenario(group(2, client=client(), overrides=(odd,)), join(20 * S, 3), horizon_us=40 * S), fidelity="message"
+    )
     lives = result.tables["members"].set_index("member")
     assert lives.loc["g/2", "ended_by"] == "failed: INCONSISTENT_GROUP_PROTOCOL"
     assert int(lives["ended_us"]["g/2"]) - int(lives["started_us"]["g/2"]) < 15 * MS
@@ -145,7 +152,7 @@ def test_a_new_topic_that_matches_rebalances_once_from_whoever_refreshes_first(w
         group(3, client=client(metadata_max_age_us=5 * S), start=turns), subscription=Subscription(pattern="t.*")
     )
     fresh = at(21 * S, CreateTopic(topic=Topic(name="tt", partitions=4)))
-    _, found = rounds(simulate(scenario(one, fresh, horizon_us=50 * S)))
+    _, found = rounds(simulate(scenario(one, fresh, horizon_us=50 * S), fidelity="message"))
     first = min(time for time, _, callback, _ in wire.callbacks if callback == "assigned")
     refresh = first + 15 * S + 2 * TRIP
     assert found.start_us == refresh + TRIP + PREPARE + WAY

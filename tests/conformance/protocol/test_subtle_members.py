@@ -59,7 +59,7 @@ IN_TURN = Start(kind="every", value_us=100 * MS)
 
 def test_10_the_leader_stays_through_generations(wire: Wire) -> None:
     run = scenario(group(3, client=client()), join(20 * S, 4), join(30 * S, 5), close(40 * S, 3), horizon_us=60 * S)
-    simulate(run)
+    simulate(run, fidelity="message")
     answers = [one.body for one in wire.answered("JoinGroup", error="NONE")]
     assert {one.generation for one in answers} == {1, 2, 3, 4}
     assert len({one.leader for one in answers}) == 1
@@ -76,7 +76,7 @@ def _retried_join(wire: Wire, behaviour: ClientBehaviour) -> Result:
     done = 700 * MS + 5 * 100 * MS + 2 * SERVICE + 1_500 + 2 * PREPARE + 2 * D
     cut = Cut(between=(member(1), Target("broker", "0")), duration=Distribution.constant(3 * S))
     run = scenario(group(2, client=config, start=IN_TURN), at(done + 150 * MS, cut), horizon_us=40 * S, latency=slow)
-    return simulate(run)
+    return simulate(run, fidelity="message")
 
 
 def test_10_a_follower_whose_subscription_is_unchanged_gets_the_current_generation(wire: Wire) -> None:
@@ -169,13 +169,13 @@ def test_15_an_expired_session_on_the_client_revokes_nothing(wire: Wire) -> None
     """Cut off from the coordinator's broker alone, a member goes on with the partitions of the other one."""
     config = client(session_timeout_us=10 * S, connection_setup_timeout_us=S)
     run = scenario(group(2, client=config), horizon_us=60 * S, brokers=2)
-    simulate(run)
+    simulate(run, fidelity="message")
     coordinator = next(one for one in wire.sent("FindCoordinator"))
     assert coordinator is not None
     node = next(one.body.node for one in wire.answered("FindCoordinator"))
     wire.clear()
     cut = at(20 * S, Cut(between=(member(0), Target("broker", str(node))), duration=Distribution.constant(20 * S)))
-    result = simulate(replace(run, timeline=(cut,)))
+    result = simulate(replace(run, timeline=(cut,)), fidelity="message")
     removed = next(one for one in rounds(result) if one.trigger == "expiry").start_us
     last_beat = beats_from(JOINED) + ((20 * S - beats_from(JOINED)) // H) * H
     assert removed == last_beat + 10 * S
@@ -188,7 +188,7 @@ def test_15_an_expired_session_on_the_client_revokes_nothing(wire: Wire) -> None
 
 def test_16_max_poll_interval_is_enforced_by_the_client(wire: Wire) -> None:
     config = client(max_poll_interval_us=5 * S, session_timeout_us=30 * S)
-    result = simulate(scenario(group(2, client=config), hang(20 * S, 20 * S, 0), horizon_us=60 * S))
+    result = simulate(scenario(group(2, client=config), hang(20 * S, 20 * S, 0), horizon_us=60 * S), fidelity="message")
     (leave,) = wire.sent("LeaveGroup")
     assert 25 * S - 100 * MS <= leave.at_us - WAY <= 25 * S
     assert "poll timeout" in leave.body.reason
@@ -200,7 +200,9 @@ def test_16_the_broker_does_not_know_max_poll_interval(wire: Wire) -> None:
     member.
     """
     config = client(max_poll_interval_us=5 * S, session_timeout_us=30 * S)
-    result = simulate(scenario(group(2, client=config), pause(20 * S, 20 * S, 0), horizon_us=39 * S))
+    result = simulate(
+        scenario(group(2, client=config), pause(20 * S, 20 * S, 0), horizon_us=39 * S), fidelity="message"
+    )
     assert len(rounds(result)) == 1
     assert wire.sent("LeaveGroup") == []
 
@@ -209,7 +211,7 @@ def test_17_static_members_never_leave_and_own_partitions_while_absent(wire: Wir
     """One closes; the rebalance that a newcomer starts waits for it until the join timer, and keeps it."""
     config = client(session_timeout_us=60 * S, max_poll_interval_us=10 * S)
     run = scenario(group(3, client=config, static=True), join(20 * S, 4), close(20_300 * MS, 2), horizon_us=100 * S)
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     assert wire.sent("LeaveGroup") == []
     held = rounds(result)[1]
     assert held.joined_us == held.start_us + 10 * S
@@ -243,7 +245,8 @@ def test_17_a_static_poll_timeout_sends_no_leave(wire: Wire) -> None:
 
 def test_18_a_static_member_is_back_for_the_price_of_one_append(wire: Wire) -> None:
     result = simulate(
-        scenario(group(2, client=client(), static=True), kill(20 * S, 1, down_us=2 * S), horizon_us=40 * S)
+        scenario(group(2, client=client(), static=True), kill(20 * S, 1, down_us=2 * S), horizon_us=40 * S),
+        fidelity="message",
     )
     assert len(rounds(result)) == 1
     assert states(result)[-1][2] == 1
@@ -262,7 +265,7 @@ def test_18_a_changed_subscription_is_not_noticed_on_that_path(wire: Wire) -> No
         group(2, client=client(), static=True), hang(20 * S, 10 * S, 1), ask, kill(21 * S, 1, down_us=2 * S),
         horizon_us=40 * S, more_topics=(other,),
     )  # fmt: skip
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     (back,) = wire.sent("JoinGroup", "g/1", after=20 * S)
     assert back.body.protocols[0][1].topics == ("t", "u")
     assert len(rounds(result)) == 1
@@ -270,7 +273,10 @@ def test_18_a_changed_subscription_is_not_noticed_on_that_path(wire: Wire) -> No
 
 def test_19_kicked_members_learn_it_from_unknown_member_id_and_come_back_as_new(wire: Wire) -> None:
     config = client(session_timeout_us=100 * S, max_poll_interval_us=10 * S)
-    result = simulate(scenario(group(2, client=config), pause(19 * S, 40 * S, 1), join(20 * S, 3), horizon_us=90 * S))
+    result = simulate(
+        scenario(group(2, client=config), pause(19 * S, 40 * S, 1), join(20 * S, 3), horizon_us=90 * S),
+        fidelity="message",
+    )
     old_id = wire.sent("SyncGroup", "g/1")[0].body.member_id
     held, again = rounds(result)[1:]
     assert held.joined_us == held.start_us + 10 * S

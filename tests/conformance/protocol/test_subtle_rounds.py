@@ -71,7 +71,7 @@ def test_21_an_event_while_completing_aborts_the_round_and_costs_its_generation(
     """The assignor takes five seconds; a newcomer arrives meanwhile."""
     slow = at(3 * S, SlowHost(target=member(0), factor=20_000.0, duration=Distribution.constant(6 * S)))
     run = scenario(group(2, client=client(), start=IN_TURN), slow, join(8 * S, 3), horizon_us=40 * S)
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     (round_,) = rounds(result)
     assert round_.generations == 2
     assert [one[1] for one in states(result)] == [
@@ -106,7 +106,7 @@ def test_25_leave_waits_behind_a_parked_join(wire: Wire) -> None:
     run = scenario(
         group(2, client=config), pause(19 * S, 12 * S, 1), join(20 * S, 3), close(28 * S, 0), horizon_us=60 * S
     )
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     (leave,) = wire.sent("LeaveGroup", "g/0")
     joined = next(time for time, state, _ in states(result) if state == "CompletingRebalance" and time > 20 * S)
     assert leave.sent_us < 28 * S + 100 * MS
@@ -118,7 +118,7 @@ def test_25_sync_gives_up_after_request_timeout_and_the_dead_leader_holds_everyb
     config = client(session_timeout_us=45 * S)
     slow = at(3 * S, SlowHost(target=member(0), factor=20_000.0, duration=Distribution.constant(6 * S)))
     run = scenario(group(3, client=config, start=IN_TURN), slow, kill(8 * S, 0), horizon_us=100 * S)
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     joined = states(result)[1][0]
     synced = [one for one in wire.sent("SyncGroup") if one.at_us < 10 * S]
     assert {one.member for one in synced} == {"g/1", "g/2"}
@@ -133,7 +133,7 @@ def test_25_join_is_limited_by_max_poll_interval_and_five_seconds(wire: Wire) ->
     config = client(session_timeout_us=100 * S, connection_setup_timeout_us=S, max_poll_interval_us=40 * S)
     cut = at(30 * S, Cut(between=(member(0), Target("broker", "0")), duration=Distribution.constant(5 * S)))
     run = scenario(group(2, client=config), pause(19 * S, 70 * S, 1), join(20 * S, 3), cut, horizon_us=120 * S)
-    simulate(run)
+    simulate(run, fidelity="message")
     parked = wire.sent("JoinGroup", "g/0", after=20 * S)[0]
     lookups = [one.sent_us for one in wire.sent("FindCoordinator", "g/0", after=20 * S)]
     assert lookups[0] == parked.sent_us + 45 * S
@@ -153,7 +153,7 @@ def test_28_a_commit_is_a_heartbeat() -> None:
 def test_28_a_commit_of_the_old_generation_is_accepted_while_preparing(wire: Wire) -> None:
     config = client(enable_auto_commit=True, session_timeout_us=60 * S)
     run = scenario(group(2, client=config), pause(19 * S, 8 * S, 1), join(20 * S, 3), horizon_us=60 * S, rate_mrps=1000)
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     held = rounds(result)[1]
     inside = [one for one in wire.answered("OffsetCommit") if held.start_us < one.at_us < held.joined_us]
     assert inside
@@ -185,11 +185,14 @@ def test_28_a_commit_while_completing_is_refused() -> None:
 
 def test_29_a_long_callback_counts_against_max_poll_interval_and_not_against_the_session(wire: Wire) -> None:
     long = Processing(on_assigned_us=15 * S)
-    safe = simulate(scenario(group(2, client=client(session_timeout_us=6 * S), processing=long), horizon_us=60 * S))
+    safe = simulate(
+        scenario(group(2, client=client(session_timeout_us=6 * S), processing=long), horizon_us=60 * S),
+        fidelity="message",
+    )
     assert len(rounds(safe)) == 1
     wire.clear()
     strict = client(session_timeout_us=30 * S, max_poll_interval_us=8 * S)
-    simulate(scenario(group(1, client=strict, processing=long), horizon_us=20 * S))
+    simulate(scenario(group(1, client=strict, processing=long), horizon_us=20 * S), fidelity="message")
     (leave,) = wire.sent("LeaveGroup")
     assigned = FIRST + D + TRIP + assignor(1) + APPEND + SERVICE + WAY
     assert leave.sent_us == assigned + 8 * S
@@ -200,7 +203,7 @@ def test_30_partitions_are_revoked_once_however_often_the_join_fails(wire: Wire)
     slow = at(12 * S, SlowHost(target=member(0), factor=20_000.0, duration=Distribution.constant(30 * S)))
     config = client(session_timeout_us=60 * S)
     run = scenario(group(2, client=config, start=IN_TURN), slow, join(14 * S, 3), join(16 * S, 4), horizon_us=60 * S)
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     assert requests(result, "SyncGroup", "REBALANCE_IN_PROGRESS") >= 1
     assert len(wire.sent("JoinGroup", "g/1", after=12 * S)) == 2
     assert len(wire.listened("g/1", "revoked")) == 1
@@ -209,7 +212,7 @@ def test_30_partitions_are_revoked_once_however_often_the_join_fails(wire: Wire)
 
 def test_30_a_reset_turns_the_next_revocation_into_a_loss(wire: Wire) -> None:
     run = scenario(group(2, client=client(session_timeout_us=6 * S)), pause(20 * S, 20 * S, 1), horizon_us=60 * S)
-    simulate(run)
+    simulate(run, fidelity="message")
     assert len(wire.listened("g/1", "lost")) == 1
     assert wire.listened("g/1", "revoked") == []
 
@@ -218,7 +221,7 @@ def test_31_heartbeats_of_a_member_that_does_not_rejoin_keep_it_in(wire: Wire) -
     """It hangs for three sessions through a rebalance: only its own max.poll.interval.ms would remove it."""
     config = client(session_timeout_us=6 * S, max_poll_interval_us=60 * S)
     run = scenario(group(2, client=config), hang(20 * S, 20 * S, 1), join(21 * S, 3), horizon_us=60 * S)
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     refused = wire.answered("Heartbeat", "g/1", error="REBALANCE_IN_PROGRESS")
     assert len(refused) >= 5
     assert result.summary["evictions"].tolist() == [0]
@@ -229,7 +232,7 @@ def test_31_heartbeats_of_a_member_that_does_not_rejoin_keep_it_in(wire: Wire) -
 def test_31_it_is_bounded_by_the_rebalance_timeout(wire: Wire) -> None:
     config = client(session_timeout_us=6 * S, max_poll_interval_us=10 * S)
     run = scenario(group(2, client=config), hang(20 * S, 20 * S, 1), join(21 * S, 3), horizon_us=60 * S)
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     (leave,) = wire.sent("LeaveGroup")
     assert rounds(result)[1].joined_us == leave.at_us
     assert leave.at_us <= 30 * S + WAY
@@ -257,7 +260,7 @@ def test_32_discovery_backs_off_exponentially_with_jitter(monkeypatch: pytest.Mo
 
 
 def test_32_failed_joins_that_need_no_waiting_are_retried_at_once(wire: Wire) -> None:
-    simulate(scenario(group(2, client=client()), horizon_us=20 * S))
+    simulate(scenario(group(2, client=client()), horizon_us=20 * S), fidelity="message")
     for name in ("g/0", "g/1"):
         told = wire.answered("JoinGroup", name, error="MEMBER_ID_REQUIRED")[0].at_us
         assert wire.sent("JoinGroup", name)[1].sent_us == told + SERVICE + WAY

@@ -107,7 +107,7 @@ def test_03_initial_delay_applies_to_every_empty_group() -> None:
 
 
 def test_04_the_first_member_joins_twice_and_the_second_request_opens_the_window(wire: Wire) -> None:
-    result = simulate(scenario(group(1, client=client()), horizon_us=20 * S))
+    result = simulate(scenario(group(1, client=client()), horizon_us=20 * S), fidelity="message")
     first, second = wire.sent("JoinGroup")
     assert (first.body.member_id, second.body.member_id != "") == ("", True)
     assert wire.answered("JoinGroup")[0].error == "MEMBER_ID_REQUIRED"
@@ -126,7 +126,7 @@ SLOW = Distribution.constant(200 * MS)
 
 def test_05_member_id_required_starts_no_rebalance(wire: Wire) -> None:
     run = scenario(group(2, client=client()), join(20 * S, 3), kill(21_402 * MS, 2), horizon_us=60 * S, latency=SLOW)
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     assert requests(result, "JoinGroup", "MEMBER_ID_REQUIRED") == 3
     assert [one.trigger for one in rounds(result)] == ["join"]
 
@@ -137,7 +137,7 @@ def test_05_a_pending_id_blocks_early_completion_until_its_session_ends(wire: Wi
         group(3, client=client()), join(20 * S, 4), kill(21_402 * MS, 3), close(23 * S, 2), horizon_us=60 * S,
         latency=SLOW,
     )  # fmt: skip
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     pending_since = wire.answered("JoinGroup", "g/3", error="MEMBER_ID_REQUIRED")[0].at_us
     leave = rounds(result)[1]
     rejoins = [one.at_us for one in wire.sent("JoinGroup", after=leave.start_us)]
@@ -151,7 +151,7 @@ def test_05_leaving_as_a_pending_id_rebalances(wire: Wire) -> None:
         group(2, client=client()), join(20 * S, 3), pause(21_402 * MS, 2 * S, 2), close(22 * S, 2), horizon_us=60 * S,
         latency=SLOW,
     )  # fmt: skip
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     assert len(wire.sent("JoinGroup", "g/2")) == 1
     (leave,) = wire.sent("LeaveGroup", "g/2")
     useless = rounds(result)[1]
@@ -188,7 +188,7 @@ def test_07_parked_members_are_exempt_and_their_session_restarts_at_join_complet
         group(2, client=client(session_timeout_us=60 * S), overrides=(one,)),
         pause(19 * S, 20 * S, 1), join(20 * S, 3), kill(35 * S, 0), horizon_us=80 * S,
     )  # fmt: skip
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     parked = wire.sent("JoinGroup", "g/0", after=20 * S)[0].at_us
     held = rounds(result)[1]
     assert held.joined_us - parked > 6 * S
@@ -199,7 +199,7 @@ def test_07_parked_members_are_exempt_and_their_session_restarts_at_join_complet
 
 def test_07_a_new_member_has_five_minutes_even_while_parked(wire: Wire) -> None:
     run = scenario(group(1, client=client(max_poll_interval_us=1000 * S)), horizon_us=320 * S, delay_us=400 * S)
-    simulate(run)
+    simulate(run, fidelity="message")
     (removed,) = wire.answered("JoinGroup", error="UNKNOWN_MEMBER_ID")
     assert removed.at_us == FIRST + 300 * S
 
@@ -212,7 +212,7 @@ def test_08_records_processed_past_the_session_while_joining_cost_the_membership
         group(2, client=config, overrides=(Override(members=frozenset({1}), client=patient),)),
         pause(19 * S, 10 * S, 1), join(20 * S, 3), hang(27 * S, 30 * S, 0), horizon_us=80 * S, rate_mrps=1000,
     )  # fmt: skip
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     joined = rounds(result)[1].joined_us
     assert 29 * S < joined < 30 * S
     assert (joined + 6 * S, "CompletingRebalance") in [one[:2] for one in states(result)]
@@ -241,7 +241,7 @@ def test_09_a_busy_leader_stalls_everyone(wire: Wire) -> None:
         group(3, client=config, start=IN_TURN), pause(19 * S, 8 * S, 2), join(20 * S, 4), hang(26 * S, 7 * S, 0),
         horizon_us=60 * S,
     )  # fmt: skip
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     assert wire.answered("JoinGroup", error="NONE")[0].body.leader == wire.sent("SyncGroup", "g/0")[0].body.member_id
     round_ = rounds(result)[1]
     assert 27 * S < round_.joined_us < 28 * S
