@@ -106,7 +106,8 @@ class CohortPhase(ABC):
 
     def settle(self) -> None:
         """Somebody is about to look, or to decide: everything that has happened before this moment has happened."""
-        self.settle_some(np.ones(len(self._slots), np.bool_))
+        if self.is_under_way:
+            self.settle_some(np.ones(len(self._slots), np.bool_))
 
     def _end(self, slots: Slots, ends: Column, keys: Column) -> None:
         """These are no longer on the way: carried out, or replayed."""
