@@ -28,13 +28,8 @@ from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster, Scenario
 from groupsim.sim.protocol.classic.group import ClassicGroup, Fact, Replies
 from groupsim.sim.protocol.messages import (
-    Acknowledgement,
-    Api,
-    Error,
-    GroupState,
-    OffsetFetchResponse,
-    Positions,
-)
+    Acknowledgement, Api, Error, GroupState, JoinGroup, OffsetFetchResponse, Positions,
+)  # fmt: skip
 from groupsim.sim.randomness import name_hash
 
 if TYPE_CHECKING:
@@ -119,8 +114,8 @@ class GroupHost:
                 if error is Error.NONE:
                     moment = (now, exchange.connection.request_key)
                     self.ledger.commit(body.positions, body.offsets, moment, contested=self.is_broadcast)
-                    if (quiescence := self.quiet.get(body.member_id)) is not None:
-                        quiescence.renew(now)
+                    if body.member_id in self.quiet:
+                        self.quiet[body.member_id].renew(now)
                 self._answer(exchange, Acknowledgement(error), leave + self.cluster.timing.append_us)
                 self._alarm.set(machine.deadline)
             case Api.OFFSET_FETCH:
@@ -132,14 +127,12 @@ class GroupHost:
                 self._answer(exchange, OffsetFetchResponse(Error.NONE, offsets), leave)
             case Api.JOIN_GROUP:
                 self.cohort.precede_decision()
-                if not body.member_id:
-                    self._wake_namesake(body.instance_id)
+                self._wake_namesake(body)
                 self._meet(body.member_id or body.fresh_id, body.protocols[0][1].topics if body.protocols else ())
                 self._settle(machine.on_join(now, body, exchange))
             case Api.SYNC_GROUP:
-                if body.assignments is not None and not self.machine.append_us:
-                    # The assignment is in the log at once: who has sent SyncGroup by now has.
-                    self.cohort.precede_decision()
+                if body.assignments is not None and not machine.append_us:
+                    self.cohort.precede_decision()  # the assignment is in the log at once
                 self._settle(machine.on_sync(now, body, exchange))
             case _:
                 self.cohort.precede_decision()
@@ -184,10 +177,10 @@ class GroupHost:
         self.cohort.barrier.watch()
         self._alarm.set(self.machine.deadline)
 
-    def _wake_namesake(self, instance_id: str | None) -> None:
+    def _wake_namesake(self, body: JoinGroup) -> None:
         """A static instance joins anew: the member that has its id so far is about to be fenced."""
-        client = self.client_of(self.machine.roster.static.get(instance_id or "", ""))
-        if client is not None:
+        client = self.client_of(self.machine.roster.static.get(body.instance_id or "", ""))
+        if client is not None and not body.member_id:
             client.quiescence.wake()
 
     # --- quiet members ------------------------------------------------------------------------------------------------
@@ -279,8 +272,6 @@ class GroupHost:
             case "forgotten":
                 self.ledger.committed[:] = -1
                 self.ended_by[:] = EXPIRED
-            case _:
-                pass
 
     def _know(self, member_id: str, name: str) -> int:
         """The handle of a member id, a new one if it has none."""

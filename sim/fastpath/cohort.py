@@ -122,7 +122,7 @@ class CohortPhase(ABC):
         """`settle`, for those who are through and for those of the others that are meant; the rest stays."""
         if not self.is_under_way:
             return
-        slots, ends, keys = self._take(which | self._precede(self._ends, self._keys))
+        slots, ends, keys = self._take(np.logical_or(which, self._precede(self._ends, self._keys)))
         self._await_end()
         self._end(slots, ends, keys)
 

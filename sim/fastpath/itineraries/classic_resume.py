@@ -116,7 +116,7 @@ class ResumePhase(AnswerPhase):
         return np.where(offsets < 0, start, offsets)
 
     def _wants(self, slot: int) -> bool:
-        """Whether a member is subscribed to all that it is assigned: a static one can get what its predecessor wanted."""
+        """Whether a member is subscribed to what it is assigned: a static one can get what its predecessor wanted."""
         machine, partitions = self._laps.clients[slot].machine, self._group.partitions
         if machine.instance_id is None or set(partitions.topics) <= set(machine.topics):
             return True

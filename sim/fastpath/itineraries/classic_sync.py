@@ -52,7 +52,9 @@ class SyncPhase(AnswerPhase):
         consuming = np.flatnonzero(deferred.is_cooperative[slots])
         if consuming.size:
             # Nobody but the application reads it, at its next poll.
-            schedules = PollSchedules.of([deferred.clients[slot].poll_loop.schedule for slot in slots[consuming].tolist()])
+            schedules = PollSchedules.of(
+                [deferred.clients[slot].poll_loop.schedule for slot in slots[consuming].tolist()]
+            )
             accepted[consuming] = schedules.reactions(accepted[consuming], np.arange(len(consuming)))
             now.accepted[slots] = accepted
         there, back = deferred.round_trips("other", slots, deferred.other[slots])
