@@ -75,10 +75,9 @@ class Consumption:
         if not mine.all():
             self.become_zombie(now, positions[~mine])
 
-    def repace(self, now: int, capacity: float) -> None:
-        """Rates or costs have changed: go on from here with another capacity."""
+    def repace(self, now: int, at: Offsets, capacity: float) -> None:
+        """Rates or costs have changed: go on from ``at`` (n_held,), where it is now, with another capacity."""
         if self.holding.running:
-            at = self._books.ledger.positions(self.holding, now)
             self._books.ledger.anchor(self.holding, now, self.holding.partitions, at, capacity)
 
     def processed(self, now: int) -> Offsets:

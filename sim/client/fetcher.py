@@ -149,9 +149,10 @@ class Fetcher:
         if not held.size:
             poll_loop.schedule = None
             return
-        load = self._load(now)
+        offsets = self._books.ledger.positions(consumption.holding, now)
+        load = self._load(now, offsets)
         paced = self.pace(len(held), load)
-        consumption.repace(now, paced.capacity)
+        consumption.repace(now, offsets, paced.capacity)
         old, is_stuck = poll_loop.schedule, poll_loop.stuck_until > now
         before: int | None = now
         start, held_until = now, NOT_INSIDE
@@ -197,10 +198,8 @@ class Fetcher:
         most = min(client.config.max_poll_records, partitions * timing.records_per_fetch)
         return pace(client.processing, most, timing.poll_us, load, client.consumer.slowdown())
 
-    def _load(self, now: int) -> Load:
-        ledger, consumption = self._books.ledger, self._consumption
-        held = consumption.partitions
-        at = ledger.positions(consumption.holding, now)
+    def _load(self, now: int, at: Offsets) -> Load:
+        ledger, held = self._books.ledger, self._consumption.partitions
         return Load(ledger.rate_of(held), float(np.maximum(ledger.produced(now, held) - at, 0).sum()))
 
     def new_schedule(

@@ -76,13 +76,13 @@ class BusyMembers:
         is_near = earlier >= now - steady.round_trip_us[which]
         oldest = np.where(is_near, earlier, self._beats) - self._reach_us
         # A poll before the schedule's own beginning would have to be known too.
-        is_known = (steady.schedules.start[which] <= oldest) | (self._offset <= self._first)
+        is_known = np.logical_or(steady.schedules.start[which] <= oldest, self._offset <= self._first)
         clear: NDArray[np.bool_] = is_known & (self._due <= polled)
         clear &= self._reach_us < steady.heartbeats.interval[which]
         if is_near.any():
             beats = np.where(is_near, earlier, self._beats)
             left = self._fly(self._requests(beats, self._numbers - is_near, beats)).left[:, -1]
-            clear &= ~is_near | (left - self._timing.service_us < now)
+            clear &= np.logical_or(~is_near, left - self._timing.service_us < now)
         return clear
 
     def join(self, there: Column) -> tuple[Column, Column, Column, Column]:

@@ -104,7 +104,8 @@ class CohortPhase(ABC):
 
     def settle(self) -> None:
         """Somebody is about to look, or to decide: everything that has happened before this moment has happened."""
-        self.settle_some(np.ones(len(self._slots), np.bool_))
+        if self.is_under_way:
+            self.settle_some(np.ones(len(self._slots), np.bool_))
 
     def _end(self, slots: Slots, ends: Column, keys: Column) -> None:
         """These are no longer on the way: carried out, or replayed."""
@@ -119,7 +120,7 @@ class CohortPhase(ABC):
         """`settle`, for those who are through and for those of the others that are meant; the rest stays."""
         if not self.is_under_way:
             return
-        slots, ends, keys = self._take(which | self._precede(self._ends, self._keys))
+        slots, ends, keys = self._take(np.logical_or(which, self._precede(self._ends, self._keys)))
         self._await_end()
         self._end(slots, ends, keys)
 

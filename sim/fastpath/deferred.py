@@ -300,13 +300,13 @@ class DeferredMembers:
             self._return_order(client, slot)
 
     def synced_late(self, slot: int) -> None:
-        """One has sent SyncGroup, was answered at once, and has adopted what it owned already."""
+        """A member has sent SyncGroup, was answered at once, and has adopted what it owned already."""
         self.other[slot] += 1
         replay_sync(self.clients[slot], self.now, slot)
         self.kept(slot)
 
     def kept(self, slot: int) -> None:
-        """One has adopted what it owned already, and is quiet; it was never behind."""
+        """A member has adopted what it owned already, and is quiet; it was never behind."""
         client, now = self.clients[slot], self.now
         self._return_order(client, slot)
         replay_keep(client, now, slot)

@@ -11,7 +11,7 @@ from bisect import insort
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.client.client import Client
-from groupsim.sim.client.poll_schedule import Load, PollSchedule, pace
+from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.catch_up import set_timers
 from groupsim.sim.fastpath.deferred import DeferredMembers, Phase
 from groupsim.sim.fastpath.eligibility import has_memory, is_plain
@@ -31,6 +31,7 @@ from groupsim.sim.kernel.network import Connection, Exchange
 from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.effects import Request
 from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, Heartbeat, OffsetCommit
+from groupsim.sim.randomness import mean_of
 from groupsim.sim.units import FOREVER
 
 
@@ -223,13 +224,14 @@ class Quiescence:
         processing, slowdown = client.processing, client.consumer.slowdown()
         if processing.per_record.kind != "constant" or not self.beats_apart or self._is_loud:
             return False
-        partitions = len(client.consumption.partitions)
-        shortest = pace(processing, 1, timing.poll_us, Load(0, 0), slowdown).full_us
-        longest = client.fetcher.pace(max(partitions, 1), Load(FOREVER, FOREVER)).full_us
-        heartbeat_us, timeout = self._machine.config.heartbeat_interval_us, processing.poll_timeout_us
-        stride = max(min(shortest, timeout), self._machine.commit_interval_us)
-        apart = self._machine.commits == "none" or commits_apart(stride, heartbeat_us, timing)
-        return bool(apart) and self.polls_in_time(max(longest, timeout))
+        cost, timeout = mean_of(processing.per_record) * slowdown, processing.poll_timeout_us
+        fixed = timing.poll_us + processing.per_poll_us * slowdown
+        stride = max(int(min(fixed + cost, timeout)), self._machine.commit_interval_us)
+        apart = self._machine.commits == "none" or commits_apart(
+            stride, self._machine.config.heartbeat_interval_us, timing
+        )
+        longest = int(max(fixed + client.config.max_poll_records * cost, timeout)) + 1
+        return bool(apart) and self.polls_in_time(longest)
 
     def _stride(self, schedule: PollSchedule | None) -> int:
         """The least time between two commits, microseconds."""

@@ -23,7 +23,7 @@ def without(positions: Positions, gone: Positions) -> Positions:
     """Those of ``positions`` that are not in ``gone``; the usual cases (nothing, everything) cost nothing."""
     if not gone.size or not positions.size:
         return positions
-    if gone is positions:
+    if gone is positions or (len(gone) == len(positions) and (gone == positions).all()):
         return NO_PARTITIONS
     return positions[~np.isin(positions, gone)]
 

@@ -8,15 +8,24 @@ from __future__ import annotations
 
 import resource
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from groupsim.scenarios import load
 from groupsim.sim import Result, simulate
 from groupsim.sim.units import MINUTE
-from tests.benchmark.worlds import world
+from tests.benchmark.worlds import Variant, world
 
 EVENTS = {"100": 3_951, "1,000": 33_591, "100 groups": 364_358, "1 group": 505_264, "30 rebalances": 284_112}
+VARIANTS: dict[Variant, tuple[int, int]] = {
+    "cooperative": (5_018, 106_289),
+    "static": (3_100, 29_325),
+    "after_batch": (3_969, 33_849),
+}
+"""Events of an hour of 100 x 1,000, and of 1,000 x 10,000."""
+ROLL_EVENTS = 20_713
 FIDELITY_EVENTS = {"elided": 1_900, "message": 126_789}
 """Exact; a change of the model or of the elision changes them on purpose."""
 
@@ -38,6 +47,31 @@ def _run(name: str, bar_s: float, **shape: Any) -> Result:
 def test_hundred_members_a_thousand_partitions() -> None:
     result = _run("100 x 1,000 x 1 h", 0.3, groups=1, members=100, partitions=1_000, kills=1)
     assert result.manifest["events"] == EVENTS["100"]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_hundred_members_that_are_not_plain(variant: Variant) -> None:
+    shape: dict[str, Any] = {"groups": 1, "members": 100, "partitions": 1_000, "kills": 1}
+    result = _run(f"100 x 1,000 x 1 h, {variant}", 0.3, **shape, variant=variant)
+    assert result.manifest["events"] == VARIANTS[variant][0]
+
+
+def test_a_rolling_deploy_that_commits_at_every_poll() -> None:
+    scenario = load("rolling-deploy")
+    (group,) = scenario.groups
+    scenario = replace(scenario, groups=(replace(group, processing=replace(group.processing, commit="after_batch")),))
+    started = time.process_time()
+    result = simulate(scenario)
+    print(f"\nrolling-deploy, after_batch: {time.process_time() - started:.2f} s cpu (bar 3 s)")
+    assert result.manifest["events"] == ROLL_EVENTS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_thousand_members_that_are_not_plain(variant: Variant) -> None:
+    shape: dict[str, Any] = {"groups": 1, "members": 1_000, "partitions": 10_000, "kills": 3}
+    result = _run(f"1,000 x 10,000 x 1 h, {variant}", 3, **shape, variant=variant)
+    assert result.manifest["events"] == VARIANTS[variant][1]
 
 
 def test_elision_against_an_event_for_everything() -> None:

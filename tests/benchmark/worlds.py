@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.model import (
     Cluster,
@@ -22,9 +24,12 @@ from groupsim.sim.units import MINUTE, MS, S
 
 HOUR_US = 60 * MINUTE
 RATE_MRPS = 25_000
+Variant = Literal["range", "cooperative", "static", "after_batch"]
 
 
-def world(*, groups: int, members: int, partitions: int, kills: int, horizon_us: int = HOUR_US) -> Scenario:
+def world(
+    *, groups: int, members: int, partitions: int, kills: int, horizon_us: int = HOUR_US, variant: Variant = "range"
+) -> Scenario:
     """Equal groups, each with a topic of its own, under 6 GC pauses a member-hour and ``kills`` kills in all.
 
     A cycle is 0.4 s: 199 ms a batch and half a member's capacity in records.
@@ -39,20 +44,25 @@ def world(*, groups: int, members: int, partitions: int, kills: int, horizon_us:
         topics=tuple(
             Topic(name=name, partitions=partitions, rate=Rate(per_partition_mrps=((per_partition,),))) for name in names
         ),
-        groups=tuple(_group(name, members) for name in names),
+        groups=tuple(_group(name, members, variant) for name in names),
         timeline=tuple([_pauses(name) for name in names] + _kills(names, kills, horizon_us)),
         sample_every_us=MINUTE,
         event_budget=1_000_000_000,
     )
 
 
-def _group(name: str, members: int) -> Group:
+def _group(name: str, members: int, variant: Variant) -> Group:
+    strategy = "cooperative-sticky" if variant == "cooperative" else "range"
     return Group(
         name=name,
         subscription=Subscription(topics=(name,)),
-        members=Members(count=members),
-        client=ClientConfig(partition_assignment_strategy=("range",)),
-        processing=Processing(per_record=Distribution.constant(2 * MS), per_poll_us=199 * MS),
+        members=Members(count=members, static=variant == "static"),
+        client=ClientConfig(partition_assignment_strategy=(strategy,)),
+        processing=Processing(
+            per_record=Distribution.constant(2 * MS),
+            per_poll_us=199 * MS,
+            commit="after_batch" if variant == "after_batch" else "auto",
+        ),
     )
 
 

@@ -114,7 +114,7 @@ class ResumePhase(AnswerPhase):
         return np.where(offsets < 0, start, offsets)
 
     def _wants(self, slot: int) -> bool:
-        """Whether a member wants all that it is assigned: a static one can get what its predecessor wanted."""
+        """Whether a member is subscribed to what it is assigned: a static one can get what its predecessor wanted."""
         machine, partitions = self._deferred.clients[slot].machine, self._group.books.partitions
         if machine.instance_id is None or set(partitions.topics) <= set(machine.topics):
             return True

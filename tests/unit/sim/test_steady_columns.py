@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupsim.sim.client.poll_schedule import DrawnPollSchedule, Load, Pace, PollSchedule, pace
+from groupsim.sim.fastpath.flights import Requests, fly
 from groupsim.sim.fastpath.poll_schedules import PollSchedules, paces
 from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
 from groupsim.sim.fastpath.steady_state import Keys, SteadyState, Train
@@ -52,6 +53,52 @@ def test_cadences_answer_as_each_of_them_does(several: list[PollSchedule], data:
     ]
 
 
+@given(st.lists(schedules(), min_size=1, max_size=6), st.data())
+def test_polls_have_numbers(several: list[PollSchedule], data: st.DataObject) -> None:
+    several = [one for one in several if not isinstance(one, DrawnPollSchedule)]
+    times = data.draw(st.lists(st.integers(0, 2_000), min_size=len(several), max_size=len(several)))
+    if not several:
+        return
+    columns = PollSchedules.of(several)
+    counts = columns.count_before(np.array(times))
+    numbers = counts[:, None] + np.arange(3)
+    for one, time, polls in zip(several, times, columns.polls(numbers, np.arange(len(several))), strict=True):
+        following = [one.next_poll(time)]
+        while len(following) < 3:
+            following.append(one.next_poll(following[-1] + 1))
+        assert polls.tolist() == following
+
+
+flight = st.tuples(*(st.integers(0, 40) for _ in range(3)), st.sampled_from([0, 3, 13]), st.booleans())
+
+
+@given(st.lists(flight, min_size=1, max_size=12), st.tuples(*(st.integers(0, 60) for _ in range(3))))
+def test_what_connections_make_of_requests(requests: list[tuple[int, ...]], order: tuple[int, int, int]) -> None:
+    sent = np.cumsum([gap for gap, *_ in requests])
+    there, back, work, is_sent = (np.array(column) for column in list(zip(*requests, strict=True))[1:])
+    rows = Requests(*(np.array([one]) for one in (sent, there + 1, back + 1, work, is_sent)))
+    flights = fly(rows, tuple(np.array([one]) for one in order))  # type: ignore[arg-type]
+    up, free, down = order
+    for index, present in enumerate(is_sent.tolist()):
+        if present:
+            up = max(up + 1, int(sent[index] + there[index] + 1))
+            free = max(up, free) + int(work[index])
+            down = max(down + 1, free + int(back[index]) + 1)
+            assert [int(one[0, index]) for one in flights] == [up, free, down]
+
+
+@given(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 9), st.integers(1, 4)), max_size=6), GRID, GRID)
+def test_a_train_knows_what_it_has_sent(stretches: list[tuple[int, int, int]], low: int, length: int) -> None:
+    train, sent = Train(0, 5, MEASURE, FOREVER), list[int]()
+    for gap, stride, count in stretches:
+        first = (sent[-1] if sent else 0) + gap
+        train.add(first, stride, count)
+        sent += range(first, first + count * stride, stride)
+    within = [(time, 5 + number) for number, time in enumerate(sent) if low <= time <= low + length]
+    assert train.sent_within(low, low + length) == within
+    assert train.last_before(low) == max((time for time in sent if time < low), default=-FOREVER)
+
+
 rates = st.sampled_from([0.0, 1e-9, 1e-7, 2e-5, 5e-4, 1e-3, 0.3])
 
 
@@ -91,10 +138,10 @@ def quiets(draw: st.DrawFn) -> SteadyState:
     for gap, length in draw(st.lists(st.tuples(st.integers(1, 300), st.integers(1, 60)), max_size=4)):
         start = (pauses[-1][1] if pauses else 0) + gap
         pauses.append((start, start + length))
-    beats = Train(draw(GRID), 4, MEASURE)
-    commits = Train(draw(GRID | st.just(FOREVER)), 7, MEASURE)
+    beats = Train(draw(GRID), 4, MEASURE, FOREVER)
+    commits = Train(draw(GRID | st.just(FOREVER)), 7, MEASURE, FOREVER)
     keys = Keys(heartbeat=5, poll=6, pause=1, thaw=2, request=0)
-    return SteadyState(beats, commits, draw(schedules()), 100, 130, pauses, 0, (0, 0, 0), keys)
+    return SteadyState(beats, commits, draw(schedules()), 100, 130, pauses, 0, 0, keys)
 
 
 def _state(trains: list[Train]) -> list[tuple[int, int, int]]:
@@ -134,5 +181,5 @@ def test_a_crowd_is_where_each_of_its_members_is(
     assert _columns(steady.heartbeats) == _state([one.heartbeats for one in alone])
     assert _columns(steady.commits) == _state([one.commits for one in alone])
     for index, one in enumerate(alone):
-        sent = [time for time, _ in one.commits.tail]
+        sent = [time for time, _ in one.commits.sent_within(-FOREVER, FOREVER)][-2:]
         assert [t for t in (steady.commits.older[index], steady.commits.newer[index]) if t > -FOREVER] == sent
