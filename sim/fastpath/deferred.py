@@ -24,6 +24,7 @@ from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.fastpath.barrier_wait import BarrierWait
+from groupsim.sim.fastpath.bounds import Bounds
 from groupsim.sim.fastpath.catch_up import (
     replay_keep,
     replay_rejoin,
@@ -55,8 +56,7 @@ class Elided(Protocol):
     client: Client
     quiet: SteadyState | None
     keys: Keys
-    round_trip_us: int
-    beats_apart: bool
+    bounds: Bounds
     is_behind: bool
     """Whether it has done something in a phase that its own objects do not show yet."""
 
@@ -205,12 +205,12 @@ class DeferredMembers:
         self.clients[slot] = client
         self.heartbeat_interval[slot] = machine.config.heartbeat_interval_us
         self.commit_interval[slot] = machine.commit_interval_us
-        self.round_trip_us[slot] = one.round_trip_us
+        self.round_trip_us[slot] = one.bounds.round_trip_us
         self.longest_us[slot], self.commits[slot] = client.path.longest_us, _COMMITS.get(machine.commits, AUTO)
         self.is_cooperative[slot] = machine.cooperative
         self.request_key[slot], self.heartbeat_key[slot], self.poll_key[slot] = keys.request, keys.heartbeat, keys.poll
         self.fetched_key[slot] = client.fetcher.fetched_key
-        self.may_resume[slot] = one.beats_apart and client.config.auto_offset_reset != "none"
+        self.may_resume[slot] = one.bounds.beats_apart and client.config.auto_offset_reset != "none"
         self.kind[slot] = self._kind_of(client.config, client.processing)
         for kind, column in self._latency_keys.items():
             column[slot] = client.path.keys[kind]

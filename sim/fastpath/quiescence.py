@@ -12,26 +12,21 @@ from bisect import insort
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.fastpath.bounds import Bounds
 from groupsim.sim.fastpath.catch_up import set_timers
 from groupsim.sim.fastpath.deferred import DeferredMembers, Phase
 from groupsim.sim.fastpath.eligibility import has_memory, is_plain
+from groupsim.sim.fastpath.resending import Resending
 from groupsim.sim.fastpath.steady_state import (
     Beat,
     Keys,
     SteadyState,
     Train,
-    commits_apart,
-    densest,
-    heartbeats_apart,
-    longest_round_trip,
     reach,
 )
-from groupsim.sim.kernel.environment import Kind, Moment, deadline_key, message_key, process_key
-from groupsim.sim.kernel.network import Connection, Exchange
+from groupsim.sim.kernel.environment import Kind, deadline_key, message_key, process_key
 from groupsim.sim.protocol.classic.states import GroupState
-from groupsim.sim.protocol.effects import Request
-from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, Heartbeat, OffsetCommit
-from groupsim.sim.randomness import mean_of
+from groupsim.sim.protocol.messages import Api
 from groupsim.sim.units import FOREVER
 
 
@@ -53,10 +48,8 @@ class Quiescence:
         What is known of a quiet member; None: it is loud.
     keys : Keys
         Where its events stand within an instant.
-    beats_apart : bool
-        Whether elision is exact for its heartbeats (`heartbeats_apart`).
-    round_trip_us : int
-        The longest time from a request to its answer.
+    bounds : Bounds
+        Within which it may be quiet.
     """
 
     def __init__(
@@ -81,8 +74,8 @@ class Quiescence:
             thaw=process_key(entity, Kind.THAW),
             request=message_key(entity, Kind.REQUEST),
         )
-        self.round_trip_us = longest_round_trip(client.path, client.world.timing)
-        self.beats_apart = heartbeats_apart(client.machine.config, self.round_trip_us)
+        self.bounds = Bounds(client)
+        self._resending = Resending(client)
         self._renewed_us = 0
         self.quiet: SteadyState | None = None
 
@@ -153,7 +146,7 @@ class Quiescence:
         """What can have been on its way at ``now``, all that follows, and the last of either kind before that."""
         client, connection = self.client, self.client.in_flight.connection
         assert connection is not None
-        return quiet.beats(client.path, client.world.timing, connection.order, now - self.round_trip_us)
+        return quiet.beats(client.path, client.world.timing, connection.order, now - self.bounds.round_trip_us)
 
     # --- going quiet --------------------------------------------------------------------------------------------------
 
@@ -163,7 +156,7 @@ class Quiescence:
         if self._is_loud or not (self._nothing_is_under_way() and self._is_settled()):
             return False
         schedule = client.poll_loop.schedule
-        return self.may_poll_like(schedule) and self._ends_its_pass_in_time(schedule)
+        return self.bounds.may_poll_like(schedule) and self.bounds.end_of_pass_is_in_time(schedule)
 
     def _nothing_is_under_way(self) -> bool:
         client = self.client
@@ -205,57 +198,10 @@ class Quiescence:
         if roster.get(member_id) is None:
             return False
         # The first heartbeat of the silence must come in time too (a cut may have eaten most of the session).
-        first = machine.heartbeat_due + SHORT_PAUSE_US + self.round_trip_us
+        first = machine.heartbeat_due + SHORT_PAUSE_US + self.bounds.round_trip_us
         if group.session_due(member_id) <= first:
             return False
         return not machine.instance_id or roster.static[machine.instance_id] == member_id
-
-    def may_poll_like(self, schedule: PollSchedule | None) -> bool:
-        """Whether the member can be quiet with these polls (None: without any)."""
-        if schedule is None or not self.beats_apart:
-            return self.beats_apart
-        timing, heartbeat_us = self.client.world.timing, self._machine.config.heartbeat_interval_us
-        apart = commits_apart(self._stride(schedule), heartbeat_us, timing)
-        return bool(apart) and self.polls_in_time(schedule.longest_us)
-
-    def may_poll_always(self) -> bool:
-        """Whether the member can be quiet with what it consumes now, however much of it there is to do."""
-        client, timing = self.client, self.client.world.timing
-        processing, slowdown = client.processing, client.consumer.slowdown()
-        if processing.per_record.kind != "constant" or not self.beats_apart or self._is_loud:
-            return False
-        cost, timeout = mean_of(processing.per_record) * slowdown, processing.poll_timeout_us
-        fixed = timing.poll_us + processing.per_poll_us * slowdown
-        stride = max(int(min(fixed + cost, timeout)), self._machine.commit_interval_us)
-        apart = self._machine.commits == "none" or commits_apart(
-            stride, self._machine.config.heartbeat_interval_us, timing
-        )
-        longest = int(max(fixed + client.config.max_poll_records * cost, timeout)) + 1
-        return bool(apart) and self.polls_in_time(longest)
-
-    def _stride(self, schedule: PollSchedule | None) -> int:
-        """The least time between two commits, microseconds."""
-        machine = self._machine
-        if schedule is None or machine.commits == "none":
-            return machine.config.session_timeout_us
-        return max(schedule.shortest_us, machine.commit_interval_us)
-
-    def polls_in_time(self, longest: int) -> bool:
-        """Whether no pass, stretched by the short pauses that can fall into it, can exceed max.poll.interval.ms."""
-        return 2 * longest + self._stretch(longest) < self._machine.config.max_poll_interval_us
-
-    def _stretch(self, longest: int) -> int:
-        return densest(self._pauses, self.client.suspension.next_pause, longest)
-
-    def _ends_its_pass_in_time(self, schedule: PollSchedule | None) -> bool:
-        """Whether the pass in hand, which a long pause may have stretched, ends within max.poll.interval.ms."""
-        now = self._env.now
-        last = schedule.last_poll(now) if schedule is not None else None
-        if schedule is None or last is None:
-            return True
-        longest, in_hand = schedule.longest_us, schedule.next_poll(now) - last
-        # One that no long pause has stretched is covered by `polls_in_time`.
-        return in_hand <= longest or in_hand + self._stretch(longest) < self._machine.config.max_poll_interval_us
 
     def begin(self, now: int) -> None:
         """Go quiet."""
@@ -273,11 +219,11 @@ class Quiescence:
         """
         client, machine, measure = self.client, self._machine, self._group.books.measure
         numbers, heartbeat_us = client.in_flight.numbers, machine.config.heartbeat_interval_us
-        stride = self._stride(schedule)
+        stride = self.bounds.stride(schedule)
         reach_us = reach(client.path.longest_us, stride, heartbeat_us, client.world.timing)
         # The last answered request of either kind, and what had a part in it.
         gap = max(heartbeat_us, machine.commit_interval_us + (schedule.longest_us if schedule is not None else 0))
-        keep_us = reach_us + 2 * (gap + SHORT_PAUSE_US + self.round_trip_us)
+        keep_us = reach_us + 2 * (gap + SHORT_PAUSE_US + self.bounds.round_trip_us)
         self.quiet = SteadyState(
             heartbeats=Train(heartbeat_due, numbers["heartbeat"], measure, keep_us),
             commits=Train(commit_due, numbers["commit"], measure, keep_us),
@@ -300,7 +246,7 @@ class Quiescence:
             return False
         insort(self._pauses, (now, until))
         schedule = self.client.poll_loop.schedule
-        if schedule is None or self.polls_in_time(schedule.longest_us):
+        if schedule is None or self.bounds.polls_in_time(schedule.longest_us):
             quiet.sudden |= {now}
             return True
         self._pauses.remove((now, until))
@@ -321,7 +267,7 @@ class Quiescence:
         moment = self._env.moment
         quiet.catch_up(moment)
         self._restore(quiet)
-        renewed = self._replay(quiet, moment)
+        renewed = self._resending.resend(quiet, self._beats(quiet, moment[0]), moment, self._renewed_us)
         self._others.pop(self._machine.member_id, None)
         self._group.rouse(self._machine.member_id, renewed)
         client.suspension.arm_pause()
@@ -357,60 +303,3 @@ class Quiescence:
         for start, end in quiet.paused:
             availability.pause(serving, start, end)
             client.life.paused_us += end - start
-
-    def _replay(self, quiet: SteadyState, moment: Moment) -> int:
-        """Requests on the way become messages, the last commit goes into the books; the last renewal, microseconds."""
-        connection = self.client.in_flight.connection
-        assert connection is not None
-        renewed = self._renewed_us
-        committed: Beat | None = None
-        is_held_up = any(not exchange.answered for exchange in self.client.in_flight.pending)
-        for beat in self._beats(quiet, moment[0]):
-            if is_held_up or (beat.worked, connection.request_key) >= moment:
-                self._resend(connection, beat, moment)
-                continue
-            if beat.kind != "commit" or not self._group.machine.is_old:
-                # Not the later of both: with a shorter session.timeout.ms it ends earlier than before.
-                renewed = beat.worked
-            committed = beat if beat.kind == "commit" else committed
-            connection.order = (beat.arrived, beat.left, beat.answered)
-            if (beat.answered, connection.response_key) >= moment:
-                self._await_answer(connection, beat)
-            elif beat.kind != "commit":
-                read = quiet.read_at(beat.answered)
-                self._machine.session_due = read + self._machine.config.session_timeout_us
-        if committed is not None:
-            self._group.books.ledger.commit(
-                self.client.consumption.partitions,
-                self.client.commits.offsets(committed.sent),
-                (committed.worked, connection.request_key),
-                contested=self._group.books.is_broadcast,
-            )
-        return renewed
-
-    def _resend(self, connection: Connection, beat: Beat, moment: Moment) -> None:
-        """The broker has not worked on it yet."""
-        exchange = self._remake(connection, beat)
-        if self._group.books.is_measured(exchange.sent_us):
-            self._group.books.record.requests[exchange.api.value, Error.NONE.value] -= 1
-        connection.up_us = beat.arrived
-        connection.arrive_at(max(beat.arrived, moment[0]), exchange)
-
-    def _await_answer(self, connection: Connection, beat: Beat) -> None:
-        """The answer is on its way."""
-        exchange = self._remake(connection, beat)
-        exchange.answered = True
-        connection.answer_at(beat.answered, exchange, Acknowledgement(Error.NONE))
-
-    def _remake(self, connection: Connection, beat: Beat) -> Exchange:
-        """The exchange that this quiet request would have been."""
-        machine, client = self._machine, self.client
-        api = Api.OFFSET_COMMIT if beat.kind == "commit" else Api.HEARTBEAT
-        member_id, instance_id, generation = machine.member_id, machine.instance_id, machine.generation
-        body: Request = Heartbeat(member_id, instance_id, generation)
-        if api is Api.OFFSET_COMMIT:
-            offsets = client.commits.offsets(beat.sent)
-            body = OffsetCommit(member_id, instance_id, generation, client.consumption.partitions, offsets)
-        exchange = client.in_flight.numbered(beat.sent, connection, api, body, beat.number)
-        client.in_flight.pending[exchange] = None
-        return exchange

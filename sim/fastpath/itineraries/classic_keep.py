@@ -35,7 +35,7 @@ class KeepPhase(AnswerPhase):
     def _follows(self, client: Client) -> bool:
         machine = client.machine
         follows = machine.cooperative and machine.state is COMPLETING and not machine.is_leader
-        return follows and not machine.has_news and self._deferred.elided[client.consumer.slot].may_poll_always()
+        return follows and not machine.has_news and self._deferred.elided[client.consumer.slot].bounds.may_poll_always()
 
     def _answer(self, slot: int) -> tuple[Exchange, Any]:
         exchange = self._deferred.sync[slot]

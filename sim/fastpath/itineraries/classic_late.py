@@ -38,7 +38,7 @@ class LatePhase(CohortPhase):
         clear: NDArray[np.bool_] = adopted < now.first_beat[slots]
         renewed_by = now.first_beat[slots] + SHORT_PAUSE_US + deferred.round_trip_us[slots]
         for index, (slot, client, member) in enumerate(zip(slots.tolist(), clients, members, strict=True)):
-            if member is None or client.machine.has_news or not deferred.elided[slot].may_poll_always():
+            if member is None or client.machine.has_news or not deferred.elided[slot].bounds.may_poll_always():
                 clear[index] = False
                 continue
             now.sync_response[slot] = SyncResponse(Error.NONE, member.assignment)

@@ -79,10 +79,7 @@ class RejoinPhase(CohortPhase):
         slots = np.concatenate([silent, np.array([one.client.consumer.slot for one in awake], np.intp)])
         steady = deferred.steady(silent)
         if awake:
-            known, trips = (
-                [quiescence.known for quiescence in awake],
-                [quiescence.round_trip_us for quiescence in awake],
-            )
+            known, trips = [one.known for one in awake], [one.bounds.round_trip_us for one in awake]
             steady = steady.followed_by(SteadyColumns.of(known, trips, self._group.books.measure))
         beats, numbers = steady.next_beats(moment)
         learned = beats + self._group.cluster.timing.service_us

@@ -158,7 +158,7 @@ class ResumePhase(AnswerPhase):
         for index in np.flatnonzero(~fits).tolist():
             # Only if all pauses fell into one pass: does that happen?
             one = deferred.elided[slots[index]]
-            fits[index] = one.polls_in_time(int(longest[index]))
+            fits[index] = one.bounds.polls_in_time(int(longest[index]))
         return fits & apart & deferred.may_resume[slots]
 
     def _pace_alone(self, slots: Slots, lengths: NDArray[np.int64], rates: Floats, backlogs: Floats) -> Any:
@@ -170,7 +170,7 @@ class ResumePhase(AnswerPhase):
             paced = client.fetcher.pace(length, load)
             schedule = deferred.now.schedule[slot] = client.fetcher.new_schedule(begun, paced, load, begun)
             deferred.capacity[slot] = paced.capacity
-            fits.append(bool(deferred.may_resume[slot]) and deferred.elided[slot].may_poll_like(schedule))
+            fits.append(bool(deferred.may_resume[slot]) and deferred.elided[slot].bounds.may_poll_like(schedule))
         return fits
 
     # --- carrying out -------------------------------------------------------------------------------------------------

@@ -1,0 +1,78 @@
+"""Within which bounds a member may be quiet: what it does by itself must neither overtake nor starve one another."""
+
+from __future__ import annotations
+
+from groupsim.sim.client.client import Client
+from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.fastpath.steady_state import commits_apart, densest, heartbeats_apart, longest_round_trip
+from groupsim.sim.randomness import mean_of
+
+
+class Bounds:
+    """Bounds of one client.
+
+    Parameters
+    ----------
+    client : Client
+
+    Attributes
+    ----------
+    beats_apart : bool
+        Whether elision is exact for its heartbeats (`heartbeats_apart`).
+    round_trip_us : int
+        The longest time from a request to its answer.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._machine = client.machine
+        self._pauses = client.consumer.pauses
+        self.round_trip_us = longest_round_trip(client.path, client.world.timing)
+        self.beats_apart = heartbeats_apart(client.machine.config, self.round_trip_us)
+
+    def may_poll_like(self, schedule: PollSchedule | None) -> bool:
+        """Whether the member can be quiet with these polls (None: without any)."""
+        if schedule is None or not self.beats_apart:
+            return self.beats_apart
+        timing, heartbeat_us = self._client.world.timing, self._machine.config.heartbeat_interval_us
+        apart = commits_apart(self.stride(schedule), heartbeat_us, timing)
+        return bool(apart) and self.polls_in_time(schedule.longest_us)
+
+    def may_poll_always(self) -> bool:
+        """Whether the member can be quiet with what it consumes now, however much of it there is to do."""
+        client, timing = self._client, self._client.world.timing
+        processing, slowdown = client.processing, client.consumer.slowdown()
+        if processing.per_record.kind != "constant" or not self.beats_apart:
+            return False
+        cost, timeout = mean_of(processing.per_record) * slowdown, processing.poll_timeout_us
+        fixed = timing.poll_us + processing.per_poll_us * slowdown
+        stride = max(int(min(fixed + cost, timeout)), self._machine.commit_interval_us)
+        apart = self._machine.commits == "none" or commits_apart(
+            stride, self._machine.config.heartbeat_interval_us, timing
+        )
+        longest = int(max(fixed + client.config.max_poll_records * cost, timeout)) + 1
+        return bool(apart) and self.polls_in_time(longest)
+
+    def stride(self, schedule: PollSchedule | None) -> int:
+        """The least time between two commits, microseconds."""
+        machine = self._machine
+        if schedule is None or machine.commits == "none":
+            return machine.config.session_timeout_us
+        return max(schedule.shortest_us, machine.commit_interval_us)
+
+    def polls_in_time(self, longest: int) -> bool:
+        """Whether no pass, stretched by the short pauses that can fall into it, can exceed max.poll.interval.ms."""
+        return 2 * longest + self._stretch(longest) < self._machine.config.max_poll_interval_us
+
+    def _stretch(self, longest: int) -> int:
+        return densest(self._pauses, self._client.suspension.next_pause, longest)
+
+    def end_of_pass_is_in_time(self, schedule: PollSchedule | None) -> bool:
+        """Whether the pass in hand, which a long pause may have stretched, ends within max.poll.interval.ms."""
+        now = self._client.env.now
+        last = schedule.last_poll(now) if schedule is not None else None
+        if schedule is None or last is None:
+            return True
+        longest, in_hand = schedule.longest_us, schedule.next_poll(now) - last
+        # One that no long pause has stretched is covered by `polls_in_time`.
+        return in_hand <= longest or in_hand + self._stretch(longest) < self._machine.config.max_poll_interval_us

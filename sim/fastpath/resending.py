@@ -1,0 +1,90 @@
+"""What a member that wakes has on its way: requests that were arithmetic so far become messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from groupsim.sim.client.client import Client
+from groupsim.sim.fastpath.steady_state import Beat, SteadyState
+from groupsim.sim.kernel.environment import Moment
+from groupsim.sim.kernel.network import Connection, Exchange
+from groupsim.sim.protocol.effects import Request
+from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, Heartbeat, OffsetCommit
+
+
+class Resending:
+    """Requests of one client.
+
+    Parameters
+    ----------
+    client : Client
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._books = client.books
+        self._machine = client.machine
+
+    def resend(self, quiet: SteadyState, beats: Sequence[Beat], moment: Moment, renewed: int) -> int:
+        """Requests on the way become messages, the last commit goes into the books; the last renewal, microseconds.
+
+        Parameters
+        ----------
+        beats : sequence of Beat
+            What can have been on its way at ``moment``, in order of sending.
+        renewed : int, microseconds
+            Last renewal of the session before these.
+        """
+        connection = self._client.in_flight.connection
+        assert connection is not None
+        committed: Beat | None = None
+        is_held_up = any(not exchange.answered for exchange in self._client.in_flight.pending)
+        for beat in beats:
+            if is_held_up or (beat.worked, connection.request_key) >= moment:
+                self._resend(connection, beat, moment)
+                continue
+            if beat.kind != "commit" or not self._client.group.machine.is_old:
+                # Not the later of both: with a shorter session.timeout.ms it ends earlier than before.
+                renewed = beat.worked
+            committed = beat if beat.kind == "commit" else committed
+            connection.order = (beat.arrived, beat.left, beat.answered)
+            if (beat.answered, connection.response_key) >= moment:
+                self._await_answer(connection, beat)
+            elif beat.kind != "commit":
+                read = quiet.read_at(beat.answered)
+                self._machine.session_due = read + self._machine.config.session_timeout_us
+        if committed is not None:
+            self._books.ledger.commit(
+                self._client.consumption.partitions,
+                self._client.commits.offsets(committed.sent),
+                (committed.worked, connection.request_key),
+                contested=self._books.is_broadcast,
+            )
+        return renewed
+
+    def _resend(self, connection: Connection, beat: Beat, moment: Moment) -> None:
+        """The broker has not worked on it yet."""
+        exchange = self._remake(connection, beat)
+        if self._books.is_measured(exchange.sent_us):
+            self._books.record.requests[exchange.api.value, Error.NONE.value] -= 1
+        connection.up_us = beat.arrived
+        connection.arrive_at(max(beat.arrived, moment[0]), exchange)
+
+    def _await_answer(self, connection: Connection, beat: Beat) -> None:
+        """The answer is on its way."""
+        exchange = self._remake(connection, beat)
+        exchange.answered = True
+        connection.answer_at(beat.answered, exchange, Acknowledgement(Error.NONE))
+
+    def _remake(self, connection: Connection, beat: Beat) -> Exchange:
+        """The exchange that this quiet request would have been."""
+        machine, client = self._machine, self._client
+        api = Api.OFFSET_COMMIT if beat.kind == "commit" else Api.HEARTBEAT
+        member_id, instance_id, generation = machine.member_id, machine.instance_id, machine.generation
+        body: Request = Heartbeat(member_id, instance_id, generation)
+        if api is Api.OFFSET_COMMIT:
+            offsets = client.commits.offsets(beat.sent)
+            body = OffsetCommit(member_id, instance_id, generation, client.consumption.partitions, offsets)
+        exchange = client.in_flight.numbered(beat.sent, connection, api, body, beat.number)
+        client.in_flight.pending[exchange] = None
+        return exchange
