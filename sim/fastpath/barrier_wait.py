@@ -1,4 +1,4 @@
-"""Members that wait at a barrier: their request is parked at the coordinator, and they came there with a wave.
+"""Members that wait at a barrier: their request is parked at the coordinator, and a phase has brought them there.
 
 Until they are answered only three things can happen to one: a pause, a heartbeat, and that it gives the request up. The
 group has one alarm for the first of all these; whose turn it is then watches its own timers again.
@@ -45,12 +45,12 @@ class BarrierWait:
         return self._count > 0 and bool(self._due[slot] < FOREVER)
 
     def add(self, slots: Slots, due_us: Column) -> None:
-        """These have just come to the barrier; so long nothing is due of each. `watch` must follow."""
+        """These have just come to the barrier; until then nothing is due of each. `watch` must follow."""
         self._count += int(np.count_nonzero(self._due[slots] == FOREVER))
         self._due[slots] = due_us
 
     def take(self, slots: Slots) -> None:
-        """These go on with a wave, as far as they wait here."""
+        """These go on in a phase, as far as they wait here."""
         self._count -= int(np.count_nonzero(self._due[slots] < FOREVER))
         self._due[slots] = FOREVER
 

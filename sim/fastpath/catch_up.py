@@ -1,6 +1,6 @@
-"""Taking a member's own objects through what it has done with waves: late, by the machine that every member has.
+"""A deferred member's own objects take the steps of the phases that it went through, by the machine of every member.
 
-The books have it already: no time passes, nothing is sent, nothing is scheduled.
+The books have these steps already: no time passes, nothing is sent, nothing is scheduled.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Waves: what many members do at about the same time, computed for all of them at once.
+"""Phases: what many members do at about the same time, computed for all of them at once.
 
 A rebalance takes every member through the same few steps, and between two decisions of the coordinator nothing that one
 member does is seen by another: its heartbeat and its JoinGroup while the group prepares, its SyncGroup while the leader
 assigns, its offsets and its first fetch once the group is stable. So each of these stretches is planned as one vector
-computation when it begins, and carried out, in one go, when it is over or when somebody wants to know.
+computation when it begins, and carried out at once for all, when it is over or when somebody looks.
 
 Carried out are the books: what others can see. The members' own objects learn of it when somebody looks at them
 (`sim.fastpath.deferred`).
 
-A member that is disturbed in the middle (a pause, a kill, another rebalance) leaves its wave: what it has done since
-the wave began is then carried out as the events that it would have been (`Environment.replay`), by the code that moves
-every other member. A wave therefore knows no rule of the protocol, only times.
+A member that is disturbed in the middle (a pause, a kill, another rebalance) leaves its phase: what it has done since
+the phase began is then carried out as the events that it would have been (`Environment.replay`), by the code that moves
+every other member. A phase therefore knows no rule of the protocol, only times.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CohortPhase(ABC):
     ----------
     env : Environment
     group : HostedGroup
-    laps : Laps
+    deferred : DeferredMembers
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class CohortPhase(ABC):
     """
 
     NUMBER: ClassVar[int]
-    """What `Laps.wave` knows it by."""
+    """Its number in `DeferredMembers.phase`."""
 
     def __init__(self, env: Environment, group: GroupHost, deferred: DeferredMembers) -> None:
         self._env = env
@@ -84,7 +84,7 @@ class CohortPhase(ABC):
             self._occurrence = self._env.at(*moment, self._finish)
 
     def _over(self, slots: Slots, ends: Column, keys: Column) -> Moment:
-        """When a wave of these members is over: with its last member's end."""
+        """When a phase of these members is over: with its last member's end."""
         last = ends.max()
         return int(last), int(keys[ends == last].max())
 
@@ -95,7 +95,7 @@ class CohortPhase(ABC):
         self._deferred.barrier.watch()
 
     def _take(self, which: NDArray[np.bool_]) -> tuple[Slots, Column, Column]:
-        """Members that are no longer on the wave, and their ends."""
+        """Members that are no longer in the phase, and their ends."""
         taken = self._slots[which], self._ends[which], self._keys[which]
         stay = ~which
         self._slots, self._ends, self._keys = self._slots[stay], self._ends[stay], self._keys[stay]
@@ -150,4 +150,4 @@ class CohortPhase(ABC):
 
     @abstractmethod
     def _start(self, slot: int) -> None:
-        """Take the first step of the wave as an event of the member's own."""
+        """Take the first step of the phase as an event of the member's own."""

@@ -1,6 +1,6 @@
-"""A lap: from quiet to quiet, through one rebalance. What members have done in it with waves, as columns by slot.
+"""One rebalance of each member, from quiet to quiet: what it did in each phase, as columns by slot.
 
-A lap has three parts, one for each wave. All times are in microseconds.
+The columns fall into three parts, one for each phase. All times are in microseconds.
 
 rejoin
     ``learned``: the answer to the next heartbeat is read; ``polled``: the commit is sent and consumption stops;
@@ -37,7 +37,7 @@ _OBJECTS = ("join_response", "sync_response", "partitions", "offsets", "schedule
 
 
 class RoundColumns:
-    """Columns of one lap, each of shape (n_slots,).
+    """Columns of one rebalance, each of shape (n_slots,).
 
     Parameters
     ----------
@@ -97,6 +97,6 @@ class RoundColumns:
             setattr(self, name, column)
 
     def copy(self, other: RoundColumns, slots: NDArray[np.intp]) -> None:
-        """Let these slots be as in another lap."""
+        """Let these slots be as in other columns."""
         self._times[:, slots] = other._times[:, slots]
         self._objects[:, slots] = other._objects[:, slots]

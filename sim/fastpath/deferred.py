@@ -1,12 +1,13 @@
-"""Members of one group that go from rebalance to rebalance with waves, as columns by slot.
+"""Members of one group that go from rebalance to rebalance in phases, as columns by slot.
 
-A wave writes down what others can see: books, counts, what the coordinator has been told. The member's own machine,
-its holding and its requests are taken through the same steps when somebody looks at it (`Laps.catch_up`). Mostly nobody
-does. So of all its laps only the last is kept: a lap begins in the same state as the one before it, but for what its
-own columns carry over (generation, timers, partitions, numbers).
+A phase writes down what others can see: books, request counts, and what the coordinator receives. The member's own
+machine, its holding and its requests take the same steps when somebody looks at the member (`catch_up`). Mostly nobody
+does. So of all the rebalances that a member has gone through only the last is kept: each begins in the same state as
+the one before it, but for what its own columns carry over (generation, timers, partitions, numbers).
 
-A member is behind from its JoinGroup on, if it was quiet before. Who comes to a barrier by itself, whose passes are
-drawn, or whose assignor has a memory is never left behind: what it has done with a wave it is taken through at once.
+A member is deferred from its JoinGroup on, if it was quiet before. A member that comes to a barrier through events of
+its own, whose passes are drawn, whose assignor keeps state, or that keeps consuming (cooperative) is never deferred:
+its own objects take the steps of each phase as soon as the phase is over.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from groupsim.sim.protocol.messages import Api, JoinGroup
 from groupsim.sim.units import FOREVER
 
 PRESENT, QUIET, REJOINED, SYNCED = range(4)
-"""How far a member has come with waves while nobody looked: PRESENT if its own objects show everything."""
+"""How far a member has come in phases while nobody looked: PRESENT if its own objects show everything."""
 _BY_THEMSELVES = -1
 AUTO, AFTER_BATCH, NO_COMMITS = range(3)
 """Who commits: the consumer, the application at each poll, or nobody."""
@@ -78,7 +79,7 @@ class Phase(Protocol):
 
 
 class DeferredMembers:
-    """One group's. Every column has the shape (slots,); what is said of a member holds while it is behind or on a wave.
+    """One group's. Columns have the shape (slots,); a member's entries are valid while it is deferred or in a phase.
 
     Parameters
     ----------
@@ -92,10 +93,10 @@ class DeferredMembers:
     ----------
     stage : uint8 array
         `PRESENT`, or where a member is that is behind.
-    wave : uint8 array
-        Number of the wave that it is on, 0: none.
-    now, was : Lap
-        The lap in hand, and the last whole one of members that are behind.
+    phase : uint8 array
+        Number of the phase that it is in, 0: none.
+    now, was : RoundColumns
+        The rebalance in hand, and the last complete one of deferred members.
     arrived, left, answered : int64 arrays, microseconds
         Order of the connection: arrival of the last request, departure and arrival of the last answer.
     other : int64 array
@@ -123,10 +124,10 @@ class DeferredMembers:
     most_pauses : int64 array
         So many pauses are known of.
     may_resume : bool array
-        Whether its configuration lets it fall silent with the last wave.
+        Whether its configuration lets it be quiet after the last phase.
     clients, elided, member_ids, connections : lists
     join, sync : lists of Exchange or None
-        The last request of either kind that a wave has to do with.
+        The last request of either kind that a phase deals with.
     """
 
     def __init__(self, env: Environment, group: GroupHost, consumers: Sequence[Consumer], slots: int) -> None:
@@ -170,7 +171,7 @@ class DeferredMembers:
         return QUIET in self._stages and self.silent().size > 0
 
     def silent(self) -> Slots:
-        """Quiet members whose objects are behind, and who are on no wave."""
+        """Quiet members that are deferred, and in no phase."""
         return np.flatnonzero((self.stage == QUIET) & (self.phase == 0))
 
     def stage_of(self, slot: int) -> int:

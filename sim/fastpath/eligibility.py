@@ -1,4 +1,4 @@
-"""Who may go with a wave: members of whom nothing is unusual. Everybody else takes every step as an event."""
+"""Which members may go through a phase with others: those of plain configuration. The rest take steps as events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def has_cohort(group: GroupHost) -> bool:
 
 
 def is_plain(client: Client) -> bool:
-    """Whether a client of this configuration can go with a wave: no listeners that take time."""
+    """Whether a client of this configuration can go through phases with others: no listeners that take time."""
     machine, processing, behaviour = client.machine, client.processing, client.config.behaviour
     return not (
         client.world.is_loud

@@ -282,7 +282,7 @@ class Quiescence:
         self._group.machine.suspend(self.member_id)
 
     def leave(self) -> None:
-        """Go with a wave, which counts what has been sent: no pause has begun, and nothing is on its way."""
+        """Go into a phase, which counts what has been sent: no pause has begun, and nothing is on its way."""
         quiet, self.quiet = self.known, None
         self._pass_pauses(quiet)
 

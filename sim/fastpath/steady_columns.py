@@ -1,4 +1,4 @@
-"""Many quiet members at once: what `Quiet` works out for one, for all who rejoin together.
+"""Many quiet members at once: what `SteadyState` computes for one, for all that rejoin together.
 
 Only for a stretch in which none of them pauses. The members themselves stay as they are.
 """
@@ -144,7 +144,7 @@ class SteadyColumns:
             self.commits.add(which, due, stride, more + 1)
 
     def go_alone(self, now: int, beats: Times) -> NDArray[np.bool_]:
-        """Who is sure to (`Hush.goes_alone`), after `catch_up`; the others may."""
+        """Who is sure to (`Quiescence.goes_alone`), after `catch_up`; the others may."""
         longest = self.round_trip_us
         alone: NDArray[np.bool_] = beats - self.heartbeats.interval < now - longest
         for sent in (self.commits.older, self.commits.newer):

@@ -1,4 +1,4 @@
-"""Waves that begin with answers of the coordinator: many parked requests, answered at one instant."""
+"""Phases that begin with answers of the coordinator: many parked requests, answered at one instant."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AnswerPhase(CohortPhase):
         return rest + [reply for (_, reply), is_clear in zip(found, clear.tolist(), strict=True) if not is_clear]
 
     def _slot_of(self, reply: Reply) -> int:
-        """Whose answer that is; -1 if that member cannot go with the wave."""
+        """Whose answer that is; -1 if that member cannot go with the others."""
         exchange = reply.waiter
         assert isinstance(exchange, Exchange)
         member_id = self._whose(exchange, reply.response)
@@ -61,11 +61,11 @@ class AnswerPhase(CohortPhase):
 
     @abstractmethod
     def _whose(self, exchange: Exchange, response: Any) -> str | None:
-        """Whose answer that is; None if the wave has no use for it."""
+        """Whose answer that is; None if the phase has no use for it."""
 
     @abstractmethod
     def _follows(self, client: Client) -> bool:
-        """Whether a member, whose own objects show everything, goes on as the wave does."""
+        """Whether a member, whose own objects show everything, goes on as the phase does."""
 
     @abstractmethod
     def _plan(self, slots: Slots, replies: Sequence[Reply], leave_us: int) -> NDArray[np.bool_]:
@@ -78,7 +78,7 @@ class AnswerPhase(CohortPhase):
         return np.maximum(self._deferred.answered[slots] + 1, leave_us + back)
 
     def _depart(self, slots: Slots, ends: Column, keys: Column) -> None:
-        """These leave the barrier with the wave."""
+        """These leave the barrier in this phase."""
         self._deferred.barrier.take(slots)
         self.begin(slots, ends, keys)
 
