@@ -80,6 +80,7 @@ class GroupBooks:
         self.interest = Interest()
         self.assigns_by_hand = False
         self.commits_ahead = False
+        self._members = 0
         self._work: dict[type[Fact], Callable[[Any], None]] = {
             MemberSeen: self._see,
             MemberAdmitted: self._admit,
@@ -146,11 +147,13 @@ class GroupBooks:
 
     # --- facts of the coordinator -------------------------------------------------------------------------------------
 
-    def note(self, fact: Fact) -> None:
-        """Something has happened in the group."""
-        work = self._work.get(type(fact))
-        if work is not None:
-            work(fact)
+    def note(self, facts: Sequence[Fact], members: int) -> None:
+        """What has happened in the group at this instant, which has left it with so many members."""
+        self._members = members
+        for fact in facts:
+            work = self._work.get(type(fact))
+            if work is not None:
+                work(fact)
 
     def _see(self, fact: MemberSeen) -> None:
         self.meet(fact.member_id, fact.topics)
@@ -193,7 +196,7 @@ class GroupBooks:
     def _enter(self, fact: StateChanged) -> None:
         now, meaning = self._env.now, MEANINGS[fact.state]
         self.record.states.append((now, fact.shown or fact.state.value, fact.generation))
-        self.rebalances.enter(now, fact, meaning)
+        self.rebalances.enter(now, fact, meaning, self._members)
         self.availability.enter(now, meaning)
 
     def _sync(self, fact: AssignmentSynced) -> None:

@@ -64,14 +64,14 @@ class RebalanceLog:
         new = partitions - len(self._last_owner)
         self._last_owner = np.concatenate([self._last_owner, np.full(new, -1, np.int32)])
 
-    def enter(self, now: int, fact: StateChanged, meaning: Meaning) -> None:
+    def enter(self, now: int, fact: StateChanged, meaning: Meaning, members: int) -> None:
         """The group is in another state: a rebalance may begin or end with it."""
         self._leave_phase(now)
         self._phase = meaning.phase
         if meaning.begins:
-            self._begin(now, fact)
+            self._begin(now, fact, members)
         if meaning.ends is not None:
-            self._end(now, meaning.ends, fact.generation, fact.members)
+            self._end(now, meaning.ends, fact.generation, members)
 
     def _leave_phase(self, now: int) -> None:
         """So much was spent in the phase until now."""
@@ -82,14 +82,14 @@ class RebalanceLog:
                 self._open.completing_us += now - self._entered_us
         self._entered_us = now
 
-    def _begin(self, now: int, fact: StateChanged) -> None:
+    def _begin(self, now: int, fact: StateChanged, members: int) -> None:
         """The group has left Stable or Empty, unless a rebalance is under way already."""
         if self._open is not None:
             return
         trigger = trigger_of(fact.reason)
         came, went = trigger == "join", trigger in _GONE
         self._open = Rebalance(
-            now, fact.reason, trigger, fact.generation, members_before=fact.members - came + went,
+            now, fact.reason, trigger, fact.generation, members_before=members - came + went,
             members_in=int(came), members_out=int(went), kicked=int(trigger == "expiry"),
         )  # fmt: skip
         self._record.rebalances.append(self._open)

@@ -142,8 +142,7 @@ class GroupHost:
 
     def _settle(self, outcome: Outcome) -> None:
         """Write down what happened, answer, and watch the next deadline."""
-        for fact in outcome.facts:
-            self.books.note(fact)
+        self.books.note(outcome.facts, self.machine.size)
         leave, replies = self._env.now + self._service_us, outcome.replies
         self.books.requests.count_answers(replies)
         for reply in self.fast_path.after_decision(replies, leave):

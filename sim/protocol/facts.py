@@ -39,8 +39,6 @@ class StateChanged(Fact):
     state : Enum
         Of the protocol; the value is Kafka's name.
     generation : int
-    members : int
-        How many it has.
     reason : str
         What the coordinator logs about it.
     shown : str
@@ -49,7 +47,6 @@ class StateChanged(Fact):
 
     state: Enum
     generation: int
-    members: int
     reason: str = ""
     shown: str = ""
 

@@ -7,7 +7,7 @@ recording's do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -61,29 +61,30 @@ def simulated(scenario: Scenario, seed: int, ids: Ids | None = None) -> list[Fac
 def _hear_groups(patch: pytest.MonkeyPatch, facts: list[Fact]) -> None:
     note, successors = GroupBooks.note, set[str]()
 
-    def tapped(self: GroupBooks, fact: GroupFact) -> None:
-        note(self, fact)
-        match fact:
-            case StateChanged():
-                facts.append(_transition(self, fact))
-            case MemberIdGiven():
-                facts.append(_membership(self, fact, "pending"))
-            case MemberAdmitted() if fact.member_id not in successors:
-                facts.append(_membership(self, fact, "added"))
-            case MemberRemoved():
-                facts.append(_membership(self, fact, "left" if fact.cause is Cause.LEFT else "failed"))
-            case MemberReplaced():
-                successors.add(fact.successor)  # Kafka's log has one line for who is replaced by whom.
-                facts.append(_membership(self, fact, "replaced"))
+    def tapped(self: GroupBooks, told: Sequence[GroupFact], members: int) -> None:
+        note(self, told, members)
+        for fact in told:
+            match fact:
+                case StateChanged():
+                    facts.append(_transition(self, fact, members))
+                case MemberIdGiven():
+                    facts.append(_membership(self, fact, "pending"))
+                case MemberAdmitted() if fact.member_id not in successors:
+                    facts.append(_membership(self, fact, "added"))
+                case MemberRemoved():
+                    facts.append(_membership(self, fact, "left" if fact.cause is Cause.LEFT else "failed"))
+                case MemberReplaced():
+                    successors.add(fact.successor)  # Kafka's log has one line for who is replaced by whom.
+                    facts.append(_membership(self, fact, "replaced"))
 
     patch.setattr(GroupBooks, "note", tapped)
 
 
-def _transition(group: GroupBooks, fact: StateChanged) -> Fact:
+def _transition(group: GroupBooks, fact: StateChanged, members: int) -> Fact:
     begins = fact.state is GroupState.PREPARING_REBALANCE
     return {
         "what": "transition", "at_us": group._env.now, "group": group.name, "state": fact.state.value,
-        "generation": fact.generation, "members": fact.members,
+        "generation": fact.generation, "members": members,
         "trigger": trigger_of(fact.reason) if begins else None, "reason": fact.reason,
     }  # fmt: skip
 

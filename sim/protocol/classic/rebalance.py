@@ -209,7 +209,7 @@ class Rebalance:
             raise ProtocolMisuse(f"group {self.group_id}: {self.state.value} -> {state.value}")
         self.previous_state, self.state, self.state_us = self.state, state, now
         shown = _SHOWN_0_9.get(state, "") if self.is_old else ""
-        self.note(StateChanged(state, self.generation, len(self.roster), reason, shown))
+        self.note(StateChanged(state, self.generation, reason, shown))
 
     # --- sync phase ---------------------------------------------------------------------------------------------------
 
