@@ -146,10 +146,10 @@ class Fetcher:
         if not held.size:
             poll_loop.schedule = None
             return
-        at = self._group.ledger.positions(consumption.holding, now)
-        load = self._load(now, at)
+        positions = self._group.ledger.positions(consumption.holding, now)
+        load = self._load(now, positions)
         paced = self.pace(len(held), load)
-        consumption.repace(now, at, paced.capacity)
+        consumption.repace(now, positions, paced.capacity)
         old, is_stuck = poll_loop.schedule, poll_loop.stuck_until > now
         before: int | None = now
         start, held_until = now, NOT_INSIDE

@@ -6,7 +6,7 @@ rule.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,13 @@ from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster, Scenario
 from groupsim.sim.protocol.classic.group import ClassicGroup, Fact, Replies
 from groupsim.sim.protocol.messages import (
-    Acknowledgement, Api, Error, GroupState, JoinGroup, OffsetFetchResponse, Positions,
-)  # fmt: skip
+    Acknowledgement,
+    Api,
+    Error,
+    GroupState,
+    OffsetFetchResponse,
+    Positions,
+)
 from groupsim.sim.randomness import name_hash
 
 if TYPE_CHECKING:
@@ -147,7 +152,7 @@ class GroupHost:
     def _fire(self, now: int) -> None:
         self.cohort.precede_decision()
         if self.machine.join_due <= now:
-            self.cohort.rejoin.settle()
+            self.cohort.settle_rejoins()
         self._settle(self.machine.on_deadline(now))
 
     def receive(self, exchanges: Sequence[Exchange], times: Sequence[int]) -> None:
@@ -167,8 +172,7 @@ class GroupHost:
         facts, self.machine.facts = self.machine.facts, []
         for fact in facts:
             self._note(fact)
-        if (self.quiet or self.deferred.has_silent) and self.machine.state is not STABLE:
-            self.cohort.rejoin.gather()
+        self.cohort.gather()
         leave = self._env.now + self._service_us
         self.requests.count_answers(replies)
         for reply in self.cohort.take(replies, leave):
@@ -177,7 +181,7 @@ class GroupHost:
         self.cohort.barrier.watch()
         self._alarm.set(self.machine.deadline)
 
-    def _wake_namesake(self, body: JoinGroup) -> None:
+    def _wake_namesake(self, body: Any) -> None:
         """A static instance joins anew: the member that has its id so far is about to be fenced."""
         client = self.client_of(self.machine.roster.static.get(body.instance_id or "", ""))
         if client is not None and not body.member_id:
@@ -301,8 +305,7 @@ class GroupHost:
             if fact.what == "fenced":
                 self.availability.succeed(now, handle, self._know(fact.reason, fact.name))
             self.availability.forget(now, handle)
-            consumption = self._service_of(handle)
-            if consumption is not None:
+            if (consumption := self._service_of(handle)) is not None:
                 consumption.become_zombie(now, consumption.partitions)
         self._subscribe()
 

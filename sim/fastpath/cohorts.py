@@ -10,7 +10,7 @@ from groupsim.sim.fastpath.cohort import CohortPhase
 from groupsim.sim.fastpath.eligibility import has_cohort
 from groupsim.sim.fastpath.itineraries.classic_keep import KeepPhase
 from groupsim.sim.fastpath.itineraries.classic_late import LatePhase
-from groupsim.sim.fastpath.itineraries.classic_rejoin import RejoinPhase
+from groupsim.sim.fastpath.itineraries.classic_rejoin import RejoinPhase, wake_all
 from groupsim.sim.fastpath.itineraries.classic_resume import ResumePhase
 from groupsim.sim.fastpath.itineraries.classic_sync import SyncPhase
 from groupsim.sim.kernel.environment import Environment
@@ -20,6 +20,9 @@ from groupsim.sim.protocol.messages import GroupState, JoinResponse, SyncRespons
 
 if TYPE_CHECKING:
     from groupsim.sim.cluster.group_host import GroupHost
+
+_REJOINS = (1, 6, 7)
+"""Numbers of the rejoin phases."""
 
 
 class Cohort:
@@ -39,13 +42,14 @@ class Cohort:
 
     def __init__(self, env: Environment, group: GroupHost, slots: int) -> None:
         self._group = group
-        self.rejoin = RejoinPhase(env, group, group.deferred)
+        # Those who are quiet when the group leaves Stable, and those who come from `KeepPhase` and `LatePhase` then.
+        self._rejoins = [RejoinPhase(env, group, group.deferred, number) for number in _REJOINS]
         self._sync = SyncPhase(env, group, group.deferred)
         self._resume = ResumePhase(env, group, group.deferred)
         self._keep = KeepPhase(env, group, group.deferred)
         self._late = LatePhase(env, group, group.deferred)
         self._all: tuple[CohortPhase | None, ...] = (
-            None, self.rejoin, self._sync, self._resume, self._keep, self._late,
+            None, self._rejoins[0], self._sync, self._resume, self._keep, self._late, *self._rejoins[1:],
         )  # fmt: skip
         self._has_preceded = False
         self.barrier = BarrierWait(env, group.deferred, slots)
@@ -84,6 +88,22 @@ class Cohort:
         rest += syncs if self._keep.is_under_way else self._keep.gather(syncs, leave_us)
         return rest
 
+    def gather(self) -> None:
+        """The group has left Stable: quiet members rejoin, or are woken."""
+        if (
+            self._group.quiet or self._group.deferred.has_silent
+        ) and self._group.machine.state is not GroupState.STABLE:
+            free = next((one for one in self._rejoins if not one.is_under_way), None)
+            if free is not None:
+                free.gather()
+            else:
+                wake_all(self._group)
+
+    def settle_rejoins(self) -> None:
+        """The coordinator no longer waits for those who rejoin: what they have done so far is done."""
+        for rejoin in self._rejoins:
+            rejoin.settle()
+
     def precede_decision(self) -> None:
         """The coordinator is about to decide something: what members of the present generation have done is done.
 
@@ -91,20 +111,22 @@ class Cohort:
         """
         self._has_preceded = True
         self._sync.precede_decision()
-        self._settle_consumers()
+        self._resume.settle()
+        if self._group.machine.state is not GroupState.PREPARING_REBALANCE:
+            self._keep.settle_done()
+            self._late.precede_decision()
 
     def settle(self) -> None:
         """Somebody is about to look at the books: what everybody has done is done."""
-        self.rejoin.settle()
+        self.settle_rejoins()
         self._sync.settle()
-        self._settle_consumers()
+        self._resume.settle()
+        self._keep.settle()
+        self._late.settle()
         self.barrier.watch()
 
     def settle_readers(self) -> None:
         """Somebody is about to look at the lag: who has begun to consume has begun."""
-        self._settle_consumers()
-
-    def _settle_consumers(self) -> None:
         self._resume.settle()
-        self._keep.settle()
-        self._late.settle()
+        self._keep.settle_done()
+        self._late.settle_done()

@@ -52,10 +52,10 @@ class KeepPhase(AnswerPhase):
             deferred.sync[slot], now.sync_response[slot] = exchange, reply.response
             now.first_beat[slot] = client.machine.heartbeat_due
         told = now.told[slots] = self._told(slots, exchanges, leave_us)
-        schedules = PollSchedules.of([client.poll_loop.schedule for client in clients])
+        schedules = PollSchedules.of([client.poll_loop.known_schedule for client in clients])
         adopted = now.begun[slots] = schedules.reactions(told, np.arange(len(slots)))
         clear: NDArray[np.bool_] = adopted < now.first_beat[slots]
-        clear &= [keeps(client, reply.response.assignment) for client, reply in zip(clients, replies, strict=True)]
+        clear &= [keeps(client, now.sync_response[client.consumer.slot].assignment) for client in clients]
         # Nobody may pause before the last one is through: nothing would ring for it.
         clear &= deferred.next_start[slots] > adopted[clear].max(initial=0)
         self._depart(slots[clear], adopted[clear], deferred.poll_key[slots[clear]])
@@ -67,6 +67,8 @@ class KeepPhase(AnswerPhase):
         for slot in slots.tolist():
             self._answer(slot)[0].answered = True
             deferred.kept(slot)
+        # Another rebalance may have begun.
+        self._group.cohort.gather()
 
 
 def keeps(client: Client, assignment: NDArray[np.int32]) -> bool:

@@ -35,7 +35,7 @@ class LatePhase(CohortPhase):
         members: list[Any] = [group.machine.roster.get(client.machine.member_id) for client in clients]
         left = now.asked[slots] = now.synced[slots] + group.cluster.timing.service_us
         told = now.told[slots] = np.maximum(deferred.answered[slots] + 1, left + now.sync_back[slots])
-        schedules = PollSchedules.of([client.poll_loop.schedule for client in clients])
+        schedules = PollSchedules.of([client.poll_loop.known_schedule for client in clients])
         adopted = now.begun[slots] = schedules.reactions(told, np.arange(len(slots)))
         clear: NDArray[np.bool_] = adopted < now.first_beat[slots]
         renewed_by = now.first_beat[slots] + SHORT_PAUSE_US + deferred.round_trip_us[slots]
@@ -48,6 +48,11 @@ class LatePhase(CohortPhase):
             clear[index] &= in_time and keeps(client, member.assignment)
         clear &= deferred.next_start[slots] > adopted[clear].max(initial=0)
         return clear
+
+    def precede_decision(self) -> None:
+        """Nothing that is decided now touches those whose SyncGroup has been answered."""
+        now = self._env.now
+        self.settle_some(self._laps.now.synced[self._slots] >= now)
 
     def begin_late(self, slots: Slots, since: Moment) -> None:
         """Let them go on; ``since``: they have been on the way since that moment."""
@@ -66,6 +71,8 @@ class LatePhase(CohortPhase):
             request = deferred.clients[slot].machine.sync_request(now.join_response[slot])
             group.machine.on_sync(now.synced.item(slot), request, join)
             deferred.synced_late(slot)
+        # Another rebalance may have begun.
+        group.cohort.gather()
 
     def _start(self, slot: int) -> None:
         deferred = self._laps

@@ -29,15 +29,28 @@ from groupsim.sim.units import FOREVER
 
 if TYPE_CHECKING:
     from groupsim.sim.client.client import Client
+    from groupsim.sim.cluster.group_host import GroupHost
+    from groupsim.sim.fastpath.deferred import DeferredMembers
     from groupsim.sim.fastpath.quiescence import Quiescence
+    from groupsim.sim.kernel.environment import Environment
 
 REBALANCING = Error.REBALANCE_IN_PROGRESS
 
 
 class RejoinPhase(CohortPhase):
-    """Quiet members of a group that has left Stable."""
+    """Quiet members of a group that has left Stable.
 
-    NUMBER = 1
+    Parameters
+    ----------
+    env, group, deferred
+        Of `CohortPhase`.
+    number : int
+        What it is known by: who becomes quiet when others are on their way already goes with another.
+    """
+
+    def __init__(self, env: Environment, group: GroupHost, deferred: DeferredMembers, number: int) -> None:
+        super().__init__(env, group, deferred)
+        self.NUMBER = number
 
     def gather(self) -> None:
         """Let all quiet members rejoin, in one go as far as their way is clear."""
@@ -50,9 +63,7 @@ class RejoinPhase(CohortPhase):
             )
             for slot in chosen[deferred.stage[chosen] == PRESENT].tolist():
                 group.quiet.pop(deferred.member_ids[slot])
-        stay = [deferred.clients[slot].quiescence for slot in deferred.silent().tolist()]
-        for quiescence in [*stay, *group.quiet.values()]:
-            quiescence.wake()
+        wake_all(group)
 
     def _still_silent(self) -> Slots:
         """Those whose objects are behind and can be: who has paused since must know of that itself."""
@@ -212,3 +223,10 @@ class RejoinPhase(CohortPhase):
         exchange = deferred.join[slot]
         assert exchange is not None
         return exchange
+
+
+def wake_all(group: GroupHost) -> None:
+    """Let all quiet members go on by themselves."""
+    silent = [group.deferred.clients[slot].quiescence for slot in group.deferred.silent().tolist()]
+    for quiescence in [*silent, *group.quiet.values()]:
+        quiescence.wake()
