@@ -110,6 +110,8 @@ class Cohort:
         `take` and `BarrierWait.watch` must follow when it has decided.
         """
         self._has_preceded = True
+        if not self.is_possible:
+            self.settle_rejoins()  # no room for everybody: it matters who joins first
         self._sync.precede_decision()
         self._resume.settle()
         if self._group.machine.state is not GroupState.PREPARING_REBALANCE:

@@ -270,7 +270,10 @@ def test_18_a_changed_subscription_is_not_noticed_on_that_path(wire: Wire) -> No
 
 def test_19_kicked_members_learn_it_from_unknown_member_id_and_come_back_as_new(wire: Wire) -> None:
     config = client(session_timeout_us=100 * S, max_poll_interval_us=10 * S)
-    result = simulate(scenario(group(2, client=config), pause(19 * S, 40 * S, 1), join(20 * S, 3), horizon_us=90 * S))
+    result = simulate(
+        scenario(group(2, client=config), pause(19 * S, 40 * S, 1), join(20 * S, 3), horizon_us=90 * S),
+        fidelity="message",
+    )
     old_id = wire.sent("SyncGroup", "g/1")[0].body.member_id
     held, again = rounds(result)[1:]
     assert held.joined_us == held.start_us + 10 * S

@@ -118,7 +118,7 @@ def test_25_sync_gives_up_after_request_timeout_and_the_dead_leader_holds_everyb
     config = client(session_timeout_us=45 * S)
     slow = at(3 * S, SlowHost(target=member(0), factor=20_000.0, duration=Distribution.constant(6 * S)))
     run = scenario(group(3, client=config, start=IN_TURN), slow, kill(8 * S, 0), horizon_us=100 * S)
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     joined = states(result)[1][0]
     synced = [one for one in wire.sent("SyncGroup") if one.at_us < 10 * S]
     assert {one.member for one in synced} == {"g/1", "g/2"}
@@ -133,7 +133,7 @@ def test_25_join_is_limited_by_max_poll_interval_and_five_seconds(wire: Wire) ->
     config = client(session_timeout_us=100 * S, connection_setup_timeout_us=S, max_poll_interval_us=40 * S)
     cut = at(30 * S, Cut(between=(member(0), Target("broker", "0")), duration=Distribution.constant(5 * S)))
     run = scenario(group(2, client=config), pause(19 * S, 70 * S, 1), join(20 * S, 3), cut, horizon_us=120 * S)
-    simulate(run)
+    simulate(run, fidelity="message")
     parked = wire.sent("JoinGroup", "g/0", after=20 * S)[0]
     lookups = [one.sent_us for one in wire.sent("FindCoordinator", "g/0", after=20 * S)]
     assert lookups[0] == parked.sent_us + 45 * S
@@ -194,7 +194,7 @@ def test_30_partitions_are_revoked_once_however_often_the_join_fails(wire: Wire)
     slow = at(12 * S, SlowHost(target=member(0), factor=20_000.0, duration=Distribution.constant(30 * S)))
     config = client(session_timeout_us=60 * S)
     run = scenario(group(2, client=config, start=IN_TURN), slow, join(14 * S, 3), join(16 * S, 4), horizon_us=60 * S)
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     assert requests(result, "SyncGroup", "REBALANCE_IN_PROGRESS") >= 1
     assert len(wire.sent("JoinGroup", "g/1", after=12 * S)) == 2
     assert len(wire.listened("g/1", "revoked")) == 1

@@ -188,7 +188,7 @@ def test_07_parked_members_are_exempt_and_their_session_restarts_at_join_complet
         group(2, client=client(session_timeout_us=60 * S), overrides=(one,)),
         pause(19 * S, 20 * S, 1), join(20 * S, 3), kill(35 * S, 0), horizon_us=80 * S,
     )  # fmt: skip
-    result = simulate(run)
+    result = simulate(run, fidelity="message")
     parked = wire.sent("JoinGroup", "g/0", after=20 * S)[0].at_us
     held = rounds(result)[1]
     assert held.joined_us - parked > 6 * S
