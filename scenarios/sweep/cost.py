@@ -58,8 +58,10 @@ REBALANCE: Final = Cost(29.0, 1.5e-3)
 """On top of what it costs by member and by partition."""
 WAVE: Final = Cost(1.48, 167e-6)
 """A member in a rebalance that it goes through together with others (`sim.fastpath.eligibility`)."""
+KEEP: Final = Cost(9.0, 300e-6)
+"""A cooperative member in a rebalance: together with others as far as it keeps what it owns."""
 ALONE: Final = Cost(10.3, 342e-6)
-"""A member that takes every step of a rebalance as an event: cooperative, static, with listeners that take time."""
+"""A member that takes every step of a rebalance as an event: with listeners that take time."""
 PARTITION: Final = Cost(0.0, 1.5e-6)
 """A partition in a rebalance."""
 OLD_SECOND: Final = Cost(1.97, 22e-6)
@@ -82,7 +84,8 @@ def cost_of(scenario: Scenario) -> Cost:
 def _group(scenario: Scenario, group: Group) -> Cost:
     work = work_of(scenario, group)
     partitions = sum(topic.partitions for topic in _topics(scenario, group))
-    each = (WAVE if _is_plain(group) else ALONE).times(_members(scenario, group))
+    together = KEEP if is_cooperative(group) else WAVE
+    each = (together if _is_plain(group) else ALONE).times(_members(scenario, group))
     round_ = REBALANCE + each + PARTITION.times(partitions)
     return (
         START.times(work.starts) + round_.times(work.rebalances) + PAUSE.times(work.pauses)
@@ -141,9 +144,7 @@ def _is_plain(group: Group) -> bool:
     """Whether members go through rebalances in waves."""
     processing = group.processing
     return not (
-        is_cooperative(group)
-        or group.members.static
-        or processing.commit != "auto"
+        processing.commit == "before_processing"
         or processing.on_revoked_us
         or processing.on_assigned_us
         or not group.client.behaviour.background_heartbeat
