@@ -53,6 +53,12 @@ class PollLoop:
         self._stuck_since = 0
         self._job: Job | None = None
 
+    @property
+    def known_schedule(self) -> PollSchedule:
+        """The polls of a member that consumes."""
+        assert self.schedule is not None
+        return self.schedule
+
     def reaction(self, now: int) -> int:
         """The first instant at which the application is inside poll(), microseconds; `FOREVER` while a job runs."""
         if self._job is not None or self._client.frozen is not None:

@@ -16,7 +16,6 @@ every other member. A phase therefore knows no rule of the protocol, only times.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +44,7 @@ class CohortPhase(ABC):
         When it began.
     """
 
-    NUMBER: ClassVar[int]
+    NUMBER: int
     """Its number in `DeferredMembers.phase`."""
 
     def __init__(self, env: Environment, group: GroupHost, deferred: DeferredMembers) -> None:
@@ -115,6 +114,11 @@ class CohortPhase(ABC):
         rest = np.flatnonzero(~is_done)
         for index in rest[np.lexsort((keys[rest], ends[rest]))].tolist():
             self._replay(int(slots[index]))
+
+    def settle_done(self) -> None:
+        """Those who are through are through; nothing that is decided now touches the others."""
+        if self.is_under_way:
+            self.settle_some(np.zeros(len(self._slots), np.bool_))
 
     def settle_some(self, which: NDArray[np.bool_]) -> None:
         """`settle`, for those who are through and for those of the others that are meant; the rest stays."""

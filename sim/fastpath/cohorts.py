@@ -22,6 +22,9 @@ from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.interface import Reply
 from groupsim.sim.protocol.messages import JoinGroup, JoinResponse, LeaveGroup, SyncGroup, SyncResponse
 
+_REJOINS = (1, 6, 7)
+"""Numbers of the rejoin phases."""
+
 
 class Cohort:
     """One group's.
@@ -45,12 +48,14 @@ class Cohort:
         self._has_preceded = False
         self._quiet: dict[str, Quiescence] = {}
         self._deferred = deferred = DeferredMembers(env, group, consumers, slots)
-        self._rejoin = RejoinPhase(env, group, deferred, self._quiet)
+        # Those who are quiet when the group leaves Stable, and those who come from `KeepPhase` and `LatePhase` then.
+        self._rejoins = [RejoinPhase(env, group, deferred, number, self._quiet) for number in _REJOINS]
         self._sync = SyncPhase(env, group, deferred)
         self._resume = ResumePhase(env, group, deferred)
-        self._keep = KeepPhase(env, group, deferred)
-        self._late = LatePhase(env, group, deferred)
-        deferred.phases = (None, self._rejoin, self._sync, self._resume, self._keep, self._late)
+        self._keep = KeepPhase(env, group, deferred, self._gather)
+        self._late = LatePhase(env, group, deferred, self._gather)
+        first, *others = self._rejoins
+        deferred.phases = (None, first, self._sync, self._resume, self._keep, self._late, *others)
 
     def elide(self, client: Client) -> Quiescence:
         """The fast path's view of a client that is about to open."""
@@ -78,13 +83,23 @@ class Cohort:
         """A timer of the group is due: what members have done by now is done."""
         self._precede_decision()
         if self._group.machine.join_due <= now:
-            self._rejoin.settle()
+            self._settle_rejoins()
 
     def _precede_decision(self) -> None:
         """The coordinator is about to decide: what members have done in the present generation is done."""
         self._has_preceded = True
+        if not has_cohort(self._group):
+            self._settle_rejoins()  # no room for everybody: it matters who joins first
         self._sync.precede_decision()
-        self._settle_consumers()
+        self._resume.settle()
+        if self._group.machine.state is not GroupState.PREPARING_REBALANCE:
+            self._keep.settle_done()
+            self._late.precede_decision()
+
+    def _settle_rejoins(self) -> None:
+        """The coordinator no longer waits for those who rejoin: what they have done so far is done."""
+        for rejoin in self._rejoins:
+            rejoin.settle()
 
     def renewed(self, now: int, member_id: str) -> None:
         """A commit that was sent as a message has renewed this member's session."""
@@ -93,8 +108,7 @@ class Cohort:
 
     def after_decision(self, replies: Sequence[Reply], leave_us: int) -> Sequence[Reply]:
         """It has decided: members begin to rejoin, or go on with its answers; the answers to those who cannot."""
-        if (self._quiet or self._deferred.has_silent) and self._group.machine.state is not GroupState.STABLE:
-            self._rejoin.gather()
+        self._gather()
         if self._has_preceded:
             self._has_preceded = False
             self._sync.pass_late(self._late)
@@ -104,6 +118,16 @@ class Cohort:
             self._release(reply.waiter.body.member_id)
         self._deferred.barrier.watch()
         return rest
+
+    def _gather(self) -> None:
+        """The group has left Stable: quiet members rejoin, or are woken."""
+        if not (self._quiet or self._deferred.has_silent) or self._group.machine.state is GroupState.STABLE:
+            return
+        free = next((one for one in self._rejoins if not one.is_under_way), None)
+        if free is not None:
+            free.gather()
+        else:
+            self._rejoins[0].wake_all()
 
     def _leave(self, replies: Sequence[Reply], leave_us: int) -> list[Reply]:
         joins = [reply for reply in replies if isinstance(reply.response, JoinResponse)]
@@ -144,16 +168,15 @@ class Cohort:
 
     def settle_readers(self) -> None:
         """Somebody looks at the lag: whoever has begun to consume has begun."""
-        self._settle_consumers()
+        self._resume.settle()
+        self._keep.settle_done()
+        self._late.settle_done()
 
     def settle(self) -> None:
         """Somebody looks at the books: what everybody has done by now is in them."""
-        self._rejoin.settle()
+        self._settle_rejoins()
         self._sync.settle()
-        self._settle_consumers()
-        self._deferred.barrier.watch()
-
-    def _settle_consumers(self) -> None:
         self._resume.settle()
         self._keep.settle()
         self._late.settle()
+        self._deferred.barrier.watch()

@@ -77,6 +77,7 @@ def test_both_fidelities_give_equal_tables_at_length(family: Family, block: int)
         pytest.param("dense", 1394, id="an answer read at the end of a pause made it quiet, then that end once more"),
         pytest.param("dense", 3026, id="quiet in the middle of a pass that exceeds max.poll.interval.ms"),
         pytest.param("jitter", 1594, id="a zombie took the books over while the owner stood still"),
+        pytest.param("crowd", 4001, id="a group became too full when its members were on their way to rejoin"),
         pytest.param("aged", 167, id="an answer at the very instant of a poll: its commit was left out"),
     ],
 )

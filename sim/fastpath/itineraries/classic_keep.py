@@ -6,7 +6,7 @@ quiet from then on. It has consumed all the time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.client import Client
+from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
+from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import COMPLETING
 from groupsim.sim.protocol.interface import Reply
@@ -27,6 +30,12 @@ class KeepPhase(AnswerPhase):
 
     NUMBER = 4
     STAGE = -1  # nobody is left behind
+
+    def __init__(
+        self, env: Environment, group: GroupHost, deferred: DeferredMembers, gather: Callable[[], None]
+    ) -> None:
+        super().__init__(env, group, deferred)
+        self._gather = gather
 
     def _whose(self, exchange: Exchange, response: Any) -> str | None:
         is_current = exchange.body.generation == self._group.machine.generation
@@ -50,10 +59,10 @@ class KeepPhase(AnswerPhase):
             deferred.sync[slot], now.sync_response[slot] = exchange, reply.response
             now.first_beat[slot] = client.machine.heartbeat_due
         told = now.told[slots] = self._told(slots, exchanges, leave_us)
-        schedules = PollSchedules.of([one for client in clients if (one := client.poll_loop.schedule) is not None])
+        schedules = PollSchedules.of([client.poll_loop.known_schedule for client in clients])
         adopted = now.begun[slots] = schedules.reactions(told, np.arange(len(slots)))
         clear: NDArray[np.bool_] = adopted < now.first_beat[slots]
-        clear &= [keeps(client, reply.response.assignment) for client, reply in zip(clients, replies, strict=True)]
+        clear &= [keeps(client, now.sync_response[client.consumer.slot].assignment) for client in clients]
         # Nobody may pause before the last one is through: nothing would ring for it.
         clear &= deferred.next_start[slots] > adopted[clear].max(initial=0)
         self._depart(slots[clear], adopted[clear], deferred.poll_key[slots[clear]])
@@ -65,6 +74,8 @@ class KeepPhase(AnswerPhase):
         for slot in slots.tolist():
             self._answer(slot)[0].answered = True
             deferred.kept(slot)
+        # Another rebalance may have begun.
+        self._gather()
 
 
 def keeps(client: Client, assignment: NDArray[np.int32]) -> bool:

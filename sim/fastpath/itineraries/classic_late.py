@@ -6,6 +6,7 @@ is answered at once; if they are assigned what they own already, they go on like
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from numpy.typing import NDArray
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.client import Client
+from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.cohort import CohortPhase
+from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.fastpath.itineraries.classic_keep import keeps
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
-from groupsim.sim.kernel.environment import Moment
+from groupsim.sim.kernel.environment import Environment, Moment
 from groupsim.sim.protocol.messages import Api, Error, SyncResponse
 
 
@@ -26,6 +29,12 @@ class LatePhase(CohortPhase):
 
     NUMBER = 5
 
+    def __init__(
+        self, env: Environment, group: GroupHost, deferred: DeferredMembers, gather: Callable[[], None]
+    ) -> None:
+        super().__init__(env, group, deferred)
+        self._gather = gather
+
     def plan_late(self, slots: Slots) -> NDArray[np.bool_]:
         """Work out when their SyncGroups are answered, and when they adopt that; who can go on."""
         deferred, now, group = self._deferred, self._deferred.now, self._group
@@ -33,7 +42,7 @@ class LatePhase(CohortPhase):
         members: list[Any] = [group.machine.roster.get(client.machine.member_id) for client in clients]
         left = now.asked[slots] = now.synced[slots] + group.cluster.timing.service_us
         told = now.told[slots] = np.maximum(deferred.answered[slots] + 1, left + now.sync_back[slots])
-        schedules = PollSchedules.of([one for client in clients if (one := client.poll_loop.schedule) is not None])
+        schedules = PollSchedules.of([client.poll_loop.known_schedule for client in clients])
         adopted = now.begun[slots] = schedules.reactions(told, np.arange(len(slots)))
         clear: NDArray[np.bool_] = adopted < now.first_beat[slots]
         renewed_by = now.first_beat[slots] + SHORT_PAUSE_US + deferred.round_trip_us[slots]
@@ -46,6 +55,11 @@ class LatePhase(CohortPhase):
             clear[index] &= in_time and keeps(client, member.assignment)
         clear &= deferred.next_start[slots] > adopted[clear].max(initial=0)
         return clear
+
+    def precede_decision(self) -> None:
+        """Nothing that is decided now touches those whose SyncGroup has been answered."""
+        now = self._env.now
+        self.settle_some(self._deferred.now.synced[self._slots] >= now)
 
     def begin_late(self, slots: Slots, since: Moment) -> None:
         """Let them go on; ``since``: they have been on the way since that moment."""
@@ -64,6 +78,8 @@ class LatePhase(CohortPhase):
             request = deferred.clients[slot].machine.sync_request(now.join_response[slot])
             group.machine.on_request(now.synced.item(slot), request, join)
             deferred.synced_late(slot)
+        # Another rebalance may have begun.
+        self._gather()
 
     def _start(self, slot: int) -> None:
         deferred = self._deferred

@@ -34,14 +34,24 @@ REBALANCING = Error.REBALANCE_IN_PROGRESS
 
 
 class RejoinPhase(CohortPhase):
-    """Quiet members of a group that has left Stable."""
+    """Quiet members of a group that has left Stable.
 
-    NUMBER = 1
+    Parameters
+    ----------
+    env, group, deferred
+        Of `CohortPhase`.
+    number : int
+        What it is known by: who becomes quiet when others are on their way already goes with another.
+    others : dict of str to Quiescence
+        The quiet members of the group, by member id.
+    """
 
     def __init__(
-        self, env: Environment, group: GroupHost, deferred: DeferredMembers, others: dict[str, Quiescence]
-    ) -> None:
+        self, env: Environment, group: GroupHost, deferred: DeferredMembers, number: int,
+        others: dict[str, Quiescence],
+    ) -> None:  # fmt: skip
         super().__init__(env, group, deferred)
+        self.NUMBER = number
         self._others = others
 
     def gather(self) -> None:
@@ -55,8 +65,13 @@ class RejoinPhase(CohortPhase):
             )
             for slot in chosen[deferred.stage[chosen] == PRESENT].tolist():
                 self._others.pop(deferred.member_ids[slot])
-        stay = [deferred.elided[slot] for slot in deferred.silent().tolist()]
-        for one in [*stay, *self._others.values()]:
+        self.wake_all()
+
+    def wake_all(self) -> None:
+        """Let all quiet members go on by themselves."""
+        deferred = self._deferred
+        silent = [deferred.elided[slot] for slot in deferred.silent().tolist()]
+        for one in [*silent, *self._others.values()]:
             one.wake()
 
     def _still_silent(self) -> Slots:

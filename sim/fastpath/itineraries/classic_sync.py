@@ -51,9 +51,8 @@ class SyncPhase(AnswerPhase):
         consuming = np.flatnonzero(deferred.is_cooperative[slots])
         if consuming.size:
             # Nobody but the application reads it, at its next poll.
-            schedules = PollSchedules.of(
-                [deferred.clients[slot].poll_loop.schedule for slot in slots[consuming].tolist()]
-            )
+            loops = [deferred.clients[slot].poll_loop for slot in slots[consuming].tolist()]
+            schedules = PollSchedules.of([loop.known_schedule for loop in loops])
             accepted[consuming] = schedules.reactions(accepted[consuming], np.arange(len(consuming)))
             now.accepted[slots] = accepted
         there, back = deferred.round_trips("other", slots, deferred.other[slots])
@@ -80,7 +79,8 @@ class SyncPhase(AnswerPhase):
 
     def pass_late(self, late: LatePhase) -> None:
         """The coordinator has decided: who is late goes on with those who are answered at once, or alone."""
-        if self.is_under_way and self._group.machine.state is GroupState.STABLE:
+        is_stable = self._group.machine.state is GroupState.STABLE
+        if is_stable and self.is_under_way and not late.is_under_way:
             slots, since = self._slots, self.since
             clear = late.plan_late(slots)
             self._take(clear)

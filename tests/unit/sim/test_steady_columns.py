@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupsim.sim.client.poll_schedule import DrawnPollSchedule, Load, Pace, PollSchedule, pace
+from groupsim.sim.config import Timing
 from groupsim.sim.fastpath.flights import Requests, fly
 from groupsim.sim.fastpath.poll_schedules import PollSchedules, paces
 from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
-from groupsim.sim.fastpath.steady_state import Keys, SteadyState, Train
+from groupsim.sim.fastpath.steady_state import Keys, SteadyState, Train, commits_apart, reach
 from groupsim.sim.model import Distribution, Processing
-from groupsim.sim.randomness import Draw
+from groupsim.sim.randomness import Draw, hash64
 from groupsim.sim.units import FOREVER
 
 MEASURE = (300, 1_500)
@@ -183,3 +184,41 @@ def test_a_crowd_is_where_each_of_its_members_is(
     for index, one in enumerate(alone):
         sent = [time for time, _ in one.commits.sent_within(-FOREVER, FOREVER)][-2:]
         assert [t for t in (steady.commits.older[index], steady.commits.newer[index]) if t > -FOREVER] == sent
+
+
+class _Wire:
+    """Latencies from 1 to ``longest_us``."""
+
+    def __init__(self, key: int, longest_us: int) -> None:
+        self.key, self.longest_us = key, longest_us
+
+    def latency(self, kind: str, number: int) -> int:
+        return 1 + hash64(self.key + len(kind), number) % self.longest_us
+
+
+@given(
+    st.integers(0, 10_000), st.integers(1, 400), st.integers(4, 90), st.integers(200, 900),
+    st.sampled_from([(0, 0), (3, 0), (3, 10), (11, 30)]), st.integers(0, 3_000),
+)  # fmt: skip
+def test_what_was_sent_long_ago_has_no_part_in_what_is_on_its_way(
+    key: int, longest_us: int, stride: int, heartbeat_us: int, work: tuple[int, int], since: int
+) -> None:
+    timing, wire = Timing(service_us=work[0], append_us=work[1]), _Wire(key, longest_us)
+    if not commits_apart(stride, heartbeat_us, timing):
+        return
+    keys = Keys(heartbeat=5, poll=6, pause=1, thaw=2, request=0)
+    beats, commits = Train(key % heartbeat_us, 0, MEASURE, FOREVER), Train(0, 0, MEASURE, FOREVER)
+    beats.add(key % heartbeat_us, heartbeat_us, 4_000 // heartbeat_us)
+    commits.add(key % stride, stride, 4_000 // stride)
+    reaches = (reach(longest_us, stride, heartbeat_us, timing), FOREVER)
+    some, everything = (
+        SteadyState(beats, commits, None, heartbeat_us, 1, (), 0, reach_us, keys).beats(wire, timing, (0, 0, 0), since)  # type: ignore[arg-type]
+        for reach_us in reaches
+    )
+    known = {(one.kind, one.number): one for one in everything}
+    exact = [one for one in some if one.sent >= since]
+    for train, kind in ((beats, "heartbeat"), (commits, "commit")):
+        exact += [one for one in some if one.kind == kind and one.sent == train.last_before(since)]
+    assert len(exact) >= sum(one.sent >= since for one in everything)
+    assert all(one == known[one.kind, one.number] for one in exact)
+    assert all(one.answered - one.sent <= 2 * longest_us + 2 * work[0] + work[1] + 2 for one in everything)
