@@ -17,7 +17,7 @@ from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.producer import Producer
 from groupsim.sim.cluster.retention import Retention
 from groupsim.sim.errors import ScenarioError
-from groupsim.sim.fastpath.cohorts import Cohort
+from groupsim.sim.fastpath.engine import Engine
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Connection, Exchange, Path
 from groupsim.sim.model import Distribution, Entry, GcPause, Group, Scenario, Target, Topic
@@ -75,11 +75,11 @@ class World:
             coordinator = self.coordinators[partition] = Coordinator(self.env, partition, node)
         coordinator.adopt(group)
         members = self.members[spec.name] = []
-        cohort = group.fast_path = Cohort(self.env, group, members, slots, is_loud=self.is_loud)
+        engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=self.is_loud)
         for index in range(slots):
-            members.append(self._add_consumer(spec, group, index, cohort))
+            members.append(self._add_consumer(spec, group, index, engine))
 
-    def _add_consumer(self, spec: Group, group: GroupHost, index: int, cohort: Cohort) -> Consumer:
+    def _add_consumer(self, spec: Group, group: GroupHost, index: int, engine: Engine) -> Consumer:
         name = f"{spec.name}/{index}"
         override = spec.override_of(index)
         consumer = Consumer(
@@ -92,7 +92,7 @@ class World:
             subscription=override.subscription or spec.subscription,
             static=spec.members.static,
             process=f"{spec.name}/process-{index // spec.members.per_process}",
-            elide=cohort.elide,
+            elide=engine.elide,
         )
         consumer.rack = override.rack if override.rack is not None else consumer.config.client_rack
         consumer.named_instance = override.instance_id or name

@@ -48,7 +48,7 @@ class RoundColumns:
     join_response, sync_response : object arrays
     partitions, offsets : object arrays
         Of each member what it consumes, ascending, and from where on.
-    cadence : object array
+    schedule : object array
         Of those whose passes are drawn; None: the columns say it.
     """
 

@@ -71,7 +71,7 @@ class Elided(Protocol):
 
 
 class Phase(Protocol):
-    """A phase that members go through together (`sim.fastpath.cohort`)."""
+    """A phase that members go through together (`sim.fastpath.phase`)."""
 
     def release(self, slot: int) -> None:
         """One member is disturbed: it goes on by itself."""

@@ -1,7 +1,7 @@
 """The poll loops of many members at once: `sim.client.poll_schedule`, element by element.
 
-A cadence in closed form is seven integers, so the polls of thousands are a few operations on columns. A drawn one has
-to be asked itself. Whatever is asked for here, `Cadence` gives the same integer.
+A schedule in closed form is seven integers, so the polls of thousands are a few operations on columns. A drawn one has
+to be asked itself. Whatever is asked for here, `PollSchedule` gives the same integer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Which = NDArray[np.intp]
 
 
 class PollSchedules:
-    """Cadences as columns, as they are when this is made.
+    """Poll schedules as columns, as they are when this is made.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class PollSchedules:
         return begin, wait, np.where(is_full, full, steady)
 
     def next_polls(self, times: Times, which: Which) -> Times:
-        """`Cadence.next_poll`."""
+        """`PollSchedule.next_poll`."""
         start = self._start[which]
         begin, _, length = self._passes_at(times, which)
         polls = np.where(times <= start, start, np.where(begin == times, begin, begin + length))
@@ -112,7 +112,7 @@ class PollSchedules:
         return polls
 
     def reactions(self, times: Times, which: Which) -> Times:
-        """`Cadence.reaction`."""
+        """`PollSchedule.reaction`."""
         start = self._start[which]
         begin, wait, length = self._passes_at(times, which)
         inside = np.where(times <= start, times <= self._held_until[which], times <= begin + wait)
@@ -122,7 +122,7 @@ class PollSchedules:
         return polls
 
     def trains(self, polls: Times, intervals: Times, before: Times, which: Which) -> tuple[Times, Times]:
-        """`Cadence.train`."""
+        """`PollSchedule.train`."""
         switch, is_drawn = self._switch[which], self._is_drawn[which]
         is_full = polls < switch
         length = np.where(is_full, self._full[which], self._steady[which])
@@ -149,12 +149,12 @@ class Paces(NamedTuple):
 
     @property
     def shortest_us(self) -> Times:
-        """`Cadence.shortest_us`."""
+        """`PollSchedule.shortest_us`."""
         return np.where(self.full_passes > 0, np.minimum(self.full_us, self.steady_us), self.steady_us)
 
     @property
     def longest_us(self) -> Times:
-        """`Cadence.longest_us`."""
+        """`PollSchedule.longest_us`."""
         return np.where(self.full_passes > 0, np.maximum(self.full_us, self.steady_us), self.steady_us)
 
 

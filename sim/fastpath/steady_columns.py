@@ -74,7 +74,7 @@ class SteadyColumns:
     Parameters
     ----------
     heartbeats, commits : Trains
-    cadences : Cadences
+    schedules : PollSchedules
     next_start : int64 array, shape (n,), microseconds
         When the next pause begins.
     keys : int64 array, shape (n,)

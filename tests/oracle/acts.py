@@ -43,7 +43,7 @@ def _processes(play: Play, firing: Firing) -> list[Member]:
 
 
 def _drawn_us(play: Play, firing: Firing, purpose: str, *names: str) -> int:
-    """The duration of this firing that `sim.timeline.dispatcher.Teller.draw` would give."""
+    """The duration of this firing that `sim.timeline.dispatcher.Dispatcher.draw` would give."""
     distribution = getattr(firing.entry.verb, purpose)
     return play.streams.draw(distribution, purpose, firing.entry.id, "", *names)(firing.number)
 
@@ -102,7 +102,7 @@ def _repace(member: Member) -> None:
         member.jvm.tell("slow", member=member.name, factor=member.slowness)
 
 
-# --- comings and goings -----------------------------------------------------------------------------------------------
+# --- lifecycle -----------------------------------------------------------------------------------------------
 
 
 async def start(play: Play, firing: Firing) -> None:

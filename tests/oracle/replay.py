@@ -2,7 +2,7 @@
 
 Much of what differs from run to run is chance of phase: when, within the heartbeat period, a fault came. A recording
 knows. Members join when they did, under the ids that the broker gave them. All that is done to the group comes as
-long after the last Stable as in life: from there all its members' heartbeats count.
+long after the last Stable as on the real broker: from there all its members' heartbeats count.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def replay(scenario: Scenario, facts: Sequence[Fact], seed: int) -> list[Fact]:
 class _Clock:
     """When something of a recording happens in its replay.
 
-    Whatever is done to the group comes as long after the last Stable as it did in life. A member starts so early that
-    the coordinator admits it at its instant: who comes first is leader.
+    Whatever is done to the group comes as long after the last Stable as it did on the real broker. A member starts so
+    early that the coordinator admits it at its instant: who comes first is leader.
     """
 
     def __init__(self, facts: Sequence[Fact]) -> None:

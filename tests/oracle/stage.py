@@ -167,8 +167,8 @@ def _write(out: Path, play: Play, recording: Trace) -> str:
     return f"{path}: {len(recording.facts)} facts, {path.stat().st_size} bytes" + (f", unfit: {unfit}" if unfit else "")
 
 
-async def _all(*stories: Coroutine[Any, Any, None]) -> None:
-    """Tell stories beside one another; the first that fails ends the others."""
+async def _all(*coroutines: Coroutine[Any, Any, None]) -> None:
+    """Run them beside one another; the first that fails ends the others."""
     async with asyncio.TaskGroup() as group:
-        for story in stories:
-            group.create_task(story)
+        for coroutine in coroutines:
+            group.create_task(coroutine)

@@ -1,7 +1,8 @@
-"""Random scenarios with all stories mixed: jitter, a grid of round times, dense pauses, crowds, records that age.
+"""Random scenarios with every kind of fault: jitter, a grid of round times, dense pauses, crowds, records that age.
 
 Jitter alone misses real bugs: ties only happen on a grid, pauses only pile up when they are dense, and only larger
-groups of plain clients go with waves. Records and offsets that expire within seconds are a family of their own.
+groups of plain clients go through phases together. Records and offsets that expire within seconds are a family of
+their own.
 """
 
 from __future__ import annotations

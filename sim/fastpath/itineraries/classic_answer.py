@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.client import Client
-from groupsim.sim.fastpath.cohort import CohortPhase
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import PRESENT
 from groupsim.sim.fastpath.eligibility import is_parked
+from groupsim.sim.fastpath.phase import CohortPhase
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.interface import Reply
 

@@ -16,9 +16,9 @@ from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.fastpath.cohort import CohortPhase
 from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.fastpath.itineraries.classic_keep import keeps
+from groupsim.sim.fastpath.phase import CohortPhase
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.kernel.environment import Environment, Moment
 from groupsim.sim.protocol.messages import Api, Error, SyncResponse

@@ -17,10 +17,10 @@ from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.record import REVOKED
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.busy_members import BusyMembers
-from groupsim.sim.fastpath.cohort import CohortPhase
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, QUIET, DeferredMembers
 from groupsim.sim.fastpath.eligibility import has_cohort
+from groupsim.sim.fastpath.phase import CohortPhase
 from groupsim.sim.fastpath.quiescence import Quiescence
 from groupsim.sim.fastpath.steady_columns import SteadyColumns
 from groupsim.sim.kernel.environment import Environment

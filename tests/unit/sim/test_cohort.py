@@ -1,4 +1,4 @@
-"""What waves are made of: many at once gives what one after the other gives, and a replay what the events give."""
+"""What phases are made of: many at once gives what one after the other gives, and a replay what the events give."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from groupsim.sim import simulate
 from groupsim.sim.books.ledger import Holding
-from groupsim.sim.fastpath.cohort import CohortPhase
 from groupsim.sim.fastpath.itineraries import classic_rejoin, classic_resume, classic_sync
+from groupsim.sim.fastpath.phase import CohortPhase
 from groupsim.sim.kernel.environment import Environment, Kind, process_key
 from groupsim.sim.kernel.network import Path, round_trips
 from groupsim.sim.model import Distribution, Entry, GcPause, Network, Rate, Scenario, Target
@@ -151,7 +151,7 @@ def test_a_consumer_that_is_known_to_stop_has_stopped_for_whoever_asks() -> None
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
-    """How many members began each wave, by kind, and how many of all left one to go by themselves."""
+    """How many members began each phase, by kind, and how many of all left one to go by themselves."""
     found: dict[str, list[int]] = {"rejoin": [], "sync": [], "resume": [], "left": []}
     begin, replay = CohortPhase.begin, CohortPhase._replay
     kinds = {classic_rejoin.RejoinPhase: "rejoin", classic_sync.SyncPhase: "sync", classic_resume.ResumePhase: "resume"}
@@ -193,7 +193,7 @@ def test_a_killed_member_leaves_its_wave(taken: dict[str, list[int]]) -> None:
     assert taken["left"][0] == 21 * S
 
 
-# --- what could tell a wave from its events ---------------------------------------------------------------------------
+# --- what could tell a phase from its events --------------------------------------------------------------------------
 
 
 def _agree(run: Scenario) -> Result:
@@ -220,7 +220,7 @@ def test_samples_of_the_lag_in_the_middle_of_every_wave(taken: dict[str, list[in
     run = replace(_crowd(join(8 * S, 7), horizon_us=14 * S, heartbeat_interval_us=1 * S), sample_every_us=500)
     _agree(run)
     assert taken["rejoin"] == [6]
-    assert taken["left"], "the first fetches of one wave are milliseconds apart"
+    assert taken["left"], "the first fetches of one phase are milliseconds apart"
 
 
 def test_rates_that_change_in_the_middle_of_every_wave(taken: dict[str, list[int]]) -> None:

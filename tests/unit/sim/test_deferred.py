@@ -99,7 +99,7 @@ def test_of_many_laps_only_the_last_is_played(monkeypatch: pytest.MonkeyPatch) -
     run = _three_rebalances("range")
     _, machines, behind = _run(monkeypatch, run, 1, look=False)
     assert behind == 7
-    # Into the group with its own objects; then, when the run ends, one lap each. The leader goes by itself.
+    # Into the group with its own objects; then, when the run ends, one round each. The leader goes by itself.
     assert sorted(map(played.count, range(9))) == [0, 1, 2, 2, 2, 2, 2, 2, 2]
     assert {machine["membership.generation"] for machine in machines} == {4}
 

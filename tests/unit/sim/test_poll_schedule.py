@@ -62,7 +62,7 @@ lengths = st.integers(1, 50).flatmap(lambda length: st.tuples(st.just(length), s
 
 @st.composite
 def loops(draw: st.DrawFn) -> tuple[PollSchedule, Written]:
-    """A cadence, and the same written out."""
+    """A schedule, and the same written out."""
     (full, full_wait), (steady, steady_wait) = draw(lengths), draw(lengths)
     start, passes = draw(st.integers(0, 100)), draw(st.integers(0, 20))
     before = draw(st.none() | st.integers(0, start))
@@ -78,7 +78,7 @@ shifts = st.lists(st.tuples(st.integers(0, 500), st.integers(1, 300)), max_size=
 
 
 @given(loops(), shifts, st.lists(st.integers(0, 2_000), min_size=1))
-def test_a_cadence_answers_as_the_list_of_its_polls_does(
+def test_a_poll_schedule_answers_as_the_list_of_its_polls_does(
     loop: tuple[PollSchedule, Written], pauses: list[tuple[int, int]], times: list[int]
 ) -> None:
     schedule, written = loop

@@ -39,7 +39,7 @@ def schedules(draw: st.DrawFn) -> PollSchedule:
 
 
 @given(st.lists(schedules(), min_size=1, max_size=6), st.data())
-def test_cadences_answer_as_each_of_them_does(several: list[PollSchedule], data: st.DataObject) -> None:
+def test_poll_schedules_answer_as_each_of_them_does(several: list[PollSchedule], data: st.DataObject) -> None:
     which = data.draw(st.lists(st.integers(0, len(several) - 1), min_size=1, max_size=9))
     times = data.draw(st.lists(st.integers(0, 2_000), min_size=len(which), max_size=len(which)))
     asked = [several[index] for index in which]
@@ -125,7 +125,7 @@ def test_paces_are_what_each_member_has_alone(
     assert {one.full_wait_us for one in alone} == {poll_us}
 
 
-def test_a_cadence_of_columns_is_the_one_that_they_were_taken_from() -> None:
+def test_a_poll_schedule_of_columns_is_the_one_that_they_were_taken_from() -> None:
     paced = Pace(500, 100, 2, 300, 70, 1, 1.0, 8.0)
     one = PollSchedule(1_000, paced, Load(0.1, 10_000), 1_000)
     same = PollSchedule.of_columns(1_000, one.full_passes, 500, 100, 300, 70, 8.0)

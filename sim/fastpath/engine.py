@@ -26,8 +26,8 @@ _REJOINS = (1, 6, 7)
 """Numbers of the rejoin phases."""
 
 
-class Cohort:
-    """One group's.
+class Engine:
+    """Of one group.
 
     Parameters
     ----------
