@@ -81,7 +81,7 @@ class Draw:
     Parameters
     ----------
     key : int
-        `stream_key` of what is drawn.
+        `Streams.key` of what is drawn.
     distribution : Distribution
     """
 

@@ -29,7 +29,12 @@ _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 def list_names() -> list[str]:
     """The names of the built-in scenarios."""
-    return sorted(path.stem for path in LIBRARY.glob("*.yaml"))
+    return names_in(LIBRARY)
+
+
+def names_in(library: Path) -> list[str]:
+    """The names of the files in a library."""
+    return sorted(path.stem for path in library.glob("*.yaml"))
 
 
 def load(source: str | Path, *, set_: Mapping[str, Any] = _NOTHING, allow_code: Sequence[str] = ()) -> Scenario:
@@ -72,18 +77,26 @@ def load_document(source: str | Path) -> dict[str, Any]:
     return _mapping(read_yaml(path_of(source)), str(source))
 
 
-def path_of(source: str | Path) -> Path:
+def path_of(source: str | Path, library: Path = LIBRARY, kind: str = "scenario") -> Path:
     """The file of a built-in scenario's name, or the path as it is.
+
+    Parameters
+    ----------
+    source : str or Path
+    library : Path
+        Where built-in ones are.
+    kind : str
+        What errors call them.
 
     Raises
     ------
     ScenarioFileError
-        There is neither a built-in scenario nor a file of that name.
+        There is neither a built-in one nor a file of that name.
     """
     text, path = str(source), Path(source)
-    if text not in list_names() and (path.suffix or path.exists() or len(path.parts) > 1):
+    if text not in names_in(library) and (path.suffix or path.exists() or len(path.parts) > 1):
         return path
-    return built_in(text, LIBRARY, "is neither a file nor a built-in scenario")
+    return built_in(text, library, f"is neither a file nor a built-in {kind}")
 
 
 def built_in(name: str, library: Path, refusal: str = "is not built in") -> Path:
@@ -94,7 +107,7 @@ def built_in(name: str, library: Path, refusal: str = "is not built in") -> Path
     ScenarioFileError
         There is none; it says so in the words of ``refusal`` and lists the names.
     """
-    known = sorted(path.stem for path in library.glob("*.yaml"))
+    known = names_in(library)
     if name in known:
         return library / f"{name}.yaml"
     raise ScenarioFileError(name, [Problem("", f"{refusal}; {nearest(name, known)}built-in: {', '.join(known)}")])

@@ -16,12 +16,16 @@ app = typer.Typer(help="List, show and check scenario files.", no_args_is_help=T
 @app.command("list")
 def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False) -> None:
     """List the built-in scenarios and sweeps with their questions."""
-    from groupsim.scenarios.build.loading import list_names, path_of
+    from groupsim.scenarios.build import loading
     from groupsim.scenarios.files.yaml_text import read_yaml
-    from groupsim.scenarios.sweep.loading import list_sweeps, path_of_sweep
+    from groupsim.scenarios.sweep import loading as sweeps
 
-    paths = [("scenario", path_of(name)) for name in list_names()]
-    paths += [("sweep", path_of_sweep(name)) for name in list_sweeps()]
+    libraries = {"scenario": loading.LIBRARY, "sweep": sweeps.LIBRARY}
+    paths = [
+        (kind, loading.built_in(name, folder))
+        for kind, folder in libraries.items()
+        for name in loading.names_in(folder)
+    ]
     found = [
         {"kind": kind, "name": path.stem, "question": read_yaml(path).data.get("question", "")} for kind, path in paths
     ]

@@ -16,7 +16,7 @@ from typing import Any, Final
 import yaml
 from pydantic import ValidationError
 
-from groupsim.scenarios.build.loading import built_in, list_names
+from groupsim.scenarios.build.loading import list_names, path_of
 from groupsim.scenarios.build.notes import warnings_of
 from groupsim.scenarios.build.problems import findings_of, problems_of
 from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest, shown
@@ -128,7 +128,7 @@ def load_sweep(source: str | Path, *, allow_code: Sequence[str] = ()) -> Sweep:
     MissingExtra
         The design needs a package that is not installed.
     """
-    path = path_of_sweep(source)
+    path = path_of(source, LIBRARY, "sweep")
     read = read_yaml(path)
     file = _sweep_file(read, path, str(source), allow_code)
     scenario = _scenario(file.scenario, path.parent, read, str(source))
@@ -148,25 +148,6 @@ def load_sweep(source: str | Path, *, allow_code: Sequence[str] = ()) -> Sweep:
 
 def _seed(file: SweepFile, name: str) -> int:
     return seed_of(file.seed, name, common_faults=file.common_faults)
-
-
-def list_sweeps() -> list[str]:
-    """The names of the built-in sweeps."""
-    return sorted(path.stem for path in LIBRARY.glob("*.yaml"))
-
-
-def path_of_sweep(source: str | Path) -> Path:
-    """The file of a built-in sweep's name, or the path as it is.
-
-    Raises
-    ------
-    ScenarioFileError
-        There is neither a built-in sweep nor a file of that name.
-    """
-    text, path = str(source), Path(source)
-    if text not in list_sweeps() and (path.suffix or path.exists() or len(path.parts) > 1):
-        return path
-    return built_in(text, LIBRARY, "is neither a file nor a built-in sweep")
 
 
 def _sweep_file(read: YamlDocument, path: Path, file: str, allow_code: Sequence[str]) -> SweepFile:

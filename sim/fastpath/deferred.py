@@ -151,7 +151,7 @@ class DeferredMembers:
         self.slowdown, self.capacity = np.ones(slots), np.zeros(slots)
         self.may_resume = np.zeros(slots, np.bool_)
         self._joins, self._fetches = column(), column()
-        self._has_lap = np.zeros(slots, np.bool_)
+        self._has_round = np.zeros(slots, np.bool_)
         self._latency_keys = {kind: np.zeros(slots, np.uint64) for kind in ("heartbeat", "commit", "other")}
         self._laws: list[Distribution | None] = []
         self.kinds: list[tuple[ClientConfig, Processing]] = []
@@ -327,7 +327,7 @@ class DeferredMembers:
         behind = slots[is_behind]
         self.stage[behind] = QUIET
         self.was.copy(self.now, behind)
-        self._has_lap[behind] = True
+        self._has_round[behind] = True
         for slot in behind[self.kind[behind] < 0].tolist():
             self.elided[slot].look()
         for slot in slots[~is_behind].tolist():
@@ -346,8 +346,8 @@ class DeferredMembers:
         client, slot = one.client, one.client.consumer.slot
         stage, self._stages[slot], one.is_behind = self._stages[slot], PRESENT, False
         columns = self.was
-        if self._has_lap[slot]:
-            self._has_lap[slot] = False
+        if self._has_round[slot]:
+            self._has_round[slot] = False
             replay_rejoin(client, columns, slot)
             replay_sync(client, columns, slot)
             replay_resume(client, columns, slot, self.slowdown.item(slot))

@@ -35,7 +35,7 @@ class CohortPhase(ABC):
     Parameters
     ----------
     env : Environment
-    group : HostedGroup
+    group : GroupHost
     deferred : DeferredMembers
 
     Attributes

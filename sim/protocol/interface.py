@@ -56,7 +56,10 @@ class Batch:
 
 @dataclass(slots=True, eq=False)
 class Outcome:
-    """What a group machine wants done: append ``batch``, send ``replies`` now, charge so much time, note the facts."""
+    """What a group machine wants done: append ``batch``, send ``replies`` now, charge so much time, note the facts.
+
+    No classic outcome charges time, since members assign there; `GroupHost` does not carry ``charged_us`` out yet.
+    """
 
     replies: list[Reply] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)

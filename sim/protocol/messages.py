@@ -1,6 +1,6 @@
 """Requests, responses and error codes of the classic group protocol, with the fields that decide something.
 
-Partitions are positions in the group's partition vector (`sim.partitions.Partitions`), so an assignment is an ``int32``
+Partitions are positions in the group's partition vector (`sim.catalog.Partitions`), so an assignment is an ``int32``
 array. Error codes are values, as on the wire (``org.apache.kafka.common.protocol.Errors``), never exceptions.
 """
 

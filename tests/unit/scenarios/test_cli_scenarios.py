@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.scenarios.build.loading import list_names, load, load_document
-from groupsim.scenarios.sweep.loading import list_sweeps, load_sweep
+from groupsim.scenarios.build.loading import list_names, load, load_document, names_in
+from groupsim.scenarios.sweep.loading import LIBRARY, load_sweep
 from tests.support.command_line import SCENARIO, CommandLine
 
 
 def test_list_has_all_names_with_their_questions(groupsim: CommandLine) -> None:
     told = groupsim("scenarios", "list", "--json").json
     assert [one["name"] for one in told if one["kind"] == "scenario"] == list_names()
-    assert [one["name"] for one in told if one["kind"] == "sweep"] == list_sweeps()
+    assert [one["name"] for one in told if one["kind"] == "sweep"] == names_in(LIBRARY)
     shown = groupsim("scenarios", "list").out
     whole = " ".join(shown.split())
     assert all(f"{one['name']} {one['question'].partition(' ')[0]}" in whole for one in told)
@@ -29,7 +29,7 @@ def test_show_prints_what_loads_again(groupsim: CommandLine, tmp_path: Path, nam
     assert load_document(tmp_path / "again.yaml") == load_document(name)
 
 
-@pytest.mark.parametrize("name", list_sweeps())
+@pytest.mark.parametrize("name", names_in(LIBRARY))
 def test_show_prints_sweeps_too(groupsim: CommandLine, tmp_path: Path, name: str) -> None:
     (tmp_path / "again.yaml").write_text(groupsim("scenarios", "show", "--sweep", name).out)
     assert load_sweep(tmp_path / "again.yaml").document == load_sweep(name).document

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from groupsim.scenarios.build.loading import load
+from groupsim.scenarios.build.loading import load, names_in
 from groupsim.scenarios.cli.settings import parse_settings
 from groupsim.scenarios.errors import ScenarioFileError
 from groupsim.scenarios.sweep.file import SweepFile
-from groupsim.scenarios.sweep.loading import Sweep, list_sweeps, load_sweep, replay_line
+from groupsim.scenarios.sweep.loading import LIBRARY, Sweep, load_sweep, replay_line
 from groupsim.scenarios.sweep.replications import Replications
 
 SESSION = "groups.billing.config[session.timeout.ms]"
@@ -128,7 +128,7 @@ class TestMeaning:
         assert "session.timeout.ms (10000)" in found[0]
         assert found[0].endswith("[2 more variants alike, with other numbers]")
 
-    @pytest.mark.parametrize("name", list_sweeps())
+    @pytest.mark.parametrize("name", names_in(LIBRARY))
     def test_every_built_in_sweep_is_valid(self, name: str) -> None:
         assert load_sweep(name).variants
 

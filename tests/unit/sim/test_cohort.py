@@ -169,7 +169,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
     return found
 
 
-def test_a_group_rebalances_in_waves(taken: dict[str, list[int]]) -> None:
+def test_a_group_rebalances_in_phases(taken: dict[str, list[int]]) -> None:
     run = scenario(group(6, client=client(enable_auto_commit=True)), join(20 * S, 7), horizon_us=40 * S)
     simulate(run)
     # The start, then the scale-out: six rejoin; all but the leader sync and resume.
@@ -185,7 +185,7 @@ def test_a_member_that_pauses_on_the_way_goes_by_itself(taken: dict[str, list[in
     assert taken["left"] == [21 * S]
 
 
-def test_a_killed_member_leaves_its_wave(taken: dict[str, list[int]]) -> None:
+def test_a_killed_member_leaves_its_phase(taken: dict[str, list[int]]) -> None:
     run = scenario(
         group(6, client=client(enable_auto_commit=True)), join(20 * S, 7), kill(21 * S, 2), horizon_us=90 * S
     )
@@ -216,14 +216,14 @@ def test_a_join_phase_that_ends_before_everybody_has_heard_of_it(taken: dict[str
     assert taken["left"]
 
 
-def test_samples_of_the_lag_in_the_middle_of_every_wave(taken: dict[str, list[int]]) -> None:
+def test_samples_of_the_lag_in_the_middle_of_every_phase(taken: dict[str, list[int]]) -> None:
     run = replace(_crowd(join(8 * S, 7), horizon_us=14 * S, heartbeat_interval_us=1 * S), sample_every_us=500)
     _agree(run)
     assert taken["rejoin"] == [6]
     assert taken["left"], "the first fetches of one phase are milliseconds apart"
 
 
-def test_rates_that_change_in_the_middle_of_every_wave(taken: dict[str, list[int]]) -> None:
+def test_rates_that_change_in_the_middle_of_every_phase(taken: dict[str, list[int]]) -> None:
     run = _crowd(join(8 * S, 7), horizon_us=14 * S, heartbeat_interval_us=1 * S)
     times = tuple(range(0, 14 * S, 3 * MS))
     rate = Rate(times_us=times, per_partition_mrps=tuple((50_000 + 7 * index % 1_000,) for index in range(len(times))))

@@ -88,7 +88,7 @@ def _three_rebalances(strategy: str) -> Scenario:
     return scenario(group(6, client=config), join(20 * S, 7), join(40 * S, 8), join(60 * S, 9), horizon_us=80 * S)
 
 
-def test_of_many_laps_only_the_last_is_played(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_rounds_only_the_last_is_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
     played: list[int] = []
 
     def counted(one: Client, columns: RoundColumns, slot: int, slowdown: float) -> None:
