@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from groupsim.assignors.core.errors import AssignorError
 from groupsim.assignors.core.interface import Assignor
-from groupsim.assignors.core.snapshot import Assignment, GroupSnapshot
+from groupsim.assignors.core.snapshot import Assignment, GroupSnapshot, Positions, Topics
 from groupsim.assignors.registry import ASSIGNORS, SERVER_ASSIGNORS
 from groupsim.assignors.validity import check_promised
 
@@ -46,3 +46,18 @@ def ask(assignor: Assignor, snapshot: GroupSnapshot) -> Assignment:
         return assignor.assign(snapshot)
     with blaming(assignor.name):
         return check_promised(assignor, snapshot, assignor.assign(snapshot))
+
+
+def tell(assignor: Assignor, topics: Topics, positions: Positions, generation: int) -> None:
+    """Let a member's assignor know of its assignment (`Assignor.on_assignment`).
+
+    Raises
+    ------
+    AssignorError
+        Somebody's own threw something.
+    """
+    if not is_own(assignor):
+        assignor.on_assignment(topics, positions, generation)
+        return
+    with blaming(assignor.name):
+        assignor.on_assignment(topics, positions, generation)

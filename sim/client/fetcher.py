@@ -158,8 +158,7 @@ class Fetcher:
         start, held_until = now, NOT_INSIDE
         if old is not None:
             at = poll_loop.goes_on_at(now)
-            before, held_until = old.last_poll(now), old.inside_until(now)
-            start = old.next_poll_with(paced.slowdown, at)
+            start, before, held_until = old.hand_over(now, paced.slowdown, at)
             if isinstance(old, DrawnPollSchedule):
                 self._batches = old.number_at(old.next_poll(at))
         if is_stuck:

@@ -143,12 +143,12 @@ class PollSchedule:
     @classmethod
     def of_columns(
         cls, start: int, full_passes: int, full_us: int, full_wait_us: int, steady_us: int, steady_wait_us: int,
-        slowdown: float,
+        slowdown: float, before: int | None, held_until: int,
     ) -> PollSchedule:  # fmt: skip
-        """Polls in closed form whose first is the last poll so far too."""
+        """Polls in closed form, whose passes are known."""
         schedule = cls.__new__(cls)
-        schedule.start = schedule.before = start
-        schedule.held_until, schedule.slowdown = NOT_INSIDE, slowdown
+        schedule.start, schedule.before = start, before
+        schedule.held_until, schedule.slowdown = held_until, slowdown
         schedule.full_us, schedule.full_wait_us = full_us, full_wait_us
         schedule.steady_us, schedule.steady_wait_us = steady_us, steady_wait_us
         schedule.full_passes = full_passes
@@ -198,6 +198,13 @@ class PollSchedule:
         upcoming = self.next_poll(time)
         since = max(time, self.inside_until(time))
         return upcoming if slowdown == self.slowdown else since + round((upcoming - since) * slowdown / self.slowdown)
+
+    def hand_over(self, now: int, slowdown: float, at: int) -> tuple[int, int | None, int]:
+        """What a schedule that replaces this one at ``now`` begins with: start, ``before`` and ``held_until``.
+
+        The thread goes on with the batch in hand at ``at``, and the rest of that costs as ``slowdown`` says.
+        """
+        return self.next_poll_with(slowdown, at), self.last_poll(now), self.inside_until(now)
 
     def inside_until(self, time: int) -> int:
         """Until when the pass that began before ``time`` stays inside poll(); `NOT_INSIDE` if it no longer is."""

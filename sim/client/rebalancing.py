@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from groupsim.assignors import Assignor
-from groupsim.assignors.guarded_call import blaming
+from groupsim.assignors.guarded_call import tell
 from groupsim.sim.books.record import CLOSED, LOST, REVOKED
 from groupsim.sim.client.commits import Commits
 from groupsim.sim.client.fetcher import Fetcher
@@ -84,8 +84,7 @@ class Rebalancing:
             if assignor.name == machine.protocol and type(assignor).on_assignment is not Assignor.on_assignment:
                 counts = {topic: machine.metadata[topic] for topic in machine.topics if topic in machine.metadata}
                 layout = client.group.layouts.of(counts)
-                with blaming(assignor.name):
-                    assignor.on_assignment(layout.topics, layout.local(effect.positions), machine.generation)
+                tell(assignor, layout.topics, layout.local(effect.positions), machine.generation)
         if client.life.stable_us < 0:
             client.life.stable_us = now
             client.life.member_id = machine.member_id

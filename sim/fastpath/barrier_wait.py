@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.client import Client
@@ -42,7 +43,12 @@ class BarrierWait:
 
     def holds(self, slot: int) -> bool:
         """Whether a member waits here."""
-        return self._count > 0 and bool(self._due[slot] < FOREVER)
+        return self._count > 0 and self._due.item(slot) < FOREVER
+
+    def is_here(self, slots: Slots) -> NDArray[np.bool_]:
+        """Which of these members wait here. Shape of ``slots``."""
+        here: NDArray[np.bool_] = self._due[slots] < FOREVER
+        return here
 
     def add(self, slots: Slots, due_us: Column) -> None:
         """These have just come to the barrier; until then nothing is due of each. `watch` must follow."""

@@ -6,7 +6,7 @@ The books have these steps already: no time passes, nothing is sent, nothing is 
 from __future__ import annotations
 
 from groupsim.sim.client.client import Client
-from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.fastpath.columns import RoundColumns
 from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.effects import Adopt, Send
@@ -57,11 +57,15 @@ def replay_sync(client: Client, columns: RoundColumns, slot: int) -> None:
 
 
 def replay_keep(client: Client, columns: RoundColumns, slot: int) -> None:
-    """It is assigned what it owns already, and adopts that at its next poll."""
+    """It is assigned what it owns already, and adopts that at its next poll; its pace is worked out by the caller."""
     machine, adopted = client.machine, columns.begun.item(slot)
     machine.on_sync_response(columns.told.item(slot), columns.sync_response[slot], machine.generation)
     client.in_flight.hold(None)
-    client.do(adopted, machine.on_poll(adopted))
+    adopt, _ = machine.on_poll(adopted)
+    assert isinstance(adopt, Adopt)
+    client.rebalancing.remember(adopted, adopt)
+    client.metadata.arm(adopted)
+    client.do(adopted, machine.on_listener_done(adopted))
 
 
 def replay_resume(client: Client, columns: RoundColumns, slot: int, slowdown: float) -> None:
@@ -81,4 +85,5 @@ def replay_resume(client: Client, columns: RoundColumns, slot: int, slowdown: fl
     client.poll_loop.schedule = drawn if drawn is not None else PollSchedule.of_columns(
         columns.begun.item(slot), columns.full_passes.item(slot), columns.full_us.item(slot),
         client.world.timing.poll_us, columns.steady_us.item(slot), columns.steady_wait_us.item(slot), slowdown,
+        columns.begun.item(slot), NOT_INSIDE,
     )  # fmt: skip

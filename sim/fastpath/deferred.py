@@ -27,14 +27,13 @@ from groupsim.sim.config import ClientConfig
 from groupsim.sim.fastpath.barrier_wait import BarrierWait
 from groupsim.sim.fastpath.bounds import Bounds
 from groupsim.sim.fastpath.catch_up import (
-    replay_keep,
     replay_rejoin,
     replay_rejoin_consuming,
     replay_resume,
     replay_sync,
 )
 from groupsim.sim.fastpath.columns import Column, RoundColumns
-from groupsim.sim.fastpath.poll_schedules import PollSchedules
+from groupsim.sim.fastpath.poll_schedules import Floats, Paces, PollSchedules, paces
 from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
 from groupsim.sim.fastpath.steady_state import Keys, SteadyState
 from groupsim.sim.kernel.environment import Environment
@@ -218,6 +217,12 @@ class DeferredMembers:
         if not any(client.path.law is law for law in self._laws):
             self._laws.append(client.path.law)
 
+    def paces(self, kind: int, slots: Slots, partitions: Column, rates: Floats, backlogs: Floats) -> Paces:
+        """`sim.fastpath.poll_schedules.paces` of members of one kind, with so many partitions each."""
+        (config, processing), timing = self.kinds[kind], self._group.cluster.timing
+        most = np.minimum(config.max_poll_records, partitions * timing.records_per_fetch)
+        return paces(processing, most, timing.poll_us, rates, backlogs, self.slowdown[slots])
+
     def _kind_of(self, config: ClientConfig, processing: Processing) -> int:
         """Members of one kind pace their polls alike; those whose passes are drawn are asked themselves."""
         if processing.per_record.kind != "constant":
@@ -285,7 +290,7 @@ class DeferredMembers:
             numbers["heartbeat"] = columns.beat_number.item(slot)
             numbers["commit"] = int(self.next_commit_number(columns, slot))
             request = replay_rejoin_consuming(client, columns, slot)
-            self._return_order(client, slot)
+            self.return_order(client, slot)
             self.join[slot] = self.join_request(slot, request)
             client.in_flight.hold(self.join[slot])
 
@@ -297,27 +302,9 @@ class DeferredMembers:
         for slot in slots[~is_behind].tolist():
             client = self.clients[slot]
             replay_sync(client, self.now, slot)
+            self.member_ids[slot] = client.machine.member_id  # the answer may have told it
             client.in_flight.hold(self.sync[slot])
-            self._return_order(client, slot)
-
-    def synced_late(self, slot: int) -> None:
-        """A member has sent SyncGroup, was answered at once, and has adopted what it owned already."""
-        self.other[slot] += 1
-        replay_sync(self.clients[slot], self.now, slot)
-        self.kept(slot)
-
-    def kept(self, slot: int) -> None:
-        """A member has adopted what it owned already, and is quiet; it was never behind."""
-        client, now = self.clients[slot], self.now
-        self._return_order(client, slot)
-        replay_keep(client, now, slot)
-        self.renewed[slot] = self._group.suspend(self.member_ids[slot])
-        machine = client.machine
-        self.elided[slot].fall_silent(
-            machine.heartbeat_due, machine.commit_due, client.poll_loop.schedule, self.renewed.item(slot)
-        )
-        client.alarms.disarm_member()
-        client.suspension.arm_pause()
+            self.return_order(client, slot)
 
     def resumed(self, slots: Slots, requests: Column) -> None:
         """These consume, and are quiet; they have sent so many requests more."""
@@ -333,7 +320,7 @@ class DeferredMembers:
         for slot in slots[~is_behind].tolist():
             client = self.clients[slot]
             replay_resume(client, self.now, slot, self.slowdown.item(slot))
-            self._return_order(client, slot)
+            self.return_order(client, slot)
             self._fall_silent(slot, self.now)
             client.alarms.disarm_member()
             client.metadata.arm(self.now.told.item(slot))
@@ -359,7 +346,7 @@ class DeferredMembers:
                 client.in_flight.hold(self.sync[slot])
         client.in_flight.numbers["heartbeat"] = columns.beat_number.item(slot)
         client.in_flight.numbers["commit"] = int(self.next_commit_number(columns, slot))
-        self._return_order(client, slot)
+        self.return_order(client, slot)
         if stage == QUIET:
             self._fall_silent(slot, columns)
 
@@ -379,7 +366,7 @@ class DeferredMembers:
         )
         return made
 
-    def _return_order(self, client: Client, slot: int) -> None:
+    def return_order(self, client: Client, slot: int) -> None:
         """What only counts up, and the order of the connection."""
         connection = self.connections[slot]
         connection.order = (self.arrived.item(slot), self.left.item(slot), self.answered.item(slot))

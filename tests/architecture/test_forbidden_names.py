@@ -160,6 +160,6 @@ def test_nothing_names_a_registry_or_a_path_of_one_machine() -> None:
 
 def _project_files() -> Iterator[Path]:
     endings = {".py", ".md", ".toml", ".txt", ".yaml", ".json", ".xml", ".java", ".sh", ""}
-    tops = [path for path in ROOT.iterdir() if path.is_file()]
+    tops = [path for path in ROOT.iterdir() if path.is_file() and path.name != ".git"]  # a file in a worktree
     below = [path for name in (*PACKAGES, "tests", ".ci") for path in (ROOT / name).rglob("*") if path.is_file()]
     return (path for path in [*tops, *below] if path.suffix in endings and "__pycache__" not in path.parts)

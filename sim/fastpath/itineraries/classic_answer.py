@@ -40,7 +40,8 @@ class AnswerPhase(CohortPhase):
             return rest
         found.sort(key=lambda one: one[0])
         slots = np.array([slot for slot, _ in found], np.intp)
-        present = slots[deferred.stage[slots] == PRESENT]
+        # Whoever a phase has brought to the barrier has not moved since: its columns hold.
+        present = slots[(deferred.stage[slots] == PRESENT) & ~deferred.barrier.is_here(slots)]
         deferred.load(deferred.elided[slot] for slot in present.tolist())
         clear = self._plan(slots, [reply for _, reply in found], leave_us)
         return rest + [reply for (_, reply), is_clear in zip(found, clear.tolist(), strict=True) if not is_clear]

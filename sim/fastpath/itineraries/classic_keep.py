@@ -16,6 +16,7 @@ from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.deferred import DeferredMembers
+from groupsim.sim.fastpath.itineraries.classic_adoption import adopt, keeps
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.kernel.environment import Environment
@@ -73,14 +74,6 @@ class KeepPhase(AnswerPhase):
         deferred.order(slots, deferred.arrived[slots], deferred.leaving[slots], deferred.now.told[slots])
         for slot in slots.tolist():
             self._answer(slot)[0].answered = True
-            deferred.kept(slot)
+        adopt(self._group, deferred, slots)
         # Another rebalance may have begun.
         self._gather()
-
-
-def keeps(client: Client, assignment: NDArray[np.int32]) -> bool:
-    """Whether nothing is added and nothing revoked, and the member can be quiet with it."""
-    owned = client.machine.owned
-    if not owned.size or client.machine.uninitialised.size or len(client.consumption.partitions) != len(owned):
-        return False
-    return len(owned) == len(assignment) and bool((np.sort(owned) == np.sort(assignment)).all())

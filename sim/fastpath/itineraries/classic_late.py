@@ -16,8 +16,9 @@ from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.fastpath.catch_up import replay_sync
 from groupsim.sim.fastpath.deferred import DeferredMembers
-from groupsim.sim.fastpath.itineraries.classic_keep import keeps
+from groupsim.sim.fastpath.itineraries.classic_adoption import adopt, keeps
 from groupsim.sim.fastpath.phase import CohortPhase
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.kernel.environment import Environment, Moment
@@ -77,7 +78,9 @@ class LatePhase(CohortPhase):
             join.answered = True
             request = deferred.clients[slot].machine.sync_request(now.join_response[slot])
             group.machine.on_request(now.synced.item(slot), request, join)
-            deferred.synced_late(slot)
+            replay_sync(deferred.clients[slot], now, slot)
+        deferred.other[slots] += 1
+        adopt(group, deferred, slots)
         # Another rebalance may have begun.
         self._gather()
 

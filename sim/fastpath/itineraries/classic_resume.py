@@ -20,7 +20,7 @@ from groupsim.sim.client.client import Client
 from groupsim.sim.client.poll_schedule import Load
 from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, SYNCED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
-from groupsim.sim.fastpath.poll_schedules import Floats, paces
+from groupsim.sim.fastpath.poll_schedules import Floats
 from groupsim.sim.fastpath.steady_state import commits_apart
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import COMPLETING
@@ -143,9 +143,9 @@ class ResumePhase(AnswerPhase):
     def _pace_alike(self, slots: Slots, lengths: NDArray[np.int64], rates: Floats, backlogs: Floats) -> Any:
         """Members of one kind: in closed form, all at once."""
         deferred, now, timing = self._deferred, self._deferred.now, self._group.cluster.timing
-        config, processing = deferred.kinds[int(deferred.kind[slots[0]])]
-        most = np.minimum(config.max_poll_records, lengths * timing.records_per_fetch)
-        paced = paces(processing, most, timing.poll_us, rates, backlogs, deferred.slowdown[slots])
+        kind = int(deferred.kind[slots[0]])
+        config, _ = deferred.kinds[kind]
+        paced = deferred.paces(kind, slots, lengths, rates, backlogs)
         now.full_us[slots], now.full_passes[slots] = paced.full_us, paced.full_passes
         now.steady_us[slots], now.steady_wait_us[slots] = paced.steady_us, paced.steady_wait_us
         now.schedule[slots] = None

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.sim.client.poll_schedule import DrawnPollSchedule, Load, Pace, PollSchedule, pace
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, DrawnPollSchedule, Load, Pace, PollSchedule, pace
 from groupsim.sim.config import Timing
 from groupsim.sim.fastpath.flights import Requests, fly
 from groupsim.sim.fastpath.poll_schedules import PollSchedules, paces
@@ -128,7 +128,7 @@ def test_paces_are_what_each_member_has_alone(
 def test_a_poll_schedule_of_columns_is_the_one_that_they_were_taken_from() -> None:
     paced = Pace(500, 100, 2, 300, 70, 1, 1.0, 8.0)
     one = PollSchedule(1_000, paced, Load(0.1, 10_000), 1_000)
-    same = PollSchedule.of_columns(1_000, one.full_passes, 500, 100, 300, 70, 8.0)
+    same = PollSchedule.of_columns(1_000, one.full_passes, 500, 100, 300, 70, 8.0, 1_000, NOT_INSIDE)
     assert all(getattr(one, name) == getattr(same, name) for name in PollSchedule.__slots__)
 
 
