@@ -6,7 +6,6 @@ lives is ignored.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 from groupsim.sim.kernel.alarm import Alarm
@@ -50,30 +49,60 @@ class Alarms:
     env : Environment
     entity : int
         `sim.randomness.name_hash` of the consumer.
-    current : callable
-        The incarnation that is open, or None.
+
+    Attributes
+    ----------
+    listener : Listener or None
+        The incarnation that is open.
     """
 
-    def __init__(self, env: Environment, entity: int, current: Callable[[], Listener | None]) -> None:
-        def alarm(key: int, fire: Callable[[Listener, int], None]) -> Alarm:
-            def fire_current(now: int) -> None:
-                listener = current()
-                if listener is not None:
-                    fire(listener, now)
+    def __init__(self, env: Environment, entity: int) -> None:
+        self.listener: Listener | None = None
+        self.heartbeat = Alarm(env, deadline_key(entity, Kind.HEARTBEAT), self._on_deadline)
+        self.poll = Alarm(env, deadline_key(entity, Kind.POLL), self._on_poll)
+        self.max_poll = Alarm(env, deadline_key(entity, Kind.MAX_POLL), self._on_poll_expired)
+        self.timeout = Alarm(env, deadline_key(entity, Kind.TIMER), self._on_timeout)
+        self.metadata = Alarm(env, deadline_key(entity, Kind.METADATA), self._on_metadata_due)
+        self.pause = Alarm(env, process_key(entity, Kind.PAUSE), self._on_pause)
 
-            return Alarm(env, key, fire_current)
+    def _on_deadline(self, now: int) -> None:
+        if self.listener is not None:
+            self.listener.on_deadline(now)
 
-        self.heartbeat = alarm(deadline_key(entity, Kind.HEARTBEAT), lambda it, now: it.on_deadline(now))
-        self.poll = alarm(deadline_key(entity, Kind.POLL), lambda it, now: it.on_poll(now))
-        self.max_poll = alarm(deadline_key(entity, Kind.MAX_POLL), lambda it, now: it.on_poll_expired(now))
-        self.timeout = alarm(deadline_key(entity, Kind.TIMER), lambda it, now: it.on_timeout(now))
-        self.metadata = alarm(deadline_key(entity, Kind.METADATA), lambda it, now: it.on_metadata_due(now))
-        self.pause = alarm(process_key(entity, Kind.PAUSE), lambda it, now: it.on_pause(now))
+    def _on_poll(self, now: int) -> None:
+        if self.listener is not None:
+            self.listener.on_poll(now)
+
+    def _on_poll_expired(self, now: int) -> None:
+        if self.listener is not None:
+            self.listener.on_poll_expired(now)
+
+    def _on_timeout(self, now: int) -> None:
+        if self.listener is not None:
+            self.listener.on_timeout(now)
+
+    def _on_metadata_due(self, now: int) -> None:
+        if self.listener is not None:
+            self.listener.on_metadata_due(now)
+
+    def _on_pause(self, now: int) -> None:
+        if self.listener is not None:
+            self.listener.on_pause(now)
+
+    def watch_member(self, heartbeat: int, poll: int, max_poll: int, timeout: int) -> None:
+        """When each timer of a loud member rings, microseconds (`FOREVER`: never); most stay as they are."""
+        if heartbeat != self.heartbeat.deadline:
+            self.heartbeat.set(heartbeat)
+        if poll != self.poll.deadline:
+            self.poll.set(poll)
+        if max_poll != self.max_poll.deadline:
+            self.max_poll.set(max_poll)
+        if timeout != self.timeout.deadline:
+            self.timeout.set(timeout)
 
     def disarm_member(self) -> None:
         """A quiet member has no timers of its own; pauses and metadata are still watched."""
-        for alarm in (self.heartbeat, self.poll, self.max_poll, self.timeout):
-            alarm.set(FOREVER)
+        self.watch_member(FOREVER, FOREVER, FOREVER, FOREVER)
 
     def disarm(self) -> None:
         """Nobody lives."""

@@ -248,11 +248,7 @@ class Client(Incarnation):
 
     def _rest(self, now: int) -> None:
         """Go quiet if nothing can happen, else arm the alarms."""
-        if self.elision.is_quiet:
-            return  # What was just read or done has driven the client already.
-        if self.elision.may_begin():
-            self.elision.begin(now)
-        else:
+        if not self.elision.rest(now):
             self.arm(now)
 
     def arm(self, now: int) -> None:
@@ -261,10 +257,12 @@ class Client(Incarnation):
         due = machine.deadline
         if due < FOREVER and not machine.config.behaviour.background_heartbeat:
             due = poll_loop.reaction(max(due, now))
-        alarms.heartbeat.set(FOREVER if poll_loop.holds_monitor else max(due, now))
-        alarms.poll.set(poll_loop.next_poll(now))
-        alarms.max_poll.set(poll_loop.max_poll_due(now))
-        alarms.timeout.set(self.in_flight.given_up_us)
+        alarms.watch_member(
+            heartbeat=FOREVER if poll_loop.holds_monitor else max(due, now),
+            poll=poll_loop.next_poll(now),
+            max_poll=poll_loop.max_poll_due(now),
+            timeout=self.in_flight.given_up_us,
+        )
 
     def on_poll(self, now: int) -> None:
         """The application must be looked at."""
@@ -275,7 +273,11 @@ class Client(Incarnation):
             self._rest(now)
             return
         if not machine.needs_application and self.command is None and not self.inbox:
-            self.do(now, machine.on_poll(now))
+            effects = machine.on_poll(now)
+            if not effects:
+                self._rest(now)
+                return
+            self.do(now, effects)
         self.drive(now)
 
     def on_poll_expired(self, now: int) -> None:

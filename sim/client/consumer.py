@@ -96,7 +96,7 @@ class Consumer:
         self.is_running = False
         self.pauses: list[tuple[int, int]] = []
         self.slowdowns: dict[str, tuple[float, bool]] = {}
-        self.alarms = Alarms(self.env, self.entity, lambda: self.client)
+        self.alarms = Alarms(self.env, self.entity)
         self.gone: simpy.Event = self.env.event()
         self._wanted: simpy.Event = self.env.event()
 
@@ -117,14 +117,14 @@ class Consumer:
 
     def _open(self) -> None:
         """The application makes its consumer and enters poll() for the first time."""
-        client = self.incumbent = Client(
+        client = self.incumbent = self.alarms.listener = Client(
             self, self.world, self.group, self.alarms, self.config, self.processing, self.subscription, self._gone
         )
         client.elision = self._elide(client)
         client.open(self.env.now)
 
     def _gone(self) -> None:
-        self.incumbent = None
+        self.incumbent = self.alarms.listener = None
         self.gone.succeed()
 
     def start(self) -> None:

@@ -57,12 +57,8 @@ class Elision(Protocol):
         """Somebody disturbs the member: it is loud, as of the moment that is being carried out."""
         ...
 
-    def may_begin(self) -> bool:
-        """Whether nothing can happen to this member but what can be computed."""
-        ...
-
-    def begin(self, now: int) -> None:
-        """Go quiet."""
+    def rest(self, now: int) -> bool:
+        """Nothing is left to do now: go quiet, if nothing can happen but what can be computed; whether it is."""
         ...
 
     def absorb(self, now: int, until: int) -> bool:

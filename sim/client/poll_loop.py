@@ -86,16 +86,16 @@ class PollLoop:
             due = self.reaction(now + 1)
         if schedule is not None:
             upcoming = self.upcoming(now)
-            if ownership.commit_due < FOREVER and ownership.owned.size and not machine.is_joining:
-                due = min(due, schedule.next_poll(max(ownership.commit_due, upcoming)))
             if self._is_loud:
                 due = min(due, schedule.next_poll(upcoming))
+            elif ownership.commit_due < FOREVER and ownership.owned.size and not machine.is_joining:
+                due = min(due, schedule.next_poll(max(ownership.commit_due, upcoming)))
         return due
 
     def max_poll_due(self, now: int) -> int:
         """max.poll.interval.ms after the last pass inside poll(), if the next one would be too late."""
         machine = self._machine
-        if not machine.heartbeats_enabled or machine.coordinator is None:
+        if not machine.membership.heartbeats_enabled or machine.lookup.node is None:
             # The heartbeat thread looks for the coordinator first (``HeartbeatThread.run``).
             return FOREVER
         if self._job is not None:

@@ -176,7 +176,7 @@ class PollSchedule:
 
     def _pass_at(self, time: int) -> tuple[int, int, int]:
         """Begin, wait and length of the pass under way at ``time`` (at least ``start``)."""
-        switch = self._switch()
+        switch = self.start + self.full_passes * self.full_us
         if time < switch:
             begin = self.start + (time - self.start) // self.full_us * self.full_us
             return begin, self.full_wait_us, self.full_us

@@ -138,7 +138,8 @@ class DeferredMembers:
         self.phases: tuple[Phase | None, ...] = (None,)
         self._stages = bytearray(slots)
         self.stage: NDArray[np.uint8] = np.frombuffer(self._stages, np.uint8)
-        self.phase = np.zeros(slots, np.uint8)
+        self._phases = bytearray(slots)
+        self.phase: NDArray[np.uint8] = np.frombuffer(self._phases, np.uint8)
         self.now, self.was = RoundColumns(slots), RoundColumns(slots)
         self.arrived, self.left, self.answered = column(), column(), column()
         self.other, self.next_start, self.leaving, self.renewed = column(), column(), column(), column()
@@ -177,9 +178,13 @@ class DeferredMembers:
         """One member's stage."""
         return self._stages[slot]
 
+    def is_in_phase(self, slot: int) -> bool:
+        """Whether a member goes through a phase."""
+        return self._phases[slot] != 0
+
     def phase_of(self, slot: int) -> Phase | None:
         """The phase that a member goes through."""
-        return self.phases[self.phase.item(slot)]
+        return self.phases[self._phases[slot]]
 
     def load(self, members: Iterable[Elided]) -> None:
         """Columns of members whose own objects show everything."""

@@ -22,6 +22,8 @@ from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.interface import Reply
 from groupsim.sim.protocol.messages import JoinGroup, JoinResponse, LeaveGroup, SyncGroup, SyncResponse
 
+_DECISIVE = frozenset({JoinGroup, SyncGroup, LeaveGroup})
+"""Requests by which the group may move on."""
 _REJOINS = (1, 6, 7)
 """Numbers of the rejoin phases."""
 
@@ -67,17 +69,18 @@ class Engine:
 
     def before_request(self, request: Any) -> bool:
         """A request is about to be worked on: who is disturbed by it is awake. Whether the group may move on by it."""
-        if isinstance(request, (JoinGroup, LeaveGroup)) or self._is_logged_at_once(request):
+        if type(request) not in _DECISIVE:
+            return False
+        if not isinstance(request, SyncGroup) or self._is_logged_at_once(request):
             self._precede_decision()
         if isinstance(request, JoinGroup) and request.instance_id is not None and not request.member_id:
             # A static instance joins anew: the member that has its id so far is about to be fenced.
             self._wake(self._group.machine.roster.static.get(request.instance_id, ""))
-        return isinstance(request, (JoinGroup, SyncGroup, LeaveGroup))
+        return True
 
-    def _is_logged_at_once(self, request: Any) -> bool:
+    def _is_logged_at_once(self, request: SyncGroup) -> bool:
         """Whether the assignment is in the log as soon as it comes: who has sent SyncGroup by then has."""
-        is_leaders = isinstance(request, SyncGroup) and request.assignments is not None
-        return is_leaders and not self._group.cluster.timing.append_us
+        return request.assignments is not None and not self._group.cluster.timing.append_us
 
     def before_deadline(self, now: int) -> None:
         """A timer of the group is due: what members have done by now is done."""

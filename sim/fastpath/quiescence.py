@@ -87,7 +87,7 @@ class Quiescence:
     @property
     def is_in_phase(self) -> bool:
         """Whether the member goes through a phase of a rebalance with others."""
-        return self.phase is not None
+        return self._deferred.is_in_phase(self.client.consumer.slot)
 
     @property
     def is_quiet(self) -> bool:
@@ -150,10 +150,17 @@ class Quiescence:
 
     # --- going quiet --------------------------------------------------------------------------------------------------
 
-    def may_begin(self) -> bool:
-        """Whether nothing can happen to this member but what can be computed."""
+    def rest(self, now: int) -> bool:
+        """Nothing is left to do now: go quiet, if nothing can happen but what can be computed; whether it is."""
+        if self._is_loud:
+            return False
+        if self.quiet is None and self._may_begin():
+            self._begin(now)
+        return self.quiet is not None
+
+    def _may_begin(self) -> bool:
         client = self.client
-        if self._is_loud or not (self._nothing_is_under_way() and self._is_settled()):
+        if not (self._nothing_is_under_way() and self._is_settled()):
             return False
         schedule = client.poll_loop.schedule
         return self.bounds.may_poll_like(schedule) and self.bounds.end_of_pass_is_in_time(schedule)
@@ -203,8 +210,7 @@ class Quiescence:
             return False
         return not machine.instance_id or roster.static[machine.instance_id] == member_id
 
-    def begin(self, now: int) -> None:
-        """Go quiet."""
+    def _begin(self, now: int) -> None:
         client, machine, schedule = self.client, self._machine, self.client.poll_loop.schedule
         is_consuming = machine.owned.size and schedule is not None
         commits = max(machine.commit_due, client.poll_loop.upcoming(now)) if is_consuming else FOREVER

@@ -37,8 +37,10 @@ class Alarm:
         """Ring at ``deadline`` (microseconds; `FOREVER` = never), at once if that has passed, and at no other time."""
         if deadline == self.deadline:
             return
-        now = self._env.now
-        self.deadline = deadline = deadline if deadline > now else now
+        if deadline < FOREVER:
+            now = self._env.now
+            deadline = deadline if deadline > now else now
+        self.deadline = deadline
         if deadline < self._queued_for:
             if self._queued is not None:
                 self._queued.drop()

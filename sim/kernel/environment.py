@@ -85,15 +85,14 @@ class Occurrence(simpy.Event):
     def __init__(
         self, env: Environment, time: int, key: int, action: Callable[[Any], None] | None, value: Any = None
     ) -> None:
-        super().__init__(env)
+        # As `simpy.Timeout` does: every attribute of `simpy.Event` is set here, which saves a call an event.
+        self.env = env
         self.key = key
         self.action = action
         self._ok = True
         self._value = value
         self.callbacks = [_act]
-        if time < env.now:
-            raise ProtocolMisuse(f"an event for {time} us was asked for at {env.now} us")
-        env.schedule(self, key, time - env.now)  # type: ignore[arg-type]
+        env.push(time, key, self)
 
     def drop(self) -> None:
         """Make sure that nothing is called; the event itself stays in the queue until due."""
@@ -130,6 +129,18 @@ class Environment(simpy.Environment):
         self.event_budget = event_budget
         self.after_each: Callable[[], None] | None = None
 
+    def push(self, time: int, key: int, event: simpy.Event) -> None:
+        """Let an event happen at ``time``: `simpy.Environment.schedule` for an instant instead of a delay.
+
+        Raises
+        ------
+        ProtocolMisuse
+            That is in the past.
+        """
+        if time < self._now:
+            raise ProtocolMisuse(f"an event for {time} us was asked for at {self._now} us")
+        heappush(self._queue, (time, key, next(self._eid), event))
+
     @property
     def moment(self) -> Moment:
         """Now, and the key of what is being carried out."""
@@ -156,10 +167,10 @@ class Environment(simpy.Environment):
         EventBudgetExceeded
             If that takes more kernel events than ``event_budget``.
         """
-        step, peek, check = self.step, self.peek, self.after_each
+        step, queue, check = self.step, self._queue, self.after_each
         events, budget = self.events, self.event_budget
         try:
-            while peek() < horizon:
+            while queue and queue[0][0] < horizon:
                 events += 1
                 if events > budget:
                     raise EventBudgetExceeded(
