@@ -13,10 +13,11 @@ Polls run on a clock that stops in pauses: a pause shifts everything after it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from groupsim.sim.elementwise import choose, least, most, nearest, whole
 from groupsim.sim.model import Processing
 from groupsim.sim.randomness import Draw, longest, mean_of
 
@@ -28,7 +29,7 @@ NOT_INSIDE = -1
 
 
 class Load(NamedTuple):
-    """What a member has to do, as its application sees it.
+    """What a member has to do, as its application sees it; of many members, as columns of shape (n,).
 
     Parameters
     ----------
@@ -38,12 +39,12 @@ class Load(NamedTuple):
         Not yet processed at the start.
     """
 
-    rate: float
-    backlog: float
+    rate: Any
+    backlog: Any
 
 
 class Pace(NamedTuple):
-    """Lengths of passes in microseconds, and the capacity that follows from them.
+    """Lengths of passes in microseconds, and the capacity that follows from them; of many, as columns of shape (n,).
 
     Parameters
     ----------
@@ -59,51 +60,54 @@ class Pace(NamedTuple):
         Factor on everything the application does that all this was worked out with.
     """
 
-    full_us: int
-    full_wait_us: int
-    full_records: float
-    steady_us: int
-    steady_wait_us: int
-    steady_records: float
-    capacity: float
-    slowdown: float
+    full_us: Any
+    full_wait_us: Any
+    full_records: Any
+    steady_us: Any
+    steady_wait_us: Any
+    steady_records: Any
+    capacity: Any
+    slowdown: Any
 
 
-def pace(processing: Processing, most_records: int, poll_us: int, load: Load, slowdown: float) -> Pace:
-    """How a member paces its polls.
+def pace(processing: Processing, most_records: Any, poll_us: int, load: Load, slowdown: Any) -> Pace:
+    """How a member paces its polls; or many that process alike, each as if it were alone.
 
     Parameters
     ----------
     processing : Processing
-    most_records : int
+    most_records : int, or int64 array of shape (n,)
         What one poll() can return: ``max.poll.records``, or what the fetches hold if that is less.
     poll_us : int, microseconds
         Cost of a pass through poll() itself.
     load : Load
-    slowdown : float
+    slowdown : float, or float64 array of shape (n,)
         Factor on everything the application does.
     """
-    cost = mean_of(processing.per_record) * slowdown
-    fixed = poll_us + processing.per_poll_us * slowdown
-    rate = load.rate
-    most = max(1, round(fixed + most_records * cost))
-    overloaded = rate * most >= most_records
-    records = most_records if overloaded else min(most_records, max(1, round(load.backlog)))
-    full = max(1, round(fixed + records * cost))
-    capacity = most_records / most
-    timeout = processing.poll_timeout_us
-    if rate * timeout < 1:
-        return Pace(full, poll_us, records, timeout, timeout, rate * timeout, capacity, slowdown)
-    spare = 1 - rate * cost
-    steady = most if spare <= 0 else min(most, max(fixed / spare, fixed + cost, 1 / rate))
-    length = max(1, round(steady))
-    batch = round(processing.per_poll_us * slowdown + rate * length * cost)
-    wait = max(length - batch, 0) if length < most else poll_us
-    return Pace(full, poll_us, records, length, min(wait, length), rate * length, capacity, slowdown)
+    rate, timeout, cost = load.rate, processing.poll_timeout_us, mean_of(processing.per_record) * slowdown
+    each = processing.per_poll_us * slowdown
+    fixed = poll_us + each
+    longest = most(nearest(fixed + most_records * cost), 1)
+    fewest = least(most_records, most(nearest(load.backlog), 1))
+    records = choose(rate * longest >= most_records, most_records, fewest)
+    full = most(nearest(fixed + records * cost), 1)
+    is_idle, spare = rate * timeout < 1, 1 - rate * cost
+    # Idle members and those that cannot keep up have no such length; what they divide by does not matter.
+    needed = most(most(fixed / choose(spare > 0, spare, 1.0), fixed + cost), 1 / choose(rate > 0, rate, 1.0))
+    length = most(nearest(choose(spare <= 0, longest, least(longest, needed))), 1)
+    batch = nearest(each + rate * length * cost)
+    wait = least(choose(length < longest, most(length - batch, 0), poll_us), length)
+    steady = choose(is_idle, timeout, length)
+    return Pace(
+        full, poll_us, records, steady, choose(is_idle, timeout, wait), rate * steady, most_records / longest, slowdown
+    )
 
 
 class PollSchedule:
     """Polls from a start on: ``full_passes`` full ones, then steady ones for ever.
+
+    Of one member, or of many, whose times are columns of one shape, as are all answers then. What is said of one time
+    is written without branches for that.
 
     Parameters
     ----------
@@ -130,7 +134,7 @@ class PollSchedule:
     )
 
     def __init__(
-        self, start: int, pace: Pace, load: Load, before: int | None = None, held_until: int = NOT_INSIDE
+        self, start: Any, pace: Pace, load: Load, before: int | None = None, held_until: Any = NOT_INSIDE
     ) -> None:
         self.start = start
         self.before = before
@@ -138,12 +142,12 @@ class PollSchedule:
         self.slowdown = pace.slowdown
         self.full_us, self.full_wait_us = pace.full_us, pace.full_wait_us
         self.steady_us, self.steady_wait_us = pace.steady_us, pace.steady_wait_us
-        self.full_passes = _full_passes(pace, load)
+        self.full_passes = full_passes(pace, load)
 
     @classmethod
     def of_columns(
-        cls, start: int, full_passes: int, full_us: int, full_wait_us: int, steady_us: int, steady_wait_us: int,
-        slowdown: float, before: int | None, held_until: int,
+        cls, start: Any, full_passes: Any, full_us: Any, full_wait_us: Any, steady_us: Any, steady_wait_us: Any,
+        slowdown: Any, before: int | None, held_until: Any,
     ) -> PollSchedule:  # fmt: skip
         """Polls in closed form, whose passes are known."""
         schedule = cls.__new__(cls)
@@ -168,34 +172,31 @@ class PollSchedule:
 
     def _restart_at(self, upcoming: int) -> None:
         """Forget the passes before the poll ``upcoming``."""
-        done = (min(upcoming, self._switch()) - self.start) // self.full_us
-        self.full_passes -= done
+        switch = self.start + self.full_passes * self.full_us
+        self.full_passes -= (min(upcoming, switch) - self.start) // self.full_us
 
-    def _switch(self) -> int:
-        return self.start + self.full_passes * self.full_us
-
-    def _pass_at(self, time: int) -> tuple[int, int, int]:
+    def _pass_at(self, time: Any) -> tuple[Any, Any, Any]:
         """Begin, wait and length of the pass under way at ``time`` (at least ``start``)."""
         switch = self.start + self.full_passes * self.full_us
-        if time < switch:
-            begin = self.start + (time - self.start) // self.full_us * self.full_us
-            return begin, self.full_wait_us, self.full_us
-        return switch + (time - switch) // self.steady_us * self.steady_us, self.steady_wait_us, self.steady_us
+        is_full = time < switch
+        since = switch - is_full * (switch - self.start)
+        length = self.steady_us + is_full * (self.full_us - self.steady_us)
+        wait = self.steady_wait_us + is_full * (self.full_wait_us - self.steady_wait_us)
+        return since + (time - since) // length * length, wait, length
 
     def last_poll(self, time: int) -> int | None:
         """The last poll at or before ``time``, None if there was none yet."""
         return self._pass_at(time)[0] if time >= self.start else self.before
 
-    def next_poll(self, time: int) -> int:
+    def next_poll(self, time: Any) -> Any:
         """The first poll at or after ``time``."""
-        if time <= self.start:
-            return self.start
-        begin, _, length = self._pass_at(time)
-        return begin if begin == time else begin + length
+        at = self.start + (time > self.start) * (time - self.start)
+        begin, _, length = self._pass_at(at)
+        return begin + (begin != at) * length
 
     def next_poll_with(self, slowdown: float, time: int) -> int:
         """The first poll at or after ``time`` if the rest of the batch in hand costs as ``slowdown`` says."""
-        upcoming = self.next_poll(time)
+        upcoming: int = self.next_poll(time)
         since = max(time, self.inside_until(time))
         return upcoming if slowdown == self.slowdown else since + round((upcoming - since) * slowdown / self.slowdown)
 
@@ -208,39 +209,45 @@ class PollSchedule:
 
     def inside_until(self, time: int) -> int:
         """Until when the pass that began before ``time`` stays inside poll(); `NOT_INSIDE` if it no longer is."""
-        until = self.held_until
+        until: int = self.held_until
         if time > self.start:
             begin, wait, _ = self._pass_at(time - 1)
             until = begin + wait
         return until if until >= time else NOT_INSIDE
 
-    def reaction(self, time: int) -> int:
+    def reaction(self, time: Any) -> Any:
         """The first instant at or after ``time`` at which the application is inside poll()."""
-        if time <= self.start:
-            return time if time <= self.held_until else self.start
-        begin, wait, length = self._pass_at(time)
-        return time if time <= begin + wait else begin + length
+        is_under_way = time > self.start
+        at = self.start + is_under_way * (time - self.start)
+        begin, wait, length = self._pass_at(at)
+        until = self.held_until + is_under_way * (begin + wait - self.held_until)
+        upcoming = begin + (begin != at) * length
+        return upcoming - (time <= until) * (upcoming - time)
 
-    def train(self, poll: int, interval: int, before: int) -> tuple[int, int]:
+    def train(self, poll: Any, interval: Any, before: Any) -> tuple[Any, Any]:
         """Polls that act every ``interval``: how many after ``poll`` keep a constant stride, and the stride.
 
         ``poll`` must be a poll; each later one of the train is the first poll at or after its predecessor plus
         ``interval``. Only polls before ``before`` (microseconds) and within one kind of pass are counted.
         """
-        switch = self._switch()
-        length, end = (self.full_us, min(before, switch)) if poll < switch else (self.steady_us, before)
+        switch = self.start + self.full_passes * self.full_us
+        is_full = poll < switch
+        length = self.steady_us + is_full * (self.full_us - self.steady_us)
+        end = before - (is_full & (switch < before)) * (before - switch)
         stride = -(-interval // length) * length
-        return max(0, (end - 1 - poll) // stride), stride
+        return most((end - 1 - poll) // stride, 0), stride
 
     @property
-    def shortest_us(self) -> int:
+    def shortest_us(self) -> Any:
         """Shortest pass, microseconds."""
-        return min(self.full_us, self.steady_us) if self.full_passes else self.steady_us
+        is_shorter = (self.full_passes > 0) & (self.full_us < self.steady_us)
+        return self.steady_us - is_shorter * (self.steady_us - self.full_us)
 
     @property
-    def longest_us(self) -> int:
+    def longest_us(self) -> Any:
         """Longest pass, microseconds."""
-        return max(self.full_us if self.full_passes else 0, self.steady_us)
+        is_longer = (self.full_passes > 0) & (self.full_us > self.steady_us)
+        return self.steady_us + is_longer * (self.full_us - self.steady_us)
 
 
 class DrawnPollSchedule(PollSchedule):
@@ -316,21 +323,20 @@ class DrawnPollSchedule(PollSchedule):
     @property
     def shortest_us(self) -> int:
         """A lower bound of what can be drawn, microseconds."""
-        return min(self.full_wait_us, self.steady_wait_us) + self._fixed_us
+        return int(min(self.full_wait_us, self.steady_wait_us)) + self._fixed_us
 
     @property
     def longest_us(self) -> int:
         """Longest pass that can be drawn, microseconds."""
         cost = longest(self._cost.distribution) * self.slowdown
         full = self.full_wait_us + self._fixed_us + self._records[0] * cost if self.full_passes else 0
-        return round(max(full, self.steady_wait_us + self._fixed_us + self._records[1] * cost))
+        bound: int = round(max(full, self.steady_wait_us + self._fixed_us + self._records[1] * cost))
+        return bound
 
 
-def _full_passes(pace: Pace, load: Load) -> int:
+def full_passes(pace: Pace, load: Load) -> Any:
     """Full passes until the backlog is gone; `ENDLESS` if the member cannot keep up."""
-    if load.backlog <= max(pace.steady_records, 1.0):
-        return 0 if pace.capacity > load.rate else ENDLESS
-    spare = pace.capacity - load.rate
-    if spare <= 0:
-        return ENDLESS
-    return min(ENDLESS, int(load.backlog / spare / pace.full_us) + 1)
+    spare, backlog = pace.capacity - load.rate, load.backlog
+    needed = whole(least(backlog / choose(spare > 0, spare, 1.0) / pace.full_us, float(ENDLESS))) + 1
+    has_caught_up = backlog <= most(pace.steady_records, 1.0)
+    return choose(spare <= 0, ENDLESS, choose(has_caught_up, 0, least(needed, ENDLESS)))

@@ -58,7 +58,7 @@ class Bounds:
         machine = self._machine
         if schedule is None or machine.commits == "none":
             return machine.config.session_timeout_us
-        return max(schedule.shortest_us, machine.commit_interval_us)
+        return max(int(schedule.shortest_us), machine.commit_interval_us)
 
     def polls_in_time(self, longest: int) -> bool:
         """Whether no pass, stretched by the short pauses that can fall into it, can exceed max.poll.interval.ms."""
@@ -73,6 +73,6 @@ class Bounds:
         last = schedule.last_poll(now) if schedule is not None else None
         if schedule is None or last is None:
             return True
-        longest, in_hand = schedule.longest_us, schedule.next_poll(now) - last
+        longest, in_hand = int(schedule.longest_us), int(schedule.next_poll(now)) - last
         # One that no long pause has stretched is covered by `polls_in_time`.
         return in_hand <= longest or in_hand + self._stretch(longest) < self._machine.config.max_poll_interval_us

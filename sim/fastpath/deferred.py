@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, Pace, PollSchedule, pace
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.fastpath.barrier_wait import BarrierWait
@@ -33,7 +33,7 @@ from groupsim.sim.fastpath.catch_up import (
     replay_sync,
 )
 from groupsim.sim.fastpath.columns import Column, RoundColumns
-from groupsim.sim.fastpath.poll_schedules import Floats, Paces, PollSchedules, paces
+from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
 from groupsim.sim.fastpath.steady_state import Keys, SteadyState
 from groupsim.sim.kernel.environment import Environment
@@ -222,11 +222,11 @@ class DeferredMembers:
         if not any(client.path.law is law for law in self._laws):
             self._laws.append(client.path.law)
 
-    def paces(self, kind: int, slots: Slots, partitions: Column, rates: Floats, backlogs: Floats) -> Paces:
-        """`sim.fastpath.poll_schedules.paces` of members of one kind, with so many partitions each."""
+    def pace(self, kind: int, slots: Slots, partitions: Column, load: Load) -> Pace:
+        """How members of one kind will poll, with so many partitions each, as columns."""
         (config, processing), timing = self.kinds[kind], self._group.cluster.timing
         most = np.minimum(config.max_poll_records, partitions * timing.records_per_fetch)
-        return paces(processing, most, timing.poll_us, rates, backlogs, self.slowdown[slots])
+        return pace(processing, most, timing.poll_us, load, self.slowdown[slots])
 
     def _kind_of(self, config: ClientConfig, processing: Processing) -> int:
         """Members of one kind pace their polls alike; those whose passes are drawn are asked themselves."""

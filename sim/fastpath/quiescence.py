@@ -231,11 +231,9 @@ class Quiescence:
         gap = max(heartbeat_us, machine.commit_interval_us + (schedule.longest_us if schedule is not None else 0))
         keep_us = reach_us + 2 * (gap + SHORT_PAUSE_US + self.bounds.round_trip_us)
         self.quiet = SteadyState(
-            heartbeats=Train(heartbeat_due, numbers["heartbeat"], measure, keep_us),
-            commits=Train(commit_due, numbers["commit"], measure, keep_us),
+            heartbeats=Train(heartbeat_due, numbers["heartbeat"], heartbeat_us, measure, keep_us),
+            commits=Train(commit_due, numbers["commit"], machine.commit_interval_us, measure, keep_us),
             schedule=schedule,
-            heartbeat_interval=heartbeat_us,
-            commit_interval=machine.commit_interval_us,
             pauses=self._pauses,
             next_pause=client.suspension.next_pause,
             reach_us=reach_us,

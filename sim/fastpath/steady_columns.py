@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.poll_schedules import PollSchedules, Times
-from groupsim.sim.fastpath.steady_state import SteadyState, Train
+from groupsim.sim.fastpath.steady_state import SteadyState, Train, terms_within
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.units import FOREVER
 
@@ -35,17 +35,17 @@ class Trains:
     newer: Times
 
     @classmethod
-    def of(cls, trains: Sequence[Train], intervals: Sequence[int], measure: tuple[int, int]) -> Trains:
+    def of(cls, trains: Sequence[Train], measure: tuple[int, int]) -> Trains:
         """Columns of these."""
-        columns = [(one.due, one.number, one.first_number, one.measured, *_last_two(one)) for one in trains]
-        due, number, first, measured, older, newer = np.array(columns, np.int64).reshape(-1, 6).T.copy()
-        return cls(due, number, first, measured, np.array(intervals, np.int64), measure, older, newer)
+        columns = [
+            (one.due, one.number, one.first_number, one.measured, one.interval, *_last_two(one)) for one in trains
+        ]
+        due, number, first, measured, interval, older, newer = np.array(columns, np.int64).reshape(-1, 7).T.copy()
+        return cls(due, number, first, measured, interval, measure, older, newer)
 
     def add(self, which: NDArray[np.intp], first: Times, stride: Times, count: Times) -> None:
-        """`Train.add`, and the next is due one interval after the last."""
-        low, high = self.measure
-        begin = np.maximum(-(-(low - first) // stride), 0)
-        self.measured[which] += np.maximum(np.minimum((high - first) // stride + 1, count) - begin, 0)
+        """`Train.add`."""
+        self.measured[which] += terms_within(first, stride, count, *self.measure)
         last = first + (count - 1) * stride
         self.older[which] = np.where(count > 1, last - stride, self.newer[which])
         self.newer[which] = last
@@ -97,8 +97,8 @@ class SteadyColumns:
         """Columns of these."""
         schedules: list[PollSchedule] = [one.schedule for one in quiets if one.schedule is not None]
         return cls(
-            Trains.of([one.heartbeats for one in quiets], [one.heartbeat_interval for one in quiets], measure),
-            Trains.of([one.commits for one in quiets], [one.commit_interval for one in quiets], measure),
+            Trains.of([one.heartbeats for one in quiets], measure),
+            Trains.of([one.commits for one in quiets], measure),
             PollSchedules.of(schedules),
             np.array([one.next_start for one in quiets], np.int64),
             np.array([one.keys.heartbeat for one in quiets], np.int64),

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.config import ClientConfig, Timing
+from groupsim.sim.elementwise import least, most
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Path
 from groupsim.sim.units import FOREVER
@@ -65,6 +66,8 @@ class Train:
     Parameters
     ----------
     due, number : int
+    interval : int, microseconds
+        From one request to when the next is due.
     measure : (int, int), microseconds
         Requests sent within are counted in ``measured``.
     keep_us : int, microseconds
@@ -73,6 +76,7 @@ class Train:
 
     due: int
     number: int
+    interval: int
     measure: tuple[int, int]
     keep_us: int
     count: int = 0
@@ -80,7 +84,7 @@ class Train:
     recent: deque[Stretch] = field(default_factory=deque)
 
     def add(self, first: int, stride: int, count: int) -> None:
-        """``count`` requests from ``first`` on, ``stride`` apart."""
+        """``count`` requests from ``first`` on, ``stride`` apart; the next is due an interval after the last."""
         self.measured += terms_within(first, stride, count, *self.measure)
         recent, stretch = self.recent, Stretch(first, self.number, stride, count)
         if recent and recent[-1].stride == stride and recent[-1].last + stride == first:
@@ -92,6 +96,7 @@ class Train:
             recent.popleft()
         self.number += count
         self.count += count
+        self.due = stretch.last + self.interval
 
     def sent_within(self, low: int, high: int) -> list[tuple[int, int]]:
         """When those sent within [low, high] were sent, and their numbers."""
@@ -116,14 +121,13 @@ class Train:
 
     def fork(self) -> Train:
         """The same, to go on by itself."""
-        return Train(self.due, self.number, self.measure, self.keep_us, self.count, self.measured, deque(self.recent))
+        return replace(self, recent=deque(self.recent))
 
 
-def terms_within(first: int, stride: int, count: int, low: int, high: int) -> int:
-    """How many of ``first``, ``first + stride``, ... (``count`` of them) lie in [low, high]."""
-    begin = max(0, -(-(low - first) // stride))
-    end = min(count, (high - first) // stride + 1)
-    return max(0, end - begin)
+def terms_within(first: Any, stride: Any, count: Any, low: int, high: int) -> Any:
+    """How many of ``first``, ``first + stride``, ... (``count`` of them) lie in [low, high]; of many, as columns."""
+    begin = most(-(-(low - first) // stride), 0)
+    return most(least((high - first) // stride + 1, count) - begin, 0)
 
 
 class Keys(NamedTuple):
@@ -155,8 +159,6 @@ class SteadyState:
     heartbeats: Train
     commits: Train
     schedule: PollSchedule | None
-    heartbeat_interval: int
-    commit_interval: int
     pauses: Sequence[tuple[int, int]]
     next_pause: int
     reach_us: int
@@ -190,9 +192,7 @@ class SteadyState:
         before = moment[0] + (self.keys.heartbeat < moment[1])
         beats = self.heartbeats
         if beats.due < before:
-            count = (before - 1 - beats.due) // self.heartbeat_interval + 1
-            beats.add(beats.due, self.heartbeat_interval, count)
-            beats.due += count * self.heartbeat_interval
+            beats.add(beats.due, beats.interval, (before - 1 - beats.due) // beats.interval + 1)
         if self.schedule is not None and self.commits.due < FOREVER:
             self._commit(self.schedule, moment[0] + (self.keys.poll < moment[1]))
 
@@ -202,9 +202,8 @@ class SteadyState:
             poll = schedule.next_poll(commits.due)
             if poll >= before:
                 return
-            more, stride = schedule.train(poll, self.commit_interval, before)
+            more, stride = schedule.train(poll, commits.interval, before)
             commits.add(poll, stride, more + 1)
-            commits.due = poll + more * stride + self.commit_interval
 
     def is_frozen_at(self, moment: Moment) -> bool:
         """Whether a pause is under way at ``moment``; those that are over are behind it from now on."""
@@ -214,10 +213,8 @@ class SteadyState:
 
     def fork(self) -> SteadyState:
         """The same, to be caught up by itself as long as no pause begins."""
-        return SteadyState(
-            self.heartbeats.fork(), self.commits.fork(), self.schedule, self.heartbeat_interval, self.commit_interval,
-            self.pauses, self.next_pause, self.reach_us, self.keys, list(self.paused), self.frozen, self.sudden,
-        )  # fmt: skip
+        heartbeats, commits = self.heartbeats.fork(), self.commits.fork()
+        return replace(self, heartbeats=heartbeats, commits=commits, paused=list(self.paused))
 
     @property
     def next_start(self) -> int:

@@ -139,7 +139,7 @@ class Environment(simpy.Environment):
         """
         if time < self._now:
             raise ProtocolMisuse(f"an event for {time} us was asked for at {self._now} us")
-        heappush(self._queue, (time, key, next(self._eid), event))
+        heappush(self._queue, (time, key, next(self._eid), event))  # type: ignore[misc]
 
     @property
     def moment(self) -> Moment:

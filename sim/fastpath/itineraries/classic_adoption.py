@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.client import Client
-from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.poll_schedule import Load, PollSchedule, full_passes
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.catch_up import replay_keep
 from groupsim.sim.fastpath.columns import Column
@@ -50,14 +50,16 @@ def _repace(group: GroupHost, deferred: DeferredMembers, kind: int, slots: Slots
     offsets, which = ledger.positions_of(slots, partitions, lengths.tolist(), times)
     backlogs = np.add.reduceat(np.maximum(ledger.produced(times[which], partitions) - offsets, 0), begins)
     rates = np.add.reduceat(ledger.rate_mrps[partitions], begins) / 1e9
-    paced = deferred.paces(kind, slots, lengths, rates, backlogs.astype(float))
+    load = Load(rates, backlogs.astype(float))
+    paced = deferred.pace(kind, slots, lengths, load)
     ledger.anchor_all(slots, times, partitions, offsets, lengths, paced.capacity)
     poll_us, slowdown = group.cluster.timing.poll_us, deferred.slowdown[slots].tolist()
-    passes = zip(*(column.tolist() for column in paced[:4]), strict=True)
+    columns = (paced.full_us, paced.steady_us, paced.steady_wait_us, full_passes(paced, load))
+    passes = zip(*(column.tolist() for column in columns), strict=True)
     rows = zip(clients, times.tolist(), parts, np.split(offsets, begins[1:]), slowdown, passes, strict=True)
-    for client, now, part, at, factor, (full, steady, wait, full_passes) in rows:
+    for client, now, part, at, factor, (full, steady, wait, many) in rows:
         ledger.recall(client.consumption.holding, now, part, at)
         start, before, held_until = client.poll_loop.known_schedule.hand_over(now, factor, now)
         client.poll_loop.schedule = PollSchedule.of_columns(
-            start, full_passes, full, poll_us, steady, wait, factor, before, held_until
+            start, many, full, poll_us, steady, wait, factor, before, held_until
         )

@@ -17,7 +17,7 @@ from groupsim.sim.books.bulk_consumption import begin_consumption
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.client.client import Client
-from groupsim.sim.client.poll_schedule import Load
+from groupsim.sim.client.poll_schedule import Load, PollSchedule
 from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, SYNCED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
 from groupsim.sim.fastpath.poll_schedules import Floats
@@ -145,13 +145,14 @@ class ResumePhase(AnswerPhase):
         deferred, now, timing = self._deferred, self._deferred.now, self._group.cluster.timing
         kind = int(deferred.kind[slots[0]])
         config, _ = deferred.kinds[kind]
-        paced = deferred.paces(kind, slots, lengths, rates, backlogs)
-        now.full_us[slots], now.full_passes[slots] = paced.full_us, paced.full_passes
-        now.steady_us[slots], now.steady_wait_us[slots] = paced.steady_us, paced.steady_wait_us
+        load = Load(rates, backlogs)
+        paced = deferred.pace(kind, slots, lengths, load)
+        schedule = PollSchedule(now.begun[slots], paced, load)
+        now.full_us[slots], now.full_passes[slots] = schedule.full_us, schedule.full_passes
+        now.steady_us[slots], now.steady_wait_us[slots] = schedule.steady_us, schedule.steady_wait_us
         now.schedule[slots] = None
         deferred.capacity[slots] = paced.capacity
-        longest = paced.longest_us
-        strides = np.maximum(paced.shortest_us, deferred.commit_interval[slots])
+        longest, strides = schedule.longest_us, np.maximum(schedule.shortest_us, deferred.commit_interval[slots])
         apart = commits_apart(strides, deferred.heartbeat_interval[slots], timing)
         apart |= deferred.commits[slots] == NO_COMMITS
         fits = 2 * longest + deferred.most_pauses[slots] * SHORT_PAUSE_US < config.max_poll_interval_us

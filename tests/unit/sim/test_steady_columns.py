@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, DrawnPollSchedule, Load, Pace, PollSchedule, pace
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, DrawnPollSchedule, Load, Pace, PollSchedule, full_passes, pace
 from groupsim.sim.config import Timing
 from groupsim.sim.fastpath.flights import Requests, fly
-from groupsim.sim.fastpath.poll_schedules import PollSchedules, paces
+from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
 from groupsim.sim.fastpath.steady_state import Keys, SteadyState, Train, commits_apart, reach
 from groupsim.sim.model import Distribution, Processing
@@ -90,7 +90,7 @@ def test_what_connections_make_of_requests(requests: list[tuple[int, ...]], orde
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 9), st.integers(1, 4)), max_size=6), GRID, GRID)
 def test_a_train_knows_what_it_has_sent(stretches: list[tuple[int, int, int]], low: int, length: int) -> None:
-    train, sent = Train(0, 5, MEASURE, FOREVER), list[int]()
+    train, sent = Train(0, 5, 1, MEASURE, FOREVER), list[int]()
     for gap, stride, count in stretches:
         first = (sent[-1] if sent else 0) + gap
         train.add(first, stride, count)
@@ -113,16 +113,13 @@ def test_paces_are_what_each_member_has_alone(
     processing = Processing(per_record=Distribution("constant", (cost,)), per_poll_us=per_poll)
     loads = [Load(rate, float(backlog)) for rate, backlog, _, _ in members]
     alone = [pace(processing, one[2], poll_us, load, one[3]) for one, load in zip(members, loads, strict=True)]
-    many = paces(
-        processing, np.array([one[2] for one in members]), poll_us, np.array([load.rate for load in loads]),
-        np.array([load.backlog for load in loads]), np.array([one[3] for one in members]),
-    )  # fmt: skip
-    passes = [PollSchedule(0, one, load).full_passes for one, load in zip(alone, loads, strict=True)]
-    assert list(zip(*(column.tolist() for column in many), strict=True)) == [
-        (one.full_us, one.steady_us, one.steady_wait_us, full_passes, one.capacity)
-        for one, full_passes in zip(alone, passes, strict=True)
-    ]
-    assert {one.full_wait_us for one in alone} == {poll_us}
+    load = Load(np.array([one.rate for one in loads]), np.array([one.backlog for one in loads]))
+    most, slowdown = np.array([one[2] for one in members]), np.array([one[3] for one in members])
+    many = pace(processing, most, poll_us, load, slowdown)
+    for column, values in zip(many, zip(*alone, strict=True), strict=True):
+        assert np.broadcast_to(column, len(members)).tolist() == list(values)
+    passes = [full_passes(one, load) for one, load in zip(alone, loads, strict=True)]
+    assert full_passes(many, load).tolist() == passes
 
 
 def test_a_poll_schedule_of_columns_is_the_one_that_they_were_taken_from() -> None:
@@ -139,10 +136,10 @@ def quiets(draw: st.DrawFn) -> SteadyState:
     for gap, length in draw(st.lists(st.tuples(st.integers(1, 300), st.integers(1, 60)), max_size=4)):
         start = (pauses[-1][1] if pauses else 0) + gap
         pauses.append((start, start + length))
-    beats = Train(draw(GRID), 4, MEASURE, FOREVER)
-    commits = Train(draw(GRID | st.just(FOREVER)), 7, MEASURE, FOREVER)
+    beats = Train(draw(GRID), 4, 100, MEASURE, FOREVER)
+    commits = Train(draw(GRID | st.just(FOREVER)), 7, 130, MEASURE, FOREVER)
     keys = Keys(heartbeat=5, poll=6, pause=1, thaw=2, request=0)
-    return SteadyState(beats, commits, draw(schedules()), 100, 130, pauses, 0, 0, keys)
+    return SteadyState(beats, commits, draw(schedules()), pauses, 0, 0, keys)
 
 
 def _state(trains: list[Train]) -> list[tuple[int, int, int]]:
@@ -207,12 +204,12 @@ def test_what_was_sent_long_ago_has_no_part_in_what_is_on_its_way(
     if not commits_apart(stride, heartbeat_us, timing):
         return
     keys = Keys(heartbeat=5, poll=6, pause=1, thaw=2, request=0)
-    beats, commits = Train(key % heartbeat_us, 0, MEASURE, FOREVER), Train(0, 0, MEASURE, FOREVER)
+    beats, commits = Train(key % heartbeat_us, 0, heartbeat_us, MEASURE, FOREVER), Train(0, 0, 1, MEASURE, FOREVER)
     beats.add(key % heartbeat_us, heartbeat_us, 4_000 // heartbeat_us)
     commits.add(key % stride, stride, 4_000 // stride)
     reaches = (reach(longest_us, stride, heartbeat_us, timing), FOREVER)
     some, everything = (
-        SteadyState(beats, commits, None, heartbeat_us, 1, (), 0, reach_us, keys).beats(wire, timing, (0, 0, 0), since)  # type: ignore[arg-type]
+        SteadyState(beats, commits, None, (), 0, reach_us, keys).beats(wire, timing, (0, 0, 0), since)  # type: ignore[arg-type]
         for reach_us in reaches
     )
     known = {(one.kind, one.number): one for one in everything}

@@ -1,0 +1,37 @@
+"""Arithmetic of one number, or of many as a column: what is written with these is written once for both.
+
+Of one number everything here gives what Python gives, and of a column, element by element, the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def choose(condition: Any, this: Any, that: Any) -> Any:
+    """Either ``this``, where the condition holds, or ``that``; both are worked out."""
+    if isinstance(condition, np.ndarray):
+        return np.where(condition, this, that)
+    return this if condition else that
+
+
+def least(one: Any, other: Any) -> Any:
+    """The smaller of two."""
+    return choose(one <= other, one, other)
+
+
+def most(one: Any, other: Any) -> Any:
+    """The greater of two."""
+    return choose(one >= other, one, other)
+
+
+def nearest(value: Any) -> Any:
+    """The nearest whole number, the even one of two."""
+    return np.rint(value).astype(np.int64) if isinstance(value, np.ndarray) else round(value)
+
+
+def whole(value: Any) -> Any:
+    """The whole part of a number that is not negative."""
+    return value.astype(np.int64) if isinstance(value, np.ndarray) else int(value)
