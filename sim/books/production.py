@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.protocol.messages import Positions
-from groupsim.sim.units import S
+from groupsim.sim.units import FOREVER, S
 
 Offsets = NDArray[np.int64]
 NOWHERE: Offsets = np.empty(0, np.int64)
@@ -104,6 +104,29 @@ class Production:
     def rate_of(self, positions: Positions) -> float:
         """Production of some partitions, records per microsecond."""
         return float(int(self.rate_mrps[positions].sum())) / 1e9
+
+    def around(self, at: NDArray[np.int64], positions: NDArray[np.int32]) -> tuple[Offsets, Offsets]:
+        """When the last record up to ``at`` was produced (0: none was), and when the next one is at the rate of now.
+
+        Parameters
+        ----------
+        at : int64 array, shape (n,), microseconds
+            Not before the last change of the rate.
+        positions : int32 array, shape (n,)
+
+        Returns
+        -------
+        last, following : int64 arrays, shape (n,), microseconds
+            ``following`` is later than ``at``; `FOREVER`: nothing is produced.
+        """
+        rate, begun = self.rate_mrps[positions], self._segment_us[positions]
+        whole = self._produced_milli(at, positions) // 1000
+        since = whole * 1000 - self._segment_base[positions]
+        last = np.where(whole > 0, begun + _needed_us(since, rate), 0)
+        older = (since <= 0) & (whole > 0)
+        if older.any():
+            last[older] = self._born_earlier(positions[older].astype(np.intp), whole[older] * 1000)
+        return last, np.where(rate > 0, begun + _needed_us(since + 1000, rate), FOREVER)
 
     # --- what is deleted ----------------------------------------------------------------------------------------------
 

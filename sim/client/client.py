@@ -21,6 +21,7 @@ from groupsim.assignors import Protocol as RebalanceProtocol
 from groupsim.sim.books.record import FAILED, KILLED
 from groupsim.sim.client.alarms import Alarms
 from groupsim.sim.client.commits import Commits
+from groupsim.sim.client.data_connections import DataConnections
 from groupsim.sim.client.fetcher import Fetcher
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Command, Incarnation
@@ -76,7 +77,8 @@ class Client(Incarnation):
         self.machine: ClassicMember = self._new_machine()
         self.in_flight = InFlight(self)
         self.poll_loop = PollLoop(self)
-        self.fetcher = Fetcher(self, self.poll_loop, self.in_flight)
+        self.connections = DataConnections(self)
+        self.fetcher = Fetcher(self, self.poll_loop, self.in_flight, self.connections)
         self.requests = Requests(self, self.in_flight, self.poll_loop, self.fetcher)
         self.commits = Commits(self, self.poll_loop, self.requests)
         self.suspension = Suspension(self, self.poll_loop, self.fetcher, self.requests)

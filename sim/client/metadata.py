@@ -80,7 +80,7 @@ class Metadata:
         """From the next request to its answer."""
         latency, timing = self._client.path.latency, self._world.timing
         there, back = latency("metadata", 2 * self._number), latency("metadata", 2 * self._number + 1)
-        return there + back + timing.service_us + timing.metadata_us
+        return there + back + timing.service_us
 
     @property
     def _is_watched(self) -> bool:
