@@ -82,9 +82,9 @@ class Client(Incarnation):
         self.requests = Requests(self, self.in_flight, self.poll_loop, self.fetcher)
         self.commits = Commits(self, self.poll_loop, self.requests)
         self.suspension = Suspension(self, self.poll_loop, self.fetcher, self.requests)
-        self.metadata = Metadata(self)
+        self.metadata = Metadata(self, self.in_flight, self.connections)
         self.rebalancing = Rebalancing(self, self.assignors, self.poll_loop, self.fetcher, self.commits, self.metadata)
-        leader = Leader(self, self.assignors, self.poll_loop, self.metadata, self.in_flight)
+        leader = Leader(self, self.assignors, self.poll_loop, self.metadata)
         self._actions: dict[type, Callable[[int, Any], None]] = {
             Send: self.requests.send,
             Commit: self.commits.commit,
@@ -243,6 +243,13 @@ class Client(Incarnation):
         machine = self.machine
         if machine.pattern is not None and machine.rejoin_needed:
             # A pattern subscriber refreshes its metadata before it joins (``ConsumerCoordinator.poll``).
+            if (
+                machine.membership.prepare_needed
+                and machine.coordinator is not None
+                and not self.metadata.is_fresh(now)
+            ):
+                self.poll_loop.work(now, self.metadata.ask(now), self.metadata.refresh)
+                return True
             self.metadata.refresh(now)
         effects = machine.on_poll(now)
         self.do(now, effects)

@@ -1,4 +1,4 @@
-"""A client's connections to the brokers that lead what it reads: with what they are busy, and when requests get through.
+"""A client's connections to the brokers that lead what it reads: with what they are busy, when requests get through.
 
 No message on them is an event: a fetch that is answered changes nothing but for the first one of a partition, and when
 that is answered is arithmetic (`sim.client.parked_fetch`).

@@ -135,6 +135,8 @@ class Requests:
             self._fetcher.on_offsets(now, request, response)
         else:
             self._client.do(now, self._machine.on_response(now, request, response))
+            if isinstance(request, JoinGroup):
+                self._client.metadata.arm(now)  # a leader's refreshes are watched
 
     # --- failures -----------------------------------------------------------------------------------------------------
 

@@ -219,7 +219,9 @@ class RejoinPhase(CohortPhase):
             deferred.fetch_period[slots][whose],
         )  # fmt: skip
         polled = deferred.now.polled[slots]
-        deferred.parked.stop(slots, polled, whose, leaders[order][begins].astype(np.int64), chains.parked_until(polled[whose]))
+        deferred.parked.stop(
+            slots, polled, whose, leaders[order][begins].astype(np.int64), chains.parked_until(polled[whose])
+        )
 
     def _commit(self, slots: Slots) -> None:
         """What these have processed is committed; they go on."""
