@@ -1,7 +1,8 @@
 """Produced records of a group's topics, as vectors over its partitions: log end and log start, now and in the past.
 
 Production is piecewise constant, so an offset is a closed form from the last change of a rate, and every former rate is
-remembered: what was produced by any time, and when any record was produced, can be worked out exactly.
+remembered: what was produced by any time, and when any record was produced, can be worked out exactly. The partitions
+of a topic take turns: of n with one rate the first record comes after one n-th of the time between two records of one.
 """
 
 from __future__ import annotations
@@ -71,9 +72,16 @@ class Production:
                     if since + offset < until and (not steps or row != steps[-1][1]):
                         steps.append((since + offset, row))
         self._segment_us[positions] = self._partitions.created_us[positions]
+        self._segment_base[positions] = self._head_start(topic, positions)
         for time, row in steps:
             self._step(np.maximum(self._segment_us[positions], time), row, positions)
         self.delete(topic)
+
+    def _head_start(self, topic: str, positions: Positions) -> Offsets:
+        """Milli-records that partitions begin with, less than a record: so partitions of one rate take turns."""
+        created = self._partitions.created_us[positions]
+        alike = np.searchsorted(np.array(self._catalog.created_us[topic]), created, side="right")
+        return (alike - 1 - self._partitions.number[positions]) * 1000 // alike
 
     def _step(self, time: int | Offsets, row: tuple[int, ...], positions: Positions) -> None:
         """Produce with another rate from ``time`` on."""

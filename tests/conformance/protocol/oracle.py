@@ -14,7 +14,6 @@ TRIP = 2 * WAY + SERVICE
 """r: a request and its answer."""
 APPEND = TIMING.append_us
 PREPARE = TIMING.join_prepare_us
-FETCH = TIMING.fetch_us
 H = 3 * S + TIMING.heartbeat_late_us
 D = 3 * S
 
@@ -41,9 +40,9 @@ def stable(joined: int, cost: int) -> int:
     return joined + TRIP + cost + APPEND
 
 
-def consuming(stable_at: int, *, committed: bool) -> int:
-    """C_i: sync response, OffsetFetch, ListOffsets if nothing was committed, first fetch."""
-    return stable_at + SERVICE + WAY + TRIP + (0 if committed else TRIP) + FETCH
+def consuming(stable_at: int) -> int:
+    """C_i: sync response, OffsetFetch, OffsetsForLeaderEpoch or ListOffsets, first fetch; no fetch is parked."""
+    return stable_at + SERVICE + WAY + 3 * TRIP
 
 
 def beats_from(joined: int) -> int:
