@@ -17,8 +17,8 @@ from groupsim.sim.units import MS
 LATENCY: Final = Distribution("lognormal", (2_400, 15 * MS))
 """One way between client and broker: a JoinGroup is refused for want of an id after 2, 6, 18 ms (10, 50, 90 %)."""
 TIMING: Final = Timing(connect_us=17 * MS, heartbeat_late_us=770)
-"""A connection to the coordinator: 24 ms from FindCoordinator to JoinGroup, less the round trip. All other times are the
-model's own."""
+"""A connection to the coordinator: 24 ms from FindCoordinator to JoinGroup, less the round trip. All other times are
+the model's own."""
 START_UP: Final = Distribution("lognormal", (20 * MS, 100 * MS))
 """From a start to FindCoordinator: those who start at once in one process take turns at two cores (fifty: up to 1.4 s,
 which is not counted here). It takes the place of ``boot``, which is 0 in all scenarios."""

@@ -7,12 +7,15 @@ alarm not re-armed.
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from groupsim.sim import simulate
 from groupsim.sim.model import Scenario
 from groupsim.sim.tables import TABLES
 from tests.support.random_scenarios import Family, random_scenario
+from tests.support.slow_topics import with_slow_topics
 from tests.support.varied_scenarios import varied_scenario
 
 pytestmark = pytest.mark.property
@@ -33,6 +36,11 @@ def _compared(scenario: Scenario, seed: int) -> list[str]:
     return [name for name in TABLES if elided.manifest["digests"][name] != message.manifest["digests"][name]]
 
 
+def _slow(seed: int, family: str) -> Scenario:
+    scenario = varied_scenario(seed) if family == "varied" else random_scenario(seed, cast(Family, family))
+    return with_slow_topics(scenario, seed)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("block", range(5))
 def test_both_fidelities_give_equal_tables(family: Family, block: int) -> None:
@@ -46,6 +54,21 @@ def test_both_fidelities_give_equal_tables(family: Family, block: int) -> None:
 def test_both_fidelities_give_equal_tables_whatever_the_groups_are_like(block: int) -> None:
     seeds = range(block * 8, block * 8 + 8)
     different = {seed: names for seed in seeds if (names := _compared(varied_scenario(seed), seed))}
+    assert not different
+
+
+@pytest.mark.parametrize("family", [*FAMILIES[:4], "varied"])
+def test_both_fidelities_give_equal_tables_when_requests_wait_behind_fetches(family: str) -> None:
+    different = {seed: names for seed in range(8) if (names := _compared(_slow(seed, family), seed))}
+    assert not different
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", [*FAMILIES, "varied"])
+@pytest.mark.parametrize("block", range(8))
+def test_both_fidelities_give_equal_tables_when_requests_wait_behind_fetches_at_length(family: str, block: int) -> None:
+    first = 1000 + block * 25
+    different = {seed: names for seed in range(first, first + 25) if (names := _compared(_slow(seed, family), seed))}
     assert not different
 
 
