@@ -79,10 +79,10 @@ class Client(Incarnation):
         self.poll_loop = PollLoop(self)
         self.connections = DataConnections(self)
         self.fetcher = Fetcher(self, self.poll_loop, self.in_flight, self.connections)
-        self.requests = Requests(self, self.in_flight, self.poll_loop, self.fetcher)
+        self.metadata = Metadata(self, self.in_flight, self.connections)
+        self.requests = Requests(self, self.in_flight, self.poll_loop, self.fetcher, self.metadata)
         self.commits = Commits(self, self.poll_loop, self.requests)
         self.suspension = Suspension(self, self.poll_loop, self.fetcher, self.requests)
-        self.metadata = Metadata(self, self.in_flight, self.connections)
         self.rebalancing = Rebalancing(self, self.assignors, self.poll_loop, self.fetcher, self.commits, self.metadata)
         leader = Leader(self, self.assignors, self.poll_loop, self.metadata)
         self._actions: dict[type, Callable[[int, Any], None]] = {
@@ -243,11 +243,7 @@ class Client(Incarnation):
         machine = self.machine
         if machine.pattern is not None and machine.rejoin_needed:
             # A pattern subscriber refreshes its metadata before it joins (``ConsumerCoordinator.poll``).
-            if (
-                machine.membership.prepare_needed
-                and machine.coordinator is not None
-                and not self.metadata.is_fresh(now)
-            ):
+            if self.metadata.is_stale_for_join(now):
                 self.poll_loop.work(now, self.metadata.ask(now), self.metadata.refresh)
                 return True
             self.metadata.refresh(now)

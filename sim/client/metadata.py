@@ -1,8 +1,8 @@
 """What a client knows of topics: a refresh when the last answer is metadata.max.age.ms old (``timeToNextUpdate``).
 
-Only leaders and pattern subscribers act on what a refresh brings. Theirs are events, because each waits behind the fetch
-that is parked on the connection that it takes, and the next one is due that much later; those of others are arithmetic,
-and wait for nothing. A pattern subscriber asks before it joins, and again and again while it joins
+Only leaders and pattern subscribers act on what a refresh brings. Theirs are events, because each waits behind the
+fetch that is parked on the connection that it takes, and the next one is due that much later; those of others are
+arithmetic, and wait for nothing. A pattern subscriber asks before it joins, and again and again while it joins
 (``ConsumerCoordinator.poll``): what it knows then is as old as its assignment.
 """
 
@@ -77,9 +77,11 @@ class Metadata:
         self._pass_by(until - 1)
         return int(self._client.books.is_measured(self._client.opened_us)) + self._requests
 
-    def is_fresh(self, now: int) -> bool:
-        """Whether it is too early to ask again (``Metadata.timeToAllowUpdate``)."""
-        return now - self._asked_us < self._client.config.retry_backoff_us
+    def is_stale_for_join(self, now: int) -> bool:
+        """Whether a member that could begin to join has to ask first: not again so early (``timeToAllowUpdate``)."""
+        machine = self._machine
+        is_about_to = machine.membership.prepare_needed and machine.coordinator is not None
+        return is_about_to and now - self._asked_us >= self._client.config.retry_backoff_us
 
     def ask(self, now: int) -> int:
         """Send a request that somebody waits for; how long it takes, microseconds. `refresh` must follow."""
