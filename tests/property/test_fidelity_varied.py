@@ -1,0 +1,41 @@
+"""Elided and message fidelity give equal tables, whatever the groups are like and whatever happens to them.
+
+A file of its own, beside `test_fidelity`: each file of tests has a processor.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.fidelity import differences
+from tests.support.varied_scenarios import varied_scenario
+
+pytestmark = pytest.mark.property
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_both_fidelities_give_equal_tables_whatever_the_groups_are_like(block: int) -> None:
+    seeds = range(block * 8, block * 8 + 8)
+    different = {seed: names for seed in seeds if (names := differences(varied_scenario(seed), seed))}
+    assert not different
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(20))
+def test_both_fidelities_give_equal_tables_whatever_the_groups_are_like_at_length(block: int) -> None:
+    first = 1000 + block * 50
+    different = {
+        seed: names for seed in range(first, first + 50) if (names := differences(varied_scenario(seed), seed))
+    }
+    assert not different
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(14, id="without an append the SyncGroups of others came after the assignment"),
+        pytest.param(1144, id="a static member came back with a shorter session, which was renewed to the longer one"),
+    ],
+)
+def test_varied_scenarios_that_once_told_the_difference(seed: int) -> None:
+    assert not differences(varied_scenario(seed), seed)
