@@ -62,5 +62,5 @@ def _repace(group: GroupHost, deferred: DeferredMembers, kind: int, slots: Slots
         ledger.recall(client.consumption.holding, now, part, at)
         start, before, held_until = client.poll_loop.known_schedule.hand_over(now, factor, now)
         client.poll_loop.schedule = PollSchedule.of_columns(
-            start, many, full, poll_us, steady, wait, factor, before, held_until
+            start, many, full, poll_us, steady, wait, factor, before, held_until, client.config.fetch_max_wait_us
         )
