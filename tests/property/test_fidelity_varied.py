@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.fidelity import differences
+from tests.support.placed_scenarios import placed_scenario
 from tests.support.varied_scenarios import varied_scenario
 
 pytestmark = pytest.mark.property
@@ -17,6 +18,23 @@ pytestmark = pytest.mark.property
 def test_both_fidelities_give_equal_tables_whatever_the_groups_are_like(block: int) -> None:
     seeds = range(block * 8, block * 8 + 8)
     different = {seed: names for seed in seeds if (names := differences(varied_scenario(seed), seed))}
+    assert not different
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_both_fidelities_give_equal_tables_wherever_everybody_is(block: int) -> None:
+    seeds = range(block * 7, block * 7 + 7)
+    different = {seed: names for seed in seeds if (names := differences(placed_scenario(seed), seed))}
+    assert not different
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+def test_both_fidelities_give_equal_tables_wherever_everybody_is_at_length(block: int) -> None:
+    first = 1000 + block * 50
+    different = {
+        seed: names for seed in range(first, first + 50) if (names := differences(placed_scenario(seed), seed))
+    }
     assert not different
 
 
