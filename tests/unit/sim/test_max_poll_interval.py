@@ -18,7 +18,7 @@ from tests.support.scenarios import client, group, hang, rounds, scenario
 def test_a_hang_ends_in_a_leave_one_interval_after_the_last_pass(
     fidelity: str, timeout_us: int, interval_us: int, pass_us: int, at_us: int
 ) -> None:
-    """On an idle topic; recorded with 4.4: poll(5 s) and 10 s leave after 9.5 to 10 s, poll(100 ms) and 5 s after 4.9."""
+    """Idle topics; recorded with 4.4: poll(5 s) and 10 s leave after 9.5 to 10 s, poll(100 ms) and 5 s after 4.9."""
     one = group(3, client=client(max_poll_interval_us=interval_us), processing=Processing(poll_timeout_us=timeout_us))
     world = scenario(one, hang(at_us, 30 * S, 0), horizon_us=MINUTE)
     result = simulate(world, fidelity=fidelity, check=True)  # type: ignore[arg-type]
