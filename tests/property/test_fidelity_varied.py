@@ -49,6 +49,18 @@ def test_both_fidelities_give_equal_tables_whatever_the_groups_are_like_at_lengt
 @pytest.mark.parametrize(
     "seed",
     [
+        pytest.param(8, id="the books took a static twin for the other, and it was fenced without being woken"),
+        pytest.param(11, id="others commit what was taken by hand, and nobody asked what quiet ones had committed"),
+        pytest.param(60, id="no commit of anybody was on its way, and latencies came from several laws"),
+    ],
+)
+def test_placed_scenarios_that_once_told_the_difference(seed: int) -> None:
+    assert not differences(placed_scenario(seed), seed)
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
         pytest.param(14, id="without an append the SyncGroups of others came after the assignment"),
         pytest.param(1144, id="a static member came back with a shorter session, which was renewed to the longer one"),
     ],
