@@ -55,14 +55,13 @@ class ClientConfig:
     auto_commit_interval_us: int = 5_000 * MS
     auto_offset_reset: str = "latest"
     request_timeout_us: int = 30_000 * MS
-    default_api_timeout_us: int = 60_000 * MS
     retry_backoff_us: int = 100 * MS
     retry_backoff_max_us: int = 1_000 * MS
-    reconnect_backoff_us: int = 50 * MS
-    reconnect_backoff_max_us: int = 1_000 * MS
     connection_setup_timeout_us: int = 10_000 * MS
     metadata_max_age_us: int = 300_000 * MS
     fetch_max_wait_us: int = 500 * MS
+    client_id: str = ""
+    """Empty: ``consumer-<group.id>-1``, as a process with one consumer names it."""
     client_rack: str = ""
     behaviour: ClientBehaviour = ClientBehaviour()
 

@@ -18,11 +18,8 @@ _TIMES: Final = MappingProxyType(
         "max.poll.interval.ms": "max_poll_interval_us",
         "auto.commit.interval.ms": "auto_commit_interval_us",
         "request.timeout.ms": "request_timeout_us",
-        "default.api.timeout.ms": "default_api_timeout_us",
         "retry.backoff.ms": "retry_backoff_us",
         "retry.backoff.max.ms": "retry_backoff_max_us",
-        "reconnect.backoff.ms": "reconnect_backoff_us",
-        "reconnect.backoff.max.ms": "reconnect_backoff_max_us",
         "socket.connection.setup.timeout.ms": "connection_setup_timeout_us",
         "metadata.max.age.ms": "metadata_max_age_us",
         "fetch.max.wait.ms": "fetch_max_wait_us",
@@ -33,11 +30,13 @@ _OTHERS: Final = MappingProxyType(
         "max.poll.records": "max_poll_records",
         "enable.auto.commit": "enable_auto_commit",
         "auto.offset.reset": "auto_offset_reset",
+        "client.id": "client_id",
         "client.rack": "client_rack",
     }
 )
 _STRATEGY: Final = "partition.assignment.strategy"
 MODELLED: Final = frozenset({*_TIMES, *_OTHERS, _STRATEGY, "group.protocol"})
+
 
 _LINUX_CONNECT_US: Final = 127 * S
 """What bounded a connection attempt before 2.7: the kernel's six SYN retries."""
@@ -77,9 +76,7 @@ def _before_its_time(config: Mapping[str, Any]) -> dict[str, int]:
     former = {
         "max.poll.interval.ms": ("max_poll_interval_us", FOREVER),
         "max.poll.records": ("max_poll_records", (1 << 31) - 1),
-        "default.api.timeout.ms": ("default_api_timeout_us", FOREVER),
         "retry.backoff.max.ms": ("retry_backoff_max_us", config["retry.backoff.ms"] * MS),
-        "reconnect.backoff.max.ms": ("reconnect_backoff_max_us", config["reconnect.backoff.ms"] * MS),
         "socket.connection.setup.timeout.ms": ("connection_setup_timeout_us", _LINUX_CONNECT_US),
     }
     return {field: value for key, (field, value) in former.items() if key not in config}

@@ -176,12 +176,30 @@ class Consumption:
 
     def meet(self, now: int, positions: Positions) -> None:
         """Somebody else starts to read these: what this consumer reads from here on is read twice."""
-        common = np.isin(self.holding.partitions, positions) & (self._read_by_others < 0)
+        common = np.isin(self.holding.partitions, positions)
         if common.any():
             at = self._books.ledger.positions(self.holding, now)[common]
-            self._read_by_others[common] = at
+            others = self._read_by_others[common]
+            self._read_by_others[common] = np.where(others < 0, at, others)
             frontier, which = self._books.delivery.frontier_of(self.slot), self.holding.partitions[common]
             frontier[which] = np.maximum(frontier[which], at)
+
+    def inherit(self, now: int, positions: Positions) -> None:
+        """Nobody else reads these any longer, and nobody gives them to anybody: they are this consumer's own."""
+        books, held = self._books, self.holding.partitions
+        mine = np.isin(held, positions) & (self._zombie_since >= 0)
+        at = books.ledger.positions(self.holding, now)
+        others = self._read_by_others
+        twice = mine & (others >= 0)
+        books.delivery.count("duplicate", "zombie", int(np.maximum(at - others, 0)[twice].sum()))
+        books.delivery.add_zombie(self._zombie_since[mine], now)
+        self._zombie_since[mine] = self._read_by_others[mine] = -1
+        if not (self._zombie_since >= 0).any():
+            books.delivery.zombies.pop(self, None)
+        books.ledger.take(self.holding, held[mine])
+        if self.holding.running:
+            books.ledger.anchor(self.holding, now, held, at, self.holding.capacity)
+            books.availability.serve(now, self.handle, held[mine])
 
     def stand_still(self, now: int) -> None:
         """The process is frozen for long, or its application hangs: nothing is processed."""

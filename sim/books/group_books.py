@@ -79,6 +79,7 @@ class GroupBooks:
         self.handles = Handles()
         self.interest = Interest()
         self.assigns_by_hand = False
+        self._by_hand: set[int] = set()
         self.commits_ahead = False
         self._members = 0
         self._work: dict[type[Fact], Callable[[Any], None]] = {
@@ -118,18 +119,36 @@ class GroupBooks:
             self.interest.tell(member_id, topics)
             self._subscribe()
 
+    @property
+    def is_contested(self) -> bool:
+        """Whether several members may commit the same partitions: by broadcast, or by hand."""
+        return self.is_broadcast or self.assigns_by_hand
+
     def assign_by_hand(self, label: str, name: str, positions: Positions, topics: tuple[str, ...]) -> int:
         """A consumer takes partitions without being a member; its handle."""
         self.assigns_by_hand = True
         self.meet(label, topics)
         handle = self._know(label, name)
+        self._by_hand.add(handle)
+        for other in np.unique(self.availability.owner[positions]).tolist():
+            reading = self.handles.reading(other) if other >= 0 else None
+            if reading is not None:
+                reading.become_zombie(self._env.now, positions)
         self.availability.own(self._env.now, handle, positions)
         return handle
 
     def release_by_hand(self, label: str, handle: int) -> None:
-        """It is gone: there is no coordinator that has to find out."""
+        """It is gone: there is no coordinator that has to find out, and who reads the same by hand goes on alone."""
+        now, owner = self._env.now, self.availability.owner
+        left = np.flatnonzero(owner == handle).astype(np.int32)
         self.interest.forget(label)
-        self.availability.disown(self._env.now, handle)
+        self.availability.disown(now, handle)
+        for other in [one for one in self.delivery.zombies if one.handle in self._by_hand and one.handle != handle]:
+            common = left[np.isin(left, other.partitions) & (owner[left] < 0)]
+            if common.size:
+                self.availability.own(now, other.handle, common)
+                other.inherit(now, common)
+        self._by_hand.discard(handle)
         self._subscribe()
 
     def _subscribe(self) -> None:

@@ -32,6 +32,10 @@ class Reading(Protocol):
         """Somebody else starts to read these."""
         ...
 
+    def inherit(self, now: int, positions: Positions) -> None:
+        """Nobody else reads these any longer."""
+        ...
+
     @property
     def partitions(self) -> Positions:
         """Partitions being consumed, ascending."""

@@ -92,7 +92,10 @@ class CommitsWithinPositions:
         ledger = group.books.ledger
         if not len(ledger.committed):
             return None
-        ahead = ledger.committed > np.maximum(ledger.processed(now), 0)
+        processed = np.maximum(ledger.processed(now), 0)
+        for zombie in group.books.delivery.zombies:
+            processed = np.maximum(processed, zombie.processed(now))
+        ahead = ledger.committed > processed
         if ahead.any():
             return f"partition {int(np.flatnonzero(ahead)[0])} is committed beyond what was processed"
         return None

@@ -224,9 +224,8 @@ class Client(Incarnation):
 
     def drive(self, now: int) -> None:
         """Do whatever can be done now, then watch what comes next."""
-        if self.is_over or self.frozen is not None or self.elision.is_in_phase:
+        if self.is_over or self.frozen is not None or not self.elision.look():
             return
-        self.elision.look()
         machine, inbox, reaction = self.machine, self.inbox, self.poll_loop.reaction
         while not self.is_over and reaction(now) == now:
             if inbox:

@@ -163,10 +163,10 @@ class Consumer:
     @property
     def is_assigned(self) -> bool:
         """Whether the member is settled in the group and owns partitions (if there are enough for everybody)."""
-        client = self.client
+        client = self.incumbent
         if client is None:
             return False
-        if client.elision.is_in_phase:
+        if not client.elision.look():
             client.elision.wake()
         if client.fetcher.is_under_way:
             return False

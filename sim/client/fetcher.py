@@ -218,12 +218,14 @@ class Fetcher:
         self, start: int, paced: Pace, load: Load, before: int | None, held_until: int = NOT_INSIDE
     ) -> PollSchedule:
         """Polls from ``start`` on."""
-        client, processing = self._client, self._client.processing
+        client, processing, fetch_us = self._client, self._client.processing, self._client.config.fetch_max_wait_us
         if processing.per_record.kind == "constant":
-            return PollSchedule(start, paced, load, before, held_until)
+            return PollSchedule(start, paced, load, before, held_until, fetch_us)
         cost = Draw(client.world.streams.key("per-record", client.label), processing.per_record)
         fixed = round(processing.per_poll_us * paced.slowdown)
-        return DrawnPollSchedule(start, paced, load, before, held_until, cost=cost, first=self._batches, fixed_us=fixed)
+        return DrawnPollSchedule(
+            start, paced, load, before, held_until, fetch_us, cost=cost, first=self._batches, fixed_us=fixed
+        )
 
     # --- cuts ---------------------------------------------------------------------------------------------------------
 

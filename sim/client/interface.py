@@ -39,18 +39,11 @@ class Identity(Protocol):
 class Elision(Protocol):
     """One client as the fast path sees it (`sim.fastpath.quiescence`): quiet, or loud."""
 
-    @property
-    def is_quiet(self) -> bool:
-        """Whether heartbeats and commits are computed when somebody looks, and are no events."""
-        ...
+    def look(self) -> bool:
+        """Somebody looks at the member: its own objects show everything that it has done.
 
-    @property
-    def is_in_phase(self) -> bool:
-        """Whether the member is on its way through a phase of a rebalance with others."""
-        ...
-
-    def look(self) -> None:
-        """Somebody looks at the member: its own objects show everything that it has done."""
+        Whether it acts by itself: it does not while it goes through a phase of a rebalance with others.
+        """
         ...
 
     def wake(self) -> None:

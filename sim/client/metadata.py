@@ -130,9 +130,8 @@ class Metadata:
     def on_due(self, now: int) -> None:
         """A refresh: answered by a broker as of now, read one round trip later."""
         client = self._client
-        if client.elision.is_in_phase:
+        if not client.elision.look():
             client.elision.wake()
-        client.elision.look()
         trip_us = self._trip_us(now if self._is_watched else None)
         self._send(trip_us)
         if self._world.is_loud or self._seen_version < self._catalog.version:

@@ -103,14 +103,14 @@ class PollLoop:
         upcoming = self.reaction(now)
         if upcoming == now:
             return FOREVER
-        due = self._last_poll(now) + machine.config.max_poll_interval_us
+        due = self._last_pass(now) + machine.config.max_poll_interval_us
         return due if due < upcoming else FOREVER
 
-    def _last_poll(self, now: int) -> int:
+    def _last_pass(self, now: int) -> int:
         at = min(now, self._stuck_since) if now < self.stuck_until else now
         if self.schedule is None:
             return at
-        last = self.schedule.last_poll(at)
+        last = self.schedule.last_pass(at)
         return last if last is not None else now
 
     # --- jobs ---------------------------------------------------------------------------------------------------------

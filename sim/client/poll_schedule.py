@@ -20,6 +20,7 @@ import numpy as np
 from groupsim.sim.elementwise import choose, least, most, nearest, whole
 from groupsim.sim.model import Processing
 from groupsim.sim.randomness import Draw, longest, mean_of
+from groupsim.sim.units import FOREVER
 
 _BLOCK = 256
 ENDLESS = 1_000_000_000
@@ -116,13 +117,16 @@ class PollSchedule:
     pace : Pace
     load : Load
     before : int or None, microseconds
-        The last poll before that, if there was one.
+        The last pass through poll()'s own loop before that (`last_pass`), if there was one.
     held_until : int, microseconds
         The pass before that is inside poll() until then, if it still is.
+    fetch_us : int, microseconds
+        ``fetch.max.wait.ms``: so often a wait inside poll() is interrupted by the answer to a fetch.
     """
 
     __slots__ = (
         "before",
+        "fetch_us",
         "full_passes",
         "full_us",
         "full_wait_us",
@@ -134,11 +138,13 @@ class PollSchedule:
     )
 
     def __init__(
-        self, start: Any, pace: Pace, load: Load, before: int | None = None, held_until: Any = NOT_INSIDE
-    ) -> None:
+        self, start: Any, pace: Pace, load: Load, before: int | None = None, held_until: Any = NOT_INSIDE,
+        fetch_us: int = FOREVER,
+    ) -> None:  # fmt: skip
         self.start = start
         self.before = before
         self.held_until = held_until
+        self.fetch_us = fetch_us
         self.slowdown = pace.slowdown
         self.full_us, self.full_wait_us = pace.full_us, pace.full_wait_us
         self.steady_us, self.steady_wait_us = pace.steady_us, pace.steady_wait_us
@@ -147,12 +153,12 @@ class PollSchedule:
     @classmethod
     def of_columns(
         cls, start: Any, full_passes: Any, full_us: Any, full_wait_us: Any, steady_us: Any, steady_wait_us: Any,
-        slowdown: Any, before: int | None, held_until: Any,
+        slowdown: Any, before: int | None, held_until: Any, fetch_us: int = FOREVER,
     ) -> PollSchedule:  # fmt: skip
         """Polls in closed form, whose passes are known."""
         schedule = cls.__new__(cls)
         schedule.start, schedule.before = start, before
-        schedule.held_until, schedule.slowdown = held_until, slowdown
+        schedule.held_until, schedule.slowdown, schedule.fetch_us = held_until, slowdown, fetch_us
         schedule.full_us, schedule.full_wait_us = full_us, full_wait_us
         schedule.steady_us, schedule.steady_wait_us = steady_us, steady_wait_us
         schedule.full_passes = full_passes
@@ -163,10 +169,9 @@ class PollSchedule:
 
         Whoever stood still inside poll() is still inside when the clock goes on.
         """
-        held_until = self.inside_until(at)
+        held_until, upcoming = self.inside_until(at), self.next_poll(at)
+        self.before = self.last_pass(at - 1)
         self.held_until = held_until + by_us if held_until != NOT_INSIDE else NOT_INSIDE
-        upcoming = self.next_poll(at)
-        self.before = self.last_poll(at - 1)
         self._restart_at(upcoming)
         self.start = upcoming + by_us
 
@@ -184,9 +189,23 @@ class PollSchedule:
         wait = self.steady_wait_us + is_full * (self.full_wait_us - self.steady_wait_us)
         return since + (time - since) // length * length, wait, length
 
-    def last_poll(self, time: int) -> int | None:
-        """The last poll at or before ``time``, None if there was none yet."""
-        return self._pass_at(time)[0] if time >= self.start else self.before
+    def last_pass(self, time: int) -> int | None:
+        """When the last pass through poll()'s own loop began, at or before ``time``; None if there was none yet.
+
+        While poll() waits, the answer to each fetch, ``fetch.max.wait.ms`` after the last, begins another pass, and
+        each tells the heartbeat thread that the application lives (``ConsumerCoordinator.poll``, ``pollHeartbeat``,
+        from ``ClassicKafkaConsumer.poll``, Kafka 4.4).
+        """
+        if time < self.start:
+            begin, inside = self.before, self.held_until
+        else:
+            begin, wait, _ = self._pass_at(time)
+            inside = begin + wait
+        if begin is None or inside <= begin:
+            return begin
+        every_us = max(self.fetch_us, 1)  # fetch.max.wait.ms=0: answers come all the time
+        last: int = begin + (min(time, inside) - begin) // every_us * every_us
+        return last
 
     def next_poll(self, time: Any) -> Any:
         """The first poll at or after ``time``."""
@@ -205,7 +224,7 @@ class PollSchedule:
 
         The thread goes on with the batch in hand at ``at``, and the rest of that costs as ``slowdown`` says.
         """
-        return self.next_poll_with(slowdown, at), self.last_poll(now), self.inside_until(now)
+        return self.next_poll_with(slowdown, at), self.last_pass(now), self.inside_until(now)
 
     def inside_until(self, time: int) -> int:
         """Until when the pass that began before ``time`` stays inside poll(); `NOT_INSIDE` if it no longer is."""
@@ -271,12 +290,13 @@ class DrawnPollSchedule(PollSchedule):
         load: Load,
         before: int | None = None,
         held_until: int = NOT_INSIDE,
+        fetch_us: int = FOREVER,
         *,
         cost: Draw,
         first: int,
         fixed_us: int,
     ) -> None:
-        super().__init__(start, pace, load, before, held_until)
+        super().__init__(start, pace, load, before, held_until, fetch_us)
         self._cost, self._first, self._fixed_us = cost, first, fixed_us
         self._records = (pace.full_records, pace.steady_records)
         self._begins: list[int] = [0]

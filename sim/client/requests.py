@@ -64,9 +64,12 @@ class Requests:
         self.request(now, effect.api, body)
 
     def _fresh_id(self) -> str:
-        """A member id as a broker makes it up: client id and a UUID, named by who asks and how often."""
-        consumer = self._client.consumer
-        client_id = consumer.instance_id or f"consumer-{self._client.group.name}-1"
+        """A member id as a broker makes it up, named by who asks and how often.
+
+        Source: ``ConsumerConfig.maybeOverrideClientId`` and ``ClassicGroup.generateMemberId`` (Kafka 4.4).
+        """
+        client = self._client
+        client_id = client.consumer.instance_id or client.config.client_id or f"consumer-{client.group.name}-1"
         key = self._client.world.streams.key("member-id", self._client.label, self._in_flight.joins)
         text = f"{hash64(key, 0):016x}{hash64(key, 1):016x}"
         return f"{client_id}-{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -48,11 +48,11 @@ class Suspension:
 
     # --- pauses that are known beforehand -----------------------------------------------------------------------------
 
-    def arm_pause(self) -> None:
-        """Loud: the next pause is an event. Quiet: only the next one that is too long to be elided."""
-        due, is_quiet = FOREVER, self._client.elision.is_quiet
+    def arm_pause(self, least_us: int = 0) -> None:
+        """Let the next pause be an event, of those that are at least so long (shorter ones are elided)."""
+        due = FOREVER
         for start, end in self._pauses[self.next_pause :]:
-            if not is_quiet or end - start >= SHORT_PAUSE_US:
+            if end - start >= least_us:
                 due = start
                 break
         self._client.alarms.pause.set(due)

@@ -6,7 +6,7 @@ grown in any order. A `Layout` translates, and is shared by everybody who has se
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from groupsim.assignors import Assignor, GroupSnapshot, MemberSubscription, Topics
 from groupsim.assignors.guarded_call import ask
 from groupsim.sim.catalog import Partitions
-from groupsim.sim.protocol.messages import JoinResponse, Positions
+from groupsim.sim.protocol.messages import NO_PARTITIONS, JoinResponse, Positions
 
 
 class Layout:
@@ -40,6 +40,17 @@ class Layout:
         inside = positions[positions < len(self._to_local)]
         there = self._to_local[inside]
         return there[there >= 0]
+
+    def local_sorted(self, lists: Sequence[Positions]) -> list[Positions]:
+        """`local` of each of these, ascending."""
+        whose = np.repeat(np.arange(len(lists)), [len(one) for one in lists])
+        positions = np.concatenate([NO_PARTITIONS, *lists])
+        known = positions < len(self._to_local)
+        whose, there = whose[known], self._to_local[positions[known]]
+        known = there >= 0
+        whose, there = whose[known], there[known]
+        there = there[np.lexsort((there, whose))]
+        return np.split(there, np.searchsorted(whose, np.arange(1, len(lists)))) if len(lists) else []
 
 
 def _topics(counts: Mapping[str, int], partitions: Partitions) -> Topics:
@@ -96,18 +107,19 @@ def assign(
     assignors.AssignorError
         What Kafka's assignor would throw; or a user's assignor answered nonsense.
     """
+    owned = layout.local_sorted([one.owned for _, _, one in response.members])
     members = tuple(
         MemberSubscription(
             member_id=member_id,
             topics=one.topics,
-            owned=np.sort(layout.local(one.owned)) if one.owned.size else one.owned,
+            owned=mine,
             generation=one.generation,
             instance_id=instance_id,
             rack=one.rack,
             user_data=one.user_data,
             capacity=loads.capacities.get(member_id) if loads is not None else None,
         )
-        for member_id, instance_id, one in response.members
+        for (member_id, instance_id, one), mine in zip(response.members, owned, strict=True)
     )
     topics = layout.topics
     if loads is not None:

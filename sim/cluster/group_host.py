@@ -74,8 +74,8 @@ class GroupHost:
         self._alarm.set(self._deadline)
 
     def _fetch_offsets(self, exchange: Exchange, body: OffsetFetch) -> None:
-        if self.books.is_broadcast:
-            # Everybody commits the same partitions: what quiet members have committed by now counts.
+        if self.books.is_contested:
+            # Others commit the same partitions: what quiet members have committed by now counts.
             self.fast_path.wake_all()
         offsets = self.books.ledger.committed[body.positions]
         self._answer(Reply(exchange, OffsetFetchResponse(Error.NONE, offsets)), self._env.now + self._service_us)
@@ -126,7 +126,7 @@ class GroupHost:
             self.fast_path.renewed(now, _exchange(reply).body.member_id)
             for record in batch.records:
                 moment = (now, _exchange(reply).connection.request_key)
-                self.books.ledger.commit(record.positions, record.offsets, moment, contested=self.books.is_broadcast)
+                self.books.ledger.commit(record.positions, record.offsets, moment, contested=self.books.is_contested)
             self._answer(reply, now + self._service_us + self._append_us)
 
     @property

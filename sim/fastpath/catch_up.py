@@ -85,5 +85,5 @@ def replay_resume(client: Client, columns: RoundColumns, slot: int, slowdown: fl
     client.poll_loop.schedule = drawn if drawn is not None else PollSchedule.of_columns(
         columns.begun.item(slot), columns.full_passes.item(slot), columns.full_us.item(slot),
         client.world.timing.poll_us, columns.steady_us.item(slot), columns.steady_wait_us.item(slot), slowdown,
-        columns.begun.item(slot), NOT_INSIDE,
+        columns.begun.item(slot), NOT_INSIDE, client.config.fetch_max_wait_us,
     )  # fmt: skip

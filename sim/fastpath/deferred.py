@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
@@ -65,7 +66,7 @@ class Elided(Protocol):
         """Heartbeats and commits are arithmetic from these instants on."""
         ...
 
-    def look(self) -> None:
+    def look(self) -> bool:
         """Its own objects show everything that it has done."""
         ...
 
@@ -334,7 +335,7 @@ class DeferredMembers:
             self._fall_silent(slot, self.now)
             client.alarms.disarm_member()
             client.metadata.arm(self.now.told.item(slot))
-            client.suspension.arm_pause()
+            client.suspension.arm_pause(SHORT_PAUSE_US)
 
     # --- catching up --------------------------------------------------------------------------------------------------
 

@@ -84,20 +84,11 @@ class Quiescence:
         """What the member goes with: what it has done since that began is not in the books yet."""
         return self._deferred.phase_of(self.client.consumer.slot)
 
-    @property
-    def is_in_phase(self) -> bool:
-        """Whether the member goes through a phase of a rebalance with others."""
-        return self._deferred.is_in_phase(self.client.consumer.slot)
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether heartbeats and commits are computed when somebody looks."""
-        return self.quiet is not None
-
-    def look(self) -> None:
-        """Somebody is about to look: the member's own objects show everything that was done in phases."""
+    def look(self) -> bool:
+        """Somebody is about to look: the member's own objects show everything. Whether it acts by itself."""
         if self.is_behind:
             self._deferred.catch_up(self)
+        return not self._deferred.is_in_phase(self.client.consumer.slot)
 
     @property
     def known(self) -> SteadyState:
@@ -216,7 +207,7 @@ class Quiescence:
         commits = max(machine.commit_due, client.poll_loop.upcoming(now)) if is_consuming else FOREVER
         self.fall_silent(machine.heartbeat_due, commits, schedule, self._group.suspend(machine.member_id))
         client.alarms.disarm_member()
-        client.suspension.arm_pause()
+        client.suspension.arm_pause(SHORT_PAUSE_US)
 
     def fall_silent(self, heartbeat_due: int, commit_due: int, schedule: PollSchedule | None, renewed_us: int) -> None:
         """Heartbeats and commits are arithmetic from these instants on; alarms are the caller's affair.
@@ -246,7 +237,7 @@ class Quiescence:
     def absorb(self, now: int, until: int) -> bool:
         """Take a sudden pause into the computation; whether that was possible."""
         quiet = self.quiet
-        if quiet is None or self.is_in_phase or until - now >= SHORT_PAUSE_US or quiet.overlaps(now, until):
+        if quiet is None or self.phase is not None or until - now >= SHORT_PAUSE_US or quiet.overlaps(now, until):
             return False
         insort(self._pauses, (now, until))
         schedule = self.client.poll_loop.schedule

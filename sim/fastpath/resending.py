@@ -58,7 +58,7 @@ class Resending:
                 self._client.consumption.partitions,
                 self._client.commits.offsets(committed.sent),
                 (committed.worked, connection.request_key),
-                contested=self._books.is_broadcast,
+                contested=self._books.is_contested,
             )
         return renewed
 

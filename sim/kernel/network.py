@@ -98,7 +98,7 @@ class Path:
 
 def round_trips(paths: Sequence[Path], kind: str, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """`Path.latency` there and back of the ``numbers[i]``-th request of a kind on ``paths[i]``. Shape (2, n)."""
-    law = paths[0].law
+    law = paths[0].law if paths else None
     if law is not None and all(path.law is law for path in paths):
         return round_trips_alike(law, np.array([path.keys[kind] for path in paths], np.uint64), numbers)
     ways = [zip(paths, way, strict=True) for way in ((2 * numbers).tolist(), (2 * numbers + 1).tolist())]

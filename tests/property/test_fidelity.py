@@ -7,16 +7,10 @@ alarm not re-armed.
 
 from __future__ import annotations
 
-from typing import cast
-
 import pytest
 
-from groupsim.sim import simulate
-from groupsim.sim.model import Scenario
-from groupsim.sim.tables import TABLES
+from tests.support.fidelity import differences
 from tests.support.random_scenarios import Family, random_scenario
-from tests.support.slow_topics import with_slow_topics
-from tests.support.varied_scenarios import varied_scenario
 
 pytestmark = pytest.mark.property
 
@@ -26,19 +20,7 @@ SCENARIOS = {"jitter": 14, "grid": 14, "dense": 14, "crowd": 6, "aged": 10}
 
 
 def _differences(seed: int, family: Family) -> list[str]:
-    return _compared(random_scenario(seed, family), seed)
-
-
-def _compared(scenario: Scenario, seed: int) -> list[str]:
-    elided = simulate(scenario, seed=seed, check=True)
-    message = simulate(scenario, seed=seed, fidelity="message", check=True)
-    assert elided.warnings == message.warnings
-    return [name for name in TABLES if elided.manifest["digests"][name] != message.manifest["digests"][name]]
-
-
-def _slow(seed: int, family: str) -> Scenario:
-    scenario = varied_scenario(seed) if family == "varied" else random_scenario(seed, cast(Family, family))
-    return with_slow_topics(scenario, seed)
+    return differences(random_scenario(seed, family), seed)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -48,36 +30,6 @@ def test_both_fidelities_give_equal_tables(family: Family, block: int) -> None:
     seeds = range(block * count, block * count + count)
     different = {seed: names for seed in seeds if (names := _differences(seed, family))}
     assert not different, f"{family}: {different}"
-
-
-@pytest.mark.parametrize("block", range(5))
-def test_both_fidelities_give_equal_tables_whatever_the_groups_are_like(block: int) -> None:
-    seeds = range(block * 8, block * 8 + 8)
-    different = {seed: names for seed in seeds if (names := _compared(varied_scenario(seed), seed))}
-    assert not different
-
-
-@pytest.mark.parametrize("family", [*FAMILIES[:4], "varied"])
-def test_both_fidelities_give_equal_tables_when_requests_wait_behind_fetches(family: str) -> None:
-    different = {seed: names for seed in range(8) if (names := _compared(_slow(seed, family), seed))}
-    assert not different
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("family", [*FAMILIES, "varied"])
-@pytest.mark.parametrize("block", range(8))
-def test_both_fidelities_give_equal_tables_when_requests_wait_behind_fetches_at_length(family: str, block: int) -> None:
-    first = 1000 + block * 25
-    different = {seed: names for seed in range(first, first + 25) if (names := _compared(_slow(seed, family), seed))}
-    assert not different
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", range(20))
-def test_both_fidelities_give_equal_tables_whatever_the_groups_are_like_at_length(block: int) -> None:
-    first = 1000 + block * 50
-    different = {seed: names for seed in range(first, first + 50) if (names := _compared(varied_scenario(seed), seed))}
-    assert not different
 
 
 @pytest.mark.slow
@@ -106,14 +58,3 @@ def test_both_fidelities_give_equal_tables_at_length(family: Family, block: int)
 )
 def test_scenarios_that_once_told_the_difference(family: Family, seed: int) -> None:
     assert not _differences(seed, family)
-
-
-@pytest.mark.parametrize(
-    "seed",
-    [
-        pytest.param(14, id="without an append the SyncGroups of others came after the assignment"),
-        pytest.param(1144, id="a static member came back with a shorter session, which was renewed to the longer one"),
-    ],
-)
-def test_varied_scenarios_that_once_told_the_difference(seed: int) -> None:
-    assert not _compared(varied_scenario(seed), seed)

@@ -37,10 +37,12 @@ _HORIZON_US = 60 * S
 
 def varied_scenario(seed: int) -> Scenario:
     """One scenario, the same for the same seed."""
-    return _VariedMaker(random.Random(f"varied-{seed}")).scenario(f"varied-{seed}")
+    return VariedMaker(random.Random(f"varied-{seed}")).scenario(f"varied-{seed}")
 
 
-class _VariedMaker(Maker):
+class VariedMaker(Maker):
+    """Makes one scenario, by chance."""
+
     def __init__(self, chance: random.Random) -> None:
         super().__init__(chance, "crowd")
         self.members = chance.choice([2, 3, 6, 9, 12])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.poll_schedule import Load, PollSchedule, full_passes
@@ -38,7 +39,7 @@ def adopt(group: GroupHost, deferred: DeferredMembers, slots: Slots) -> None:
         machine = client.machine
         deferred.elided[slot].fall_silent(machine.heartbeat_due, machine.commit_due, client.poll_loop.schedule, renewed)
         client.alarms.disarm_member()
-        client.suspension.arm_pause()
+        client.suspension.arm_pause(SHORT_PAUSE_US)
 
 
 def _repace(group: GroupHost, deferred: DeferredMembers, kind: int, slots: Slots, times: Column) -> None:
@@ -61,5 +62,5 @@ def _repace(group: GroupHost, deferred: DeferredMembers, kind: int, slots: Slots
         ledger.recall(client.consumption.holding, now, part, at)
         start, before, held_until = client.poll_loop.known_schedule.hand_over(now, factor, now)
         client.poll_loop.schedule = PollSchedule.of_columns(
-            start, many, full, poll_us, steady, wait, factor, before, held_until
+            start, many, full, poll_us, steady, wait, factor, before, held_until, client.config.fetch_max_wait_us
         )

@@ -143,7 +143,7 @@ class Admission:
         new = self._rename(now, old, request.fresh_id)
         roster.update(new, request)
         roster.park_join(new, waiter)
-        rebalance.note(MemberReplaced(old_id, old.name, new.member_id))
+        rebalance.note(MemberReplaced(old_id, request.name, new.member_id))
         rebalance.note(MemberAdmitted(new.member_id, request.name))
         if rebalance.state is not STABLE:
             reason = f"Static member {request.name} joined during {rebalance.state.value}"

@@ -156,14 +156,12 @@ def test_defaults_are_those_of_the_simulator() -> None:
         ("auto.commit.interval.ms", 3, "auto_commit_interval_us", 3 * MS),
         ("auto.offset.reset", "earliest", "auto_offset_reset", "earliest"),
         ("request.timeout.ms", 4, "request_timeout_us", 4 * MS),
-        ("default.api.timeout.ms", 5, "default_api_timeout_us", 5 * MS),
         ("retry.backoff.ms", 6, "retry_backoff_us", 6 * MS),
         ("retry.backoff.max.ms", 8, "retry_backoff_max_us", 8 * MS),
-        ("reconnect.backoff.ms", 9, "reconnect_backoff_us", 9 * MS),
-        ("reconnect.backoff.max.ms", 10, "reconnect_backoff_max_us", 10 * MS),
         ("socket.connection.setup.timeout.ms", 11, "connection_setup_timeout_us", 11 * MS),
         ("metadata.max.age.ms", 12, "metadata_max_age_us", 12 * MS),
         ("fetch.max.wait.ms", 13, "fetch_max_wait_us", 13 * MS),
+        ("client.id", "orders", "client_id", "orders"),
         ("client.rack", "a", "client_rack", "a"),
     ],
 )
@@ -241,7 +239,6 @@ def test_the_0_9_client_beats_only_from_poll_and_has_one_timeout() -> None:
     assert not config.behaviour.background_heartbeat
     assert config.rebalance_timeout_us == 20 * S
     assert (config.max_poll_interval_us, config.max_poll_records) == (FOREVER, 2**31 - 1)
-    assert config.reconnect_backoff_max_us == config.reconnect_backoff_us == 50 * MS
     assert config.retry_backoff_max_us == config.retry_backoff_us == 100 * MS
 
 
@@ -251,9 +248,9 @@ def test_before_2_7_the_kernel_bounds_a_connection_attempt() -> None:
 
 
 def test_what_a_client_does_not_know_has_no_effect_and_is_told() -> None:
-    given = {"max.poll.interval.ms": 1, "default.api.timeout.ms": 2}
+    given = {"max.poll.interval.ms": 1, "retry.backoff.max.ms": 2}
     assert client_config.client_config("0.9", given) == client_config.client_config("0.9", {})
-    assert client_config.unknown_to("0.9", given) == ["default.api.timeout.ms", "max.poll.interval.ms"]
+    assert client_config.unknown_to("0.9", given) == ["max.poll.interval.ms", "retry.backoff.max.ms"]
     assert client_config.unknown_to("4.4", given) == []
 
 

@@ -86,3 +86,22 @@ def test_partitions_that_do_not_exist_are_left_out() -> None:
     group = replace(scenario.groups[0], subscription=Subscription(assign={"orders": (0, 9)}), overrides=())
     result = simulate(replace(scenario, groups=(group,)), seed=1)
     assert set(result.tables["ownership"].partition) == {0}
+
+
+@pytest.mark.parametrize("fidelity", ["elided", "message"])
+def test_two_that_take_the_same_read_everything_twice_and_lose_nothing(fidelity: str) -> None:
+    """One is away from 33 s to 42.7 s; what it has missed the other has read, and it goes on from the last commit."""
+    kill = Entry(
+        id="kill",
+        at_us=33 * S,
+        verb=Kill(target=Target("group", "g", pick="index", indices=(0,)), down=Distribution.constant(9 * S)),
+    )
+    scenario = scene(kill)
+    group = replace(scenario.groups[0], overrides=())
+    result = simulate(replace(scenario, groups=(group,)), seed=1, fidelity=fidelity, check=True)  # type: ignore[arg-type]
+    delivery = result.tables["delivery"]
+    assert set(delivery.kind) == {"duplicate"}
+    together, again = 30 * (33 + 60 - 42.7), 30 * 5
+    assert together - 30 <= delivery.records.sum() <= together + again
+    gaps = result.tables["unavailability"].query("from_us >= 33_000_000 and cause == 'unowned'")
+    assert set(gaps.partition) <= {3, 4, 5}, "the other serves what the one has left"

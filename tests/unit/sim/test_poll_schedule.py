@@ -15,6 +15,8 @@ from groupsim.sim.randomness import Draw
 from groupsim.sim.units import MS, S
 
 POLL_US = MS
+FETCH = 13
+"""So often a wait inside poll() is interrupted."""
 END = 40_000
 
 
@@ -36,14 +38,19 @@ class Written:
     def shift(self, at: int, by_us: int) -> None:
         gone = bisect_left(self.polls, at)
         inside_until = sum(self.passes[gone - 1]) if gone else self.held
+        self.before = self.last_pass(at - 1)
         self.held = inside_until + by_us if inside_until >= at else -1
-        if gone:
-            self.before = self.passes[gone - 1][0]
         self.passes = [(begin + by_us, wait) for begin, wait in self.passes[gone:]]
 
-    def last_poll(self, time: int) -> int | None:
+    def last_pass(self, time: int) -> int | None:
         index = bisect_right(self.polls, time)
-        return self.polls[index - 1] if index else self.before
+        begin = self.polls[index - 1] if index else self.before
+        inside = sum(self.passes[index - 1]) if index else self.held
+        if begin is None:
+            return None
+        return max(
+            at for at in range(begin, max(begin, inside, time) + 1, FETCH) if at == begin or at <= min(time, inside)
+        )
 
     def next_poll(self, time: int) -> int:
         return self.polls[bisect_left(self.polls, time)]
@@ -66,7 +73,9 @@ def loops(draw: st.DrawFn) -> tuple[PollSchedule, Written]:
     (full, full_wait), (steady, steady_wait) = draw(lengths), draw(lengths)
     start, passes = draw(st.integers(0, 100)), draw(st.integers(0, 20))
     before = draw(st.none() | st.integers(0, start))
-    schedule = PollSchedule(start, Pace(full, full_wait, 1, steady, steady_wait, 1, 1.0, 1.0), Load(0, 0), before)
+    schedule = PollSchedule(
+        start, Pace(full, full_wait, 1, steady, steady_wait, 1, 1.0, 1.0), Load(0, 0), before, fetch_us=FETCH
+    )
     schedule.full_passes = passes
     written = [(start + index * full, full_wait) for index in range(passes)]
     switch = start + passes * full
@@ -92,7 +101,7 @@ def test_a_poll_schedule_answers_as_the_list_of_its_polls_does(
     for one in times:
         at = time + one
         assert schedule.next_poll(at) == written.next_poll(at)
-        assert schedule.last_poll(at) == written.last_poll(at)
+        assert schedule.last_pass(at) == written.last_pass(at)
         assert schedule.reaction(at) == written.reaction(at)
 
 
@@ -123,7 +132,7 @@ def test_drawn_passes_answer_as_their_list_does(
 ) -> None:
     cost = Draw(7, Distribution("uniform", (1, 9)))
     paced = Pace(1, wait, 4, 1, 2 * wait, 2, 1.0, 1.0)
-    schedule = DrawnPollSchedule(start, paced, Load(0, 0), None, cost=cost, first=3, fixed_us=fixed)
+    schedule = DrawnPollSchedule(start, paced, Load(0, 0), None, fetch_us=FETCH, cost=cost, first=3, fixed_us=fixed)
     schedule.full_passes = passes
     listed, at = [], start
     for number in range(5_000):
@@ -140,7 +149,7 @@ def test_drawn_passes_answer_as_their_list_does(
     for one in times:
         at = time + one
         assert schedule.next_poll(at) == written.next_poll(at)
-        assert schedule.last_poll(at) == written.last_poll(at)
+        assert schedule.last_pass(at) == written.last_pass(at)
         assert schedule.reaction(at) == written.reaction(at)
         assert schedule.number_at(at) == 3 + number + bisect_left(written.polls, at)
     steps = [after - begin for begin, after in zip(written.polls, written.polls[1:], strict=False)]

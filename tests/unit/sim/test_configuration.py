@@ -1,0 +1,136 @@
+"""Every modelled key of Kafka's is read by the simulator, and changes what it gives in some scenario."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import groupsim.sim
+from groupsim.sim import simulate
+from groupsim.sim.config import ClientConfig, CoordinatorConfig
+from groupsim.sim.model import (
+    Broker,
+    Cut,
+    Distribution,
+    Entry,
+    Link,
+    Network,
+    Processing,
+    Scenario,
+    Target,
+)
+from groupsim.sim.units import MINUTE, MS, S
+from tests.support.scenarios import AUTO, at, client, close, group, hang, kill, member, scenario
+
+Play = Callable[[ClientConfig, CoordinatorConfig], Scenario]
+
+
+def _played(*timeline: Entry, members: int = 3, processing: Processing = AUTO, **world: Any) -> Play:
+    """Three members on twelve partitions at ten records a second each, for a minute."""
+
+    def play(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
+        one = group(members, client=config, processing=processing)
+        given = {"horizon_us": MINUTE, "rate_mrps": 10_000, "delay_us": coordinator.initial_rebalance_delay_us, **world}
+        return scenario(one, *timeline, config=coordinator, **given)
+
+    return play
+
+
+def _cut(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
+    """A member cannot reach the only broker for half a minute."""
+    cut = Cut(between=(member(0), Target("broker", "0")), duration=Distribution.constant(30 * S))
+    return _played(at(20 * S, cut), horizon_us=2 * MINUTE)(config, coordinator)
+
+
+def _racks(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
+    """Brokers in two racks, a replica of each partition in one of them."""
+    world = _played()(config, coordinator)
+    brokers = (Broker(id=0, rack="a"), Broker(id=1, rack="b"))
+    topics = tuple(replace(topic, replication_factor=1) for topic in world.topics)
+    return replace(world, cluster=replace(world.cluster, brokers=brokers), topics=topics)
+
+
+def _far_coordinator(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
+    """One of three brokers is far away."""
+    world = _played(brokers=3)(config, coordinator)
+    far = Link(between=("broker:1", "g"), latency=Distribution.constant(70 * MS))
+    return replace(world, cluster=replace(world.cluster, network=Network(links=(far,))))
+
+
+def _empty(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
+    """Everybody closes, and a member comes back five minutes later: are the group's offsets still there?"""
+    back = kill(20 * S, 0, down_us=5 * MINUTE)
+    return _played(back, close(20 * S, 1, 2), horizon_us=7 * MINUTE)(config, coordinator)
+
+
+IDLE = _played(hang(30 * S, 20 * S, 0), rate_mrps=0, processing=Processing(poll_timeout_us=5 * S))
+SLOW = _played(processing=Processing(per_record=Distribution.constant(24 * MS)))
+BUSY = _played(processing=Processing(per_record=Distribution.constant(1 * MS), per_poll_us=50 * MS))
+
+CLIENT: dict[str, tuple[Play, ClientConfig, object]] = {
+    "session_timeout_us": (_played(kill(20 * S, 0)), client(), 8 * S),
+    "heartbeat_interval_us": (_played(), client(), 1 * S),
+    "max_poll_interval_us": (_played(hang(20 * S, 20 * S, 0)), client(max_poll_interval_us=8 * S), 9 * S),
+    "max_poll_records": (BUSY, client(), 2),
+    "partition_assignment_strategy": (_played(), client(), ("roundrobin",)),
+    "enable_auto_commit": (_played(), client(), True),
+    "auto_commit_interval_us": (_played(), client(enable_auto_commit=True), 2 * S),
+    "auto_offset_reset": (SLOW, client(), "latest"),
+    "request_timeout_us": (_cut, client(), 3 * S),
+    "retry_backoff_us": (_cut, client(request_timeout_us=3 * S), 300 * MS),
+    "retry_backoff_max_us": (_cut, client(request_timeout_us=3 * S), 100 * MS),
+    "connection_setup_timeout_us": (_cut, client(request_timeout_us=3 * S), 1 * S),
+    "metadata_max_age_us": (_played(), client(), 5 * S),
+    "fetch_max_wait_us": (IDLE, client(max_poll_interval_us=8 * S), 2_600 * MS),
+    "client_id": (_played(), client(), "orders"),
+    "client_rack": (_racks, client(), "a"),
+}
+"""Field -> a scenario, a configuration, and the value that makes a difference."""
+
+SHORT = {"offsets_retention_us": 2 * MINUTE, "offsets_retention_check_interval_us": 10 * S}
+COORDINATOR: dict[str, tuple[Play, object]] = {
+    "initial_rebalance_delay_us": (_played(), 1 * S),
+    "min_session_timeout_us": (_played(), 11 * S),
+    "max_session_timeout_us": (_played(), 9 * S),
+    "max_size": (_played(), 2),
+    "offsets_topic_num_partitions": (_far_coordinator, 2),
+    "offsets_retention_us": (_empty, 10 * MINUTE),
+    "offsets_retention_check_interval_us": (_empty, 10 * MINUTE),
+    "new_member_join_timeout_us": (_played(kill(800 * MS, 0)), 1 * S),
+    "version": (_played(), "0.9"),
+}
+
+
+def _digests(play: Play, config: ClientConfig, coordinator: CoordinatorConfig) -> dict[str, str]:
+    return dict(simulate(play(config, coordinator), seed=3).manifest["digests"])
+
+
+def test_every_field_has_a_case() -> None:
+    assert set(CLIENT) == {field.name for field in fields(ClientConfig)} - {"behaviour"}
+    assert set(COORDINATOR) == {field.name for field in fields(CoordinatorConfig)}
+
+
+@pytest.mark.parametrize("field", CLIENT)
+def test_every_consumer_key_changes_some_table(field: str) -> None:
+    play, config, value = CLIENT[field]
+    broker = CoordinatorConfig(min_session_timeout_us=1 * S)
+    assert _digests(play, config, broker) != _digests(play, replace(config, **{field: value}), broker)
+
+
+@pytest.mark.parametrize("field", COORDINATOR)
+def test_every_coordinator_key_changes_some_table(field: str) -> None:
+    play, value = COORDINATOR[field]
+    config, broker = client(enable_auto_commit=True), CoordinatorConfig(**SHORT)
+    assert _digests(play, config, broker) != _digests(play, config, replace(broker, **{field: value}))
+
+
+def test_the_simulator_reads_every_field() -> None:
+    root = Path(groupsim.sim.__file__).parent
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in root.rglob("*.py")]
+    read = {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert {field.name for kind in (ClientConfig, CoordinatorConfig) for field in fields(kind)} <= read
