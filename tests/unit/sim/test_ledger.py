@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from groupsim.sim.books.ledger import Holding, Ledger
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.model import Rate, Topic
-from groupsim.sim.units import MS, S
+from groupsim.sim.units import FOREVER, MS, S
 
 Rows = list[tuple[int, tuple[int, ...]]]
 END = 1_000 * S
@@ -226,6 +226,18 @@ def test_who_stands_still_keeps_its_partitions_though_a_zombie_reads_on() -> Non
     ledger.anchor(owner, 8 * S, all_of_it, np.array([60]), 1.0)
     ledger.release(zombie, 9 * S, all_of_it, np.array([True]), np.array([45]))
     assert ledger.processed(10 * S).tolist() == [100]
+
+
+def test_a_backlog_is_gone_when_the_spare_capacity_has_worked_it_off() -> None:
+    ledger, _, _ = ledger_of(Rate(per_partition_mrps=((10_000,),)), partitions=2)
+    behind, level, slow = (Holding(slot) for slot in range(3))
+    ledger.anchor(behind, 10 * S, np.array([0], np.int32), np.array([0]), 20e-6)  # 100 records, 10 a second to spare
+    ledger.anchor(level, 10 * S, np.array([1], np.int32), np.array([100]), 20e-6)
+    assert ledger.caught_up(np.array([0, 1])).tolist() == [20 * S, 0]
+    ledger.anchor(slow, 10 * S, everything(ledger), np.array([0, 0]), 20e-6)
+    assert ledger.caught_up(np.array([2])).tolist() == [FOREVER]
+    ledger.halt(behind, 12 * S)
+    assert ledger.caught_up(np.array([0])).tolist() == [FOREVER], "it stands still"
 
 
 def test_lag_counts_what_was_ever_begun() -> None:
