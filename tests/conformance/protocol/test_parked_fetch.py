@@ -15,7 +15,7 @@ from groupsim.sim import Result, simulate
 from groupsim.sim.model import Scenario
 from groupsim.sim.units import MS, S
 from tests.conformance.protocol.oracle import SERVICE, TRIP, WAY, parked
-from tests.support.scenarios import client, close, cooperative, group, join, rounds, scenario, served
+from tests.support.scenarios import client, close, cooperative, group, hang, join, rounds, scenario, served
 
 Fidelity = Literal["elided", "message"]
 both = pytest.mark.parametrize("fidelity", ["elided", "message"])
@@ -111,3 +111,11 @@ def test_fetch_max_wait_ms_bounds_a_wait(fidelity: Fidelity, wait_ms: int) -> No
     _, told, read = taken_over(simulate(run, fidelity=fidelity))
     period = wait_ms * MS + TRIP if wait_ms else 0
     assert period <= read - (told + 3 * TRIP) <= 2 * period
+
+
+@both
+def test_fetches_begin_anew_when_a_thread_that_hung_goes_on(fidelity: Fidelity) -> None:
+    run = left("range")
+    run = replace(run, timeline=(hang(12 * S, 3 * S, 0, 1), *run.timeline))
+    _, told, read = taken_over(simulate(run, fidelity=fidelity))
+    assert read == parked(15 * S, told + TRIP + WAY) + SERVICE + WAY + TRIP
