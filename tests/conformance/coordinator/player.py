@@ -155,6 +155,7 @@ class Player:
             found = wire.machine_response(reply.response, self._asked[number], self._payloads)
             if "error" in step:
                 expect("error", step["error"].get("name"), found["errorCode"])
+                expect("error's code", wire.code(step["error"].get("code")), found["errorCode"])
             else:
                 expect("response", wire.kafka_response(step["call"], step["response"]), found)
 
@@ -215,21 +216,22 @@ class Player:
     # --- time and the log ---------------------------------------------------------------------------------------------
 
     def _on_advance(self, number: int, step: Json) -> None:
-        self._now_ms += step["ms"]
+        before_ms, self._now_ms = self._now_ms, self._now_ms + step["ms"]
         if not step.get("polled"):
             return
-        self._compare_expired(step)
+        self._compare_expired(step, before_ms)
         self._check_together(number, step, lambda group: group.on_deadline(self._now))
 
-    def _compare_expired(self, step: Json) -> None:
-        """Which timers run, but for those that are armed or cancelled meanwhile: the states afterwards tell of them."""
-        ran = {
-            one["key"]: one["deadline_ms"] for one in step.get("expired", [])
-            if one["key"] in self._timers and self._changes(one["key"])
-        }  # fmt: skip
+    def _compare_expired(self, step: Json, before_ms: int) -> None:
+        """Which timers run, but for those that are armed meanwhile: the states afterwards tell of them."""
+        ran = {one["key"]: one["deadline_ms"] for one in step.get("expired", [])}
+        for key, deadline_ms in ran.items():
+            if deadline_ms <= before_ms or key in self._timers:
+                expect(f"timer {key}", self._timers.get(key), deadline_ms)
         due = {key: at for key, at in self._armed().items() if at <= self._now_ms}
-        touched = step.get("timers", {})
-        expect("timers that run", ran, {key: at for key, at in due.items() if key in ran or key not in touched})
+        known = {key: at for key, at in ran.items() if key in self._timers and self._changes(key)}
+        cancelled = {key for key, at in due.items() if any(first <= at for first in known.values())} - known.keys()
+        expect("timers that run", known, {key: at for key, at in due.items() if key not in cancelled})
 
     def _check_together(self, number: int, step: Json, call: Callable[[ClassicGroup], Outcome]) -> None:
         """One call to every group; only one of them may have something to write."""
