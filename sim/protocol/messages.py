@@ -203,6 +203,11 @@ class LeaveGroup:
 
     members: tuple[MemberIdentity, ...]
 
+    @property
+    def member_id(self) -> str:
+        """The first; who sends it, if it leaves by itself."""
+        return self.members[0].member_id
+
 
 @dataclass(slots=True, eq=False)
 class LeaveResponse:

@@ -1,0 +1,62 @@
+"""``python -m tests.mutation --seed 1 --count 20``: plants small bugs in a copy of ``sim/``; which does no test notice?
+
+A bug that changes no table of a set of small, varied runs is put apart. For any other, the tests run that call the
+function it is in; it is caught if one of them fails or does not end. Nothing is ever changed in the tree itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.mutation.mutants import Mutant, mutants_of
+from tests.mutation.trial import Trial
+
+ROOT = Path(__file__).parents[2]
+
+
+def main() -> int:
+    """0 if every bug that changes a table is caught, else 1."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--minutes", type=float, default=25, help="no bug is planted after so long")
+    options = parser.parse_args()
+    paths = sorted(path.relative_to(ROOT) for path in (ROOT / "sim").rglob("*.py"))
+    everything = [mutant for path in paths for mutant in mutants_of(ROOT, path)]
+    chosen = random.Random(options.seed).sample(everything, min(options.count, len(everything)))
+    print(f"seed {options.seed}: {len(chosen)} of the {len(everything)} bugs that can be planted", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        verdicts = _judge(Trial(ROOT, Path(folder)), chosen, time.monotonic() + options.minutes * 60)
+    changing = verdicts["caught"] + verdicts["survived"]
+    print(f"{verdicts.total()} planted, {changing} change a table; of these {verdicts['caught']} are caught")
+    return int(verdicts["survived"] > 0)
+
+
+def _judge(trial: Trial, chosen: list[Mutant], end: float) -> Counter[str]:
+    verdicts: Counter[str] = Counter()
+    for number, mutant in enumerate(chosen, 1):
+        if time.monotonic() > end:
+            break
+        verdict, detail = trial.judge(mutant)
+        verdicts[verdict] += 1
+        print(f"{number:>4} {verdict:<9}{mutant.path}:{mutant.line}  {detail}", flush=True)
+        if verdict == "survived":
+            print(_difference(mutant), flush=True)
+    return verdicts
+
+
+def _difference(mutant: Mutant) -> str:
+    source = (ROOT / mutant.path).read_text()
+    lines = difflib.unified_diff(source.splitlines(), mutant.of(source).splitlines(), n=1, lineterm="")
+    return "\n".join(f"       {line}" for line in list(lines)[2:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
