@@ -48,12 +48,11 @@ def _judge(trial: Trial, chosen: list[Mutant], end: float) -> Counter[str]:
         verdicts[verdict] += 1
         print(f"{number:>4} {verdict:<9}{mutant.path}:{mutant.line}  {detail}", flush=True)
         if verdict == "survived":
-            print(_difference(mutant), flush=True)
+            print(_difference(mutant, trial.source(mutant)), flush=True)
     return verdicts
 
 
-def _difference(mutant: Mutant) -> str:
-    source = (ROOT / mutant.path).read_text()
+def _difference(mutant: Mutant, source: str) -> str:
     lines = difflib.unified_diff(source.splitlines(), mutant.of(source).splitlines(), n=1, lineterm="")
     return "\n".join(f"       {line}" for line in list(lines)[2:])
 

@@ -26,7 +26,7 @@ class Trial:
     """Judges bugs one after the other; ``root`` is only read, the copy is made in ``folder``."""
 
     def __init__(self, root: Path, folder: Path) -> None:
-        self._root, self._copy = root, folder / "tree"
+        self._copy = folder / "tree"
         shutil.copytree(root, self._copy, ignore=lambda at, names: self._left_out(root, at, names))
         types = self._copy / "build" / "types"
         types.mkdir(parents=True)
@@ -68,12 +68,16 @@ class Trial:
         except (subprocess.TimeoutExpired, IndexError, ValueError):
             return None
 
+    def source(self, mutant: Mutant) -> str:
+        """The file as it was copied."""
+        return (self._copy / mutant.path).read_text()
+
     def judge(self, mutant: Mutant) -> tuple[str, str]:
         """``apart``, ``caught`` or ``survived``, and why."""
         place = (str(mutant.path), mutant.function)
         if mutant.function and place not in self._reached:
             return "apart", "no run comes there"
-        source = (self._root / mutant.path).read_text()
+        source = self.source(mutant)
         (self._copy / mutant.path).write_text(mutant.of(source))
         try:
             after = self._run("tables")
