@@ -142,7 +142,7 @@ class GroupHost:
 
     def _settle(self, outcome: Outcome) -> None:
         """Write down what happened, answer, and watch the next deadline."""
-        self.books.note(outcome.facts, self.machine.size)
+        self.books.note(outcome.facts)
         leave, replies = self._env.now + self._service_us, outcome.replies
         self.books.requests.count_answers(replies)
         for reply in self.fast_path.after_decision(replies, leave):
@@ -167,7 +167,7 @@ class GroupHost:
 
     def finish(self, horizon: int) -> None:
         """Cut what is open at the horizon."""
-        self.books.finish(horizon, self.machine.generation, self.machine.size)
+        self.books.finish(horizon, self.machine.generation)
 
 
 def _exchange(reply: Reply) -> Exchange:
