@@ -7,7 +7,6 @@ function it is in; it is caught if one of them fails or does not end. Nothing is
 from __future__ import annotations
 
 import argparse
-import difflib
 import random
 import sys
 import tempfile
@@ -15,7 +14,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.mutation.mutants import Mutant, mutants_of
+from tests.mutation.mutants import mutants_of
 from tests.mutation.trial import Trial
 
 ROOT = Path(__file__).parents[2]
@@ -32,29 +31,17 @@ def main() -> int:
     everything = [mutant for path in paths for mutant in mutants_of(ROOT, path)]
     chosen = random.Random(options.seed).sample(everything, min(options.count, len(everything)))
     print(f"seed {options.seed}: {len(chosen)} of the {len(everything)} bugs that can be planted", flush=True)
+    verdicts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
-        verdicts = _judge(Trial(ROOT, Path(folder)), chosen, time.monotonic() + options.minutes * 60)
+        trial, end = Trial(ROOT, Path(folder)), time.monotonic() + options.minutes * 60
+        for number, mutant in enumerate(chosen, 1):
+            if time.monotonic() < end:
+                verdict, detail = trial.judge(mutant)
+                verdicts[verdict] += 1
+                print(f"{number:>4} {verdict:<9}{mutant.path}:{mutant.line}  {detail}", flush=True)
     changing = verdicts["caught"] + verdicts["survived"]
     print(f"{verdicts.total()} planted, {changing} change a table; of these {verdicts['caught']} are caught")
     return int(verdicts["survived"] > 0)
-
-
-def _judge(trial: Trial, chosen: list[Mutant], end: float) -> Counter[str]:
-    verdicts: Counter[str] = Counter()
-    for number, mutant in enumerate(chosen, 1):
-        if time.monotonic() > end:
-            break
-        verdict, detail = trial.judge(mutant)
-        verdicts[verdict] += 1
-        print(f"{number:>4} {verdict:<9}{mutant.path}:{mutant.line}  {detail}", flush=True)
-        if verdict == "survived":
-            print(_difference(mutant, trial.source(mutant)), flush=True)
-    return verdicts
-
-
-def _difference(mutant: Mutant, source: str) -> str:
-    lines = difflib.unified_diff(source.splitlines(), mutant.of(source).splitlines(), n=1, lineterm="")
-    return "\n".join(f"       {line}" for line in list(lines)[2:])
 
 
 if __name__ == "__main__":

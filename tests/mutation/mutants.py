@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,50 +13,43 @@ _OTHER_COMPARISON: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
 }  # fmt: skip
-_OTHER_SUM: dict[type[ast.operator], type[ast.operator]] = {ast.Add: ast.Sub, ast.Sub: ast.Add}
-_OTHER_CALL = {"min": "max", "max": "min"}
 _NOT_CODE = ("annotation", "returns", "decorator_list")
-_TEXT_ONLY = (ast.JoinedStr, ast.Raise, ast.Assert, ast.Import, ast.ImportFrom)
-"""What is in them is text for people, or has no place of its own in the source (f-strings in 3.11)."""
+_NOT_DECIDING = (ast.JoinedStr, ast.Raise, ast.Assert, ast.Import, ast.ImportFrom)
 
 
 class Mutant(NamedTuple):
-    """``path`` (below the root) with other text between two places; columns count UTF-8 bytes.
-
-    ``function`` is the first line of the function that they are in, 0 outside of functions.
-    """
+    """``path`` with other text between two places (bytes), on a line, in the function that begins at a line, or 0."""
 
     path: Path
     function: int
     line: int
     start: int
-    end_line: int
     end: int
     text: str
 
-    def of(self, source: str) -> str:
+    def of(self, source: bytes) -> bytes:
         """The file with the bug in it."""
-        lines = source.encode().splitlines(keepends=True)
-        head, tail = lines[self.line - 1][: self.start], lines[self.end_line - 1][self.end :]
-        return b"".join([*lines[: self.line - 1], head + self.text.encode() + tail, *lines[self.end_line :]]).decode()
+        return source[: self.start] + self.text.encode() + source[self.end :]
 
 
 def mutants_of(root: Path, path: Path) -> Iterator[Mutant]:
     """Every bug that can be planted in one file."""
-    for node, function in _inside(ast.parse((root / path).read_text()), 0):
+    source = (root / path).read_bytes()
+    begins = [0, 0, *accumulate(map(len, source.splitlines(keepends=True)))]
+    for node, function in _inside(ast.parse(source), 0):
         for text in _others(node, in_function=bool(function)):
-            yield Mutant(path, function, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, text)
+            start, end = begins[node.lineno] + node.col_offset, begins[node.end_lineno] + node.end_col_offset
+            yield Mutant(path, function, node.lineno, start, end, text)
 
 
 def _inside(node: ast.AST, function: int) -> Iterator[tuple[ast.AST, int]]:
     """Statements and expressions that decide something, with the first line of their function."""
     for field, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
-            if field in _NOT_CODE or not isinstance(child, ast.AST) or isinstance(child, _TEXT_ONLY):
+            if field in _NOT_CODE or not isinstance(child, ast.AST) or isinstance(child, _NOT_DECIDING):
                 continue
-            inner = function
-            if isinstance(child, ast.FunctionDef):
-                inner = min(one.lineno for one in [child, *child.decorator_list])
+            is_function = isinstance(child, ast.FunctionDef)
+            inner = min(one.lineno for one in [child, *child.decorator_list]) if is_function else function
             yield child, inner
             yield from _inside(child, inner)
 
@@ -69,20 +63,19 @@ def _others(node: ast.AST, *, in_function: bool) -> Iterator[str]:
             yield _with(node, op=ast.Or() if isinstance(op, ast.And) else ast.And())
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             yield f"({ast.unparse(operand)})"
-        case ast.BinOp(op=op) if type(op) in _OTHER_SUM:
-            yield _with(node, op=_OTHER_SUM[type(op)]())
+        case ast.BinOp(op=ast.Add() | ast.Sub() as op):
+            yield _with(node, op=ast.Sub() if isinstance(op, ast.Add) else ast.Add())
         case ast.Constant(value=bool(value)):
             yield str(not value)
         case ast.Constant(value=int(value)):
             yield str(value + 1)
-        case ast.Call(func=ast.Name(id=name), args=[_, _, *_]) if name in _OTHER_CALL:
-            yield _with(node, func=ast.Name(_OTHER_CALL[name]))
+        case ast.Call(func=ast.Name(id="min" | "max" as name), args=[_, _, *_]):
+            yield _with(node, func=ast.Name("max" if name == "min" else "min"))
         case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Assign(targets=[ast.Attribute()]) if in_function:
             yield "pass"
 
 
 def _with(node: ast.expr, **fields: object) -> str:
     other = copy.copy(node)
-    for name, value in fields.items():
-        setattr(other, name, value)
+    vars(other).update(fields)
     return f"({ast.unparse(other)})"
