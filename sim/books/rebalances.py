@@ -49,6 +49,11 @@ class RebalanceLog:
         For the rates of what moves.
     is_broadcast : bool
         Moves are then undefined.
+
+    Attributes
+    ----------
+    members : int
+        How many there are by now.
     """
 
     def __init__(self, record: GroupRecord, ledger: Ledger, *, is_broadcast: bool) -> None:
@@ -58,7 +63,7 @@ class RebalanceLog:
         self._open: Rebalance | None = None
         self._phase: str | None = None
         self._entered_us = 0
-        self._members = self._members_entering = 0
+        self.members = self._members_entering = 0
         self._last_owner: NDArray[np.int32] = np.empty(0, np.int32)
 
     def cover(self, partitions: int) -> None:
@@ -74,7 +79,7 @@ class RebalanceLog:
             self._begin(now, fact)
         if meaning.ends is not None:
             self._end(now, meaning.ends, fact.generation)
-        self._members_entering = self._members
+        self._members_entering = self.members
 
     def _leave_phase(self, now: int) -> None:
         """So much was spent in the phase until now."""
@@ -92,7 +97,7 @@ class RebalanceLog:
         """
         if self._open is not None:
             return
-        trigger, lost = trigger_of(fact.reason), self._members_entering - self._members
+        trigger, lost = trigger_of(fact.reason), self._members_entering - self.members
         went = max(lost, int(trigger in _GONE))
         self._open = Rebalance(
             now, fact.reason, trigger, fact.generation, members_before=self._members_entering,
@@ -102,13 +107,13 @@ class RebalanceLog:
 
     def came(self) -> None:
         """A member was admitted."""
-        self._members += 1
+        self.members += 1
         if self._open is not None:
             self._open.members_in += 1
 
     def went(self, *, kicked: bool, is_pending: bool) -> None:
         """A member left, or was removed; ``is_pending``: it had not joined yet."""
-        self._members -= not is_pending
+        self.members -= not is_pending
         if self._open is not None:
             self._open.members_out += 1
             self._open.kicked += kicked
@@ -121,7 +126,7 @@ class RebalanceLog:
     def _end(self, now: int, ended_by: str, generation: int) -> None:
         if self._open is not None:
             self._open.end_us, self._open.ended_by = now, ended_by
-            self._open.generation_to, self._open.members_after = generation, self._members
+            self._open.generation_to, self._open.members_after = generation, self.members
             self._open = None
 
     # --- what an assignment changes -----------------------------------------------------------------------------------
