@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.errors import ProtocolMisuse
 from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.interface import Outcome, Reply
@@ -18,43 +17,15 @@ from groupsim.sim.protocol.messages import Error
 from groupsim.sim.units import MS
 from tests.conformance.coordinator import wire
 from tests.conformance.coordinator.fields import IGNORED, Difference, Unplayable, expect
-from tests.conformance.coordinator.state import (
-    armed,
-    can_change_anything,
-    compare_group,
-    inside,
-    load_group,
-    load_timer,
-)
+from tests.conformance.coordinator.groups import Groups
+from tests.conformance.coordinator.state import inside, load_group, load_timer
 from tests.conformance.coordinator.wire import Json, Payloads
 
 _STEP = frozenset(
     ["at_ms", "call", "api_version", "request", "response", "error", "pending", "records", "applied", "awaits_append",
      "completes", "groups", "timers", "ms", "expired", "step", "key", "fails", "created", *IGNORED]
 )  # fmt: skip
-_LONG_US = 1 << 60
-_CONFIG = {"group.initial.rebalance.delay.ms": ("initial_rebalance_delay_us", MS), "group.max.size": ("max_size", 1)}
-_OF_OTHERS = re.compile(r"group\.(consumer|share|streams)\..*|offsets\.retention\.ms")
-"""Settings that no classic group reads; the host lets offsets expire, which no conversation about groups waits for."""
-
 _REQUESTS = frozenset(["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit"])
-_NEW_GROUP = {
-    "type": "classic", "state": "Empty", "generation": 0, "protocol_type": None, "protocol": None, "leader": None,
-    "new_member_added": False, "static_members": {}, "pending_join": [], "pending_sync": [], "members": {},
-}  # fmt: skip
-
-
-def _configuration(settings: Json) -> CoordinatorConfig:
-    """Limits of the session timeout are the service layer's, whose checks are not in the conversations."""
-    chosen: dict[str, Any] = {}
-    for key, value in settings.items():
-        if key in _CONFIG:
-            name, unit = _CONFIG[key]
-            chosen[name] = value * unit
-        elif not _OF_OTHERS.fullmatch(key):
-            raise Unplayable(f"setting {key}")
-    limits = {"min_session_timeout_us": -_LONG_US, "max_session_timeout_us": _LONG_US, "offsets_retention_us": _LONG_US}
-    return CoordinatorConfig(**limits, **chosen)
 
 
 class Player:
@@ -68,12 +39,8 @@ class Player:
 
     def __init__(self, conversation: Json) -> None:
         self._conversation = conversation
-        self._config = _configuration(conversation["config"])
         self._payloads = Payloads()
-        self._groups: dict[str, ClassicGroup] = {}
-        self._states: dict[str, Json] = {}
-        self._timers: dict[str, int] = {}
-        self._ids: set[str] = set()
+        self._groups = Groups(conversation["config"], self._payloads)
         self._unborn = list(conversation.get("generated", []))
         self._batches: dict[int, tuple[str, int]] = {}
         self._asked: dict[int, Any] = {}
@@ -100,7 +67,7 @@ class Player:
         self._replay(initial["records"])
         self._committed = initial["committed"]
         try:
-            self._compare(initial)
+            self._groups.compare(initial)
         except Difference as difference:
             raise Difference(f"at the beginning: {difference}") from None
         for number, step in enumerate(self._conversation["steps"]):
@@ -114,16 +81,14 @@ class Player:
             raise Unplayable(f"{sorted(strange)[0]} of {step['call']}")
         expect("at_ms", step["at_ms"], self._now_ms)
         if "java_hash_order" in self._conversation["needs"]:
-            self._choose_as_kafka(step)
+            self._groups.choose_as_kafka(step)
         (self._handler(step) or self._on_request)(number, step)
-        self._compare(step)
+        self._groups.compare(step)
+        self._unborn = [one for one in self._unborn if one not in _placeholders(step)]
 
     def _handler(self, step: Json) -> Callable[[int, Json], None] | None:
         """What plays a call that is no request of a member's."""
         return getattr(self, f"_on_{_snake(step['call'])}", None)
-
-    def _group(self, group_id: str) -> ClassicGroup:
-        return self._groups.setdefault(group_id, ClassicGroup(group_id, self._config))
 
     @property
     def _now(self) -> int:
@@ -134,7 +99,7 @@ class Player:
     def _on_request(self, number: int, step: Json) -> None:
         group_id = step["request"].get("groupId", "")
         request = self._asked[number] = wire.request(step, self._payloads, self._fresh_id(step))
-        group = self._group(group_id)
+        group = self._groups.get(group_id)
         was_there = inside(group).exists
         try:
             outcome = group.on_request(self._now, request, number)
@@ -162,12 +127,10 @@ class Player:
     def _fresh_id(self, step: Json) -> str:
         """The member id that Kafka makes up in this step: the first of those that nobody has heard of."""
         results = {name: value for name, value in step.items() if name != "request"}
-        said = set(re.findall(r"\$m\d+", str(results)))
-        fresh = [one for one in self._unborn if one in said]
+        fresh = [one for one in self._unborn if one in _placeholders(results)]
         if not fresh or step["call"] != "JoinGroup" or step["request"]["memberId"]:
-            return f"unheard-of-{len(self._ids)}"
-        self._unborn.remove(fresh[0])
-        self._ids.add(fresh[0])
+            return f"unheard-of-{len(self._groups.ids)}"
+        self._groups.ids.add(fresh[0])
         return fresh[0]
 
     @staticmethod
@@ -190,7 +153,7 @@ class Player:
         expect("applied", {is_applied}, applied)
         if not _is_emptied(batch.records):
             awaits = any(source.get("awaits_append", False) for source in sources)
-            expect("awaits_append", awaits, batch.number in inside(self._group(group_id)).awaited)
+            expect("awaits_append", awaits, batch.number in inside(self._groups.get(group_id)).awaited)
 
     def _as_kafka(self, group_id: str, record: Any) -> list[Json]:
         return wire.machine_records(group_id, record, self._payloads)
@@ -219,24 +182,13 @@ class Player:
         before_ms, self._now_ms = self._now_ms, self._now_ms + step["ms"]
         if not step.get("polled"):
             return
-        self._compare_expired(step, before_ms)
+        self._groups.compare_expired(step, before_ms, self._now_ms)
         self._check_together(number, step, lambda group: group.on_deadline(self._now))
-
-    def _compare_expired(self, step: Json, before_ms: int) -> None:
-        """Which timers run, but for those that are armed meanwhile: the states afterwards tell of them."""
-        ran = {one["key"]: one["deadline_ms"] for one in step.get("expired", [])}
-        for key, deadline_ms in ran.items():
-            if deadline_ms <= before_ms or key in self._timers:
-                expect(f"timer {key}", self._timers.get(key), deadline_ms)
-        due = {key: at for key, at in self._armed().items() if at <= self._now_ms}
-        known = {key: at for key, at in ran.items() if key in self._timers and self._changes(key)}
-        cancelled = {key for key, at in due.items() if any(first <= at for first in known.values())} - known.keys()
-        expect("timers that run", known, {key: at for key, at in due.items() if key not in cancelled})
 
     def _check_together(self, number: int, step: Json, call: Callable[[ClassicGroup], Outcome]) -> None:
         """One call to every group; only one of them may have something to write."""
         whole, owner = Outcome(), ""
-        for group_id, group in list(self._groups.items()):
+        for group_id, group in list(self._groups.machines.items()):
             outcome = call(group)
             whole.replies += outcome.replies
             if outcome.batch is not None:
@@ -254,7 +206,7 @@ class Player:
             if failure["name"] not in Error.__members__:
                 raise Unplayable(f"an append that fails with {failure['name']}")
             error = Error[failure["name"]]
-        outcome = self._group(group_id).on_appended(self._now, batch, error)
+        outcome = self._groups.get(group_id).on_appended(self._now, batch, error)
         self._check_outcome(number, group_id, step, outcome)
 
     def _on_load(self, number: int, step: Json) -> None:
@@ -271,7 +223,7 @@ class Player:
             self._log.append(record)
             restored = wire.restored_record(record, self._payloads)
             if restored is not None:
-                self._group(record["key"]["group"]).replay(restored)
+                self._groups.get(record["key"]["group"]).replay(restored)
 
     def _on_commit(self, number: int, step: Json) -> None:
         self._committed = len(self._log)
@@ -282,7 +234,7 @@ class Player:
         undone = {one["key"]["group"] for one in self._log[self._committed :] if one["type"] == "GroupMetadata"}
         kept, self._log = self._log[: self._committed], []
         for group_id in undone:
-            del self._groups[group_id]
+            del self._groups.machines[group_id]
         self._replay([one for one in kept if one["key"].get("group") in undone])
         self._log = kept
 
@@ -292,30 +244,29 @@ class Player:
         for group_id, kind in step["created"].items():
             if kind != "classic":
                 raise Unplayable(f"groups of type {kind}")
-            inside(self._group(group_id)).create(self._now)
+            self._groups.create(self._now_ms, group_id)
             self._in_memory.add(group_id)
-            self._states[group_id] = _NEW_GROUP | {"state_timestamp": self._now_ms}
 
     def _on_set_state(self, number: int, step: Json) -> None:
         for group_id, state in step["groups"].items():
             if state is None or state["type"] != "classic":
                 raise Unplayable("groups of other types" if state else "a group that is taken away by hand")
-            load_group(self._group(group_id), state, self._payloads)
+            load_group(self._groups.get(group_id), state, self._payloads)
             for key, deadline_ms in step.get("timers", {}).items():
-                load_timer(key, group_id, self._group(group_id), deadline_ms)
+                load_timer(key, group_id, self._groups.get(group_id), deadline_ms)
 
     def _on_tombstone_group(self, number: int, step: Json) -> None:
         group_id = step["request"]["group"]
-        self._check_outcome(number, group_id, step, self._group(group_id).delete())
+        self._check_outcome(number, group_id, step, self._groups.get(group_id).delete())
 
     _on_delete_group = _on_maybe_delete_group = _on_tombstone_group
 
     def _on_reschedule_heartbeat(self, number: int, step: Json) -> None:
-        one, member_id = inside(self._group(step["request"]["group"])), step["request"]["member"]
+        one, member_id = inside(self._groups.get(step["request"]["group"])), step["request"]["member"]
         one.timers.renew(self._now, _present(one.roster.get(member_id)))
 
     def _on_prepare_rebalance(self, number: int, step: Json) -> None:
-        one = inside(self._group(step["request"]["group"]))
+        one = inside(self._groups.get(step["request"]["group"]))
         one.prepare(self._now, "test")
         self._check_outcome(number, one.group_id, step, one.take())
 
@@ -329,7 +280,7 @@ class Player:
         found = []
         for group_id in asked["groups"]:
             is_seen = self._is_seen(group_id, asked["committed_offset"])
-            group = self._group(group_id) if is_seen else ClassicGroup(group_id, self._config)
+            group = self._groups.get(group_id) if is_seen else self._groups.unknown(group_id)
             found.append(wire.machine_description(group_id, group.describe(), self._payloads))
         expect("response", expected, found)
 
@@ -339,38 +290,6 @@ class Player:
             return True
         born = [at for at, one in enumerate(self._log) if one["key"].get("group") == group_id]
         return group_id not in self._in_memory and (not born or born[0] < offset)
-
-    # --- comparison ---------------------------------------------------------------------------------------------------
-
-    def _compare(self, step: Json) -> None:
-        """Every group and every timer."""
-        for group_id, state in step.get("groups", {}).items():
-            self._ids |= set((state or {}).get("members", {})) | set((state or {}).get("pending_join", []))
-            self._states[group_id] = state
-        for group_id in self._groups.keys() | self._states.keys():
-            compare_group(group_id, self._states.get(group_id), self._group(group_id), self._payloads)
-        for key, deadline_ms in step.get("timers", {}).items():
-            self._timers.pop(key, None)
-            if deadline_ms is not None:
-                self._timers[key] = deadline_ms
-        expect("timers", {key: at for key, at in sorted(self._timers.items()) if self._changes(key)}, self._armed())
-
-    def _armed(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for group_id, group in self._groups.items():
-            found |= armed(group_id, group, self._ids)
-        return dict(sorted(found.items()))
-
-    def _changes(self, key: str) -> bool:
-        """Whether the timer would do anything if it ran."""
-        return any(can_change_anything(key, group_id, state) for group_id, state in self._states.items())
-
-    def _choose_as_kafka(self, step: Json) -> None:
-        """Where the order of a Java hash map decides, let the machine walk members in an order with Kafka's result."""
-        for group_id, state in step.get("groups", {}).items():
-            members = self._group(group_id).roster._members
-            if state is not None and (leader := members.pop(state["leader"] or "", None)) is not None:
-                self._group(group_id).roster._members = {state["leader"]: leader, **members}
 
 
 def _present(member: Any) -> Any:
@@ -382,6 +301,11 @@ def _present(member: Any) -> Any:
 def _is_emptied(records: tuple[Any, ...]) -> bool:
     """The record of a group that has just lost its last member."""
     return all(getattr(one, "generation", 0) > 0 and not getattr(one, "members", True) for one in records)
+
+
+def _placeholders(step: Json) -> set[str]:
+    """Names that stand for random member ids."""
+    return set(re.findall(r"\$m\d+", str(step)))
 
 
 def _snake(call: str) -> str:
