@@ -1,7 +1,6 @@
 """``python -m tests.mutation --seed 1 --count 20``: plants small bugs in a copy of ``sim/``; which does no test notice?
 
-A bug that changes no table of a set of small, varied runs is put apart. For any other, the tests run that call the
-function it is in; it is caught if one of them fails or does not end. Nothing is ever changed in the tree itself.
+Apart: it changes no table of some varied runs. Caught: a test fails that calls the function it is in, or does not end.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--minutes", type=float, default=25, help="no bug is planted after so long")
     options = parser.parse_args()
-    paths = sorted(path.relative_to(ROOT) for path in (ROOT / "sim").rglob("*.py"))
-    everything = [mutant for path in paths for mutant in mutants_of(ROOT, path)]
+    paths = sorted((ROOT / "sim").rglob("*.py"))
+    everything = [mutant for path in paths for mutant in mutants_of(ROOT, path.relative_to(ROOT))]
     chosen = random.Random(options.seed).sample(everything, min(options.count, len(everything)))
     print(f"seed {options.seed}: {len(chosen)} of the {len(everything)} bugs that can be planted", flush=True)
     verdicts: Counter[str] = Counter()

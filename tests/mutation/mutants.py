@@ -9,10 +9,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-_OTHER_COMPARISON: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
-}  # fmt: skip
+_PAIRS = [(ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot), (ast.In, ast.NotIn)]
+_OTHER_COMPARISON: dict[type[ast.cmpop], type[ast.cmpop]] = {a: b for pair in _PAIRS for a, b in (pair, pair[::-1])}
 _NOT_CODE = ("annotation", "returns", "decorator_list")
 _NOT_DECIDING = (ast.JoinedStr, ast.Raise, ast.Assert, ast.Import, ast.ImportFrom)
 
@@ -65,10 +63,8 @@ def _others(node: ast.AST, *, in_function: bool) -> Iterator[str]:
             yield f"({ast.unparse(operand)})"
         case ast.BinOp(op=ast.Add() | ast.Sub() as op):
             yield _with(node, op=ast.Sub() if isinstance(op, ast.Add) else ast.Add())
-        case ast.Constant(value=bool(value)):
-            yield str(not value)
         case ast.Constant(value=int(value)):
-            yield str(value + 1)
+            yield str(not value if isinstance(value, bool) else value + 1)
         case ast.Call(func=ast.Name(id="min" | "max" as name), args=[_, _, *_]):
             yield _with(node, func=ast.Name("max" if name == "min" else "min"))
         case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Assign(targets=[ast.Attribute()]) if in_function:

@@ -1,7 +1,4 @@
-"""Runs inside the copy: ``tables`` makes small, varied runs, else the arguments are tests to run.
-
-The last line that it prints is JSON: the tables' digests, and which functions of ``sim`` were called if REACHED is set.
-"""
+"""Runs in the copy: ``tables``, or a file of tests. Prints JSON last: digests, what was called if REACHED is set."""
 
 from __future__ import annotations
 
@@ -42,6 +39,5 @@ if __name__ == "__main__":
     is_tables = sys.argv[1:] == ["tables"]
     digests = _tables() if is_tables else None
     status = 0 if is_tables else int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
-    sys.settrace(None)
     print(json.dumps({"digests": digests, "reached": sorted(_reached)}))
     sys.exit(status)

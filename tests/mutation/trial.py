@@ -27,15 +27,14 @@ class Trial:
     """Judges bugs one after the other; ``root`` is only read, the copy is made in ``folder``."""
 
     def __init__(self, root: Path, folder: Path) -> None:
-        self._copy = folder / "tree"
-        self._copy.mkdir()
+        self._copy = folder
         for path in (root / name for name in _COPIED):
             copy = shutil.copytree if path.is_dir() else shutil.copy
             copy(path, self._copy / path.name)
         (self._copy / "build" / "types").mkdir(parents=True)
         (self._copy / "build" / "types" / "groupsim").symlink_to(self._copy)
         before = self._run("tables", reached=True)
-        self._digests, self._reached = before["digests"], {tuple(one) for one in before["reached"]}
+        self._digests, self._reached = before["digests"], set(map(tuple, before["reached"]))
         self._tests = self._survey()
 
     def _survey(self) -> list[tuple[float, str, set[tuple[str, int]]]]:
@@ -48,7 +47,7 @@ class Trial:
             if outcome is None or outcome["status"]:
                 print(f"left out, since it fails without a bug, or takes too long: {file}")
             else:
-                found.append((time.monotonic() - started, file, {tuple(one) for one in outcome["reached"]}))
+                found.append((time.monotonic() - started, file, set(map(tuple, outcome["reached"]))))
         return sorted(found, key=lambda one: one[:2])
 
     def _run(self, what: str, *, reached: bool = False) -> Any:
@@ -76,7 +75,7 @@ class Trial:
             for test in [test for _, test, reached in self._tests if not mutant.function or place in reached]:
                 outcome = self._run(test)
                 if outcome is None or outcome["status"]:
-                    return "caught", f"by {test}"
+                    return "caught", f"by {test}" + ("" if outcome else ", which broke down or did not end")
         finally:
             file.write_bytes(source)
         lines = [text.decode().splitlines() for text in (source, mutant.of(source))]
