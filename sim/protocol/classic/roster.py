@@ -67,6 +67,7 @@ class Roster:
         self.pending: dict[str, str] = {}
         """Member ids handed out by MEMBER_ID_REQUIRED that have not joined yet -> name."""
         self.leader: str | None = None
+        self.protocol_type: str | None = None
         self.awaiting_join = 0
 
     def __len__(self) -> int:
@@ -95,6 +96,8 @@ class Roster:
             join_waiter=waiter,
         )
         self.awaiting_join += 1
+        if not self._members:
+            self.protocol_type = request.protocol_type
         self.restore(member)
         self.pending.pop(member_id, None)
         return member
@@ -192,11 +195,12 @@ class Roster:
         """The largest rebalance timeout of the current members (``ClassicGroup.rebalanceTimeoutMs``)."""
         return max((member.rebalance_timeout_us for member in self), default=0)
 
-    def supports(self, protocols: Protocols) -> bool:
-        """Whether a joiner fits: some name of its list is supported by all (``supportsProtocols``)."""
-        if not protocols:
-            return False
-        return not self._members or any(self._supporters.get(name, 0) == len(self) for name, _ in protocols)
+    def supports(self, request: JoinGroup, *, is_empty: bool) -> bool:
+        """Whether a joiner fits: same type, some name of its list supported by all (``supportsProtocols``)."""
+        if is_empty:
+            return bool(request.protocol_type and request.protocols)
+        same_type = request.protocol_type == self.protocol_type
+        return same_type and any(self._supporters.get(name, 0) == len(self) for name, _ in request.protocols)
 
     def elect_joined_leader(self) -> bool:
         """Let somebody lead who rejoined (``maybeElectNewJoinedLeader``); False if nobody did."""

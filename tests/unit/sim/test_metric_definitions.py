@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from groupsim.sim.config import CoordinatorConfig, Timing
 from groupsim.sim.model import (
     AddPartitions,
     Close,
+    Cluster,
     Cut,
     GcPause,
     Kill,
+    Network,
     Restart,
     Start,
     Stuck,
@@ -19,6 +22,7 @@ from groupsim.sim.model import (
     Subscription,
     Target,
     Topic,
+    Unsubscribe,
 )
 from groupsim.sim.tables import CAUSES
 from groupsim.sim.units import MS, S
@@ -234,6 +238,25 @@ def test_a_pause_that_the_horizon_cuts_short_is_short(fidelity: str) -> None:
     result = simulate(scene(timeline=(pause,), horizon_us=20 * S), fidelity)
     assert summary(result)["paused_s"] == 4 * 0.5
     assert not [one for one in stretches(result) if one[1] >= S]
+
+
+@both
+def test_whoever_is_killed_in_a_pause_was_paused_until_then(fidelity: str) -> None:
+    pause = entry(20 * S, GcPause(target=member(0), duration=lasting(10 * S)))
+    result = simulate(scene(timeline=(pause, entry(23 * S, Kill(target=member(0))))), fidelity)
+    assert [(one["ended_us"], one["paused_us"]) for one in rows(result, "members")] == [(23 * S, 3 * S)]
+
+
+@both
+def test_a_first_fetch_under_way_is_worth_nothing_once_its_partitions_are_given_up(fidelity: str) -> None:
+    """It is answered 5 s after the committed offsets; unsubscribe() comes in between."""
+    slow = Cluster(
+        config=CoordinatorConfig(initial_rebalance_delay_us=0), network=Network(latency=lasting(MS)),
+        timing=Timing(fetch_us=5 * S),
+    )  # fmt: skip
+    left = entry(2 * S, Unsubscribe(target=member(0)))
+    assert rows(simulate(scene(cluster=slow, timeline=(left,)), fidelity), "ownership") == []
+    assert rows(simulate(scene(cluster=slow), fidelity), "ownership") != []
 
 
 def test_a_stuck_application_serves_nothing_from_its_first_moment_on_however_short() -> None:

@@ -78,6 +78,14 @@ def test_an_expired_session_opens_a_rebalance_of_its_own() -> None:
     assert summary(result)["leaves"] == 0
 
 
+def test_members_that_expire_at_one_instant_are_counted_before_and_after() -> None:
+    """They joined together and their last heartbeats came together, so their sessions end together."""
+    result = simulate(scene(group(count=4), timeline=(entry(20 * S, Kill(target=member(1, 2, 3))),)))
+    lost = rows(result, "rebalances")[1]
+    assert (lost["trigger"], lost["members_before"], lost["members_after"]) == ("expiry", 4, 1)
+    assert (lost["members_out"], lost["members_kicked"]) == (3, 3)
+
+
 def test_whoever_is_expired_is_kicked() -> None:
     result = simulate(scene(group(count=3), timeline=(entry(20 * S, Kill(target=member(1))),)))
     assert rows(result, "rebalances")[1]["members_kicked"] == 1
