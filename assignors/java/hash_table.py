@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeAlias
 
-from groupsim.assignors.java.tree_bin import TreeBin
+from groupsim.assignors.java.tree_bin import Rank, TreeBin
 
 Chain: TypeAlias = list[int]
 
@@ -12,6 +13,8 @@ DEFAULT_CAPACITY = 16
 CROWDED = 8
 """Keys of a bucket that one more makes a tree, or doubles a table of less than `SMALLEST_TREE_TABLE` buckets."""
 SMALLEST_TREE_TABLE = 64
+_SIGN = 1 << 31
+"""Turned over, signed numbers are in the order of unsigned ones."""
 
 
 def buckets(capacity: int) -> int:
@@ -29,13 +32,16 @@ class HashTable:
     ----------
     capacity : int
         As given to its constructor.
+    ties : sequence or mapping of int, optional
+        For each key its place by `compareTo` among those of equal hash codes; None where no two have equal ones.
 
     Source: java.util.HashMap of OpenJDK 17, `putVal`, `computeIfAbsent`, `resize`, `treeifyBin`, `TreeNode.split`,
     `removeNode`.
     """
 
-    def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
+    def __init__(self, capacity: int = DEFAULT_CAPACITY, ties: Sequence[int] | Mapping[int, int] | None = None) -> None:
         self._size = buckets(capacity)
+        self._ties = ties
         self._bins: dict[int, Chain | TreeBin] = {}
         self._code: dict[int, int] = {}
 
@@ -49,7 +55,7 @@ class HashTable:
         ----------
         key : int
         code : int
-            Its hash code, folded.
+            Its hash code, folded, from 0 to 2 ** 32 - 1.
         """
         if key in self._code:
             return
@@ -75,18 +81,29 @@ class HashTable:
                 self._bins[at] = mates.keys()
         else:
             mates.remove(key)
+        if not self._bins[at]:
+            del self._bins[at]
         del self._code[key]
+
+    def first(self) -> int:
+        """The key that iteration yields first."""
+        return _chain(self._bins[min(self._bins)])[0]
 
     def walk(self) -> list[int]:
         """All keys as iteration yields them."""
         return [key for at in sorted(self._bins) for key in _chain(self._bins[at])]
+
+    def state(self) -> Hashable:
+        """All that decides on what iteration yields from now on."""
+        bins = [(at, tuple(mates) if isinstance(mates, list) else mates.state()) for at, mates in self._bins.items()]
+        return self._size, frozenset(bins)
 
     def _enter(self, key: int, code: int, *, first: bool) -> None:
         self._code[key] = code
         at = code & (self._size - 1)
         mates = self._bins.setdefault(at, [])
         if isinstance(mates, TreeBin):
-            mates.add(key, code)
+            mates.add(key, self._rank(key))
             return
         crowd = len(mates) >= CROWDED - first
         mates.insert(0 if first else len(mates), key)
@@ -114,7 +131,10 @@ class HashTable:
         return mates if len(half) == len(mates.keys()) else self._tree(half)
 
     def _tree(self, chain: Chain) -> TreeBin:
-        return TreeBin((key, self._code[key]) for key in chain)
+        return TreeBin((key, self._rank(key)) for key in chain)
+
+    def _rank(self, key: int) -> Rank:
+        return self._code[key] ^ _SIGN, 0 if self._ties is None else self._ties[key]
 
 
 def _chain(mates: Chain | TreeBin) -> Chain:

@@ -6,17 +6,21 @@ comes after its parent in the tree, and the root comes first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from typing import TypeAlias
+
+Rank: TypeAlias = tuple[int, int]
+"""Of a key in its tree: its hash code, which Java takes for signed there, and its place among those of equal codes."""
 
 
 class TreeNode:
     """A key in a tree."""
 
-    __slots__ = ("code", "key", "left", "parent", "red", "right")
+    __slots__ = ("key", "left", "parent", "rank", "red", "right")
 
-    def __init__(self, key: int, code: int) -> None:
+    def __init__(self, key: int, rank: Rank) -> None:
         self.key = key
-        self.code = code
+        self.rank = rank
         self.red = True
         self.parent: TreeNode | None = None
         self.left: TreeNode | None = None
@@ -28,16 +32,17 @@ class TreeBin:
 
     Parameters
     ----------
-    keys : iterable of (int, int)
-        Keys and their folded hash codes, in the order of the chain they were in. No two codes are equal.
+    keys : iterable of (int, Rank)
+        Keys in the order of the chain they were in. No two ranks are equal: keys of Kafka's maps are `Comparable`, or
+        of different codes.
 
     Source: java.util.HashMap.TreeNode of OpenJDK 17, `treeify`, `putTreeVal`, `removeTreeNode`, `balanceInsertion`,
     `balanceDeletion`, `moveRootToFront`.
     """
 
-    def __init__(self, keys: Iterable[tuple[int, int]]) -> None:
+    def __init__(self, keys: Iterable[tuple[int, Rank]]) -> None:
         self._root: TreeNode | None = None
-        self._list = [TreeNode(key, code) for key, code in keys]
+        self._list = [TreeNode(key, rank) for key, rank in keys]
         for node in self._list:
             self._insert(node)
         self._root_first()
@@ -46,9 +51,13 @@ class TreeBin:
         """Keys as iteration yields them."""
         return [node.key for node in self._list]
 
-    def add(self, key: int, code: int) -> None:
+    def state(self) -> Hashable:
+        """All that decides on what iteration yields from now on."""
+        return tuple(self.keys()), tuple(_preorder(self._root))
+
+    def add(self, key: int, rank: Rank) -> None:
         """Put a key that is not in the tree."""
-        node = TreeNode(key, code)
+        node = TreeNode(key, rank)
         parent = self._insert(node)
         assert parent is not None
         self._list.insert(self._list.index(parent) + 1, node)
@@ -75,11 +84,11 @@ class TreeBin:
         """Add a leaf; returns its parent."""
         parent, at = None, self._root
         while at is not None:
-            parent, at = at, at.left if node.code < at.code else at.right
+            parent, at = at, at.left if node.rank < at.rank else at.right
         node.parent = parent
         if parent is None:
             self._root = node
-        elif node.code < parent.code:
+        elif node.rank < parent.rank:
             parent.left = node
         else:
             parent.right = node
@@ -198,3 +207,13 @@ class TreeBin:
             self._rotate(parent, to_left=is_left)
             return
         node.red = False
+
+
+def _preorder(node: TreeNode | None) -> Iterator[tuple[int, bool] | None]:
+    """Keys and colours from the root down, None where there is no child."""
+    if node is None:
+        yield None
+        return
+    yield node.key, node.red
+    yield from _preorder(node.left)
+    yield from _preorder(node.right)

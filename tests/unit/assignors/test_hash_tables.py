@@ -66,6 +66,34 @@ def test_removal_does_not_shrink_a_table() -> None:
     assert table.walk() == [4, 1, 2]
 
 
+def test_a_set_never_shrinks() -> None:
+    table = HashTable()
+    for number in range(13):
+        table.put(number, number + 16)
+    for number in range(12):
+        table.remove(number)
+    table.put(20, 1)
+    assert (len(table), table.first(), table.walk()) == (2, 20, [20, 12])
+
+
+def test_tables_that_go_on_alike_are_in_one_state() -> None:
+    one, other = HashTable(), HashTable()
+    for number in (1, 17, 2):
+        one.put(number, number)
+    for number in (2, 1, 17):
+        other.put(number, number)
+    assert one.state() == other.state()
+    other.remove(1)
+    other.put(1, 1)
+    assert one.state() != other.state(), "it is the last of its bucket now"
+    one.remove(2)
+    one.put(2, 2)
+    for table in (one, other):
+        for number in (1, 17):
+            table.remove(number)
+    assert one.state() == other.state()
+
+
 @pytest.mark.parametrize(("count", "first"), [(8, [0, 16, 32]), (9, [0, 32, 64]), (16, [0, 32, 64])])
 def test_a_crowded_bucket_doubles_a_small_table(count: int, first: list[int]) -> None:
     assert walk([16 * number for number in range(count)])[:3] == first
