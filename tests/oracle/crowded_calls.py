@@ -1,11 +1,10 @@
-"""Calls where buckets of Java's tables are crowded, with Kafka's answers, as the recordings in tests/golden/assignors."""
+"""Calls where buckets of Java's tables are crowded, with Kafka's answers, in the form of tests/golden/assignors."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import json
-import os
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -78,5 +77,5 @@ def _written(path: Path, calls: Iterator[dict[str, Any]]) -> Path:
         file.write(lines.encode())
     part = path.with_suffix(".part")
     part.write_bytes(packed.getvalue())
-    os.replace(part, path)
+    part.replace(path)
     return path
