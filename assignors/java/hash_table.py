@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TypeAlias
 
 from groupsim.assignors.java.tree_bin import Rank, TreeBin
@@ -32,14 +32,14 @@ class HashTable:
     ----------
     capacity : int
         As given to its constructor.
-    ties : sequence or mapping of int, optional
-        For each key its place by `compareTo` among those of equal hash codes; None where no two have equal ones.
+    ties : sequence of int, optional
+        At each key, its place by `compareTo` among those of equal hash codes; None where no two have equal ones.
 
     Source: java.util.HashMap of OpenJDK 17, `putVal`, `computeIfAbsent`, `resize`, `treeifyBin`, `TreeNode.split`,
     `removeNode`.
     """
 
-    def __init__(self, capacity: int = DEFAULT_CAPACITY, ties: Sequence[int] | Mapping[int, int] | None = None) -> None:
+    def __init__(self, capacity: int = DEFAULT_CAPACITY, ties: Sequence[int] | None = None) -> None:
         self._size = buckets(capacity)
         self._ties = ties
         self._bins: dict[int, Chain | TreeBin] = {}

@@ -47,7 +47,7 @@ def hash_order(folded: Codes, ties: Ties, capacity: int = DEFAULT_CAPACITY) -> W
 def hash_orders(folded: Codes, ties: Ties, n_maps: int, capacity: int = DEFAULT_CAPACITY) -> list[Walk]:
     """The orders of several maps, each filled as the one before yields its keys; parameters as for `hash_order`."""
     size = _size(len(folded), capacity)
-    if not may_crowd(folded, size):
+    if not may_crowd(folded, size, smallest=buckets(capacity)):
         return [stable_order(folded & (size - 1), size)] * n_maps
     codes, places = folded.tolist(), ties()
     walks = [np.arange(len(folded), dtype=np.intp)]
@@ -80,7 +80,7 @@ def grouping_order(folded: Codes, ties: Ties, *, last_used_again: bool) -> Walk:
     return len(folded) - 1 - stable_order(backwards, size)
 
 
-def may_crowd(folded: Codes, size: int, most: int = CROWDED) -> bool:
+def may_crowd(folded: Codes, size: int, most: int = CROWDED, *, smallest: int = DEFAULT_CAPACITY) -> bool:
     """Whether some bucket may ever have been crowded in a table that has grown to this size.
 
     Where the table has less than 64 buckets all that a crowded one does is double them: then they are as many as at the
@@ -94,8 +94,10 @@ def may_crowd(folded: Codes, size: int, most: int = CROWDED) -> bool:
         Buckets at the end.
     most : int
         Keys of a bucket that is not crowded.
+    smallest : int
+        Buckets at the beginning.
     """
-    stage = min(size, SMALLEST_TREE_TABLE)
+    stage = max(min(size, SMALLEST_TREE_TABLE), smallest)
     while len(folded) > most and stage <= size:
         there = folded if stage == size else folded[: stage * 3 // 4 + 1]
         if np.bincount(there & (stage - 1)).max() > most:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,31 +23,28 @@ class TopicKeys:
     ----------
     topics : Topics
         Those that are there.
-    codes, places : mapping of int to int
-        Folded hash code of each key's id, and its place among all of them by `Uuid.compareTo`.
+    codes, places : sequence of int
+        Folded hash code of each key's id, and its place among all of them by `Uuid.compareTo`; negative keys count from
+        the end.
     of_record : sequence of int
         Key of each topic by which the records are given.
     """
 
     topics: Topics
-    codes: Mapping[int, int]
-    places: Mapping[int, int]
+    codes: Sequence[int]
+    places: Sequence[int]
     of_record: Sequence[int]
 
     @classmethod
     def of(cls, spec: GroupSpec) -> TopicKeys:
         """The keys of a group."""
-        there = {name: at for at, name in enumerate(spec.topics.names) if spec.topics.counts[at] > 0}
-        of_record = [there.get(name, -1 - at) for at, name in enumerate(spec.record.topics.names)]
-        gone = [-1 - key for key in of_record if key < 0]
-        ids = TopicIds(np.concatenate([spec.topic_ids.halves, spec.record_ids.halves[gone]]))
-        keys = [*range(len(spec.topics.names)), *(-1 - number for number in gone)]
-        return cls(
-            spec.topics,
-            dict(zip(keys, ids.codes.tolist(), strict=True)),
-            dict(zip(keys, ids.ranks.tolist(), strict=True)),
-            of_record,
-        )
+        topics, older, ids = spec.topics, spec.record.topics, spec.topic_ids
+        if older is topics:
+            return cls(topics, ids.codes.tolist(), ids.ranks.tolist(), range(len(topics.names)))
+        ids = TopicIds(np.concatenate([ids.halves, spec.record_ids.halves[::-1]]))
+        there = {name: at for at, name in enumerate(topics.names) if topics.counts[at] > 0}
+        of_record = [there.get(name, -1 - at) for at, name in enumerate(older.names)]
+        return cls(topics, ids.codes.tolist(), ids.ranks.tolist(), of_record)
 
 
 class TargetMap:

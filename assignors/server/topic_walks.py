@@ -84,23 +84,22 @@ class RangeWalk:
     homogeneous: bool
     topics: Walk = field(init=False)
     crowded: bool = field(init=False)
+    _put: Walk = field(init=False, repr=False)
+    _capacity: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        put = subscription_walk(self.spec, self.kind)
-        size = buckets(self._capacity)
-        object.__setattr__(self, "topics", put[_id_walk(self.spec, put, self._capacity)])
-        object.__setattr__(self, "crowded", may_crowd(self.spec.topic_ids.codes[put], size))
-
-    @property
-    def _capacity(self) -> int:
-        known = len(subscription_walk(self.spec, self.kind))
-        return capacity_for(known if self.homogeneous else len(self.spec.subscriptions.kinds[self.kind]))
+        put, names = subscription_walk(self.spec, self.kind), self.spec.subscriptions.kinds[self.kind]
+        capacity = capacity_for(len(put) if self.homogeneous else len(names))
+        size = buckets(capacity)
+        object.__setattr__(self, "_put", put)
+        object.__setattr__(self, "_capacity", capacity)
+        object.__setattr__(self, "topics", put[_id_walk(self.spec, put, capacity)])
+        object.__setattr__(self, "crowded", may_crowd(self.spec.topic_ids.codes[put], size, smallest=size))
 
     def sorted(self, positions: Positions) -> Positions:
         """One member's partitions, each topic's ascending, as its map yields them."""
         topic = self.spec.topics.topic_of[positions]
-        put = subscription_walk(self.spec, self.kind)
-        there = put[np.isin(put, topic)]
+        there = self._put[np.isin(self._put, topic)]
         place = np.zeros(len(self.spec.topics.names), dtype=np.intp)
         place[there[_id_walk(self.spec, there, self._capacity)]] = np.arange(len(there))
         return positions[np.lexsort((positions, place[topic]))]
