@@ -13,27 +13,28 @@ Code = TypeVar("Code", int, npt.NDArray[np.int64])
 _MASK = 0xFFFFFFFF
 
 
-def _utf16(text: str) -> bytes:
+def utf16(text: str) -> bytes:
+    """A text in what `String.compareTo` compares."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
 def java_sorted(texts: Iterable[str]) -> list[str]:
     """Texts in the order of `String.compareTo`, which compares UTF-16 units."""
     items = list(texts)
-    return sorted(items) if all(map(str.isascii, items)) else sorted(items, key=_utf16)
+    return sorted(items) if all(map(str.isascii, items)) else sorted(items, key=utf16)
 
 
 def sort_order(texts: Sequence[str]) -> list[int]:
     """Indices that put texts into the order of `String.compareTo`; equal texts stay as they are."""
     if "".join(texts).isascii():
         return sorted(range(len(texts)), key=texts.__getitem__)
-    return sorted(range(len(texts)), key=[_utf16(text) for text in texts].__getitem__)
+    return sorted(range(len(texts)), key=[utf16(text) for text in texts].__getitem__)
 
 
 @lru_cache(maxsize=1 << 17)
 def string_hash(text: str) -> int:
     """`String.hashCode` as an unsigned 32-bit number."""
-    units = text.encode("ascii") if text.isascii() else np.frombuffer(_utf16(text), dtype=">u2").tolist()
+    units = text.encode("ascii") if text.isascii() else np.frombuffer(utf16(text), dtype=">u2").tolist()
     code = 0
     for unit in units:
         code = (31 * code + unit) & _MASK

@@ -52,7 +52,7 @@ def hash_orders(folded: Codes, ties: Ties, n_maps: int, capacity: int = DEFAULT_
     codes, places = folded.tolist(), ties()
     walks = [np.arange(len(folded), dtype=np.intp)]
     for _ in range(n_maps):
-        table = HashTable(capacity, places)
+        table = HashTable[int](capacity, places.__getitem__)
         for key in walks[-1].tolist():
             table.put(key, codes[key])
         walks.append(np.array(table.walk(), dtype=np.intp))
@@ -115,7 +115,7 @@ def _size(n_keys: int, capacity: int) -> int:
 
 
 def _grouped(folded: Sequence[int], places: Sequence[int], last_used_again: bool) -> Walk:
-    table = HashTable(ties=places)
+    table = HashTable[int](ties=places.__getitem__)
     for key, code in enumerate(folded):
         table.compute_if_absent(key, code)
     if last_used_again:

@@ -62,8 +62,8 @@ class TargetMap:
 
     def __init__(self, keys: TopicKeys, capacity: int = DEFAULT_CAPACITY) -> None:
         self._keys = keys
-        self._map = HashTable(capacity, keys.places)
-        self._sets: dict[int, HashTable] = {}
+        self._map = HashTable[int](capacity, keys.places.__getitem__)
+        self._sets: dict[int, HashTable[int]] = {}
 
     @classmethod
     def of_record(cls, keys: TopicKeys, spec: GroupSpec, member: int) -> TargetMap:
@@ -98,7 +98,7 @@ class TargetMap:
 
     def _put(self, key: int, numbers: list[int]) -> None:
         self._map.put(key, self._keys.codes[key])
-        self._sets[key] = HashTable(max(DEFAULT_CAPACITY, capacity_for(len(numbers))))
+        self._sets[key] = HashTable[int](max(DEFAULT_CAPACITY, capacity_for(len(numbers))))
         for number in numbers:
             self._sets[key].put(number, fold(number))
 
@@ -113,7 +113,7 @@ class TargetMap:
         """
         topic, number = self._split(position)
         if self._map.compute_if_absent(topic, self._keys.codes[topic]):
-            self._sets[topic] = HashTable(capacity[topic])
+            self._sets[topic] = HashTable[int](capacity[topic])
         self._sets[topic].put(number, fold(number))
 
     def remove(self, position: int) -> None:

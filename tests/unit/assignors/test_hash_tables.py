@@ -17,7 +17,7 @@ from groupsim.assignors.server.table_sizes import (
 
 
 def walk(numbers: list[int], capacity: int = 16) -> list[int]:
-    table = HashTable(capacity)
+    table = HashTable[int](capacity)
     for number in numbers:
         table.put(number, number)
     return table.walk()
@@ -38,7 +38,7 @@ def test_a_number_is_in_a_table_once() -> None:
 
 
 def test_a_computed_key_comes_first_in_its_bucket() -> None:
-    table = HashTable()
+    table = HashTable[int]()
     assert table.compute_if_absent(1, 1)
     assert table.compute_if_absent(17, 17)
     assert not table.compute_if_absent(1, 1)
@@ -47,7 +47,7 @@ def test_a_computed_key_comes_first_in_its_bucket() -> None:
 
 def test_a_table_grows_before_a_computed_key_comes_in() -> None:
     """Kafka's copies of small maps start with a single bucket."""
-    table = HashTable(0)
+    table = HashTable[int](0)
     for number in (4, 1, 2, 8):
         table.compute_if_absent(number, number)
     assert table.walk() == [8, 4, 1, 2]
@@ -56,7 +56,7 @@ def test_a_table_grows_before_a_computed_key_comes_in() -> None:
 
 
 def test_removal_does_not_shrink_a_table() -> None:
-    table = HashTable(2)
+    table = HashTable[int](2)
     for number in (4, 2, 1):
         table.put(number, number)
     table.remove(1)
@@ -67,7 +67,7 @@ def test_removal_does_not_shrink_a_table() -> None:
 
 
 def test_a_set_never_shrinks() -> None:
-    table = HashTable()
+    table = HashTable[int]()
     for number in range(13):
         table.put(number, number + 16)
     for number in range(12):
@@ -77,7 +77,7 @@ def test_a_set_never_shrinks() -> None:
 
 
 def test_tables_that_go_on_alike_are_in_one_state() -> None:
-    one, other = HashTable(), HashTable()
+    one, other = HashTable[int](), HashTable[int]()
     for number in (1, 17, 2):
         one.put(number, number)
     for number in (2, 1, 17):
@@ -100,7 +100,7 @@ def test_a_crowded_bucket_doubles_a_small_table(count: int, first: list[int]) ->
 
 
 def test_a_computed_key_crowds_a_bucket_one_sooner() -> None:
-    table = HashTable()
+    table = HashTable[int]()
     for number in range(8):
         table.compute_if_absent(16 * number, 16 * number)
     assert table.walk()[:2] == [96, 64]

@@ -140,7 +140,7 @@ def test_a_table_may_be_crowded_at_its_end_or_while_it_was_smaller(codes: list[i
     capacity=st.sampled_from([1, 16, 64, 200]),
 )
 def test_the_fast_way_to_an_order_is_the_tables_own(codes: list[int], capacity: int) -> None:
-    table = HashTable(capacity, range(len(codes)))
+    table = HashTable[int](capacity, range(len(codes)).__getitem__)
     for key, code in enumerate(codes):
         table.put(key, code)
     folded = np.array(codes, dtype=np.int64)
@@ -151,7 +151,7 @@ def test_the_fast_way_to_an_order_is_the_tables_own(codes: list[int], capacity: 
     codes=st.lists(st.sampled_from([*range(0, 64 * 40, 64), *range(60)]), min_size=1, max_size=120), again=st.booleans()
 )
 def test_the_fast_way_to_a_groupings_order_is_the_tables_own(codes: list[int], again: bool) -> None:
-    table = HashTable(ties=range(len(codes)))
+    table = HashTable[int](ties=range(len(codes)).__getitem__)
     for key, code in enumerate([*codes, codes[-1]] if again else codes):
         table.compute_if_absent(min(key, len(codes) - 1), code)
     folded = np.array(codes, dtype=np.int64)
