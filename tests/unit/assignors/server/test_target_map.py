@@ -112,6 +112,20 @@ def test_more_than_eight_topics_in_a_bucket_are_a_tree_by_id() -> None:
     assert (held.odd.tolist(), topics_in(held.positions)) == ([True], [2, 0, 1, *range(3, 10)])
 
 
+def test_topics_that_are_gone_crowd_a_bucket_of_the_record_too() -> None:
+    """Three of eleven are gone: the eight that are there alone would be no tree."""
+    layout = Topics.of({f"g{at:02}": 1 for at in range(3)} | {f"t{at:02}": 40 for at in range(N_TOPICS)})
+    codes = ids(*(64 * at for at in range(3, 11)))
+    gone = np.array([[0, 64 * at] for at in range(3)], dtype=np.int64)
+    record = [*range(3), *(3 + 40 * topic for topic in range(8))]
+    group = of_record(codes, layout, record, TopicIds(np.concatenate([gone, codes.halves])))
+    held = held_targets(group, np.array([0], dtype=np.int32), java_order=True)
+    assert (held.odd.tolist(), topics_in(held.positions)) == ([True], list(range(8)))
+    mixed = of_record(codes, layout, [*record[3:7], 0, 2, *record[7:], 1], group.record_ids)
+    held = held_targets(mixed, np.array([0], dtype=np.int32), java_order=True)
+    assert topics_in(held.positions) == [3, 0, 1, 2, 4, 5, 6, 7]
+
+
 def test_topics_of_one_code_are_in_the_trees_order_of_their_ids() -> None:
     """The larger half of an id counts first, and is signed."""
     halves = np.array([[-1 - at, -1 - at] for at in range(N_TOPICS)], dtype=np.int64)
