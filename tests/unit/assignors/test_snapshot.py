@@ -212,3 +212,17 @@ def test_positions_of_a_vector_are_a_copy_of_it() -> None:
     positions_of(vector)
     vector[0] = 3
     assert vector.tolist() == [3, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("member_id", 3), ("topics", ["t"]), ("owned", [0]), ("owned", np.array([[0]], dtype=np.int32)),
+        ("owned", np.array([0.5])), ("generation", True), ("generation", 2**31), ("generation", 1.5), ("instance_id", 3),
+        ("rack", 3), ("layout", 3), ("capacity", 1.5), ("capacity", True),
+    ],
+)  # fmt: skip
+def test_a_members_field_of_another_type_is_named(name: str, value: object) -> None:
+    fields: dict[str, object] = {"member_id": "m", "topics": ("t",)} | {name: value}
+    with pytest.raises(InvalidSnapshot, match=f"{name} of member"):
+        MemberSubscription(**fields)  # type: ignore[arg-type]
