@@ -218,8 +218,8 @@ def test_positions_of_a_vector_are_a_copy_of_it() -> None:
     ("name", "value"),
     [
         ("member_id", 3), ("topics", ["t"]), ("owned", [0]), ("owned", np.array([[0]], dtype=np.int32)),
-        ("owned", np.array([0.5])), ("generation", True), ("generation", 2**31), ("generation", 1.5), ("instance_id", 3),
-        ("rack", 3), ("layout", 3), ("capacity", 1.5), ("capacity", True),
+        ("owned", np.array([0.5])), ("generation", True), ("generation", 2**31), ("generation", 1.5),
+        ("instance_id", 3), ("rack", 3), ("layout", 3), ("capacity", 1.5), ("capacity", True),
     ],
 )  # fmt: skip
 def test_a_members_field_of_another_type_is_named(name: str, value: object) -> None:
