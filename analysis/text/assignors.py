@@ -169,6 +169,12 @@ def their_times_table(records: Sequence[Record], width: int | None = WIDTH) -> T
     return TextTable((*_shapes(timed), *modes), (), width)
 
 
+def lists_table(records: Sequence[Record], width: int | None = WIDTH) -> TextTable:
+    """Milliseconds from plain lists and back over a grid of groups."""
+    steps = [Column(step, tuple(_short(one["ms"][step]) for one in records), {}) for step in ("in", "assign", "out")]
+    return TextTable((*_shapes(records), *steps), (), width)
+
+
 def _shapes(records: Sequence[Record]) -> list[Column]:
     return [Column(name, tuple(f"{one[name]:,}" for one in records), {}) for name in ("members", "each", "topics")]
 

@@ -203,7 +203,8 @@ class Rebalance:
         members: tuple[tuple[str, str | None, Subscription], ...] = ()
         if leads and self.protocol is not None:
             protocol = self.protocol
-            members = tuple((one.member_id, one.instance_id, one.subscription_for(protocol)) for one in self.roster)
+            told = self.roster.in_table_order()
+            members = tuple((one.member_id, one.instance_id, one.subscription_for(protocol)) for one in told)
         return JoinResponse(
             Error.NONE,
             generation=self.generation,

@@ -151,5 +151,5 @@ def members_of(
             one.subscription_for(protocol),
             one.assignment if given is None else given.get(one.member_id, NO_PARTITIONS),
         )
-        for one in roster
+        for one in roster.in_table_order()
     )

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from groupsim.assignors.java.hash_table import HashTable
+from groupsim.assignors.java.ordering import fold, string_hash, utf16
 from groupsim.sim.errors import ProtocolMisuse
 from groupsim.sim.protocol.interface import Waiter
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, JoinGroup, Positions, Protocols, Subscription
@@ -62,6 +64,7 @@ class Roster:
 
     def __init__(self) -> None:
         self._members: dict[str, Member] = {}
+        self._table = HashTable[str](ties=utf16)
         self._supporters: dict[str, int] = {}
         self.static: dict[str, str] = {}
         self.pending: dict[str, str] = {}
@@ -78,6 +81,13 @@ class Roster:
 
     def __contains__(self, member_id: str) -> bool:
         return member_id in self._members
+
+    def in_table_order(self) -> list[Member]:
+        """Members as the coordinator's ``HashMap`` yields them, which has grown with the group and never shrinks.
+
+        The leader learns of them in this order, and fills a ``HashMap`` of its own with them: assignors walk that one.
+        """
+        return [self._members[member_id] for member_id in self._table.walk()]
 
     def get(self, member_id: str) -> Member | None:
         """The member of that id, or None."""
@@ -105,6 +115,7 @@ class Roster:
     def restore(self, member: Member) -> None:
         """Take a member in; the first one leads unless somebody does already."""
         self._members[member.member_id] = member
+        self._table.put(member.member_id, fold(string_hash(member.member_id)))
         self._count(member, +1)
         if member.instance_id is not None:
             self.static[member.instance_id] = member.member_id
@@ -116,6 +127,7 @@ class Roster:
         member = self._members.pop(member_id, None)
         if member is None:
             return None
+        self._table.remove(member_id)
         self._count(member, -1)
         if member.join_waiter is not None:
             self.awaiting_join -= 1
@@ -169,6 +181,8 @@ class Roster:
             (new_id if known is old else member_id): (new if known is old else known)
             for member_id, known in self._members.items()
         }
+        self._table.remove(old.member_id)
+        self._table.put(new_id, fold(string_hash(new_id)))
         assert old.instance_id is not None
         self.static[old.instance_id] = new_id
         if self.leader == old.member_id:
