@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -81,11 +82,13 @@ def metric(name: str) -> Metric:
     Raises
     ------
     ResultError
-        ``summary`` has no such metric; the message names the nearest.
+        ``summary`` has no such metric; the message names the nearest, or all there are.
     """
     if name not in METRICS:
         near = difflib.get_close_matches(name, METRICS, n=1)
-        raise ResultError(f"unknown metric {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        told = f"did you mean {near[0]!r}? " if near else ""
+        known = textwrap.fill(", ".join(METRICS), 78, initial_indent="  ", subsequent_indent="  ")
+        raise ResultError(f"unknown metric {name!r}; {told}known:\n{known}")
     return METRICS[name]
 
 

@@ -10,7 +10,7 @@ import typer
 
 from groupsim.scenarios.cli.output import Progress, print_json, print_pairs, print_table, say, width
 from groupsim.scenarios.cli.run import AllowCode
-from groupsim.scenarios.cli.settings import import_allowed
+from groupsim.scenarios.cli.settings import import_allowed, listed
 from groupsim.scenarios.cli.trials import tell, tell_all, title
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def compare(
     partitions: Partitions = None,
     many: Many = None,
     assignor: Annotated[
-        list[str] | None, typer.Option(metavar="ASSIGNOR", help="Only this one, and others so named; all by default.")
+        list[str] | None, typer.Option(metavar="ASSIGNOR", callback=listed, help="Only these; all by default.")
     ] = None,
     java_order: Annotated[
         bool, typer.Option(help="Walk members as Kafka's hash tables yield their ids, or by id.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from groupsim.scenarios.cli.output import counted, print_json, print_pairs, print_table, print_wrapped, say, warn, width
+from groupsim.scenarios.cli.settings import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,14 +28,14 @@ def compare(
     folders: Annotated[list[Path], typer.Argument(metavar="A B ...", help="Folder of a sweep, or folders of results.")],
     variant: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this variant (or bundle), and others so named; all by default."),
+        typer.Option(metavar="NAME", help="Only these variants (or bundles); all by default."),
     ] = None,
     baseline: Annotated[
         str | None, typer.Option(metavar="NAME", help="What the others are compared with; the first by default.")
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Only this column of summary, and others so named; eight by default."),
+        typer.Option(metavar="COLUMN", callback=listed, help="Only these columns of the summary; eight by default."),
     ] = None,
     figures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw figures into a new folder.")] = None,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
@@ -99,7 +100,10 @@ def _study(folders: Sequence[Path], wanted: Sequence[str], metrics: Sequence[str
         design = replace(design, names=short_names(design.paths))
     failed, absent = (load(folders[0]) if len(folders) == 1 else {} for load in (load_failures, load_absent))
     if wanted:
-        kept = chosen(names(summary["variant"]), wanted, design)
+        variants = names(summary["variant"])
+        named = [*variants, *(design.bundles(variants) if design else ())]
+        split = [[name] if name in named else listed([name]) for name in wanted]  # many names have commas themselves
+        kept = chosen(variants, [name for some in split for name in some], design)
         order = {name: at for at, name in enumerate(kept)}
         summary = summary[summary["variant"].isin(kept)]
         summary = summary.sort_values("variant", key=lambda column: column.map(order), kind="stable")

@@ -10,7 +10,7 @@ import typer
 
 from groupsim.scenarios.cli.exits import CHECK_FAILED, RunFailed
 from groupsim.scenarios.cli.output import Progress, print_json, print_table, say, warn, width
-from groupsim.scenarios.cli.settings import import_allowed, parse_settings
+from groupsim.scenarios.cli.settings import import_allowed, listed, parse_settings
 from groupsim.scenarios.sweep.design import REPLICATIONS_MAX, SEED_MAX
 
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from groupsim.sim.model import Scenario
 
 AllowCode = Annotated[
-    list[str] | None, typer.Option(metavar="MODULE:CLASS", help="Import an assignor of your own, which runs its code.")
+    list[str] | None,
+    typer.Option(metavar="MODULE:CLASS", callback=listed, help="Import an assignor of your own, which runs its code."),
 ]
 
 

@@ -67,6 +67,11 @@ class TestChoice:
         told = groupsim("compare", crossed(tmp_path / "out", [10000, 20000]), *named, "--json").json
         assert {(one["a"], one["b"]) for one in told} == {(named[3], named[1])}
 
+    def test_of_bundles_may_be_named_with_a_comma(self, groupsim: CommandLine, tmp_path: Path) -> None:
+        out = crossed(tmp_path / "out", [10000, 20000])
+        told = groupsim("compare", out, "--variant", "range,static", "--json").json
+        assert told == groupsim("compare", out, "--variant", "range", "--variant", "static", "--json").json
+
     def test_of_a_baseline(self, groupsim: CommandLine, tmp_path: Path) -> None:
         out = crossed(tmp_path / "out", [10000, 20000])
         by_bundle = groupsim("compare", out, "--baseline", "static", "--json").json
