@@ -10,6 +10,7 @@ import typer
 from groupsim.scenarios.cli import assignors, check, compare, run, scenarios, sensitivity, sweep
 from groupsim.scenarios.cli.exits import INTERRUPTED, READER_GONE, explain
 from groupsim.scenarios.cli.output import say
+from groupsim.scenarios.cli.watch import LOOK_EVERY_S, SilentAssignors, repeatedly
 
 app = typer.Typer(
     name="groupsim",
@@ -44,18 +45,26 @@ def main() -> None:
 def _exit_code() -> int:
     """Carry out the command; say what went wrong."""
     try:
-        app()
+        with repeatedly(SilentAssignors(), LOOK_EVERY_S):
+            app()
     except SystemExit as leaving:
         if isinstance(leaving.__context__, BrokenPipeError):  # typer and rich make exit code 1 of it
             return READER_GONE
         if leaving.code == INTERRUPTED:
-            say("interrupted")
+            say("; ".join(["interrupted", *_notes_of(leaving)]))
         return int(leaving.code or 0)
     except BrokenPipeError:
         return READER_GONE
     except Exception as error:
         return explain(error)
     return 0
+
+
+def _notes_of(error: BaseException | None) -> list[str]:
+    """What was noted of an error, or of those that came before it."""
+    if error is None:
+        return []
+    return [*getattr(error, "__notes__", []), *_notes_of(error.__context__)]
 
 
 def _drop_what_is_left() -> None:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from groupsim.scenarios.cli.exits import CHECK_FAILED, RunFailed
-from groupsim.scenarios.cli.output import Progress, print_json, print_table, say, warn, width
+from groupsim.scenarios.cli.output import print_json, print_table, say_wrapped, warn, width
 from groupsim.scenarios.cli.settings import import_allowed, listed, parse_settings
 from groupsim.scenarios.sweep.design import REPLICATIONS_MAX, SEED_MAX
 
 if TYPE_CHECKING:
     from groupsim.scenarios.cli.replications import Replications
+    from groupsim.scenarios.cli.watch import RunWatch
     from groupsim.sim import Result
     from groupsim.sim.model import Scenario
 
@@ -84,20 +85,23 @@ def _write(done: Replications, numbers: Sequence[int], out: Path, replay: Callab
 
 def _results(done: Replications, numbers: Sequence[int], replay: Callable[[int], str]) -> Iterator[Result]:
     """The results of these replications, one by one; ``done`` takes what matters of them."""
-    with Progress("run", len(numbers)) as progress:
-        for count, number in enumerate(numbers, start=1):
-            result = _simulate(done.scenario, done.seed, number, replay)
+    from groupsim.scenarios.cli.watch import RunWatch
+
+    with RunWatch(done.scenario, len(numbers)) as watch:
+        for number in numbers:
+            result = _simulate(done.scenario, done.seed, number, replay, watch)
             done.add(result)
-            progress(count)
             yield result
 
 
-def _simulate(scenario: Scenario, seed: int, replication: int, replay: Callable[[int], str]) -> Result:
+def _simulate(scenario: Scenario, seed: int, replication: int, replay: Callable[[int], str], watch: RunWatch) -> Result:
     """One run, whose errors carry the line that repeats it."""
-    from groupsim.sim import ConfigError, simulate
+    from groupsim.sim import ConfigError, Gauge, simulate
 
+    gauge = Gauge()
     try:
-        return simulate(scenario, seed=seed, replication=replication)
+        with watch.run(gauge):
+            return simulate(scenario, seed=seed, replication=replication, gauge=gauge)
     except ConfigError:
         raise
     except Exception as error:
@@ -115,6 +119,6 @@ def _tell(done: Replications, out: Path | None, *, as_json: bool) -> None:
         print_table(runs_table(done.summary, width=width()))
     missed = done.missed_goals()
     for goal in missed:
-        say(f"goal missed: {goal}")
+        say_wrapped(f"goal missed: {goal}")
     if missed:
         raise typer.Exit(CHECK_FAILED)

@@ -51,6 +51,7 @@ def import_allowed(paths: Sequence[str]) -> None:
         If one cannot be loaded.
     """
     from groupsim.assignors import AssignorError, load_classes
+    from groupsim.assignors.guarded_call import thrown
     from groupsim.sim.errors import ConfigError
 
     if paths:
@@ -61,4 +62,4 @@ def import_allowed(paths: Sequence[str]) -> None:
         except AssignorError as error:
             raise ConfigError(f"--allow-code {path}: {error}") from error
         except Exception as error:  # it is the user's code: whatever it raises, the user is told
-            raise ConfigError(f"--allow-code {path}: {type(error).__name__}: {error}") from error
+            raise ConfigError(f"--allow-code {path}: {thrown(error)}") from error
