@@ -61,6 +61,11 @@ def compare(
     if baseline is None and not variant and _is_mere_sample(study):
         _only_figures(study, metrics, folders, figures)
         return
+    if baseline is None and not variant and len(study.variants) == 1:
+        _tell_alone(study, metrics, as_markdown=as_markdown, as_csv=as_csv, as_json=as_json)
+        if figures is not None:
+            _draw(study, metrics, folders, figures)
+        return
     pairing = None if variant and set(variant) <= set(study.variants) else study.design
     comparisons = compare_variants(study.summary, baseline, metrics, pairing, study.absent)
     _warn(study)
@@ -132,6 +137,22 @@ def _only_figures(study: Study, metrics: Sequence[str], folders: Sequence[Path],
         )
     _draw(study, metrics, folders, into)
     say(f"no table: {why}")
+
+
+def _tell_alone(study: Study, metrics: Sequence[str], *, as_markdown: bool, as_csv: bool, as_json: bool) -> None:
+    """Print the numbers of the only variant there is."""
+    from groupsim.analysis.data.columns import records
+    from groupsim.analysis.text.summary import runs_table
+
+    _warn(study)
+    table = runs_table(records(study.summary), metrics, width())
+    if as_json:
+        print_json(table.records())
+    elif as_csv or as_markdown:
+        print(table.csv() if as_csv else table.markdown(), end="")
+    else:
+        print_table(table)
+    say(f"nothing to compare with: the only variant is {study.variants[0]!r} (--figures DIR draws it)")
 
 
 def _warn(study: Study) -> None:

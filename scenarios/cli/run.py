@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from groupsim.scenarios.cli.completion import names_or_files
 from groupsim.scenarios.cli.exits import CHECK_FAILED, RunFailed
-from groupsim.scenarios.cli.output import print_json, print_table, say_wrapped, warn, width
+from groupsim.scenarios.cli.output import print_json, print_table, say, say_wrapped, warn, width
 from groupsim.scenarios.cli.settings import import_allowed, listed, parse_settings
 from groupsim.scenarios.sweep.design import REPLICATIONS_MAX, SEED_MAX
 
@@ -26,7 +28,12 @@ AllowCode = Annotated[
 
 
 def run(
-    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="Name of a built-in scenario, or a file.")],
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO", autocompletion=names_or_files(), help="Name of a built-in scenario, or a file."
+        ),
+    ],
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="PATH=VALUE", help="Change the scenario: YAML. Files are looked up from here."),
@@ -39,6 +46,8 @@ def run(
         int | None, typer.Option(min=0, max=REPLICATIONS_MAX, help="Run this replication alone.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables and manifest to a new folder.")] = None,
+    figures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw figures into a new folder.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Tell every number.")] = False,
     allow_code: AllowCode = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -64,23 +73,31 @@ def run(
     loaded = load(scenario, set_=changes, allow_code=allowed)
     done = Replications(loaded, seed, warnings=dict.fromkeys(warnings_of(loaded)))
     numbers = [replication] if replication is not None else list(range(replications))
-    if out is not None:
-        _write(done, numbers, out, replay)
-    else:
-        for _ in _results(done, numbers, replay):
-            pass
-    _tell(done, out, as_json=as_json)
+    _carry_out(done, numbers, replay, out, figures)
+    _tell(done, out, as_json=as_json, full=full)
 
 
-def _write(done: Replications, numbers: Sequence[int], out: Path, replay: Callable[[int], str]) -> None:
-    """Carry out the replications of these numbers into a new folder, all or nothing."""
+def _carry_out(
+    done: Replications, numbers: Sequence[int], replay: Callable[[int], str], out: Path | None, figures: Path | None
+) -> None:
+    """Carry out the replications of these numbers, and write what is asked for into new folders, all or nothing."""
+    from groupsim.scenarios.cli.run_figures import RUNS_DRAWN, draw_run, draw_several
     from groupsim.scenarios.files.result_folder import complete_or_absent, run_files, write_files
 
-    with complete_or_absent(out) as folder:
-        for number, result in zip(numbers, _results(done, numbers, replay), strict=True):
-            write_files(folder / "runs" / str(number) if len(numbers) > 1 else folder, run_files(result))
-        if len(numbers) > 1:
-            write_files(folder, done.files())
+    several = len(numbers) > 1
+    with ExitStack() as stack:
+        into, drawn = (stack.enter_context(complete_or_absent(one)) if one else None for one in (out, figures))
+        for count, (number, result) in enumerate(zip(numbers, _results(done, numbers, replay), strict=True), start=1):
+            if into is not None:
+                write_files(into / "runs" / str(number) if several else into, run_files(result))
+            if drawn is not None and count <= RUNS_DRAWN:
+                draw_run(result, drawn, f"run-{number}-" if several else "")
+        if into is not None and several:
+            write_files(into, done.files())
+        if drawn is not None and several:
+            draw_several(done.summary, drawn)
+    if figures is not None:
+        say(f"figures in {figures}")
 
 
 def _results(done: Replications, numbers: Sequence[int], replay: Callable[[int], str]) -> Iterator[Result]:
@@ -108,7 +125,8 @@ def _simulate(scenario: Scenario, seed: int, replication: int, replay: Callable[
         raise RunFailed(replay(replication)) from error
 
 
-def _tell(done: Replications, out: Path | None, *, as_json: bool) -> None:
+def _tell(done: Replications, out: Path | None, *, as_json: bool, full: bool) -> None:
+    from groupsim.analysis.data.metrics import HEADLINE, METRICS
     from groupsim.analysis.text.summary import runs_table
 
     for warning in done.warnings:
@@ -116,8 +134,12 @@ def _tell(done: Replications, out: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_json({**done.as_json(), "out": str(out) if out else None})
     else:
-        print_table(runs_table(done.summary, width=width()))
+        print_table(runs_table(done.summary, None if full else HEADLINE, width()))
+        if not full:
+            print(f"--full tells all {len(METRICS)} numbers")
     missed = done.missed_goals()
+    for goal in done.met_goals():
+        say_wrapped(f"goal met: {goal}")
     for goal in missed:
         say_wrapped(f"goal missed: {goal}")
     if missed:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from groupsim.scenarios.cli.completion import names_or_files
 from groupsim.scenarios.cli.exits import RUN_FAILED
 from groupsim.scenarios.cli.output import warn
 from groupsim.scenarios.cli.run import AllowCode
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 
 
 def sweep(
-    sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="Name of a built-in sweep, or a file.")],
+    sweep: Annotated[
+        str,
+        typer.Argument(
+            metavar="SWEEP", autocompletion=names_or_files("sweeps"), help="Name of a built-in sweep, or a file."
+        ),
+    ],
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="A new folder for the results; on a cluster, a shared one.")
     ] = None,

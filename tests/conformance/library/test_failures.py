@@ -49,7 +49,7 @@ def told_s(result: Result, at_s: float) -> tuple[float, ...]:
 def test_a_killed_member_is_found_one_session_after_its_last_renewal(session_s: int) -> None:
     ages = []
     for result in runs("kill-detection", {SESSION: 1000 * session_s}):
-        killed = fired_s(result, "murder")
+        killed = fired_s(result, "kill")
         age = renewal_age_s(result, killed)
         ages.append(age)
         (found,) = rows(rebalances(result, killed))

@@ -98,6 +98,27 @@ class TestChoice:
         assert "Traceback" not in told.err
 
 
+class TestOfASingleRun:
+    @pytest.fixture
+    def out(self, groupsim: CommandLine, tmp_path: Path) -> Path:
+        groupsim("run", "kill-detection", "--out", tmp_path / "mine")
+        return tmp_path / "mine"
+
+    def test_tells_its_numbers_and_draws_it(self, groupsim: CommandLine, out: Path, tmp_path: Path) -> None:
+        told = groupsim("compare", out, "--figures", tmp_path / "drawn")
+        assert told.code == 0
+        assert "longest gap" in told.out
+        assert "nothing to compare with: the only variant is 'mine'" in told.err
+        assert {path.name for path in (tmp_path / "drawn").iterdir()} == {
+            "compare.png", "mine-lag.png", "mine-timeline.png",
+        }  # fmt: skip
+
+    def test_has_every_form(self, groupsim: CommandLine, out: Path) -> None:
+        assert groupsim("compare", out, "--json").json[0]["metric"] == "unavailable_gap_s_max"
+        assert groupsim("compare", out, "--csv").out.startswith("metric,unit,")
+        assert groupsim("compare", out, "--markdown").out.startswith("| metric | unit |")
+
+
 class TestOutput:
     def test_fits_80_characters(self, groupsim: CommandLine, tmp_path: Path) -> None:
         told = groupsim("compare", crossed(tmp_path / "out", [10000, 20000]))

@@ -1,0 +1,50 @@
+"""How help looks: flags without a type beside them, ``-h``, and ``--version``."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+CONTEXT: Final = {"help_option_names": ["-h", "--help"]}
+
+
+class _PlainFlags:
+    """A flag takes no value, so its help shows none."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters of the command."""
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for one in found:
+            if getattr(one, "is_flag", False):
+                one.metavar = ""
+        return found
+
+
+class Command(_PlainFlags, TyperCommand):
+    """A command."""
+
+
+class Group(_PlainFlags, TyperGroup):
+    """A command that has sub-commands."""
+
+
+def dress(app: typer.Typer) -> typer.Typer:
+    """The application with all its commands, as they should look."""
+    for command in app.registered_commands:
+        command.cls = Command
+    for group in app.registered_groups:
+        group.cls = Group
+        if group.typer_instance is not None:
+            dress(group.typer_instance)
+    return app
+
+
+def show_version(asked: bool) -> None:
+    """Print the version, and leave."""
+    if asked:
+        from importlib.metadata import version
+
+        print(f"groupsim {version('groupsim')}")
+        raise typer.Exit
