@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from groupsim.scenarios.cli.exits import CHECK_FAILED, RUN_FAILED
-from groupsim.scenarios.cli.output import WIDTH, Progress, print_json, print_table, say, warn, width
+from groupsim.scenarios.cli.output import WIDTH, Progress, print_json, print_table, say, say_wrapped, warn, width
 from groupsim.scenarios.cli.run import AllowCode
 from groupsim.scenarios.cli.settings import import_allowed
 
@@ -56,14 +56,17 @@ def check(
 
 def _init(folder: Path) -> None:
     """Write suite and workflow, and make the baseline."""
-    from importlib.metadata import version
-
-    from groupsim.scenarios.gate.starter import WORKFLOW, write_starter
+    from groupsim.scenarios.gate.starter import FOLDER, WORKFLOW, source_of, write_starter
     from groupsim.scenarios.gate.suite import load_suite
 
-    suite = load_suite(write_starter(folder, version("groupsim")))
+    source = source_of(Path(__file__).parents[2])
+    suite = load_suite(write_starter(folder, source))
     outcome = _outcome(suite, None, None, update=True)
     print(f"{suite.path}\n{suite.baseline}\n{folder / WORKFLOW}")
+    how = "put a clone there (git submodule add), or name a git URL" if source == FOLDER else "see that it is reachable"
+    say_wrapped(
+        f"groupsim is on no package index yet: the workflow installs it from {source}, which is its GROUPSIM; {how}"
+    )
     say(f"commit these three; next: groupsim check {suite.path}")
     _leave(outcome)
 

@@ -1,9 +1,8 @@
-"""What a shell offers for names of scenarios and sweeps; it asks at every press of the key, so nothing heavy is imported."""
+"""What a shell offers for names of scenarios and sweeps. It asks at every press of a key: nothing heavy is imported."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from glob import escape, glob
 from pathlib import Path
 from typing import Final
 
@@ -11,11 +10,12 @@ _LIBRARY: Final = Path(__file__).parents[1] / "library"
 
 
 def names_or_files(folder: str = ".") -> Callable[[str], list[str]]:
-    """A completion of built-in names in a folder of the library, and of YAML files."""
+    """A completion of built-in names in a folder of the library, and of YAML files and folders on the way to them."""
 
     def complete(incomplete: str) -> list[str]:
-        names = sorted(path.stem for path in (_LIBRARY / folder).glob("*.yaml"))
-        files = [*glob(f"{escape(incomplete)}*.yaml"), *glob(f"{escape(incomplete)}*/")]
-        return [name for name in names if name.startswith(incomplete)] + sorted(files)
+        names = [path.stem for path in (_LIBRARY / folder).glob("*.yaml")]
+        above = Path(incomplete + "x").parent
+        files = [str(path) for path in above.glob("*.yaml")] + [f"{path}/" for path in above.glob("*/")]
+        return [name for some in (names, files) for name in sorted(some) if name.startswith(incomplete)]
 
     return complete
