@@ -20,7 +20,7 @@ app = typer.Typer(
     context_settings=CONTEXT,
     help="Simulate Apache Kafka consumer groups in virtual time.",
     epilog="Exit codes: 0 fine; 1 a goal is missed or a check failed; 2 the input is wrong; 3 a run failed; "
-    "130 interrupted; 141 who read the output left before its end.",
+    "130 interrupted; 141 the reader of the output left early.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

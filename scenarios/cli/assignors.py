@@ -26,7 +26,10 @@ Snapshot = Annotated[
 Members = Annotated[int | None, typer.Option(min=1, max=100_000, help="Members, 40 by default.")]
 Topics = Annotated[int | None, typer.Option(min=1, max=100_000, help="Topics that all of them read, 1 by default.")]
 Partitions = Annotated[int | None, typer.Option(min=1, max=1_000_000, help="Partitions in all, 200 by default.")]
-Many = Annotated[int | None, typer.Option(min=1, max=100_000, help="How many are many; a quarter by default.")]
+Many = Annotated[
+    int | None,
+    typer.Option(min=1, max=100_000, help="Members in events of many; a quarter by default."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -108,7 +111,7 @@ def explain(
     many: Many = None,
     as_json: Json = False,
 ) -> None:
-    """Tell rule by rule why one partition moves or stays, where all members read the same topics.
+    """Explain rule by rule why one partition moves or stays, where all members read the same topics.
 
     All but your own assignors are explained; range, sticky and cooperative-sticky only where racks decide nothing.
     """
@@ -129,7 +132,8 @@ def explain(
 @app.command()
 def bench(
     members: Annotated[
-        list[int] | None, typer.Option(min=100, max=10_000, help="Only groups of so many; 100, 1000 and 10000.")
+        list[int] | None,
+        typer.Option(min=100, max=10_000, help="Only groups of this size; by default three."),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -47,7 +47,7 @@ def compare(
     Runs with the same seed and replication saw the same faults, and are
     compared pair by pair. Variants without a common run are independent
     samples. Bundles that a sweep crosses with values are compared at equal
-    values. More than 48 comparisons are told as an overview.
+    values. More than 48 comparisons become an overview.
     """
     from groupsim.analysis.compare.comparison import compare_variants
     from groupsim.analysis.data.metrics import HEADLINE
@@ -128,7 +128,7 @@ def _only_figures(study: Study, metrics: Sequence[str], folders: Sequence[Path],
     from groupsim.sim.errors import ConfigError
 
     kind = study.design.kind if study.design else ""
-    why = f"the {len(study.variants):,} variants are points of a {kind} design, none of which the others go by"
+    why = f"the {len(study.variants):,} variants are points of a {kind} design, none of them a baseline for the rest"
     if into is None:
         ranks = " groupsim sensitivity ranks what varies;" if kind in SENSITIVITY else ""
         raise ConfigError(
@@ -166,9 +166,9 @@ def _warn(study: Study) -> None:
         if name not in study.variants:
             warn(f"{name} is left out: all its runs ({len(runs)}) failed")
     if partly := sum(len(runs) for name, runs in study.failed.items() if name in study.variants):
-        warn(f"{counted(partly, 'run')} failed: left out, and so are the partners")
+        warn(f"{counted(partly, 'run')} failed: left out, as are the runs that they would be paired with")
     if any(set(runs) - set(study.failed.get(name, ())) for name, runs in study.absent.items()):
-        warn("some variants needed fewer runs than others: what has no partner is left out")
+        warn("some variants needed fewer runs than others: runs without a counterpart are left out")
 
 
 def _tell(

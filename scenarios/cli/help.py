@@ -1,7 +1,8 @@
-"""How help looks: flags without a type beside them, ``-h``, and ``--version``."""
+"""How help looks: paragraphs, flags without a type beside them, ``-h``, and ``--version``."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import typer
@@ -10,8 +11,12 @@ from typer.core import TyperCommand, TyperGroup
 CONTEXT: Final = {"help_option_names": ["-h", "--help"]}
 
 
-class _PlainFlags:
-    """A flag takes no value, so its help shows none."""
+class _Plain:
+    """A flag takes no value, so its help shows none; paragraphs are as wide as the terminal, not as the source."""
+
+    def __init__(self, *args: Any, help: str | None = None, **others: Any) -> None:  # noqa: A002
+        text = re.sub(r"(?<!\n)\n(?!\n)", " ", help.strip()) if help else help
+        super().__init__(*args, help=text, **others)  # type: ignore[call-arg]
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The parameters of the command."""
@@ -22,11 +27,11 @@ class _PlainFlags:
         return found
 
 
-class Command(_PlainFlags, TyperCommand):
+class Command(_Plain, TyperCommand):
     """A command."""
 
 
-class Group(_PlainFlags, TyperGroup):
+class Group(_Plain, TyperGroup):
     """A command that has sub-commands."""
 
 

@@ -51,7 +51,7 @@ def _group_limit() -> int | None:
 
 
 def is_short() -> bool:
-    """Whether the memory is about to be gone."""
+    """Whether the memory is running out."""
     used, free = used_bytes(), free_bytes()
     return used is not None and free is not None and free < _RESERVE * (used + free)
 

@@ -40,18 +40,18 @@ def run(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=SEED_MAX, help="Seed of every random number.")] = 1,
     replications: Annotated[
-        int, typer.Option(min=1, max=REPLICATIONS_MAX, help="Run so often; tell means and 95 % intervals.")
+        int, typer.Option(min=1, max=REPLICATIONS_MAX, help="How many times to run, for means and 95 % intervals.")
     ] = 1,
     replication: Annotated[
         int | None, typer.Option(min=0, max=REPLICATIONS_MAX, help="Run this replication alone.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables and manifest to a new folder.")] = None,
     figures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw figures into a new folder.")] = None,
-    full: Annotated[bool, typer.Option("--full", help="Tell every number.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show every number.")] = False,
     allow_code: AllowCode = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Simulate a scenario and tell what became of its groups.
+    """Simulate a scenario and show what becomes of its groups.
 
     Exit code 1: a goal of the scenario is missed.
     """
@@ -136,7 +136,7 @@ def _tell(done: Replications, out: Path | None, *, as_json: bool, full: bool) ->
     else:
         print_table(runs_table(done.summary, None if full else HEADLINE, width()))
         if not full:
-            print(f"--full tells all {len(METRICS)} numbers")
+            print(f"--full shows all {len(METRICS)} numbers")
     missed = done.missed_goals()
     for goal in done.met_goals():
         say_wrapped(f"goal met: {goal}")

@@ -58,7 +58,7 @@ def validate(
         typer.Argument(metavar="FILE ...", autocompletion=names_or_files(), help="Scenario, sweep and suite files."),
     ],
 ) -> None:
-    """Check files; tell everything that is wrong with them, and what is allowed but unwise."""
+    """Check files; show everything that is wrong with them, and what is allowed but unwise."""
     from groupsim.scenarios.errors import ScenarioFileError
 
     refused = False

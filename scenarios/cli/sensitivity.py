@@ -61,7 +61,7 @@ def _sampled(manifest: Mapping[str, Any], folder: Path) -> SweepFile:
     if file.design not in SENSITIVITY:
         raise ResultError(
             f"{folder} is a sweep of design {file.design}, which does not tell effects apart: run one of design morris "
-            "(trajectories: 10; cheap, ranks) or sobol_indices (points: 256; dear, shares of the variance)"
+            "(trajectories: 10; cheap: ranks them) or sobol_indices (points: 256; expensive: shares of the variance)"
         )
     return file
 

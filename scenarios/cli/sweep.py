@@ -32,8 +32,8 @@ def sweep(
     master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs.")] = "local[*]",
     remote: Annotated[str, typer.Option(metavar="URL", help="A Spark Connect server, sc://host:15002.")] = "",
     inline: Annotated[bool, typer.Option("--inline", help="Run in this process, without Spark.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on in DIR where a sweep has ended early.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, tell what would run.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a sweep in DIR that ended early.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything and show what would run.")] = False,
     conf: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark's, such as spark.archives.")
     ] = None,

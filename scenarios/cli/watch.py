@@ -121,7 +121,7 @@ class RunWatch:
             if not self._is_short:
                 raise
             where = f"{memory.gib(memory.used_bytes() or 0)} are used, {_stage_text(gauge, self._scenario)}"
-            raise MemoryBudgetExceeded(f"memory is about to be gone: {where}; make the scenario smaller") from None
+            raise MemoryBudgetExceeded(f"memory is running out: {where}; make the scenario smaller") from None
         self._gauge, self._done = None, self._done + 1
 
     def _announce(self) -> None:
@@ -141,7 +141,7 @@ class RunWatch:
         if set_up_s > _ANNOUNCED_S or usual > _ANNOUNCED_BYTES:
             say_wrapped(
                 f"a long run: {what} take {memory.gib(least)} to {memory.gib(usual)} of memory, and "
-                f"{duration(set_up_s)} at least before anything happens"
+                f"{duration(set_up_s)} at least to set up"
             )
 
     def _look(self) -> None:

@@ -167,10 +167,10 @@ class TestRuns:
         told = groupsim("compare", write_sweep(tmp_path / "out", pd.concat(parts), variants, lost))
         assert told.code == 0
         assert "2 pairs of runs with the same faults" in told.out
-        assert "of 2 pairs, 1 left out for want of a value" in " ".join(told.out.split())
+        assert "of 2 pairs, 1 left out: a value is missing" in " ".join(told.out.split())
         assert told.err.splitlines() == [
             "warning: starved is left out: all its runs (3) failed",
-            "warning: 1 run failed: left out, and so are the partners",
+            "warning: 1 run failed: left out, as are the runs that they would be paired with",
         ]
 
     def test_beyond_those_of_the_partner_are_left_out(self, groupsim: CommandLine, tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ class TestRuns:
         told = groupsim("compare", write_sweep(tmp_path / "out", pd.concat(parts), document=until))
         assert told.code == 0
         said = " ".join(told.err.split())
-        assert said == "warning: some variants needed fewer runs than others: what has no partner is left out"
+        assert said == "warning: some variants needed fewer runs than others: runs without a counterpart are left out"
         assert "2 pairs of runs with the same faults" in told.out
 
     def test_of_other_scenarios_are_told(self, groupsim: CommandLine, tmp_path: Path) -> None:

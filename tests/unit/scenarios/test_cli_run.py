@@ -42,7 +42,7 @@ class TestTable:
     def test_has_the_first_numbers_and_on_demand_all(self, groupsim: CommandLine, small: Path) -> None:
         short, full = groupsim("run", small).out.splitlines(), groupsim("run", small, "--full").out.splitlines()
         assert len(short) == 2 + 8 + 2, "header, eight numbers, how many runs, and how to see more"
-        assert short[-1] == "--full tells all 33 numbers"
+        assert short[-1] == "--full shows all 33 numbers"
         assert len(full) == 2 + 33 + 1
         assert "evictions" in "".join(full)
 

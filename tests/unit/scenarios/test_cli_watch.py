@@ -144,7 +144,7 @@ class TestSize:
         monkeypatch.setattr(memory, "free_bytes", lambda: 100 * memory.GIB)
         err = groupsim("run", "kill-detection", "--set", "groups.billing.members.count=1000000").err
         assert "a long run: 1,000,000 members and 48 partitions take 6.1 GiB to 23 GiB" in err.replace("\n  ", " ")
-        assert "2:30 min at least before anything happens" in err.replace("\n  ", " ")
+        assert "2:30 min at least to set up" in err.replace("\n  ", " ")
         assert max(map(len, err.splitlines())) <= 80
 
     def test_that_cannot_fit_is_refused_before_anything_is_made(
@@ -173,7 +173,7 @@ class TestSize:
         monkeypatch.setattr("groupsim.sim.simulate", grows, raising=False)
         told = groupsim("run", small)
         assert told.code == 3
-        assert "MemoryBudgetExceeded: memory is about to be gone: " in told.err
+        assert "MemoryBudgetExceeded: memory is running out: " in told.err
         assert told.err.splitlines()[-1].startswith("replay: groupsim run ")
 
     @pytest.mark.parametrize(("free_gib", "short"), [(0.04, True), (0.06, False)])
