@@ -44,6 +44,7 @@ _ALL = (
     Metric("unavailable_s_p99", "unread, p99", "p99", SECONDS),
     Metric("unavailable_gap_s_max", "longest gap", "max gap", SECONDS),
     Metric("unavailable_detection_s", "unread: detection", "detection", PARTITION_SECONDS),
+    Metric("unavailable_away_s", "unread: away", "away", PARTITION_SECONDS),
     Metric("unavailable_barrier_s", "unread: barrier", "barrier", PARTITION_SECONDS),
     Metric("unavailable_assignment_s", "unread: assignment", "assignment", PARTITION_SECONDS),
     Metric("unavailable_resume_s", "unread: resume", "resume", PARTITION_SECONDS),
