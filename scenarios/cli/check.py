@@ -118,7 +118,7 @@ def _baseline(suite: Suite, *, update: bool) -> Baseline:
     except ConfigError as unreadable:
         if not update:
             raise ConfigError(f"{unreadable}\nto write it anew: {suite.update_command}") from None
-        warn("the baseline could not be read and is written again:")
+        warn("the baseline could not be read and is written anew:")
         say(str(unreadable))
         return NOTHING
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,6 +62,8 @@ def run(
 
     if replication is not None and replications > 1:
         raise ConfigError("--replication names one run and --replications asks for several: give one of the two")
+    if out is not None and figures is not None and out.absolute() == figures.absolute():
+        raise ConfigError("--out and --figures name the same folder: give each its own")
     changes, allowed = parse_settings(set_ or []), allow_code or []
     import_allowed(allowed)
 
@@ -81,23 +83,48 @@ def _carry_out(
     done: Replications, numbers: Sequence[int], replay: Callable[[int], str], out: Path | None, figures: Path | None
 ) -> None:
     """Carry out the replications of these numbers, and write what is asked for into new folders, all or nothing."""
-    from groupsim.scenarios.cli.run_figures import RUNS_DRAWN, draw_run, draw_several
-    from groupsim.scenarios.files.result_folder import complete_or_absent, run_files, write_files
-
-    several = len(numbers) > 1
+    several, wanted = len(numbers) > 1, [one for one in (out, figures) if one is not None]
     with ExitStack() as stack:
-        into, drawn = (stack.enter_context(complete_or_absent(one)) if one else None for one in (out, figures))
+        made = {one: stack.enter_context(_new_folder(one)) for one in wanted}
         for count, (number, result) in enumerate(zip(numbers, _results(done, numbers, replay), strict=True), start=1):
-            if into is not None:
-                write_files(into / "runs" / str(number) if several else into, run_files(result))
-            if drawn is not None and count <= RUNS_DRAWN:
-                draw_run(result, drawn, f"run-{number}-" if several else "")
-        if into is not None and several:
-            write_files(into, done.files())
-        if drawn is not None and several:
-            draw_several(done.summary, drawn)
+            if out is not None:
+                _write(result, made[out] / "runs" / str(number) if several else made[out])
+            if figures is not None:
+                _draw(result, made[figures], f"run-{number}-" if several else "", count)
+        if several:
+            _sum_up(done, *(made.get(one) if one else None for one in (out, figures)))
     if figures is not None:
         say(f"figures in {figures}")
+
+
+def _new_folder(path: Path) -> AbstractContextManager[Path]:
+    from groupsim.scenarios.files.result_folder import complete_or_absent
+
+    return complete_or_absent(path)
+
+
+def _write(result: Result, into: Path) -> None:
+    from groupsim.scenarios.files.result_folder import run_files, write_files
+
+    write_files(into, run_files(result))
+
+
+def _draw(result: Result, into: Path, prefix: str, count: int) -> None:
+    from groupsim.scenarios.cli.run_figures import RUNS_DRAWN, draw_run
+
+    if count <= RUNS_DRAWN:
+        draw_run(result, into, prefix)
+
+
+def _sum_up(done: Replications, out: Path | None, figures: Path | None) -> None:
+    """Write the summary of several runs, and draw their means."""
+    from groupsim.scenarios.cli.run_figures import draw_several
+    from groupsim.scenarios.files.result_folder import write_files
+
+    if out is not None:
+        write_files(out, done.files())
+    if figures is not None:
+        draw_several(done.summary, figures)
 
 
 def _results(done: Replications, numbers: Sequence[int], replay: Callable[[int], str]) -> Iterator[Result]:

@@ -73,7 +73,7 @@ def test_the_correction_takes_back_what_chance_explains(sweep: Maker) -> None:
     alone = compare_variants(sweep({"range": base, "v0": near["v0"]}), "range", GAP)
     assert alone[0].conclusive
     assert not any(one.conclusive for one in everything)
-    assert "once all comparisons count (p = 0.03, adjusted 0.3)" in everything[0].sentence
+    assert "after correction for all comparisons (p = 0.03, adjusted 0.3)" in everything[0].sentence
 
 
 def test_runs_without_a_value_are_left_out_and_said(sweep: Maker) -> None:

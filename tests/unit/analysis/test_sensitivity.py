@@ -181,7 +181,7 @@ class TestSentence:
 
     def test_tells_shares_of_the_variance(self) -> None:
         told = sentence(found("sobol_indices", linear, 256), SHORT)
-        assert told.startswith("horizon matters most: it has a part in ")
+        assert told.startswith("horizon matters most: it accounts for ")
         assert "% of the variance of the longest gap, " in told
         assert told.endswith("count and every do next to nothing.")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from groupsim.analysis.data.load import load_result, load_summary
+from groupsim.analysis.data.metrics import METRICS
 from groupsim.sim.errors import SimError
 from groupsim.sim.tables import SUMMARY
 from tests.support import fake_simulation as fake
@@ -42,8 +43,8 @@ class TestTable:
     def test_has_the_first_numbers_and_on_demand_all(self, groupsim: CommandLine, small: Path) -> None:
         short, full = groupsim("run", small).out.splitlines(), groupsim("run", small, "--full").out.splitlines()
         assert len(short) == 2 + 8 + 2, "header, eight numbers, how many runs, and how to see more"
-        assert short[-1] == "--full shows all 33 numbers"
-        assert len(full) == 2 + 33 + 1
+        assert short[-1] == f"--full shows all {len(METRICS)} numbers"
+        assert len(full) == 2 + len(METRICS) + 1
         assert "evictions" in "".join(full)
 
     def test_of_replications_tells_means_and_half_widths(self, groupsim: CommandLine, small: Path) -> None:
@@ -130,6 +131,12 @@ class TestFigures:
         each = [f"run-{number}-{kind}.png" for number in range(2) for kind in ("lag", "timeline")]
         assert drawn == ["means.png", *each]
         assert load_summary(tmp_path / "out")["replication"].tolist() == [0, 1]
+
+    def test_have_a_folder_of_their_own(self, groupsim: CommandLine, small: Path, tmp_path: Path) -> None:
+        told = groupsim("run", small, "--figures", tmp_path / "one", "--out", tmp_path / "one")
+        assert told.code == 2
+        assert "name the same folder" in told.err
+        assert not (tmp_path / "one").exists()
 
     def test_never_replace_what_is_there(self, groupsim: CommandLine, small: Path, tmp_path: Path) -> None:
         (tmp_path / "drawn").mkdir()

@@ -93,10 +93,10 @@ class TestProgress:
 
     @pytest.mark.usefixtures("eager")
     def test_on_a_terminal_is_one_line_that_is_erased(
-        self, groupsim: CommandLine, monkeypatch: pytest.MonkeyPatch
+        self, groupsim: CommandLine, small: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-        err = groupsim("run", "kill-detection", "--replications", 3).err
+        err = groupsim("run", small, "--replications", 5).err
         assert "\n" not in err
         lines = err.split("\r\x1b[K")
         assert lines[-1] == ""
