@@ -7,13 +7,14 @@ at most, so that a run is neither changed nor slowed down.
 from __future__ import annotations
 
 import _thread
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Event, Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from groupsim.scenarios.cli import memory
 from groupsim.scenarios.cli.output import counted, say_wrapped, terminal_width, warn
@@ -33,18 +34,20 @@ _SET_UP_S: Final = 1.5e-4
 _ANNOUNCED_S: Final = 3.0
 _ANNOUNCED_BYTES: Final = memory.GIB
 _ERASE: Final = "\r\x1b[K"
+_STOP: Final = signal.SIGUSR1
+"""Ends a run from the watching thread. Not SIGINT, which shells have processes in the background ignore."""
 
 
 @contextmanager
 def repeatedly(look: Callable[[], None], every_s: float) -> Iterator[None]:
     """Call ``look`` again and again from another thread, until the end of the block."""
-    over = Event()
+    over = threading.Event()
 
     def looking() -> None:
         while not over.wait(every_s):
             look()
 
-    thread = Thread(target=looking, daemon=True)
+    thread = threading.Thread(target=looking, daemon=True)
     thread.start()
     try:
         yield
@@ -70,6 +73,14 @@ class SilentAssignors:
         warn(f"the assignor {asked.name} has not answered for {SILENT_S:g} s; Ctrl-C ends the run")
 
 
+class _Stopped(BaseException):
+    """The run is to end; no Exception, so that nobody's assignor is blamed for it."""
+
+
+def _stop(number: int, frame: object) -> None:
+    raise _Stopped
+
+
 class RunWatch:
     """Tells how far runs of one scenario have come.
 
@@ -90,10 +101,13 @@ class RunWatch:
         self._begin_s = self._told_s = time.monotonic()
         self._pace = Pace(scenario.horizon_us)
         self._is_short = False
+        self._handler_before: Any = None
         self._looking = repeatedly(self._look, LOOK_EVERY_S)
 
     def __enter__(self) -> Self:
         self._announce()
+        if threading.current_thread() is threading.main_thread():
+            self._handler_before = signal.signal(_STOP, _stop)
         self._looking.__enter__()
         return self
 
@@ -101,6 +115,8 @@ class RunWatch:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._looking.__exit__(None, None, None)
+        if self._handler_before is not None:
+            signal.signal(_STOP, self._handler_before)
         erase()
 
     @contextmanager
@@ -117,9 +133,7 @@ class RunWatch:
         self._pace, self._gauge = Pace(self._scenario.horizon_us), gauge
         try:
             yield
-        except KeyboardInterrupt:
-            if not self._is_short:
-                raise
+        except _Stopped:
             where = f"{memory.gib(memory.used_bytes() or 0)} are used, {_stage_text(gauge, self._scenario)}"
             raise MemoryBudgetExceeded(f"memory is running out: {where}; make the scenario smaller") from None
         self._gauge, self._done = None, self._done + 1
@@ -147,7 +161,7 @@ class RunWatch:
     def _look(self) -> None:
         if self._gauge is not None and not self._is_short and memory.is_short():
             self._is_short = True
-            _thread.interrupt_main()
+            _thread.interrupt_main(_STOP)
         now_s = time.monotonic()
         if self._gauge is not None:
             self._pace.mark(now_s, self._gauge.now_us)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import signal
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -159,7 +161,14 @@ class TestSize:
         assert "6.1 GiB at least" in told.err
         assert list(tmp_path.iterdir()) == []
 
-    @pytest.mark.usefixtures("eager")
+    @pytest.fixture(params=[signal.default_int_handler, signal.SIG_IGN], ids=["in front", "in the background"])
+    def _placed(self, request: pytest.FixtureRequest) -> Iterator[None]:
+        """As a shell starts it: in the background SIGINT is ignored."""
+        before = signal.signal(signal.SIGINT, request.param)
+        yield
+        signal.signal(signal.SIGINT, before)
+
+    @pytest.mark.usefixtures("eager", "_placed")
     def test_that_grows_ends_the_run_before_memory_is_gone(
         self, groupsim: CommandLine, small: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -174,6 +183,7 @@ class TestSize:
         told = groupsim("run", small)
         assert told.code == 3
         assert "MemoryBudgetExceeded: memory is running out: " in told.err
+        assert signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL
         assert told.err.splitlines()[-1].startswith("replay: groupsim run ")
 
     @pytest.mark.parametrize(("free_gib", "short"), [(0.04, True), (0.06, False)])
