@@ -10,12 +10,12 @@ _LIBRARY: Final = Path(__file__).parents[1] / "library"
 
 
 def names_or_files(folder: str = ".") -> Callable[[str], list[str]]:
-    """A completion of built-in names in a folder of the library, and of YAML files and folders on the way to them."""
+    """Built-in names in a folder of the library, YAML files, and folders that lead to some; typer takes what fits."""
 
     def complete(incomplete: str) -> list[str]:
         names = [path.stem for path in (_LIBRARY / folder).glob("*.yaml")]
         above = Path(incomplete + "x").parent
         files = [str(path) for path in above.glob("*.yaml")] + [f"{path}/" for path in above.glob("*/")]
-        return [name for some in (names, files) for name in sorted(some) if name.startswith(incomplete)]
+        return sorted(names) + sorted(files)
 
     return complete

@@ -36,6 +36,11 @@ def test_every_command_helps_in_80_columns_without_types_of_flags(
     assert max(map(len, told.out.splitlines())) <= 80
 
 
+def test_paragraphs_are_as_wide_as_the_terminal(groupsim: CommandLine) -> None:
+    told = groupsim("assignors", "compare", "-h").out
+    assert " of partitions, rate and replicas, the racks of each partition's replicas) and \n" in told
+
+
 def test_there_are_commands_below_commands() -> None:
     found = _commands(app)
     assert ("run",) in found

@@ -45,10 +45,12 @@ class Hanger(Base):
 
 class Thrower(Base):
     name = "thrower"
+    calls = 0
     def assign(self, snapshot):
-        return self.deal({member.member_id: [] for member in snapshot.members})
+        self.calls += 1
+        return self.deal({})
     def deal(self, hands):
-        return hands[max(hands) + "x"]
+        return hands[f"member-{self.calls}"]
 """
 
 
@@ -74,7 +76,10 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestProgress:
-    def test_of_a_short_run_is_nothing(self, groupsim: CommandLine, small: Path) -> None:
+    def test_of_a_short_run_is_nothing(
+        self, groupsim: CommandLine, small: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(watch, "LOOK_EVERY_S", 0.002)
         assert groupsim("run", small).err == ""
 
     @pytest.mark.usefixtures("eager")
@@ -227,7 +232,7 @@ class TestOwnAssignor:
 
     def test_that_throws_is_told_with_its_file_and_line_and_how_often(self, groupsim: CommandLine, small: Path) -> None:
         told: Any = groupsim("run", small, *_with("Thrower"))
-        line = MINE.splitlines().index('        return hands[max(hands) + "x"]') + 1
+        line = MINE.splitlines().index('        return hands[f"member-{self.calls}"]') + 1
         err = told.err.replace("\n  ", " ")
         assert told.code == 0
         assert "assignor failed: thrower: KeyError: " in err
