@@ -73,8 +73,13 @@ class ScenarioFileError(ConfigError):
 
 def nearest(name: object, known: Iterable[str]) -> str:
     """A hint that names the known name nearest to ``name``, or the empty string when none is near."""
-    found = get_close_matches(str(name), list(known), n=1, cutoff=0.6)
-    return f"did you mean {found[0]!r}? " if found else ""
+    found = nearest_name(name, known)
+    return f"did you mean {found!r}? " if found else ""
+
+
+def nearest_name(name: object, known: Iterable[str]) -> str:
+    """The known name nearest to ``name``, or the empty string when none is near."""
+    return next(iter(get_close_matches(str(name), list(known), n=1, cutoff=0.6)), "")
 
 
 def shown(value: object) -> str:

@@ -22,7 +22,8 @@ SUMMARY: Final = MappingProxyType(
         "stop_the_world_s": FLOAT,
         "unavailable_partition_s": FLOAT, "unavailable_s_max": FLOAT, "unavailable_s_p99": FLOAT,
         "unavailable_gap_s_max": FLOAT,
-        "unavailable_detection_s": FLOAT, "unavailable_barrier_s": FLOAT, "unavailable_assignment_s": FLOAT,
+        "unavailable_detection_s": FLOAT, "unavailable_away_s": FLOAT,
+        "unavailable_barrier_s": FLOAT, "unavailable_assignment_s": FLOAT,
         "unavailable_resume_s": FLOAT, "unavailable_unowned_s": FLOAT,
         "paused_s": FLOAT, "zombie_s": FLOAT,
         "partitions_moved": INT, "partitions_moved_min": INT, "rscore": FLOAT, "imbalance_partitions_max": INT,
@@ -102,7 +103,7 @@ SORTED_BY: Final = MappingProxyType(
     }
 )
 
-CAUSES: Final = ("unowned", "detection", "barrier", "assignment", "resume")
+CAUSES: Final = ("unowned", "detection", "away", "barrier", "assignment", "resume")
 """Causes of unavailability in order of precedence (the first that holds)."""
 
 STATE_NAMES: Final = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")

@@ -18,6 +18,7 @@ CAUSES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "unowned": "#1a1a1a",
         "detection": "#8c1048",
+        "away": "#001683",
         "barrier": "#d7301f",
         "assignment": "#f58634",
         "resume": "#ffd23f",

@@ -82,8 +82,13 @@ def _check_subscription(file: ScenarioFile, subscription: Subscription, place: P
     for name, indices in (subscription.assign or {}).items():
         yield from _check_topic(file, name, (*place, "assign"))
         if name in known and indices[-1] >= known[name]:
-            message = f"{name} has {known[name]} partitions, 0 to {known[name] - 1}"
+            message = f"{name} has {_counted(known[name], 'partition')}"
             yield (*place, "assign", name), message, format_indices(indices)
+
+
+def _counted(count: int, noun: str) -> str:
+    """How many there are, and their numbers."""
+    return f"{count} {noun}s, 0 to {count - 1}" if count > 1 else f"1 {noun}, number 0"
 
 
 def _check_rates(file: ScenarioFile) -> Iterator[Finding]:
@@ -114,12 +119,16 @@ def _members_max(file: ScenarioFile, key: str) -> int:
     return max(file.groups[key].members.count, *scaled, 0)
 
 
+def _members(most: int) -> str:
+    return _counted(most, "member") if most else "no members: members.count is 0"
+
+
 def _check_overrides(file: ScenarioFile, key: str, group: GroupFile) -> Iterator[Finding]:
     most = _members_max(file, key)
     for position, override in enumerate(group.overrides):
         place: Place = ("groups", key, "overrides", position)
         if override.members[-1] >= most:
-            yield (*place, "members"), f"{key} has {most} members, 0 to {most - 1}", format_indices(override.members)
+            yield (*place, "members"), f"{key} has {_members(most)}", format_indices(override.members)
         if override.topics is not None:
             yield from _check_subscription(file, override.topics, (*place, "topics"))
         if override.instance is not None and not group.members.static:
@@ -148,7 +157,7 @@ def _missing(file: ScenarioFile, target: Target) -> str:
     if not message and target.pick == "index":
         most = _members_max(file, file.group_key(target.name) or target.name)
         if target.indices[-1] >= most:
-            message = f"{target.name} has {most} members, 0 to {most - 1}"
+            message = f"{target.name} has {_members(most)}"
     return message
 
 

@@ -18,6 +18,7 @@ from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest, shown
 from groupsim.scenarios.files.file_names import located
 from groupsim.scenarios.files.yaml_text import YamlDocument, read_yaml
 from groupsim.scenarios.kafka.assignor_names import why_not_loaded, why_not_together
+from groupsim.scenarios.schema.key_places import belongs
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.sim.model import Scenario
 
@@ -147,7 +148,7 @@ def _parse(document: YamlDocument, *, file: str, name: str, folder: Path, allow_
     try:
         scenario = ScenarioFile.model_validate(data, context=context)
     except ValidationError as error:
-        raise ScenarioFileError(file, problems_of(findings_of(error), document)) from None
+        raise ScenarioFileError(file, problems_of(findings_of(error, belongs), document)) from None
     found = [*check_names(scenario)] or [*check_kafka_rules(scenario, allow_code)]
     if found:
         raise ScenarioFileError(file, problems_of(found, document))

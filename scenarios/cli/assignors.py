@@ -11,7 +11,7 @@ import typer
 
 from groupsim.scenarios.cli.output import Progress, print_json, print_pairs, print_table, say, width
 from groupsim.scenarios.cli.run import AllowCode
-from groupsim.scenarios.cli.settings import import_allowed
+from groupsim.scenarios.cli.settings import import_allowed, listed
 from groupsim.scenarios.cli.trials import tell, tell_all, title
 
 if TYPE_CHECKING:
@@ -37,7 +37,10 @@ Snapshot = Annotated[
 Members = Annotated[int | None, typer.Option(min=1, max=100_000, help="Members, 40 by default.")]
 Topics = Annotated[int | None, typer.Option(min=1, max=100_000, help="Topics that all of them read, 1 by default.")]
 Partitions = Annotated[int | None, typer.Option(min=1, max=1_000_000, help="Partitions in all, 200 by default.")]
-Many = Annotated[int | None, typer.Option(min=1, max=100_000, help="How many are many; a quarter by default.")]
+Many = Annotated[
+    int | None,
+    typer.Option(min=1, max=100_000, help="Members in events of many; a quarter by default."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -63,7 +66,7 @@ def compare(
     partitions: Partitions = None,
     many: Many = None,
     assignor: Annotated[
-        list[str] | None, typer.Option(metavar="ASSIGNOR", help="Only this one, and others so named; all by default.")
+        list[str] | None, typer.Option(metavar="ASSIGNOR", callback=listed, help="Only these; all by default.")
     ] = None,
     java_order: Annotated[
         bool, typer.Option(help="Walk members as Kafka's hash tables yield their ids, or by id.")
@@ -119,7 +122,7 @@ def explain(
     many: Many = None,
     as_json: Json = False,
 ) -> None:
-    """Tell rule by rule why one partition moves or stays, where all members read the same topics.
+    """Explain rule by rule why one partition moves or stays, where all members read the same topics.
 
     All but your own assignors are explained; range, sticky and cooperative-sticky only where racks decide nothing.
     """
@@ -140,7 +143,8 @@ def explain(
 @app.command()
 def bench(
     members: Annotated[
-        list[int] | None, typer.Option(min=100, max=10_000, help="Only groups of so many; 100, 1000 and 10000.")
+        list[int] | None,
+        typer.Option(min=100, max=10_000, help="Only groups of this size; by default three."),
     ] = None,
     as_json: Json = False,
 ) -> None:

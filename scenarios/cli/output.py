@@ -25,17 +25,23 @@ def say(message: str) -> None:
 
 
 def warn(sentence: str) -> None:
-    """A warning to standard error, wrapped; names that are longer than a line stay whole."""
-    lines = textwrap.wrap(
-        f"warning: {sentence}", WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
+    """A warning to standard error, wrapped."""
+    say_wrapped(f"warning: {sentence}")
+
+
+def say_wrapped(sentence: str) -> None:
+    """A message to standard error, wrapped; names that are longer than a line stay whole."""
+    lines = textwrap.wrap(sentence, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     say("\n".join(lines))
 
 
 def width() -> int:
     """Characters in a line: of the terminal, and 80 where there is none."""
-    if not sys.stdout.isatty():
-        return WIDTH
+    return terminal_width() if sys.stdout.isatty() else WIDTH
+
+
+def terminal_width() -> int:
+    """Characters in a line of the terminal, and 80 if it does not say."""
     from shutil import get_terminal_size
 
     return get_terminal_size((WIDTH, 24)).columns

@@ -61,6 +61,16 @@ class Replications:
             "rebalances": self.rebalances if several else once,
         }
 
+    def met_goals(self) -> Iterator[str]:
+        """The goals that a group met in every run, with the value that came nearest to missing them."""
+        for goal in goals_of(self.scenario.document):
+            for group in dict.fromkeys(row["group"] for row in self.summary):
+                values = [row[goal.column] for row in self.summary if row["group"] == group]
+                if all(map(goal.met, values)):
+                    nearest = min(values, key=lambda value: abs(value - goal.bound))
+                    runs = f" in all {len(values)} runs, at worst" if len(values) > 1 else ""
+                    yield f"{goal} of group {group}: {nearest:g}{runs}"
+
     def missed_goals(self) -> list[str]:
         """The goals of the scenario that a group missed, with the values that missed them."""
         return list(self._missed_goals())

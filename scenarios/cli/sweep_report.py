@@ -105,7 +105,7 @@ def _print_entries(entries: Entries) -> None:
         entries_table({key: [cells[name] for name in metrics] for key, cells in shown.items()}, metrics, width())
     )
     if len(entries) > len(shown):
-        say(f"the first {len(shown)} of {len(entries):,}; --json tells them all")
+        say(f"the first {len(shown)} of {len(entries):,}; --json lists them all")
 
 
 def _warn_of_kept(folders: Mapping[str, Path]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from groupsim.scenarios.errors import nearest
+from groupsim.scenarios.errors import nearest, nearest_name
 
 T = TypeVar("T")
 
@@ -29,10 +29,12 @@ class FileModel(BaseModel):
         errors += [error(key, "has no value") for key, value in data.items() if key in keys and value is None]
         wrong = {one["loc"][0] for one in errors}
         hidden = {(key,) for key in wrong}
+        meant = {(nearest_name(key, keys),) for key in data if key not in keys}
         try:
             result = handler({key: value for key, value in data.items() if key not in wrong})
         except ValidationError as found:
-            errors += [again(one) for one in found.errors(include_url=False) if one["loc"][:1] not in hidden]
+            others = (one for one in found.errors(include_url=False) if one["loc"][:1] not in hidden)
+            errors += [again(one) for one in others if one["type"] != "missing" or one["loc"] not in meant]
         if errors:
             raise ValidationError.from_exception_data(cls.__name__, errors)
         return result

@@ -39,6 +39,10 @@ _AUTHORIZER_KEYS: Final = ("super.users", "allow.everyone.if.no.acl.found")
 """Broker keys that ``StandardAuthorizer`` reads and ``KafkaConfig`` does not declare."""
 
 
+class UnknownKey(ValueError):
+    """A key that Kafka 4.4 does not know."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaKey:
     """One configuration key, as ``ConfigDef.ConfigKey`` declares it."""
@@ -122,7 +126,7 @@ def find_key(kind: Kind, name: str) -> KafkaKey:
 
     Raises
     ------
-    ValueError
+    UnknownKey
         Kafka 4.4 knows no such key; the message names the nearest.
     """
     known = known_keys(kind)
@@ -133,7 +137,7 @@ def find_key(kind: Kind, name: str) -> KafkaKey:
         return known[listener[1]]
     if name.startswith(_PLUGIN_PREFIXES[kind]) or (kind == "broker" and name in _AUTHORIZER_KEYS):
         return KafkaKey(name=name, type="PASSWORD")
-    raise ValueError(f"is no {kind} key of Kafka 4.4; {nearest(name, known)}".rstrip("; "))
+    raise UnknownKey(f"is no {kind} key of Kafka 4.4; {nearest(name, known)}".rstrip("; "))
 
 
 def _typed(kind: str, raw: object) -> Value:

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from groupsim.scenarios.files.base_model import FileModel, error, refusal
+from groupsim.scenarios.files.base_model import FileModel, error
 from groupsim.scenarios.schema.cluster import ClusterFile
 from groupsim.scenarios.schema.distributions import Duration
 from groupsim.scenarios.schema.durations import format_duration
@@ -47,7 +47,8 @@ class ScenarioFile(FileModel):
     def _check_spans(self) -> ScenarioFile:
         end = self.horizon if self.measure.to is None else self.measure.to
         if not self.measure.from_ < end <= self.horizon:
-            raise refusal("must have measure.from < measure.to <= horizon")
+            wrong = error("measure", "must have measure.from < measure.to <= horizon")
+            raise ValidationError.from_exception_data("scenario", [wrong])
         return self
 
     @model_validator(mode="after")
@@ -67,7 +68,8 @@ class ScenarioFile(FileModel):
             entry.id = entry.id or f"{entry.verb}-{seen[entry.verb]}"
         twice = {name for name, number in Counter(entry.id for entry in self.timeline).items() if number > 1}
         if twice:
-            raise refusal(f"timeline: ids must differ: {', '.join(sorted(map(str, twice)))}")
+            wrong = error("timeline", f"ids must differ: {', '.join(sorted(map(str, twice)))}")
+            raise ValidationError.from_exception_data("scenario", [wrong])
         return self
 
     @model_validator(mode="after")

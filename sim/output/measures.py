@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.causes import UNOWNED
+from groupsim.sim.tables import CAUSES
 from groupsim.sim.units import seconds
 
 Rows = NDArray[np.int64]
@@ -68,8 +69,8 @@ def unavailable_us(rows: Rows, partitions: int) -> NDArray[np.int64]:
 
 
 def by_cause(rows: Rows) -> NDArray[np.int64]:
-    """Total per cause code 0..5; the parts add up to the total of all partitions."""
-    return np.bincount(rows[:, 3], rows[:, 2] - rows[:, 1], minlength=6).astype(np.int64)
+    """Total per cause code (`sim.books.causes`), from 0 on; the parts add up to the total of all partitions."""
+    return np.bincount(rows[:, 3], rows[:, 2] - rows[:, 1], minlength=len(CAUSES) + 1).astype(np.int64)
 
 
 def stop_the_world_us(rows: Rows, gap: Rows, clock_us: NDArray[np.int64], first_service_us: int) -> int:

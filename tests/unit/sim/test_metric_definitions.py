@@ -201,6 +201,34 @@ def test_a_dead_member_that_the_coordinator_still_knows_is_detection_even_if_it_
     assert found == [(0, 20 * S, expired, "detection"), (0, expired, 60 * S, "unowned")]
 
 
+@both
+def test_a_static_member_that_is_closed_on_purpose_is_away_until_it_is_back(fidelity: str) -> None:
+    back = Restart(target=member(0), down=lasting(5 * S))
+    result = simulate(scene(group(static=True), timeline=(entry(20 * S, back),)), fidelity)
+    found = [one for one in stretches(result, 0) if one[1] >= 20 * S]
+    closed = rows(result, "members", incarnation=1)[0]["ended_us"]
+    away = found[1]
+    assert [one[3] for one in found] == ["resume", "away", "assignment", "resume"], "while it closes, without it, back"
+    assert away[1] == closed
+    assert away[2] > closed + 5 * S
+    assert summary(result)["unavailable_detection_s"] == 0
+    assert summary(result)["unavailable_away_s"] == pytest.approx(4 * (away[2] - away[1]) / S)
+
+
+@both
+def test_a_static_member_that_stays_away_is_so_until_its_session_ends(fidelity: str) -> None:
+    result = simulate(scene(group(static=True), timeline=(entry(20 * S, Close(target=member(0))),)), fidelity)
+    expired = rows(result, "states", state="Empty")[0]["from_us"]
+    found = [one for one in stretches(result, 0) if one[1] >= 20 * S]
+    assert [one[3] for one in found] == ["resume", "away", "unowned"]
+    assert found[1][2] == found[2][1] == expired
+
+
+def test_a_static_member_that_is_killed_is_detection() -> None:
+    result = simulate(scene(group(static=True), timeline=(entry(20 * S, Kill(target=member(0))),)))
+    assert [one[3] for one in stretches(result, 0) if one[1] >= 20 * S] == ["detection", "unowned"]
+
+
 # --- pauses -----------------------------------------------------------------------------------------------------------
 
 
