@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groupsim.sim.books.causes import UNOWNED
 from groupsim.sim.output.measures import (
     by_cause,
     clip,
@@ -19,9 +20,9 @@ from groupsim.sim.output.measures import (
     stop_the_world_us,
     unavailable_us,
 )
+from groupsim.sim.tables import CAUSES
 from groupsim.sim.units import S
 
-UNOWNED, DETECTION, BARRIER, RESUME = 1, 2, 3, 5
 SPAN = 30
 
 
@@ -32,7 +33,9 @@ def table(*rows: tuple[int, int, int, int]) -> Any:
 @st.composite
 def unavailable(draw: st.DrawFn) -> Any:
     """Causes of three partitions at each of thirty instants (0: served), and the same as shuffled rows."""
-    grid = np.array(draw(st.lists(st.lists(st.integers(0, 5), min_size=SPAN, max_size=SPAN), min_size=3, max_size=3)))
+    grid = np.array(
+        draw(st.lists(st.lists(st.integers(0, len(CAUSES)), min_size=SPAN, max_size=SPAN), min_size=3, max_size=3))
+    )
     cells = [(p, t, t + 1, grid[p, t]) for p in range(3) for t in range(SPAN) if grid[p, t]]
     return grid, table(*draw(st.permutations(cells)))
 
@@ -49,7 +52,7 @@ def test_rows_say_what_each_instant_was(drawn: Any) -> None:
     touching = (merged[1:, 0] == merged[:-1, 0]) & (merged[1:, 1] == merged[:-1, 2]) & (merged[1:, 3] == merged[:-1, 3])
     assert not touching.any()
     assert unavailable_us(merged, 3).tolist() == (grid > 0).sum(axis=1).tolist()
-    assert by_cause(merged).tolist() == [0, *((grid == cause).sum() for cause in range(1, 6))]
+    assert by_cause(merged).tolist() == [0, *((grid == cause).sum() for cause in range(1, len(CAUSES) + 1))]
     assert by_cause(merged).sum() == unavailable_us(merged, 3).sum()
 
 
@@ -90,7 +93,7 @@ def test_nothing_is_nothing() -> None:
     assert merge_touching(none).shape == (0, 4)
     assert gaps(none).shape == (0, 3)
     assert unavailable_us(none, 2).tolist() == [0, 0]
-    assert by_cause(none).tolist() == [0] * 6
+    assert by_cause(none).tolist() == [0] * (len(CAUSES) + 1)
     assert stop_the_world_us(none, gaps(none), np.array([0]), 0) == 0
     assert quantile(np.empty(0, np.int64), 0.99) == 0
 
