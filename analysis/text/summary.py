@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from groupsim.analysis.data.columns import records
@@ -10,6 +11,7 @@ from groupsim.analysis.data.metrics import HEADLINE, METRICS, Metric, Scale, met
 from groupsim.analysis.stats.runs import Row, by_entry, estimates_of
 from groupsim.analysis.stats.statistics import Estimate
 from groupsim.analysis.text.tables import WIDTH, Column, TextTable, data_of, estimate_text, named, names, width_of
+from groupsim.analysis.text.unserved import end_states
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,8 +41,11 @@ def summary_table(summary: pd.DataFrame, metrics: Sequence[str] | None = None, w
 
 def runs_table(runs: Iterable[Row], metrics: Sequence[str] | None = None, width: int | None = WIDTH) -> TextTable:
     """The table of ``summary_table`` from rows of ``summary`` as plain data."""
-    chosen = metrics_shown() if metrics is None else metrics
-    return entries_table({key: estimates_of(rows, chosen) for key, rows in by_entry(runs).items()}, chosen, width)
+    chosen, entries = metrics_shown() if metrics is None else metrics, by_entry(runs)
+    table = entries_table({key: estimates_of(rows, chosen) for key, rows in entries.items()}, chosen, width)
+    ends = {title: end_states(entries[key]) for key, title in _titles(list(entries)).items()}
+    told = [f"{title} {state}" for title, state in ends.items() if state != "Stable"]
+    return replace(table, notes=(*table.notes, f"state at the end: {'; '.join(told)}")) if told else table
 
 
 def metrics_shown() -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from groupsim.scenarios.cli.exits import CHECK_FAILED, RunFailed
-from groupsim.scenarios.cli.output import Progress, print_json, print_table, say, warn, width
+from groupsim.scenarios.cli.output import Progress, print_json, print_table, print_wrapped, say, warn, width
 from groupsim.scenarios.cli.settings import import_allowed, parse_settings
 from groupsim.scenarios.sweep.design import REPLICATIONS_MAX, SEED_MAX
 
@@ -111,6 +111,8 @@ def _tell(done: Replications, out: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_json({**done.as_json(), "out": str(out) if out else None})
     else:
+        for sentence in done.unserved():
+            print_wrapped(sentence)
         print_table(runs_table(done.summary, width=width()))
     missed = done.missed_goals()
     for goal in missed:
