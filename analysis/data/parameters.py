@@ -91,12 +91,13 @@ def _parameter(name: str, values: Mapping[str, Any]) -> Parameter:
 
 
 def _categories(name: str, values: Mapping[str, Any]) -> Parameter:
-    texts = {one: _text(value) for one, value in values.items()}
+    texts = {one: value_text(value) for one, value in values.items()}
     labels: Sequence[str] = list(dict.fromkeys(texts.values()))
     return Parameter(name, "", {one: float(labels.index(text)) for one, text in texts.items()}, tuple(labels))
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A value as a text; a list of one as what it holds."""
     if isinstance(value, list) and len(value) == 1:
-        return _text(value[0])
+        return value_text(value[0])
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from groupsim.scenarios.sweep.execution import Listener
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from groupsim.analysis.data.design import Design
     from groupsim.analysis.stats.statistics import Estimate
     from groupsim.scenarios.sweep.account import Account
     from groupsim.scenarios.sweep.loading import Sweep
@@ -87,7 +89,7 @@ def tell(sweep: Sweep, found: Account, messages: SweepMessages, out: Path, *, as
     else:
         _print_unserved(messages.unserved)
         if entries:
-            _print_entries(entries)
+            _print_entries(entries, design_of_sweep(sweep))
     _warn_of_kept({name: out / one["kept"] for name, one in found.variants.items() if one["kept"]})
     for row in found.failures[:_FAILURES_SHOWN]:
         say(f"failed: {row['variant']}, replication {row['replication']}: {row['error']}\n  replay: {row['replay']}")
@@ -105,6 +107,15 @@ def _means(sweep: Sweep, entries: Entries) -> list[dict[str, Any]]:
     ]
 
 
+def design_of_sweep(sweep: Sweep) -> Design:
+    """What the variants of a sweep are, for tables."""
+    from groupsim.analysis.data.design import design_of
+    from groupsim.scenarios.sweep.design import short_names
+
+    found = design_of(sweep.document, {one.name: {"set": one.changes} for one in sweep.variants})
+    return replace(found, names=short_names(found.paths))
+
+
 def _print_unserved(sentences: Sequence[str]) -> None:
     for sentence in sentences[:_UNSERVED_SHOWN]:
         print_wrapped(sentence)
@@ -112,14 +123,13 @@ def _print_unserved(sentences: Sequence[str]) -> None:
         print_wrapped(f"and {len(sentences) - _UNSERVED_SHOWN:,} more that never read a partition: see --json")
 
 
-def _print_entries(entries: Entries) -> None:
+def _print_entries(entries: Entries, design: Design) -> None:
     from groupsim.analysis.text.summary import entries_table, metrics_shown
 
     shown = dict(list(entries.items())[:_ENTRIES_SHOWN])
     metrics = metrics_shown()
-    print_table(
-        entries_table({key: [cells[name] for name in metrics] for key, cells in shown.items()}, metrics, width())
-    )
+    told = {key: [cells[name] for name in metrics] for key, cells in shown.items()}
+    print_table(entries_table(told, metrics, width(), design))
     if len(entries) > len(shown):
         say(f"the first {len(shown)} of {len(entries):,}; --json tells them all")
 
