@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from groupsim.analysis.data.load import load_manifest
 from groupsim.analysis.errors import ResultError
 
 CROSSED: Final = ("grid", "list")
@@ -98,6 +97,8 @@ def load_design(folder: str | Path) -> Design | None:
     ResultError
         The manifest cannot be read, or does not say what the variants are.
     """
+    from groupsim.analysis.data.load import load_manifest  # brings pandas, which tables of plain rows do without
+
     manifest = load_manifest(folder)
     if "variants" not in manifest:
         return None

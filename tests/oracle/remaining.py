@@ -53,12 +53,10 @@ REMAINING: Final[Mapping[str, Remaining]] = MappingProxyType(
 
 _FEW: Final = "six repetitions; frequencies need thirty"
 _CONNECTING: Final = (
-    "a newcomer alone, or a member that leaves, is heard 13 to 24 ms earlier than with the profile's times to connect,"
-    " which are medians of clients that start together"
+    "a newcomer that starts alone is heard 13 to 24 ms earlier than with the profile's times to connect, which are"
+    " medians of clients that start together"
 )
-_FIRST_SYNC: Final = (
-    "the first sync phase of processes that have just started takes 1 to 36 ms longer on the broker; why is not known"
-)
+_SYNC: Final = "sync phases, most of them a group's first, take up to 39 ms longer on the broker; why is not known"
 _RESUME: Final = (
     "the profile has 26 ms for the first fetch of every assignment; a real one takes a few ms where no fetch is parked,"
     " and up to a tenth of a second where one is"
@@ -104,9 +102,9 @@ UNSETTLED: Final = (
             "roll-eager": ("round 5: fault to round",),
         },
     ),
-    Unsettled(_FIRST_SYNC, DIFFERS, {"kill-cooperative": ("round 1: sync phase",)}),
+    Unsettled(_SYNC, DIFFERS, {"kill-cooperative": ("round 1: sync phase",)}),
     Unsettled(
-        _FIRST_SYNC, NOT_SHOWN,
+        _SYNC, NOT_SHOWN,
         {
             **dict.fromkeys(
                 (

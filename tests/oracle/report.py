@@ -149,7 +149,8 @@ def _unsettled() -> Iterator[str]:
         if all(figures == COUNTS for figures in one.figures.values()):
             named = f"{' and '.join(COUNTS)} of all {len(one.figures)} scenarios"
         else:
-            named = "; ".join(f"{name} ({', '.join(figures)})" for name, figures in one.figures.items())
+            told = {name: ", ".join(f"`{figure}`" for figure in figures) for name, figures in one.figures.items()}
+            named = "; ".join(f"{name} ({figures})" for name, figures in told.items())
         yield f"- **{one.verdict}**: {named}: {one.reason}."
 
 
