@@ -47,7 +47,7 @@ def test_what_is_not_shown_to_agree_is_known(found: list[Studied]) -> None:
 def test_every_figure_that_is_shown_would_not_be_with_a_bias(found: list[Studied]) -> None:
     """A second on what timers decide, 50 ms on what the network takes: nothing would be shown to agree any more.
 
-    Of 50 s, which the upgrade of an assignor takes, 2 % are a second: the phases that it is made of are here, it is not.
+    Of 50 s, which the upgrade of an assignor takes, 2 % are a second: its phases are among these, it is not.
     """
     bias = {"timer": 1.0, "network": 0.05}
     verdicts = [each for one in found for each in one.verdicts if each.kind in bias and each.recorded < 40]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from groupsim.analysis.compare.comparison import compare_variants
+from groupsim.analysis.compare.text import sections
 from groupsim.analysis.data.design import Design, design_of
 from groupsim.analysis.data.labels import heading, labels
 from groupsim.analysis.stats.statistics import Estimate, estimate
@@ -78,3 +82,16 @@ def test_no_two_rows_of_a_table_read_alike_at_80_columns() -> None:
     assert "cooperative-sticky" in table.rows[1], "nothing is cut that has room"
     assert "all with count=3" in table.notes
     assert sum(column.width + 3 for column in table.shown) - 3 <= WIDTH
+
+
+def test_a_table_of_many_comparisons_says_what_each_row_is(sweep: Callable[..., pd.DataFrame]) -> None:
+    design = grid()
+    summary = sweep({name: [10.0 * i, 10.0 * i + 1] for i, name in enumerate(design.places)})
+    (section,) = sections(compare_variants(summary, metrics=["unavailable_gap_s_max"], design=None), WIDTH, design)
+    assert {TIMEOUT, STRATEGY} <= set(section.table.headers)
+    at = [section.table.headers.index(name) for name in (TIMEOUT, STRATEGY)]
+    told = [tuple(row[i] for i in at) for row in section.table.rows]
+    assert told == [("6000", "cooperative-sticky"), ("45000", "range"), ("45000", "cooperative-sticky")]
+    first = next(iter(design.places))
+    assert section.table.notes == ("longest gap", "A: the variant of the row, all with count=3", f"B: {first}")
+    assert [name for name, _ in section.findings] == [", ".join(one) for one in told]
