@@ -158,6 +158,8 @@ def _finish(world: World) -> None:
         group.fast_path.settle()
         for consumer in world.members[name]:
             consumer.finish(horizon, HORIZON)
+        if group.books.first_service_us is None:
+            group.books.cover(world.topics_of(name))
         group.finish(horizon)
 
 

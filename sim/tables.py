@@ -30,9 +30,11 @@ SUMMARY: Final = MappingProxyType(
         "lag_records_max": INT, "lag_records_end": INT, "lag_s_max": FLOAT, "recovery_s": FLOAT,
         "duplicates": INT, "losses": INT,
         "joins": INT, "leaves": INT, "evictions": INT, "fenced": INT, "requests": INT,
+        "failed_assignments": INT, "unstable_s": FLOAT, "end_state": TEXT, "first_service_s": FLOAT,
     }
 )  # fmt: skip
-"""One row per run and group. Nullable: rscore, recovery_s, partitions_moved and partitions_moved_min (broadcast)."""
+"""One row per run and group. Nullable: rscore, recovery_s, partitions_moved and partitions_moved_min (broadcast), and
+``first_service_s``, which is null for a group that never served a partition."""
 
 REBALANCES: Final = MappingProxyType(
     {

@@ -23,6 +23,7 @@ from groupsim.sim.gauge import Gauge
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Connection, Exchange, Path
 from groupsim.sim.model import Distribution, Entry, GcPause, Group, Scenario, Target, Topic
+from groupsim.sim.protocol.classic.subscription import SubscriptionState
 from groupsim.sim.randomness import Streams
 from groupsim.sim.units import FOREVER
 
@@ -202,6 +203,16 @@ class World:
         client = self.members[group][slot].incumbent if slot >= 0 else None
         return client.capacity_mrps if client is not None and client.machine.member_id == member_id else 0
 
+    def topics_of(self, group: str) -> tuple[str, ...]:
+        """Topics that there are now and that a group is for, whether or not anybody has subscribed to them yet."""
+        wanted: set[str] = set()
+        for one in [consumer.subscription for consumer in self.members[group]] or [self.specs[group].subscription]:
+            asked = SubscriptionState()
+            asked.on_metadata(self.catalog.counts)
+            asked.subscribe(one.topics, one.pattern)
+            wanted |= {*asked.topics, *(one.assign or ())}
+        return tuple(sorted(wanted))
+
     # --- connections --------------------------------------------------------------------------------------------------
 
     def connect(self, consumer: Identity, node: int, deliver: Callable[[Exchange, Any], None]) -> Connection:
@@ -224,6 +235,7 @@ class World:
 
     def assignor_failed(self, consumer: Identity, error: AssignorError) -> None:
         """The leader's assignor threw."""
+        self.groups[consumer.group_name].books.fail_assignment()
         spec = self.specs[consumer.group_name]
         text = f"{consumer.name}: assignor failed: {error}"
         if spec.assignor_failure == "refuse":

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from groupsim.analysis.data.columns import integers, rows
+from groupsim.analysis.data.durations import seconds_of
 from groupsim.analysis.data.schema import conform
 from groupsim.analysis.errors import MissingTable, ResultError
 from groupsim.sim.tables import TABLES
@@ -209,6 +210,15 @@ def table(source: Source, name: str) -> pd.DataFrame:
     if name not in tables:
         raise MissingTable(f"the result has no table {name!r}; it has: {', '.join(sorted(tables)) or 'none'}")
     return conform(tables[name], name)
+
+
+def measure_of(source: Source) -> dict[str, float]:
+    """From when and until when metrics count in a run, seconds: ``from`` and ``to``, as far as its scenario says."""
+    if isinstance(source, (str, Path)):
+        source = load_result(source)
+    document = {} if isinstance(source, Mapping) else source.manifest.get("document", {})
+    told = {key: seconds_of(text) for key, text in document.get("measure", {}).items()}
+    return {key: value for key, value in told.items() if value is not None}
 
 
 def _existing(folder: str | Path) -> Path:

@@ -66,6 +66,9 @@ _ALL = (
     Metric("evictions", "evictions", "evictions"),
     Metric("fenced", "fenced", "fenced"),
     Metric("requests", "requests", "requests"),
+    Metric("failed_assignments", "failed assignments", "failed"),
+    Metric("unstable_s", "not stable", "unstable", SECONDS),
+    Metric("first_service_s", "first service", "first", SECONDS),
 )
 
 METRICS: Final = {one.name: one for one in _ALL}

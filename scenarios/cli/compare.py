@@ -71,7 +71,7 @@ def compare(
     _warn(study)
     if figures is not None:
         _draw(study, metrics, folders, figures)
-    _tell(comparisons, pairing, as_markdown=as_markdown, as_csv=as_csv, as_json=as_json)
+    _tell(comparisons, pairing, study.design, as_markdown=as_markdown, as_csv=as_csv, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +172,9 @@ def _warn(study: Study) -> None:
 
 
 def _tell(
-    comparisons: Sequence[Comparison], design: Design | None, *, as_markdown: bool, as_csv: bool, as_json: bool
-) -> None:
+    comparisons: Sequence[Comparison], pairing: Design | None, design: Design | None, *, as_markdown: bool,
+    as_csv: bool, as_json: bool,
+) -> None:  # fmt: skip
     from groupsim.analysis.compare.text import comparison_table, notes
 
     if as_json:
@@ -182,7 +183,7 @@ def _tell(
     if as_csv:
         print(comparison_table(comparisons).csv(), end="")
         return
-    told = list(_sections(comparisons, design, None if as_markdown else width()))
+    told = list(_sections(comparisons, pairing, design, None if as_markdown else width()))
     if as_markdown:
         print("\n".join([*map(_markdown, told), *(f"{note}\n" for note in notes(comparisons))]), end="")
         return
@@ -192,15 +193,17 @@ def _tell(
         print_wrapped(note)
 
 
-def _sections(comparisons: Sequence[Comparison], design: Design | None, characters: int | None) -> Iterator[Section]:
+def _sections(
+    comparisons: Sequence[Comparison], pairing: Design | None, design: Design | None, characters: int | None
+) -> Iterator[Section]:
     """Each comparison, or an overview of many."""
     from groupsim.analysis.compare.overview import overview
     from groupsim.analysis.compare.text import sections
 
     if len(comparisons) <= ROWS_MAX:
-        return sections(comparisons, characters)
+        return sections(comparisons, characters, design)
     say(f"{len(comparisons):,} comparisons: an overview; --variant NAME narrows them down, --csv and --json hold each")
-    return overview(comparisons, design, characters)
+    return overview(comparisons, pairing, characters)
 
 
 def _print(section: Section) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,7 @@ class Replications:
             "seed": self.seed,
             "summary": means(self.summary) if several else self.summary,
             "rebalances": self.rebalances if several else once,
+            "unserved": self.unserved(),
         }
 
     def met_goals(self) -> Iterator[str]:
@@ -76,21 +78,29 @@ class Replications:
         return list(self._missed_goals())
 
     def _missed_goals(self) -> Iterator[str]:
-        for goal in goals_of(self.scenario.document):
+        bounds = goals_of(self.scenario.document)
+        for goal in bounds:
             for row in self.summary:
-                value = row[goal.column]
-                if not goal.met(value):
-                    told = "null" if value is None else f"{value:g}"
-                    yield f"{goal} of group {row['group']}: {told} in replication {row['replication']}"
+                if not goal.met_by(row):
+                    yield f"{goal} of group {row['group']}: {goal.told(row)} in replication {row['replication']}"
+        if not bounds and self.scenario.document.get("goals"):
+            yield from self.unserved()
+
+    def unserved(self) -> list[str]:
+        """What to say of groups that never read anything."""
+        from groupsim.analysis.text.unserved import unserved
+
+        return unserved(self.summary)
 
 
 def means(summary: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """For each variant and group: mean, half-width of the 95 % interval and n of every number."""
+    """For each variant and group: mean, half-width of the 95 % interval and n of every number; end states, counted."""
     from groupsim.analysis.stats.runs import by_entry, estimates_of
 
     found = []
     for rows in by_entry(summary).values():
         told: dict[str, Any] = {name: rows[0][name] for name in _NAMES}
+        told["end_state"] = Counter(row["end_state"] for row in rows)
         found.append(told | plain_estimates(zip(NUMBERS, estimates_of(rows, NUMBERS), strict=True)))
     return found
 

@@ -11,7 +11,7 @@ import typer
 
 from groupsim.scenarios.cli.completion import names_or_files
 from groupsim.scenarios.cli.exits import CHECK_FAILED, RunFailed
-from groupsim.scenarios.cli.output import print_json, print_table, say, say_wrapped, warn, width
+from groupsim.scenarios.cli.output import print_json, print_table, print_wrapped, say, say_wrapped, warn, width
 from groupsim.scenarios.cli.settings import import_allowed, listed, parse_settings
 from groupsim.scenarios.sweep.design import REPLICATIONS_MAX, SEED_MAX
 
@@ -161,6 +161,8 @@ def _tell(done: Replications, out: Path | None, *, as_json: bool, full: bool) ->
     if as_json:
         print_json({**done.as_json(), "out": str(out) if out else None})
     else:
+        for sentence in done.unserved():
+            print_wrapped(sentence)
         print_table(runs_table(done.summary, None if full else HEADLINE, width()))
         if not full:
             print(f"--full shows all {len(METRICS)} numbers")

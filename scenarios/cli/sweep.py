@@ -79,5 +79,5 @@ def _carry_out(sweep: Sweep, out: Path, where: Where | None, *, resume: bool, as
 
     messages = SweepMessages()
     found = carry_out_sweep(sweep, out, where, simulate, resume=resume, listener=messages)
-    tell(sweep, found, messages.entries, out, as_json=as_json)
+    tell(sweep, found, messages, out, as_json=as_json)
     return found.failed

@@ -37,6 +37,17 @@ class Goal:
         """Whether a value keeps the bound; a null (never recovered, undefined) does not."""
         return value is not None and value == value and _OPERATORS[self.operator](value, self.bound)
 
+    def met_by(self, row: Mapping[str, Any]) -> bool:
+        """Whether a group's row of the summary keeps the bound; a group that never served a partition keeps none."""
+        return row["first_service_s"] is not None and self.met(row[self.column])
+
+    def told(self, row: Mapping[str, Any]) -> str:
+        """What there is in a row instead of what the goal asks for."""
+        if row["first_service_s"] is None:
+            return "never read a partition"
+        value = row[self.column]
+        return "null" if value is None else f"{value:g}"
+
     def __str__(self) -> str:
         return f"{self.column} {self.operator} {self.bound:g}"
 

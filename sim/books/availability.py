@@ -1,7 +1,8 @@
 """Who serves which partition, and if nobody does: since when, and why.
 
-A partition's clock starts at the latest of its creation, the group's first JoinGroup and ``measure.from``. From then
-on it is served, or unavailable for one cause, the first that holds:
+A partition's clock starts at the latest of its creation, the group's first JoinGroup and ``measure.from``; in a group
+that never serves any partition, at the latest of its creation, its first record and ``measure.from``. From then on it
+is served, or unavailable for one cause, the first that holds:
 
 ``unowned``
     no member subscribed to the topic is known to the coordinator or joining;

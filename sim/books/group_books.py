@@ -242,6 +242,25 @@ class GroupBooks:
             if reading is not None:
                 reading.become_zombie(now, taken[servers == handle])
 
+    def fail_assignment(self) -> None:
+        """The leader's assignor threw."""
+        self._tally("failed_assignments")
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+
+    @property
+    def first_service_us(self) -> int | None:
+        """When the first partition was served; None if none ever was. Known at the end."""
+        return self.record.ownership.least(2)
+
+    def clock_us(self, horizon: int) -> NDArray[np.int64]:
+        """When each partition's clock starts, by `sim.books.availability`; `FOREVER` if not by the horizon."""
+        if self.first_service_us is None:
+            begins: int | NDArray[np.int64] = self.ledger.first_record_us(horizon)
+        else:
+            begins = self.availability.first_join_us
+        return np.maximum(np.maximum(self.partitions.created_us, begins), self.measure[0])
+
     def finish(self, horizon: int, generation: int) -> None:
         """Cut what is open at the horizon."""
         self.availability.finish(horizon)

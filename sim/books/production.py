@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.protocol.messages import Positions
-from groupsim.sim.units import S
+from groupsim.sim.units import FOREVER, S
 
 Offsets = NDArray[np.int64]
 NOWHERE: Offsets = np.empty(0, np.int64)
@@ -100,6 +100,14 @@ class Production:
     def produced(self, now: int | Offsets, positions: Positions) -> Offsets:
         """Log end offsets at ``now`` (one instant, or one for each), whole records. Shape (n,)."""
         return self._produced_milli(now, positions) // 1000
+
+    def first_record_us(self, now: int) -> Offsets:
+        """When the first record of each partition was produced, `FOREVER` where there is none by ``now``."""
+        positions = np.arange(len(self._partitions))
+        born = np.full(len(positions), FOREVER, np.int64)
+        filled = positions[self.produced(now, positions.astype(np.int32)) > 0]
+        born[filled] = now - self.age(now, filled, np.zeros(len(filled), np.int64))
+        return born
 
     def rate_of(self, positions: Positions) -> float:
         """Production of some partitions, records per microsecond."""

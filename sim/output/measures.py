@@ -63,6 +63,27 @@ def gaps(rows: Rows) -> Rows:
     return np.stack([rows[begins, 0], rows[begins, 1], rows[ends, 2]], axis=-1)
 
 
+def never_served(rows: Rows, clock_us: NDArray[np.int64], begun_us: int, end_us: int) -> Rows:
+    """Unavailability of partitions that nobody ever serves: unowned from each one's clock until anybody asks to join.
+
+    Parameters
+    ----------
+    rows : Rows
+        What was written down from then on.
+    clock_us : int64 array, shape (partitions,)
+        When each partition's clock starts.
+    begun_us : int
+        The group's first JoinGroup.
+    end_us : int
+    """
+    positions = np.arange(len(clock_us))
+    ends = np.full(len(clock_us), min(begun_us, end_us))
+    unasked = np.stack([positions, clock_us, ends, np.full(len(clock_us), UNOWNED)], axis=-1)
+    found = np.concatenate([unasked, rows])
+    found[:, 1] = np.maximum(found[:, 1], clock_us[found[:, 0]])
+    return _taken(found, found[:, 1] < found[:, 2])
+
+
 def unavailable_us(rows: Rows, partitions: int) -> NDArray[np.int64]:
     """Total per partition. Shape (partitions,)."""
     return np.bincount(rows[:, 0], rows[:, 2] - rows[:, 1], minlength=partitions).astype(np.int64)

@@ -15,6 +15,7 @@ from groupsim.sim.output.measures import (
     clip,
     gaps,
     merge_touching,
+    never_served,
     quantile,
     recovery_s,
     stop_the_world_us,
@@ -23,7 +24,7 @@ from groupsim.sim.output.measures import (
 from groupsim.sim.output.result import Tables, Text
 from groupsim.sim.randomness import mean_of
 from groupsim.sim.tables import CAUSES, TABLES
-from groupsim.sim.units import seconds
+from groupsim.sim.units import FOREVER, seconds
 
 Columns = dict[str, Any]
 
@@ -57,7 +58,7 @@ class Tabulator:
         """All tables, sorted and typed."""
         parts: dict[str, list[Columns]] = {name: [] for name in TABLES}
         for group in self._books:
-            rows = merge_touching(clip(group.record.unavailability.array(), *self.measure, 1, 2))
+            rows = merge_touching(self._unread(group))
             parts["unavailability"].append(self._unavailability(group, rows))
             parts["summary"].append(self._summary(group, rows))
             for table in ("rebalances", "ownership", "members", "lag", "requests", "states", "delivery", "events"):
@@ -65,6 +66,14 @@ class Tabulator:
         return Tables({name: _join(columns, TABLES[name]) for name, columns in parts.items()})
 
     # --- one method per table -----------------------------------------------------------------------------------------
+
+    def _unread(self, group: GroupBooks) -> Any:
+        """Unavailability rows (`sim.output.measures.Rows`) in the window."""
+        rows = clip(group.record.unavailability.array(), *self.measure, 1, 2)
+        if group.first_service_us is not None:
+            return rows
+        clock_us = group.clock_us(self._scenario.horizon_us)
+        return never_served(rows, clock_us, group.availability.first_join_us, self.measure[1])
 
     def _unavailability(self, group: GroupBooks, rows: Any) -> Columns:
         return {
@@ -192,6 +201,9 @@ class Tabulator:
             "joins": record.counts["joins"], "leaves": record.counts["leaves"],
             "evictions": record.counts["evictions"], "fenced": record.counts["fenced"],
             "requests": sum(record.requests.values()),
+            "failed_assignments": record.counts["failed_assignments"],
+            "unstable_s": seconds(self._unstable_us(group)), "end_state": self._end_state(group),
+            "first_service_s": None if group.first_service_us is None else seconds(group.first_service_us),
         }  # fmt: skip
         return {column: [value] for column, value in values.items()}
 
@@ -205,11 +217,23 @@ class Tabulator:
         return int(alive.max())
 
     def _stop_the_world(self, group: GroupBooks, rows: Any, gap: Any) -> int:
-        first_service_us = group.record.ownership.least(2)
-        if first_service_us is None or group.availability.first_join_us > self.measure[1]:
+        first_service_us, end = group.first_service_us, self.measure[1]
+        clock = group.clock_us(self._scenario.horizon_us)
+        if first_service_us is None:
+            return max(end - int(clock.min(initial=FOREVER)), 0)
+        if group.availability.first_join_us > end:
             return 0
-        clock = np.maximum(group.partitions.created_us, max(group.availability.first_join_us, self.measure[0]))
         return stop_the_world_us(rows, gap, clock, first_service_us)
+
+    def _unstable_us(self, group: GroupBooks) -> int:
+        """Time in the window in which the group had members and was not Stable: that of its rebalances."""
+        low, high = self.measure
+        return sum(max(min(one.end_us, high) - max(one.start_us, low), 0) for one in group.record.rebalances)
+
+    def _end_state(self, group: GroupBooks) -> str:
+        """The group's state at the window's end; Dead is what a coordinator says of a group that it does not know."""
+        entered = [state for time, state, _ in group.record.states if time <= self.measure[1]]
+        return entered[-1] if entered else "Dead"
 
 
 def _places(group: GroupBooks, positions: Any) -> Columns:
