@@ -104,10 +104,6 @@ class Timing:
     """Client: rebalance noticed until JoinGroup is handed to the network."""
     heartbeat_late_us: int = 600
     """Client: what a heartbeat period is longer than heartbeat.interval.ms, so that beats drift against sessions."""
-    fetch_us: int = 2_000
-    """Client: positions known until the first fetch response (records or not)."""
-    metadata_us: int = 0
-    """Client: what a metadata request waits behind a parked fetch; nothing if the least loaded broker has none."""
     poll_us: int = 1_000
     """Client: fixed cost of a pass through poll()."""
     records_per_fetch: int = 1_024

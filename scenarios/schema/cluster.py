@@ -65,7 +65,6 @@ class TimingFile(FileModel):
     append: Duration = Timing().append_us
     connect: Duration = Timing().connect_us
     join_prepare: Duration = Timing().join_prepare_us
-    fetch: Duration = Timing().fetch_us
     poll: Duration = Timing().poll_us
 
 

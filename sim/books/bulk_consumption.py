@@ -19,15 +19,17 @@ from groupsim.sim.protocol.messages import Positions
 
 def end_consumption(
     books: GroupBooks, slots: Slots, handles: NDArray[np.int64], parts: Sequence[Positions],
-    since: Sequence[int | NDArray[np.int64]], times: NDArray[np.int64], code: int,
+    since: NDArray[np.int64], times: NDArray[np.int64], code: int,
 ) -> tuple[Positions, Offsets]:  # fmt: skip
     """Each of these stops consuming everything, at its own time; what that was, and how far it had got.
 
     Parameters
     ----------
     slots, handles : int arrays, shape (n,)
-    parts, since : sequences, length n
-        What each consumes, and since when: one time, or one for each partition.
+    parts : sequence of int32 arrays, length n
+        What each consumes.
+    since : int64 array, shape (k,), microseconds
+        Since when.
     times : int64 array, shape (n,), microseconds
     code : int
         Why (`sim.books.record`).
@@ -39,12 +41,8 @@ def end_consumption(
     lengths = [len(part) for part in parts]
     partitions: Positions = np.concatenate(parts)
     offsets, which = books.ledger.positions_of(slots, partitions, lengths, times)
-    begun, end = np.empty(len(partitions), np.int64), 0
-    for one, length in zip(since, lengths, strict=True):
-        begin, end = end, end + length
-        begun[begin:end] = one
     at = times[which]
-    books.record.ownership.add(partitions, slots[which], begun, at, code)
+    books.record.ownership.add(partitions, slots[which], since, at, code)
     books.delivery.ended_by[partitions] = code
     books.availability.stop(at, handles.astype(np.int32)[which], partitions)
     books.ledger.release_all(slots[which], partitions, offsets)

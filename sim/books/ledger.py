@@ -20,6 +20,7 @@ from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
 from groupsim.sim.units import FOREVER
 
+_ENDLESS_US = 1e15
 Slots: TypeAlias = NDArray[np.intp]
 """Consumers, by their index in the group."""
 
@@ -195,6 +196,15 @@ class Ledger(Production):
             holding.offset + np.floor((holding.offered + holding.rate * elapsed) * share).astype(np.int64),
             np.maximum(produced, holding.offset),
         )
+
+    def caught_up(self, slots: Slots) -> Offsets:
+        """When consumers have no backlog any more; 0: they had none, `FOREVER`: never at this pace. Shape (n,)."""
+        backlog, spare = self._backlog[slots], self._capacity[slots] - self._total[slots]
+        needed = np.divide(backlog, spare, out=np.full(len(slots), np.inf), where=spare > 0)
+        is_endless = needed >= _ENDLESS_US
+        over = self._since[slots] + np.ceil(np.where(is_endless, 0, needed)).astype(np.int64)
+        times: Offsets = np.where(backlog < 1, 0, np.where(is_endless, FOREVER, over))
+        return times
 
     # --- many consumers at once ---------------------------------------------------------------------------------------
 

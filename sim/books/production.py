@@ -1,7 +1,8 @@
 """Produced records of a group's topics, as vectors over its partitions: log end and log start, now and in the past.
 
 Production is piecewise constant, so an offset is a closed form from the last change of a rate, and every former rate is
-remembered: what was produced by any time, and when any record was produced, can be worked out exactly.
+remembered: what was produced by any time, and when any record was produced, can be worked out exactly. The partitions
+of a topic take turns: of n with one rate the first record comes after one n-th of the time between two records of one.
 """
 
 from __future__ import annotations
@@ -71,9 +72,16 @@ class Production:
                     if since + offset < until and (not steps or row != steps[-1][1]):
                         steps.append((since + offset, row))
         self._segment_us[positions] = self._partitions.created_us[positions]
+        self._segment_base[positions] = self._head_start(topic, positions)
         for time, row in steps:
             self._step(np.maximum(self._segment_us[positions], time), row, positions)
         self.delete(topic)
+
+    def _head_start(self, topic: str, positions: Positions) -> Offsets:
+        """Milli-records that partitions begin with, less than a record: so partitions of one rate take turns."""
+        created = self._partitions.created_us[positions]
+        alike = np.searchsorted(np.array(self._catalog.created_us[topic]), created, side="right")
+        return (alike - 1 - self._partitions.number[positions]) * 1000 // alike
 
     def _step(self, time: int | Offsets, row: tuple[int, ...], positions: Positions) -> None:
         """Produce with another rate from ``time`` on."""
@@ -112,6 +120,29 @@ class Production:
     def rate_of(self, positions: Positions) -> float:
         """Production of some partitions, records per microsecond."""
         return float(int(self.rate_mrps[positions].sum())) / 1e9
+
+    def around(self, at: NDArray[np.int64], positions: NDArray[np.int32]) -> tuple[Offsets, Offsets]:
+        """When the last record up to ``at`` was produced (0: none was), and when the next one is at the rate of now.
+
+        Parameters
+        ----------
+        at : int64 array, shape (n,), microseconds
+            Not before the last change of the rate.
+        positions : int32 array, shape (n,)
+
+        Returns
+        -------
+        last, following : int64 arrays, shape (n,), microseconds
+            ``following`` is later than ``at``; `FOREVER`: nothing is produced.
+        """
+        rate, begun = self.rate_mrps[positions], self._segment_us[positions]
+        whole = self._produced_milli(at, positions) // 1000
+        since = whole * 1000 - self._segment_base[positions]
+        last = np.where(whole > 0, begun + _needed_us(since, rate), 0)
+        older = (since <= 0) & (whole > 0)
+        if older.any():
+            last[older] = self._born_earlier(positions[older].astype(np.intp), whole[older] * 1000)
+        return last, np.where(rate > 0, begun + _needed_us(since + 1000, rate), FOREVER)
 
     # --- what is deleted ----------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from groupsim.assignors import Protocol as RebalanceProtocol
 from groupsim.sim.books.record import FAILED, KILLED
 from groupsim.sim.client.alarms import Alarms
 from groupsim.sim.client.commits import Commits
+from groupsim.sim.client.data_connections import DataConnections
 from groupsim.sim.client.fetcher import Fetcher
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Command, Incarnation
@@ -76,13 +77,14 @@ class Client(Incarnation):
         self.machine: ClassicMember = self._new_machine()
         self.in_flight = InFlight(self)
         self.poll_loop = PollLoop(self)
-        self.fetcher = Fetcher(self, self.poll_loop, self.in_flight)
-        self.requests = Requests(self, self.in_flight, self.poll_loop, self.fetcher)
+        self.connections = DataConnections(self)
+        self.fetcher = Fetcher(self, self.poll_loop, self.in_flight, self.connections)
+        self.metadata = Metadata(self, self.in_flight, self.connections)
+        self.requests = Requests(self, self.in_flight, self.poll_loop, self.fetcher, self.metadata)
         self.commits = Commits(self, self.poll_loop, self.requests)
         self.suspension = Suspension(self, self.poll_loop, self.fetcher, self.requests)
-        self.metadata = Metadata(self)
         self.rebalancing = Rebalancing(self, self.assignors, self.poll_loop, self.fetcher, self.commits, self.metadata)
-        leader = Leader(self, self.assignors, self.poll_loop, self.metadata, self.in_flight)
+        leader = Leader(self, self.assignors, self.poll_loop, self.metadata)
         self._actions: dict[type, Callable[[int, Any], None]] = {
             Send: self.requests.send,
             Commit: self.commits.commit,
@@ -247,6 +249,9 @@ class Client(Incarnation):
         machine = self.machine
         if machine.pattern is not None and machine.rejoin_needed:
             # A pattern subscriber refreshes its metadata before it joins (``ConsumerCoordinator.poll``).
+            if self.metadata.is_stale_for_join(now):
+                self.poll_loop.work(now, self.metadata.ask(now), self.metadata.refresh)
+                return True
             self.metadata.refresh(now)
         effects = machine.on_poll(now)
         self.do(now, effects)

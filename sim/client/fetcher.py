@@ -1,8 +1,11 @@
 """From committed offsets to consumption: positions, the first fetch, the pace, and what cuts take away.
 
-After an assignment the client asks for the committed offsets of what is new; the reset policy fills the gaps; with the
-first fetch consumption begins. Whenever what is consumed changes, or what it costs, poll schedule and capacity
-are worked out anew from the next poll on; the rest of the batch in hand costs what it costs from now on.
+After an assignment the client asks for the committed offsets of what is new; their brokers confirm these
+(OffsetsForLeaderEpoch) or say where to begin (ListOffsets); with the first fetch consumption begins. Both requests wait
+behind the fetch that is parked at the broker (`sim.client.data_connections`).
+
+Whenever what is consumed changes, or what it costs, poll schedule and capacity are worked out anew from the next poll
+on; the rest of the batch in hand costs what it costs from now on.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import numpy as np
 
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record import CUT, OUT_OF_RANGE
+from groupsim.sim.client.data_connections import DataConnections, Trips
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.poll_loop import PollLoop
@@ -31,6 +35,7 @@ class Fetcher:
     client : Incarnation
     poll_loop : PollLoop
     in_flight : InFlight
+    connections : DataConnections
 
     Attributes
     ----------
@@ -40,18 +45,21 @@ class Fetcher:
         Key of the first fetch's answer.
     """
 
-    def __init__(self, client: Incarnation, poll_loop: PollLoop, in_flight: InFlight) -> None:
+    def __init__(
+        self, client: Incarnation, poll_loop: PollLoop, in_flight: InFlight, connections: DataConnections
+    ) -> None:
         self._client = client
         self._poll_loop = poll_loop
         self._in_flight = in_flight
+        self._connections = connections
         self._env = client.env
         self._books = client.books
         self._machine = client.machine
         self._consumption = client.consumption
         self.fetched_key = deadline_key(client.consumer.entity, Kind.FETCH)
         self._number = 0
-        self._awaited = 0
-        """Number of the first fetch that is under way; 0: none."""
+        self._awaited: dict[int, tuple[Positions, Offsets]] = {}
+        """First fetches that are under way, by number: of what, and from where on."""
         self._batches = 0
         self._unreachable: dict[int, int] = {}
         """Partition that would be consumed if its leader could be reached -> position."""
@@ -60,16 +68,12 @@ class Fetcher:
     @property
     def is_under_way(self) -> bool:
         """Whether partitions have positions, but their first fetch is not answered yet."""
-        return self._awaited != 0
+        return bool(self._awaited)
 
     @property
     def reaches_everything(self) -> bool:
         """Whether no cut keeps it from anything."""
         return not self.cut_off and not self._unreachable
-
-    def count_first(self, more: int) -> None:
-        """So many first fetches more, asked for and answered."""
-        self._number += more
 
     # --- from committed offsets to the first fetch --------------------------------------------------------------------
 
@@ -81,47 +85,49 @@ class Fetcher:
         client.do(now, machine.on_offsets(now, response))
         if response.error is not Error.NONE or client.is_over or not still.any():
             return
-        delay = client.world.timing.fetch_us
         deleted = (response.offsets >= 0) & (response.offsets < self._books.ledger.log_start[positions])
         offsets = np.where(deleted, -1, response.offsets)
         if (offsets < 0).any():
             if client.config.auto_offset_reset == "none":
                 self._fail_to_reset(now)
                 return
-            if deleted.any():
-                delay += client.world.timing.fetch_us  # the fetch that is out of range
             if client.config.auto_offset_reset == "latest":
                 self._books.delivery.ended_by[positions[deleted]] = OUT_OF_RANGE
-            offsets, answered = self._reset(now, positions, offsets)
-            delay += answered - now
-        self._number += 1
-        self._awaited = self._number
-        arrived = (self._number, positions[still], offsets[still])
-        self._env.at(now + delay, self.fetched_key, self._fetched, arrived)
+        self._ask_brokers(now, positions[still], offsets[still], is_refused=bool(deleted.any()))
 
-    def _reset(self, now: int, positions: Positions, offsets: Offsets) -> tuple[Offsets, int]:
-        """``auto.offset.reset`` by a ListOffsets request: the offsets, and when it is answered."""
-        client = self._client
-        number, latency = self._in_flight.take_number("other"), client.path.latency
-        asked = now + latency("other", 2 * number)
-        answered = asked + client.world.timing.service_us + latency("other", 2 * number + 1)
-        return np.where(offsets < 0, self._where_to_begin(asked, positions), offsets), answered
+    def _ask_brokers(self, now: int, positions: Positions, offsets: Offsets, *, is_refused: bool) -> None:
+        """Positions first, then the first fetch, from each broker at its time; ``is_refused``: one was out of range."""
+        up, down = self._trip()
+        there, back = self._trip()
+        if is_refused:
+            now += sum(self._trip()) + self._client.world.timing.service_us
+        worked, begun = self._connections.first_fetches(now, positions, Trips(up, down, there, back))
+        offsets = np.where(offsets < 0, self._where_to_begin(worked, positions), offsets)
+        for time in np.unique(begun).tolist():
+            these = begun == time
+            self._number += 1
+            self._awaited[self._number] = (positions[these], offsets[these])
+            self._env.at(time, self.fetched_key, self._fetched, self._number)
 
-    def _where_to_begin(self, now: int, positions: Positions) -> Offsets:
-        """What ``auto.offset.reset`` says: the log's end, or its start."""
+    def _trip(self) -> tuple[int, int]:
+        """Latencies of the next request, there and back."""
+        number, latency = self._in_flight.take_number("other"), self._client.path.latency
+        return latency("other", 2 * number), latency("other", 2 * number + 1)
+
+    def _where_to_begin(self, now: int | Offsets, positions: Positions) -> Offsets:
+        """What ``auto.offset.reset`` says: the log's end at ``now`` (one instant, or one for each), or its start."""
         ledger = self._books.ledger
         latest = self._client.config.auto_offset_reset == "latest"
         return ledger.produced(now, positions) if latest else ledger.log_start[positions]
 
-    def _fetched(self, arrived: tuple[int, Positions, Offsets]) -> None:
-        number, positions, offsets = arrived
+    def _fetched(self, number: int) -> None:
         client, now = self._client, self._env.now
-        if client.is_over or number != self._awaited:
+        if client.is_over or number not in self._awaited:
             return
         if client.frozen is not None:
-            client.late.append(partial(self._fetched, arrived))
+            client.late.append(partial(self._fetched, number))
             return
-        self._awaited = 0
+        positions, offsets = self._awaited.pop(number)
         if self.cut_off:
             reachable = ~np.isin(self._books.partitions.leader[positions], list(self.cut_off))
             self._leave_behind(positions[~reachable], offsets[~reachable])
@@ -132,11 +138,17 @@ class Fetcher:
         client.drive(now)
 
     def drop(self, now: int, positions: Positions, code: int) -> None:
-        """Stop consuming; a first fetch under way is worth nothing."""
-        self._awaited = 0
+        """Stop consuming; a first fetch of these that is under way is worth nothing."""
+        for number, (asked, offsets) in list(self._awaited.items()):
+            keep = ~np.isin(asked, positions)
+            if keep.any():
+                self._awaited[number] = (asked[keep], offsets[keep])
+            else:
+                del self._awaited[number]
         if self._unreachable:
             for position in positions.tolist():
                 self._unreachable.pop(position, None)
+        self._connections.stop(now, positions)
         self._consumption.end(now, positions, code)
         self.repace(now)
 
@@ -164,6 +176,7 @@ class Fetcher:
         if is_stuck:
             start = max(start, poll_loop.stuck_until)
         elif not consumption.holding.running and client.frozen is None:
+            self._connections.restarted_us = now
             consumption.go_on(now, paced.capacity)
         poll_loop.schedule = self.new_schedule(start, paced, load, before, held_until)
         if self.is_out_of_range(now):
@@ -222,6 +235,7 @@ class Fetcher:
         client.elision.wake()
         self.cut_off = client.world.cut_off(client.consumer)
         self._in_flight.sever(nodes)
+        self._connections.end(nodes)
         held = consumption.partitions
         lost = held[np.isin(self._books.partitions.leader[held], list(nodes))]
         self._leave_behind(lost, self._books.ledger.positions(consumption.holding, now)[np.isin(held, lost)])

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from groupsim.assignors import Assignor, AssignorError
-from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.poll_loop import PollLoop
@@ -24,19 +23,17 @@ class Leader:
     client : Incarnation
     assignors : sequence of Assignor
         Its own instances.
-    poll_loop, metadata, in_flight
+    poll_loop, metadata
         Of that client.
     """
 
     def __init__(
-        self, client: Incarnation, assignors: Sequence[Assignor], poll_loop: PollLoop, metadata: Metadata,
-        in_flight: InFlight,
-    ) -> None:  # fmt: skip
+        self, client: Incarnation, assignors: Sequence[Assignor], poll_loop: PollLoop, metadata: Metadata
+    ) -> None:
         self._client = client
         self._assignors = assignors
         self._poll_loop = poll_loop
         self._metadata = metadata
-        self._in_flight = in_flight
 
     def run_assignor(self, now: int, effect: RunAssignor) -> None:
         """Metadata first if the group wants topics that this member does not know, then the assignor."""
@@ -55,12 +52,13 @@ class Leader:
 
     def _learn(self, now: int) -> int:
         """Metadata as of now if some topics of the group are news, else of the last refresh; how long that takes."""
-        client, machine = self._client, self._client.machine
+        machine = self._client.machine
         if not set(machine.group_topics) - set(machine.topics):
             machine.on_metadata(self._metadata.last_seen(now))
             return 0
+        trip_us = self._metadata.ask(now)
         self._metadata.refresh(now)
-        return 2 * client.path.latency("other", 2 * self._in_flight.numbers["other"]) + client.world.timing.service_us
+        return trip_us
 
     def _finish(
         self, now: int, *, assignor: Assignor, layout: Layout, response: JoinResponse, counts: Mapping[str, int]

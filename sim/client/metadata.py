@@ -1,7 +1,8 @@
 """What a client knows of topics: a refresh when the last answer is metadata.max.age.ms old (``timeToNextUpdate``).
 
-Only leaders and pattern subscribers act on what a refresh brings, and only if something has changed: no other refresh
-is an event, unless the run is loud. A pattern subscriber asks again and again while it joins
+Only leaders and pattern subscribers act on what a refresh brings. Theirs are events, because each waits behind the
+fetch that is parked on the connection that it takes, and the next one is due that much later; those of others are
+arithmetic, and wait for nothing. A pattern subscriber asks before it joins, and again and again while it joins
 (``ConsumerCoordinator.poll``): what it knows then is as old as its assignment.
 """
 
@@ -10,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from groupsim.sim.client.data_connections import DataConnections
+from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.model import Subscription
+from groupsim.sim.randomness import hash64
 from groupsim.sim.units import FOREVER
 
 
@@ -22,14 +26,19 @@ class Metadata:
     Parameters
     ----------
     client : Incarnation
+    in_flight : InFlight
+    connections : DataConnections
     """
 
-    def __init__(self, client: Incarnation) -> None:
+    def __init__(self, client: Incarnation, in_flight: InFlight, connections: DataConnections) -> None:
         self._client = client
+        self._in_flight = in_flight
+        self._connections = connections
         self._machine = client.machine
         self._world = client.world
         self._catalog = client.world.catalog
         self._age_us = client.config.metadata_max_age_us
+        self._node_key = client.world.streams.key("metadata-node", client.label)
         self._refreshed_key = deadline_key(client.consumer.entity, Kind.METADATA)
         self._seen_version = 0
         self._asked_us = client.opened_us
@@ -68,19 +77,46 @@ class Metadata:
         self._pass_by(until - 1)
         return int(self._client.books.is_measured(self._client.opened_us)) + self._requests
 
+    def is_stale_for_join(self, now: int) -> bool:
+        """Whether a member that could begin to join has to ask first: not again so early (``timeToAllowUpdate``)."""
+        machine = self._machine
+        is_about_to = machine.membership.prepare_needed and machine.coordinator is not None
+        return is_about_to and now - self._asked_us >= self._client.config.retry_backoff_us
+
+    def ask(self, now: int) -> int:
+        """Send a request that somebody waits for; how long it takes, microseconds. `refresh` must follow."""
+        self._requests += self._client.books.is_measured(now)
+        trip_us = self._trip_us(now)
+        self._number += 1
+        return trip_us
+
     def _pass_by(self, now: int) -> None:
         """Refreshes up to ``now`` at which nobody looked."""
         while self._due_us <= now:
-            self._requests += self._client.books.is_measured(self._due_us)
-            self._asked_us = self._due_us
-            self._due_us += self._trip_us() + self._age_us
-            self._number += 1
+            self._send(self._trip_us(None))
 
-    def _trip_us(self) -> int:
-        """From the next request to its answer."""
-        latency, timing = self._client.path.latency, self._world.timing
+    def _send(self, trip_us: int) -> None:
+        """The refresh that is due takes so long."""
+        self._requests += self._client.books.is_measured(self._due_us)
+        self._asked_us = self._due_us
+        self._due_us += trip_us + self._age_us
+        self._number += 1
+
+    def _trip_us(self, sent: int | None) -> int:
+        """From the next request to its answer; with what it waits for at the broker, if it is known when it is sent."""
+        latency = self._client.path.latency
         there, back = latency("metadata", 2 * self._number), latency("metadata", 2 * self._number + 1)
-        return there + back + timing.service_us + timing.metadata_us
+        waits = self._wait_us(sent + there) if sent is not None else 0
+        return there + waits + self._world.timing.service_us + back
+
+    def _wait_us(self, at: int) -> int:
+        """For the fetch that is parked at the least loaded node, if no connection is idle (``leastLoadedNode``)."""
+        nodes = self._connections.nodes.tolist()
+        idle = [node for node, one in self._in_flight.asked.items() if node not in nodes and not one.broken]
+        if idle or not nodes:
+            return 0
+        node = nodes[hash64(self._node_key, self._number) % len(nodes)]
+        return self._connections.free_at(at, node) - at
 
     @property
     def _is_watched(self) -> bool:
@@ -89,13 +125,19 @@ class Metadata:
     def arm(self, now: int) -> None:
         """Watch the next refresh, if it can bring anything."""
         self._pass_by(now)
-        stale = self._seen_version < self._catalog.version and self._is_watched
-        self._client.alarms.metadata.set(self._due_us if self._world.is_loud or stale else FOREVER)
+        self._client.alarms.metadata.set(self._due_us if self._world.is_loud or self._is_watched else FOREVER)
 
     def on_due(self, now: int) -> None:
         """A refresh: answered by a broker as of now, read one round trip later."""
-        seen = (self._catalog.version, self._catalog.counts)
-        self._client.env.at(now + self._trip_us(), self._refreshed_key, self._refreshed, seen)
+        client = self._client
+        if not client.elision.look():
+            client.elision.wake()
+        trip_us = self._trip_us(now if self._is_watched else None)
+        self._send(trip_us)
+        if self._world.is_loud or self._seen_version < self._catalog.version:
+            seen = (self._catalog.version, self._catalog.counts)
+            client.env.at(now + trip_us, self._refreshed_key, self._refreshed, seen)
+        self.arm(now)
 
     def _refreshed(self, seen: tuple[int, Mapping[str, int]]) -> None:
         client, now = self._client, self._client.env.now

@@ -203,7 +203,8 @@ class PollSchedule:
             inside = begin + wait
         if begin is None or inside <= begin:
             return begin
-        last: int = begin + (min(time, inside) - begin) // self.fetch_us * self.fetch_us
+        every_us = max(self.fetch_us, 1)  # fetch.max.wait.ms=0: answers come all the time
+        last: int = begin + (min(time, inside) - begin) // every_us * every_us
         return last
 
     def next_poll(self, time: Any) -> Any:

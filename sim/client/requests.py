@@ -13,6 +13,7 @@ from groupsim.sim.client.fetcher import Fetcher
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.lookup import Lookup
+from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.kernel.network import Connection, Exchange
@@ -31,13 +32,18 @@ class Requests:
     poll_loop : PollLoop
     fetcher : Fetcher
         Hears of committed offsets.
+    metadata : Metadata
+        Hears of every JoinGroup response: a leader's refreshes are watched.
     """
 
-    def __init__(self, client: Incarnation, in_flight: InFlight, poll_loop: PollLoop, fetcher: Fetcher) -> None:
+    def __init__(
+        self, client: Incarnation, in_flight: InFlight, poll_loop: PollLoop, fetcher: Fetcher, metadata: Metadata
+    ) -> None:
         self._client = client
         self._in_flight = in_flight
         self._poll_loop = poll_loop
         self._fetcher = fetcher
+        self._metadata = metadata
         self._env = client.env
         self._machine = client.machine
         self._reset_key = deadline_key(client.consumer.entity, Kind.TIMER)
@@ -138,6 +144,8 @@ class Requests:
             self._fetcher.on_offsets(now, request, response)
         else:
             self._client.do(now, self._machine.on_response(now, request, response))
+            if isinstance(request, JoinGroup):
+                self._metadata.arm(now)
 
     # --- failures -----------------------------------------------------------------------------------------------------
 

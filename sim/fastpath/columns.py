@@ -14,8 +14,8 @@ sync
     arrives; ``first_beat``: a heartbeat is due.
 resume
     ``told``: the assignment is read and offsets are asked for; ``asked``: the coordinator works on that; ``answered``:
-    its answer is read; ``listed``: where to begin is found out, if nothing is committed (-1: it is); ``begun``: the
-    first fetch; ``next_commit``: from when on a poll commits. The rest is the poll schedule (`PollSchedule`).
+    its answer is read; ``worked``: brokers work on the request for positions; ``begun``: the first fetch is answered;
+    ``next_commit``: from when on a poll commits. The rest is the poll schedule (`PollSchedule`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TIMES = (
     "learned", "polled", "committed", "acknowledged", "joining", "arrived", "joined",
     "join_there", "join_back",
     "accepted", "synced", "sync_there", "sync_back", "first_beat",
-    "told", "asked", "answered", "listed", "begun", "next_commit", "handle",
+    "told", "asked", "answered", "worked", "begun", "next_commit", "handle",
     "full_us", "steady_us", "steady_wait_us", "full_passes",
 )  # fmt: skip
 _OBJECTS = ("join_response", "sync_response", "partitions", "offsets", "schedule")
@@ -76,7 +76,7 @@ class RoundColumns:
     told: Column
     asked: Column
     answered: Column
-    listed: Column
+    worked: Column
     begun: Column
     next_commit: Column
     handle: Column

@@ -34,6 +34,7 @@ from groupsim.sim.fastpath.catch_up import (
     replay_sync,
 )
 from groupsim.sim.fastpath.columns import Column, RoundColumns
+from groupsim.sim.fastpath.parked_fetches import ParkedFetches
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
 from groupsim.sim.fastpath.steady_state import Keys, SteadyState
@@ -123,6 +124,9 @@ class DeferredMembers:
         Factor on what the application does; records per microsecond.
     most_pauses : int64 array
         So many pauses are known of.
+    fetch_period : int64 array, microseconds
+        `DataConnections.period_us`.
+    parked : ParkedFetches
     may_resume : bool array
         Whether its configuration lets it be quiet after the last phase.
     clients, elided, member_ids, connections : lists
@@ -151,7 +155,8 @@ class DeferredMembers:
         self.is_cooperative = np.zeros(slots, np.bool_)
         self.slowdown, self.capacity = np.ones(slots), np.zeros(slots)
         self.may_resume = np.zeros(slots, np.bool_)
-        self._joins, self._fetches = column(), column()
+        self._joins, self.fetch_period = column(), column()
+        self.parked = ParkedFetches(slots)
         self._has_round = np.zeros(slots, np.bool_)
         self._latency_keys = {kind: np.zeros(slots, np.uint64) for kind in ("heartbeat", "commit", "other")}
         self._laws: list[Distribution | None] = []
@@ -203,6 +208,7 @@ class DeferredMembers:
             self.next_start[slot] = (one.quiet or client.suspension).next_start
             self.most_pauses[slot] = len(client.consumer.pauses)
             self.slowdown[slot] = client.consumer.slowdown()
+            self.parked.load(slot, client.connections.parked)
 
     def _meet(self, slot: int, one: Elided) -> None:
         """What stays the same for the life of a client."""
@@ -215,7 +221,7 @@ class DeferredMembers:
         self.longest_us[slot], self.commits[slot] = client.path.longest_us, _COMMITS.get(machine.commits, AUTO)
         self.is_cooperative[slot] = machine.cooperative
         self.request_key[slot], self.heartbeat_key[slot], self.poll_key[slot] = keys.request, keys.heartbeat, keys.poll
-        self.fetched_key[slot] = client.fetcher.fetched_key
+        self.fetched_key[slot], self.fetch_period[slot] = client.fetcher.fetched_key, client.connections.period_us
         self.may_resume[slot] = one.bounds.beats_apart and client.config.auto_offset_reset != "none"
         self.kind[slot] = self._kind_of(client.config, client.processing)
         for kind, column in self._latency_keys.items():
@@ -312,10 +318,9 @@ class DeferredMembers:
             client.in_flight.hold(self.sync[slot])
             self.return_order(client, slot)
 
-    def resumed(self, slots: Slots, requests: Column) -> None:
-        """These consume, and are quiet; they have sent so many requests more."""
-        self.other[slots] += requests
-        self._fetches[slots] += 1
+    def resumed(self, slots: Slots) -> None:
+        """These consume, and are quiet; they have asked for offsets, for positions, and for records."""
+        self.other[slots] += 3
         is_behind = self.stage[slots] == SYNCED
         behind = slots[is_behind]
         self.stage[behind] = QUIET
@@ -353,6 +358,7 @@ class DeferredMembers:
         client.in_flight.numbers["heartbeat"] = columns.beat_number.item(slot)
         client.in_flight.numbers["commit"] = int(self.next_commit_number(columns, slot))
         self.return_order(client, slot)
+        client.connections.parked = self.parked.of(slot)
         if stage == QUIET:
             self._fall_silent(slot, columns)
 
@@ -378,8 +384,7 @@ class DeferredMembers:
         connection.order = (self.arrived.item(slot), self.left.item(slot), self.answered.item(slot))
         client.in_flight.numbers["other"] = self.other.item(slot)
         client.in_flight.count_joins(self._joins.item(slot))
-        client.fetcher.count_first(self._fetches.item(slot))
-        self._joins[slot] = self._fetches[slot] = 0
+        self._joins[slot] = 0
 
     def _fall_silent(self, slot: int, columns: RoundColumns) -> None:
         """A member is quiet, and its session is suspended."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.kernel.environment import Environment, Kind, message_key
 from groupsim.sim.model import Distribution, Network
-from groupsim.sim.randomness import Streams, draws, hash64, longest
+from groupsim.sim.randomness import Streams, draws, hash64, longest, mean_of
 
 _MAX_RETRANSMISSIONS = 4
 
@@ -61,11 +61,11 @@ class Path:
         Keys of the streams of latencies, by kind.
     law : Distribution or None
         What every latency is drawn from; None: messages can be lost, and come later than that.
-    longest_us : int
-        The longest latency.
+    longest_us, mean_us : int
+        The longest latency, and the mean of those without a loss.
     """
 
-    __slots__ = ("_draws", "_loss", "_loss_key", "_retransmission_us", "keys", "law", "longest_us")
+    __slots__ = ("_draws", "_loss", "_loss_key", "_retransmission_us", "keys", "law", "longest_us", "mean_us")
 
     def __init__(self, streams: Streams, network: Network, latency: Distribution, client: str) -> None:
         self._draws = {
@@ -79,6 +79,7 @@ class Path:
         self._retransmission_us = network.retransmission_us
         extra = network.retransmission_us * ((1 << _MAX_RETRANSMISSIONS) - 1) if self._loss else 0
         self.longest_us = max(1, longest(latency)) + extra
+        self.mean_us = max(1, mean_of(latency))
 
     def latency(self, kind: str, number: int) -> int:
         """Microseconds on the wire, at least 1; number 2n is the n-th request's way there, 2n + 1 the way back."""

@@ -16,11 +16,9 @@ from groupsim.sim.units import MS
 
 LATENCY: Final = Distribution("lognormal", (2_400, 15 * MS))
 """One way between client and broker: a JoinGroup is refused for want of an id after 2, 6, 18 ms (10, 50, 90 %)."""
-TIMING: Final = Timing(connect_us=17 * MS, fetch_us=26 * MS, metadata_us=17 * MS, heartbeat_late_us=770)
-"""A connection to the coordinator: 24 ms from FindCoordinator to JoinGroup, less the round trip. The first fetch of
-what was assigned is sent after 26 ms: it waits for the one that is parked. So does a metadata request: its answer comes
-after 23 ms, round trip included (in ``partitions-added`` the leader notices with its fourth refresh, 14.11 s after its
-start with metadata.max.age.ms 3.5 s; median of six). All other times are the model's own."""
+TIMING: Final = Timing(connect_us=17 * MS, heartbeat_late_us=770)
+"""A connection to the coordinator: 24 ms from FindCoordinator to JoinGroup, less the round trip. All other times are
+the model's own."""
 START_UP: Final = Distribution("lognormal", (20 * MS, 100 * MS))
 """From a start to FindCoordinator: those who start at once in one process take turns at two cores (fifty: up to 1.4 s,
 which is not counted here). It takes the place of ``boot``, which is 0 in all scenarios."""

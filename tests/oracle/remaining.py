@@ -31,9 +31,9 @@ _SLOW: Final = (
     "tenths of a second of a busy machine: 49 clients in one JVM, which all rejoin within some milliseconds of one"
     " another, need both processors for 0.2 to 0.5 s"
 )
-_PARKED: Final = (
-    "OffsetsForLeaderEpoch and then the first fetch wait for the fetch that is parked at the broker, up to a tenth of a"
-    " second at these rates; the model has 26 ms for every resume"
+_PHASE: Final = (
+    "a resume waits for the next record of what was read before, up to a tenth of a second at these rates, and when"
+    " within that tenth records came is not recorded: the simulated ones begin with the topic"
 )
 _RACE: Final = (
     "who is in when the first generations close is a race of clients that have just started, admitted 3 to 230 ms after"
@@ -44,7 +44,7 @@ _RACE: Final = (
 REMAINING: Final[Mapping[str, Remaining]] = MappingProxyType(
     {
         "fifty-members": Remaining(_SLOW, repetitions=(1, 2, 3, 4, 5, 6)),
-        "roll-eager": Remaining(_PARKED, repetitions=(6,)),
+        "freeze-long": Remaining(_PHASE, repetitions=(6,)),
         "start-3-delay-0": Remaining(_RACE, repetitions=(1, 3, 5)),
         "start-8-cooperative-delay-0": Remaining(_RACE, repetitions=(1, 2, 3, 4, 5, 6)),
         "start-8-delay-0": Remaining(_RACE, repetitions=(2, 3, 4, 5)),

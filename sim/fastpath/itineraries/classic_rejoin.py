@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from groupsim.sim.books.bulk_consumption import end_consumption
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.record import REVOKED
+from groupsim.sim.client.parked_fetch import Chains, by_connection
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.busy_members import BusyMembers
 from groupsim.sim.fastpath.columns import Column
@@ -194,14 +195,33 @@ class RejoinPhase(CohortPhase):
             return
         group, deferred, was = self._group, self._deferred, self._deferred.was
         parts: list[Positions] = list(was.partitions[slots])
-        handles, since = was.handle[slots], list(was.begun[slots])
+        handles, begun, restarted = was.handle[slots], list(was.begun[slots]), np.zeros(len(slots), np.int64)
         for index in np.flatnonzero(~is_silent).tolist():
-            consumption = deferred.clients[slots[index]].consumption
-            parts[index], handles[index], since[index] = consumption.partitions, consumption.handle, consumption.since
+            client = deferred.clients[slots[index]]
+            consumption, restarted[index] = client.consumption, client.connections.restarted_us
+            parts[index], handles[index], begun[index] = consumption.partitions, consumption.handle, consumption.since
+        lengths = np.array([len(part) for part in parts])
+        since = _flat(begun, lengths)
         polled = deferred.now.polled[slots]
+        self._park(slots, np.concatenate(parts), lengths, np.maximum(since, np.repeat(restarted, lengths)))
         partitions, offsets = end_consumption(group.books, slots, handles, parts, since, polled, REVOKED)
-        committed = np.repeat(deferred.commits[slots] != NO_COMMITS, [len(part) for part in parts])
+        committed = np.repeat(deferred.commits[slots] != NO_COMMITS, lengths)
         group.books.ledger.commit(partitions[committed], offsets[committed], self.since, contested=False)
+
+    def _park(self, slots: Slots, partitions: Positions, lengths: Column, since: Column) -> None:
+        """The fetches that are parked when these stop stay where they are until they are over."""
+        deferred, books = self._deferred, self._group.books
+        members, leaders = np.repeat(np.arange(len(slots)), lengths), books.partitions.leader[partitions]
+        order, begins = by_connection(members, leaders)
+        whose = members[order][begins]
+        chains = Chains(
+            books.ledger, partitions[order], begins, since[order], books.ledger.caught_up(slots)[whose],
+            deferred.fetch_period[slots][whose],
+        )  # fmt: skip
+        polled = deferred.now.polled[slots]
+        deferred.parked.stop(
+            slots, polled, whose, leaders[order][begins].astype(np.int64), chains.parked_until(polled[whose])
+        )
 
     def _commit(self, slots: Slots) -> None:
         """What these have processed is committed; they go on."""
@@ -229,3 +249,12 @@ class RejoinPhase(CohortPhase):
         exchange = deferred.join[slot]
         assert exchange is not None
         return exchange
+
+
+def _flat(times: Sequence[int | Column], lengths: Column) -> Column:
+    """One time of each member, or one for each of its partitions, as one for each partition."""
+    flat, end = np.empty(int(lengths.sum()), np.int64), 0
+    for one, length in zip(times, lengths.tolist(), strict=True):
+        begin, end = end, end + length
+        flat[begin:end] = one
+    return flat

@@ -17,7 +17,9 @@ from groupsim.sim.books.bulk_consumption import begin_consumption
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.client.client import Client
+from groupsim.sim.client.data_connections import Trips, first_fetch
 from groupsim.sim.client.poll_schedule import Load, PollSchedule
+from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, SYNCED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
 from groupsim.sim.fastpath.poll_schedules import Floats
@@ -77,9 +79,8 @@ class ResumePhase(AnswerPhase):
         partitions = partitions[np.lexsort((partitions, np.repeat(np.arange(len(slots)), lengths)))]
         begins = np.cumsum(lengths) - lengths
         offsets = ledger.committed[partitions]
-        is_reset = np.logical_or.reduceat(offsets < 0, begins)
-        self._time(slots, is_reset)
-        if is_reset.any():
+        is_alike = self._time(slots, lengths, partitions)
+        if (offsets < 0).any():
             offsets = self._reset(slots, partitions, offsets, lengths)
         for slot, begin, end in zip(slots.tolist(), begins.tolist(), (begins + lengths).tolist(), strict=True):
             now.partitions[slot], now.offsets[slot] = partitions[begin:end], offsets[begin:end]
@@ -87,30 +88,30 @@ class ResumePhase(AnswerPhase):
         backlogs = np.add.reduceat(np.maximum(ledger.produced(begun, partitions) - offsets, 0), begins).astype(float)
         rates = np.add.reduceat(ledger.rate_mrps[partitions], begins) / 1e9
         clear: NDArray[np.bool_] = np.logical_and.reduceat(self._is_plain(partitions), begins)
-        clear &= now.begun[slots] < now.first_beat[slots]
+        clear &= is_alike & (now.begun[slots] < now.first_beat[slots])
         clear &= [self._wants(slot) for slot in slots.tolist()]
         return clear & self._pace(slots, lengths, rates, backlogs)
 
-    def _time(self, slots: Slots, is_reset: NDArray[np.bool_]) -> None:
-        """When offsets are known, and when the first fetch is answered.
-
-        ``is_reset``: nothing is committed yet, and where to begin is asked for once more (ListOffsets).
-        """
+    def _time(self, slots: Slots, lengths: Column, partitions: Positions) -> NDArray[np.bool_]:
+        """When offsets are known, and when the first fetch is answered; who begins to read everything at that time."""
         deferred, now, timing = self._deferred, self._deferred.now, self._group.cluster.timing
-        up, down = deferred.round_trips("other", slots, deferred.other[slots])
-        there, back = deferred.round_trips("other", slots, deferred.other[slots] + 1)
-        asked = now.asked[slots] = np.maximum(deferred.arrived[slots] + 1, now.told[slots] + up)
-        known = now.answered[slots] = np.maximum(now.told[slots] + 1, asked + timing.service_us + down)
-        listed = known + there
-        now.listed[slots] = np.where(is_reset, listed, -1)
-        now.begun[slots] = np.where(is_reset, listed + timing.service_us + back, known) + timing.fetch_us
+        offsets, positions, fetch = (
+            deferred.round_trips("other", slots, deferred.other[slots] + number) for number in range(3)
+        )
+        asked = now.asked[slots] = np.maximum(deferred.arrived[slots] + 1, now.told[slots] + offsets[0])
+        known = now.answered[slots] = np.maximum(now.told[slots] + 1, asked + timing.service_us + offsets[1])
+        leaders = self._group.books.partitions.leader[partitions]
+        worked, is_alike = deferred.parked.worked(slots, known + positions[0], lengths, leaders)
+        begun = first_fetch(worked, worked + timing.service_us, Trips(*positions, *fetch), timing.service_us).begun
+        now.worked[slots], now.begun[slots] = worked, begun
+        return is_alike
 
     def _reset(self, slots: Slots, partitions: Positions, offsets: Offsets, lengths: NDArray[np.int64]) -> Offsets:
         """``auto.offset.reset`` where nothing is committed."""
         deferred = self._deferred
         latest = [deferred.clients[slot].config.auto_offset_reset == "latest" for slot in slots.tolist()]
-        listed = np.repeat(deferred.now.listed[slots], lengths)
-        start = np.where(np.repeat(latest, lengths), self._group.books.ledger.produced(listed, partitions), 0)
+        worked = np.repeat(deferred.now.worked[slots], lengths)
+        start = np.where(np.repeat(latest, lengths), self._group.books.ledger.produced(worked, partitions), 0)
         return np.where(offsets < 0, start, offsets)
 
     def _wants(self, slot: int) -> bool:
@@ -194,4 +195,4 @@ class ResumePhase(AnswerPhase):
         for slot in slots.tolist():
             self._answer(slot)[0].answered = True
             deferred.renewed[slot] = group.suspend(deferred.member_ids[slot])
-        deferred.resumed(slots, 1 + (now.listed[slots] >= 0))
+        deferred.resumed(slots)

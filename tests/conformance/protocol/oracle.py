@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from groupsim.sim.cluster.assignor_costs import Task, cost_us
 from groupsim.sim.config import Timing
-from groupsim.sim.units import S
+from groupsim.sim.units import MS, S
 from tests.support.scenarios import LATENCY_US
 
 TIMING = Timing()
@@ -14,7 +14,8 @@ TRIP = 2 * WAY + SERVICE
 """r: a request and its answer."""
 APPEND = TIMING.append_us
 PREPARE = TIMING.join_prepare_us
-FETCH = TIMING.fetch_us
+FETCH = 500 * MS + TRIP
+"""From one fetch to the next, if there is no record."""
 H = 3 * S + TIMING.heartbeat_late_us
 D = 3 * S
 
@@ -41,9 +42,19 @@ def stable(joined: int, cost: int) -> int:
     return joined + TRIP + cost + APPEND
 
 
-def consuming(stable_at: int, *, committed: bool) -> int:
-    """C_i: sync response, OffsetFetch, ListOffsets if nothing was committed, first fetch."""
-    return stable_at + SERVICE + WAY + TRIP + (0 if committed else TRIP) + FETCH
+def parked(begun: int, at: int) -> int:
+    """When the fetch is answered that is parked at ``at``, of a member that has read since ``begun``: no records."""
+    return begun + ((at - begun) // FETCH + 1) * FETCH
+
+
+def consuming(stable_at: int, parked_until: int = 0) -> int:
+    """C_i: sync response, OffsetFetch, OffsetsForLeaderEpoch or ListOffsets behind what is parked, first fetch."""
+    return max(stable_at + SERVICE + WAY + TRIP + WAY, parked_until) + SERVICE + WAY + TRIP
+
+
+def refreshed(begun: int, due: int) -> int:
+    """When a metadata request is answered that is due at ``due``, of a member that has read since ``begun``."""
+    return parked(begun, due + WAY) + SERVICE + WAY
 
 
 def beats_from(joined: int) -> int:

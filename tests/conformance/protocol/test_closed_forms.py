@@ -16,7 +16,6 @@ from groupsim.sim.model import AddPartitions, Distribution, Entry, Restart, Star
 from groupsim.sim.units import MS, S
 from tests.conformance.protocol.oracle import (
     APPEND,
-    FETCH,
     PREPARE,
     SERVICE,
     TRIP,
@@ -28,6 +27,8 @@ from tests.conformance.protocol.oracle import (
     consuming,
     first_full_join,
     next_beat,
+    parked,
+    refreshed,
     rejoined,
     stable,
     sticky,
@@ -51,6 +52,8 @@ from tests.support.scenarios import (
 
 FIRST = first_full_join(BOOT_US)
 JOINED = FIRST + 2 * D
+BEGUN = consuming(stable(JOINED, assignor(3)))
+"""Three members read."""
 NEWCOMER = first_full_join(20 * S + BOOT_US)
 """First full JoinGroup of a process that starts at 20 s."""
 BEAT = next_beat(JOINED, NEWCOMER)
@@ -120,7 +123,7 @@ def test_d1_the_window_function_itself(arrivals_ms: list[int], delay_ms: int, ti
 def test_d1_consumption_begins_after_positions_and_a_fetch() -> None:
     result = simulate(scenario(group(3, client=client()), horizon_us=20 * S))
     begins = {begin for name in ("g/0", "g/1", "g/2") for _, begin, _, _ in served(result, name)}
-    assert begins == {consuming(stable(JOINED, assignor(3)), committed=False)}
+    assert begins == {consuming(stable(JOINED, assignor(3)))}
 
 
 # --- D.2, D.3 scale-out -------------------------------------------------------------------------------------------
@@ -132,8 +135,11 @@ def test_d2_scale_out_eager() -> None:
     assert (round_.start_us, round_.joined_us) == (NEWCOMER, rejoined(BEAT))
     assert round_.end_us == stable(rejoined(BEAT), assignor(4))
     stopped = BEAT + SERVICE + WAY
-    back = consuming(stable(rejoined(BEAT), assignor(4)), committed=False)
-    assert {gap(result, partition, 20 * S) for partition in range(12)} == {(stopped, back)}
+    assigned = stable(rejoined(BEAT), assignor(4))
+    news = {partition for partition, _, _, _ in served(result, "g/3")}
+    for partition in range(12):
+        waits = 0 if partition in news else parked(BEGUN, stopped)
+        assert gap(result, partition, 20 * S) == (stopped, consuming(assigned, waits))
 
 
 def test_d3_scale_out_cooperative() -> None:
@@ -147,7 +153,7 @@ def test_d3_scale_out_cooperative() -> None:
     assert second.joined_us == rejoined(beats_from(first.joined_us)), "the others learn at their heartbeat, in phase"
     assert second.end_us == stable(second.joined_us, sticky(4))
     partition = moved(result, "g/3")
-    assert gap(result, partition, 20 * S) == (revoked, consuming(second.end_us, committed=False))
+    assert gap(result, partition, 20 * S) == (revoked, consuming(second.end_us))
     unread = result.tables["unavailability"]
     assert len(unread.loc[unread["from_us"] > 20 * S, "partition"].unique()) == 3, "nobody else stops"
 
@@ -162,7 +168,8 @@ def test_d4_graceful_leave() -> None:
     assert (round_.start_us, round_.joined_us) == (20 * S + WAY, rejoined(beat))
     assert round_.end_us == stable(rejoined(beat), assignor(2))
     left = served(result, "g/2")[0][0]
-    assert gap(result, left, 19 * S) == (20 * S, consuming(round_.end_us, committed=False))
+    waits = parked(BEGUN, beat + SERVICE + WAY)
+    assert gap(result, left, 19 * S) == (20 * S, consuming(round_.end_us, waits))
 
 
 def test_d5_crash() -> None:
@@ -173,7 +180,8 @@ def test_d5_crash() -> None:
     assert (round_.start_us, round_.trigger, round_.joined_us) == (expiry, "expiry", rejoined(beat))
     assert round_.end_us == stable(rejoined(beat), assignor(2))
     orphan = served(result, "g/2")[0][0]
-    assert gap(result, orphan, 19 * S) == (20 * S, consuming(round_.end_us, committed=False))
+    waits = parked(BEGUN, beat + SERVICE + WAY)
+    assert gap(result, orphan, 19 * S) == (20 * S, consuming(round_.end_us, waits))
 
 
 # --- D.6 pauses, D.7 poll interval, D.11 slow rejoiner ------------------------------------------------------------
@@ -203,7 +211,7 @@ def test_d7_poll_interval_exceeded() -> None:
     config = client(max_poll_interval_us=5 * S)
     joined = FIRST + 5 * S
     """The initial delay is capped by the rebalance timeout, which is max.poll.interval.ms."""
-    begun = consuming(stable(joined, assignor(2)), committed=False)
+    begun = consuming(stable(joined, assignor(2)))
     hung = begun + 133 * 100 * MS
     result = simulate(scenario(group(2, client=config), hang(hung, 9 * S, 1), horizon_us=60 * S))
     _, leave, back = rounds(result)
@@ -214,7 +222,7 @@ def test_d7_poll_interval_exceeded() -> None:
 
 def test_d11_slow_rejoiner() -> None:
     """The hang begins and ends with a pass; the barrier waits for it alone."""
-    begun = consuming(stable(JOINED, assignor(2)), committed=False)
+    begun = consuming(stable(JOINED, assignor(2)))
     hung = begun + 140 * 100 * MS
     result = simulate(scenario(group(2, client=client()), join(20 * S, 3), hang(hung, 6 * S, 1), horizon_us=60 * S))
     assert hung < BEAT < hung + 6 * S
@@ -245,7 +253,7 @@ def test_d8_static_bounce_in_time_rebalances_nothing() -> None:
         stop = 30 * S * (index + 1)
         mine = sorted(served(result, f"g/{index}"), key=lambda one: one[1])
         back = first_full_join(stop + 2 * S + BOOT_US, static=True) + APPEND
-        resumed = back + SERVICE + WAY + 3 * TRIP + FETCH
+        resumed = back + SERVICE + WAY + 4 * TRIP
         assert {one[1] for one in mine if one[1] > stop} == {resumed}
         assert {one[2] for one in mine if one[1] < stop} == {stop}
 
@@ -261,12 +269,15 @@ def test_d10_expansion() -> None:
     config = client(metadata_max_age_us=10 * S)
     result = simulate(scenario(group(2, client=config), at(15 * S, AddPartitions(topic="t", to=13)), horizon_us=40 * S))
     growth = rounds(result)[1]
-    refresh = BOOT_US + 20 * S + TRIP  # The second: each counts from the answer before.
-    assert growth.start_us == refresh + TRIP + PREPARE + WAY
+    begun = consuming(stable(JOINED, assignor(2)))
+    second = refreshed(begun, refreshed(begun, BOOT_US + 10 * S) + 10 * S)  # Each counts from the answer before.
+    assert growth.start_us == second + PREPARE + WAY
     beat = next_beat(JOINED, growth.start_us)
     assert growth.joined_us == rejoined(beat)
     assigned = stable(growth.joined_us, assignor(2, 13))
-    assert gap(result, 12, 15 * S - 1) == (15 * S, consuming(assigned, committed=False))
+    is_leaders = any(part == 12 for part, _, _, _ in served(result, growth.reason.split()[1]))
+    stopped = second if is_leaders else beat + SERVICE + WAY
+    assert gap(result, 12, 15 * S - 1) == (15 * S, consuming(assigned, parked(begun, stopped)))
 
 
 # --- D.12 the table -----------------------------------------------------------------------------------------------

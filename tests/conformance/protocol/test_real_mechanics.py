@@ -11,7 +11,7 @@ import pytest
 from groupsim.sim import simulate
 from groupsim.sim.model import CreateTopic, Override, Start, Subscription, Topic
 from groupsim.sim.units import MS, S
-from tests.conformance.protocol.oracle import PREPARE, TRIP, WAY, D, H, first_full_join
+from tests.conformance.protocol.oracle import PREPARE, TRIP, WAY, D, H, first_full_join, refreshed
 from tests.conformance.protocol.recordings import joins, measure, starts
 from tests.conformance.protocol.wire import Wire
 from tests.support.scenarios import (
@@ -154,8 +154,10 @@ def test_a_new_topic_that_matches_rebalances_once_from_whoever_refreshes_first(w
     fresh = at(21 * S, CreateTopic(topic=Topic(name="tt", partitions=4)))
     _, found = rounds(simulate(scenario(one, fresh, horizon_us=50 * S), fidelity="message"))
     first = min(time for time, _, callback, _ in wire.callbacks if callback == "assigned")
-    refresh = first + 15 * S + 2 * TRIP
-    assert found.start_us == refresh + TRIP + PREPARE + WAY
+    begun, answered = first + 3 * TRIP, first
+    for _ in range(3):
+        answered = refreshed(begun, answered + 5 * S)
+    assert found.start_us == answered + PREPARE + WAY
 
 
 def test_static_restarts_in_time_rebalance_nothing_and_late_ones_do() -> None:

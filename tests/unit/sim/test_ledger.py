@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from groupsim.sim.books.ledger import Holding, Ledger
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.model import Rate, Topic
-from groupsim.sim.units import MS, S
+from groupsim.sim.units import FOREVER, MS, S
 
 Rows = list[tuple[int, tuple[int, ...]]]
 END = 1_000 * S
@@ -53,13 +53,18 @@ def changes(rate: Rate) -> list[tuple[int, int, tuple[int, ...]]]:
     return [(time, (kept[index + 1 :] or [(END, ())])[0][0], row) for index, (time, row) in enumerate(kept)]
 
 
-def written_out(rate: Rate, partition: int, created: int, until: int) -> int:
-    """Milli-records of one partition, step by step in Python's integers."""
-    total = 0
+def written_out(rate: Rate, partition: int, created: int, until: int, alike: int) -> int:
+    """Milli-records of one partition of ``alike``, step by step in Python's integers."""
+    total = (alike - 1 - partition) * 1000 // alike
     for begin, end, row in changes(rate):
         each = row[partition] if partition < len(row) else sum(row) // len(row)
         total += each * max(min(end, until) - max(begin, created), 0) // S
     return total
+
+
+def alike(created: list[int], partition: int) -> int:
+    """How many partitions there were when this one was created."""
+    return sum(time <= created[partition] for time in created)
 
 
 @given(rows, steps, st.integers(0, 30 * S))
@@ -70,7 +75,7 @@ def test_production_is_the_sum_of_its_steps(first: tuple[int, ...], gaps: Rows, 
         if time <= until:
             ledger.set_rate(time, "t")
     found = ledger.produced(until, everything(ledger)).tolist()
-    assert found == [written_out(rate, partition, 0, until) // 1000 for partition in range(6)]
+    assert found == [written_out(rate, partition, 0, until, 6) // 1000 for partition in range(6)]
 
 
 @given(rows, steps, st.integers(0, 20 * S), st.integers(0, 20 * S))
@@ -85,7 +90,7 @@ def test_who_comes_late_finds_the_same_production(first: tuple[int, ...], gaps: 
     ledger.cover(now)
     created = [0, 0, grown, grown, grown, grown]
     found = ledger.produced(now, everything(ledger)).tolist()
-    assert found == [written_out(rate, index, created[index], now) // 1000 for index in range(6)]
+    assert found == [written_out(rate, index, created[index], now, alike(created, index)) // 1000 for index in range(6)]
 
 
 @settings(max_examples=50)
@@ -102,8 +107,8 @@ def test_the_age_of_a_record_is_the_time_since_it_was_there(first: tuple[int, ..
         some = np.flatnonzero(end > offset)
         for position, age in zip(some.tolist(), ledger.age(until, some, offset[some]).tolist(), strict=True):
             born = until - age
-            there = written_out(rate, position, 0, born) // 1000
-            before = written_out(rate, position, 0, born - 1) // 1000
+            there = written_out(rate, position, 0, born, 4) // 1000
+            before = written_out(rate, position, 0, born - 1, 4) // 1000
             assert before <= offset[position] < there
 
 
@@ -124,7 +129,9 @@ def test_the_log_starts_where_production_was_when_the_oldest_record_came(
     ledger.delete("t")
     assert not ledger.keeps_everything
     created = [0, 0, grown, grown, grown, grown]
-    assert ledger.log_start.tolist() == [written_out(rate, index, created[index], oldest) // 1000 for index in range(6)]
+    assert ledger.log_start.tolist() == [
+        written_out(rate, index, created[index], oldest, alike(created, index)) // 1000 for index in range(6)
+    ]
 
 
 def test_a_rate_that_does_not_change_is_no_step() -> None:
@@ -221,10 +228,22 @@ def test_who_stands_still_keeps_its_partitions_though_a_zombie_reads_on() -> Non
     assert ledger.processed(10 * S).tolist() == [100]
 
 
+def test_a_backlog_is_gone_when_the_spare_capacity_has_worked_it_off() -> None:
+    ledger, _, _ = ledger_of(Rate(per_partition_mrps=((10_000,),)), partitions=2)
+    behind, level, slow = (Holding(slot) for slot in range(3))
+    ledger.anchor(behind, 10 * S, np.array([0], np.int32), np.array([0]), 20e-6)  # 100 records, 10 a second to spare
+    ledger.anchor(level, 10 * S, np.array([1], np.int32), np.array([100]), 20e-6)
+    assert ledger.caught_up(np.array([0, 1])).tolist() == [20 * S, 0]
+    ledger.anchor(slow, 10 * S, everything(ledger), np.array([0, 0]), 20e-6)
+    assert ledger.caught_up(np.array([2])).tolist() == [FOREVER]
+    ledger.halt(behind, 12 * S)
+    assert ledger.caught_up(np.array([0])).tolist() == [FOREVER], "it stands still"
+
+
 def test_lag_counts_what_was_ever_begun() -> None:
     ledger, _, _ = ledger_of(Rate(per_partition_mrps=((10_000,),)), partitions=2)
     assert ledger.lag(10 * S) == (0, 0)  # nobody has a position: there is nothing to be behind of
     ledger.frontier[0] = 40
-    assert ledger.lag(10 * S) == (60, 10 * S - 4_100 * MS)
+    assert ledger.lag(10 * S) == (60, 10 * S - 4_050 * MS)  # the first of two is half a record ahead
     ledger.frontier[0] = 100
     assert ledger.lag(10 * S) == (0, 0)

@@ -42,6 +42,7 @@ from tests.unit.sim.scenes import (
 )
 
 EARLIEST = replace(CLIENT, auto_offset_reset="earliest")
+NEVER_PARKED = replace(CLIENT, fetch_max_wait_us=0)
 NO_COMMITS = replace(PROCESSING, commit="none")
 KILLED = entry(20 * S, Kill(target=member(0), down=lasting(15 * S)))
 
@@ -102,7 +103,7 @@ def test_a_zombie_reads_what_the_new_owner_has_read(fidelity: str) -> None:
 @both
 @pytest.mark.parametrize("reset", ["latest", "earliest"])
 def test_partitions_found_late_lose_their_beginning_if_read_from_the_end(fidelity: str, reset: str) -> None:
-    reader = group(client=replace(CLIENT, metadata_max_age_us=15 * S, auto_offset_reset=reset))
+    reader = group(client=replace(NEVER_PARKED, metadata_max_age_us=15 * S, auto_offset_reset=reset))
     result = simulate(scene(reader, timeline=(entry(20 * S, AddPartitions(topic="t", to=6)),)), fidelity)
     assert 30 * S < rows(result, "ownership", partition=5)[0]["from_us"] < 30_100 * MS
     assert delivered(result) == ({("loss", "reset"): 2 * 100} if reset == "latest" else {})
@@ -110,7 +111,7 @@ def test_partitions_found_late_lose_their_beginning_if_read_from_the_end(fidelit
 
 @both
 def test_a_topic_found_late_by_its_pattern_loses_its_beginning(fidelity: str) -> None:
-    reader = group(client=replace(CLIENT, metadata_max_age_us=15 * S), subscription=Subscription(pattern="t.*"))
+    reader = group(client=replace(NEVER_PARKED, metadata_max_age_us=15 * S), subscription=Subscription(pattern="t.*"))
     created = entry(20 * S, CreateTopic(topic=Topic(name="t2", partitions=2, rate=constant(10_000))))
     result = simulate(scene(reader, timeline=(created,)), fidelity)
     assert 30 * S < rows(result, "ownership", topic="t2")[0]["from_us"] < 30_100 * MS

@@ -1,0 +1,131 @@
+"""A client's connections to the brokers that lead what it reads: with what they are busy, when requests get through.
+
+No message on them is an event: a fetch that is answered changes nothing but for the first one of a partition, and when
+that is answered is arithmetic (`sim.client.parked_fetch`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.client.parked_fetch import Chains, Times, by_connection, period_us
+from groupsim.sim.protocol.messages import Positions
+
+
+class FirstFetch(NamedTuple):
+    """How partitions come to be read, in microseconds: one time each, or columns of one shape.
+
+    Parameters
+    ----------
+    worked
+        The broker works on the request for their positions.
+    begun
+        The first fetch is answered.
+    """
+
+    worked: Times
+    begun: Times
+
+
+class Trips(NamedTuple):
+    """Latencies in microseconds of the request for positions and of the first fetch, there and back."""
+
+    up: int | Times
+    down: int | Times
+    there: int | Times
+    back: int | Times
+
+
+def first_fetch(worked: Times, resent: Times, trips: Trips, service_us: int) -> FirstFetch:
+    """When partitions are read whose positions a broker works on at ``worked``.
+
+    ``resent``: when the answer to the fetch that is parked then leaves the broker; the next one has the new partitions.
+    """
+    return FirstFetch(worked, resent + trips.down + trips.there + service_us + trips.back)
+
+
+class DataConnections:
+    """Those of one client.
+
+    Parameters
+    ----------
+    client : Incarnation
+
+    Attributes
+    ----------
+    period_us : int
+        `sim.client.parked_fetch.period_us`.
+    parked : dict of int to int, microseconds
+        Broker from which nothing is read any more -> when the last fetch from it is answered.
+    restarted_us : int
+        When the client last went on after it had stood still.
+    """
+
+    def __init__(self, client: Incarnation) -> None:
+        timing = client.world.timing
+        self._consumption = client.consumption
+        self._ledger = client.books.ledger
+        self._partitions = client.books.partitions
+        self._service_us = timing.service_us
+        self.period_us = period_us(client.path, client.config.fetch_max_wait_us, timing.service_us)
+        self.parked: dict[int, int] = {}
+        self.restarted_us = 0
+
+    @property
+    def nodes(self) -> NDArray[np.int32]:
+        """Brokers that something is read from, ascending."""
+        return np.unique(self._partitions.leader[self._consumption.partitions])
+
+    def stop(self, now: int, positions: Positions) -> None:
+        """These are read no longer: the fetch that is parked for the last ones at a broker stays until it is over."""
+        held = self._consumption.partitions
+        keep = ~np.isin(held, positions)
+        leader = self._partitions.leader[held]
+        silent = np.setdiff1d(leader, leader[keep])
+        if silent.size:
+            until = self._parked_until(np.full(len(silent), now), silent)
+            self.parked.update(zip(silent.tolist(), until.tolist(), strict=True))
+
+    def end(self, nodes: frozenset[int]) -> None:
+        """Connections to these brokers are gone."""
+        for node in nodes:
+            self.parked.pop(node, None)
+
+    def _parked_until(self, at: Times, nodes: NDArray[np.int32]) -> Times:
+        """When the fetches that are parked at some of the `nodes` are answered."""
+        consumption = self._consumption
+        leader = self._partitions.leader[consumption.partitions]
+        which = np.flatnonzero(np.isin(leader, nodes))
+        order, begins = by_connection(np.zeros(len(which), np.int64), leader[which])
+        which = which[order]
+        chains = Chains(
+            self._ledger, consumption.partitions[which], begins,
+            np.maximum(consumption.since[which], self.restarted_us),
+            np.repeat(self._ledger.caught_up(np.array([consumption.slot])), len(begins)),
+            np.full(len(begins), self.period_us),
+        )  # fmt: skip
+        return chains.parked_until(at)
+
+    def free_at(self, at: int, node: int) -> int:
+        """When a request is worked on that reaches a broker at ``at``, as it looks now."""
+        node_ = np.array([node])
+        if node in self.nodes:
+            return int(self._parked_until(np.array([at]), node_)[0])
+        return max(at, self.parked.get(node, 0))
+
+    def first_fetches(self, known: int, positions: Positions, trips: Trips) -> FirstFetch:
+        """When partitions are read whose positions are asked for at ``known``. Arrays of shape (n_positions,)."""
+        nodes, which = np.unique(self._partitions.leader[positions], return_inverse=True)
+        arrived = known + trips.up
+        worked = np.array([max(arrived, self.parked.get(node, 0)) for node in nodes.tolist()])
+        resent = worked + self._service_us
+        reading = np.isin(nodes, self.nodes)
+        if reading.any():
+            worked[reading] = self._parked_until(np.full(np.count_nonzero(reading), arrived), nodes[reading])
+            resent[reading] = self._parked_until(worked[reading] + self._service_us, nodes[reading])
+        fetch = first_fetch(worked, resent, trips, self._service_us)
+        return FirstFetch(fetch.worked[which], fetch.begun[which])

@@ -1,0 +1,95 @@
+"""The fetch that is parked at a broker: until when the connection to that broker answers nothing else.
+
+A consumer has one connection to each broker that leads something it reads, and a broker answers a connection in order
+(``SocketServer``: the channel is muted until the answer is sent). A member that has caught up always has one fetch
+there (``AbstractFetch.prepareFetchRequests``: one a broker, sent again as soon as it is answered), and the broker parks
+it until there is a record or ``fetch.max.wait.ms`` is over (``ReplicaManager.fetchMessages``, ``DelayedFetch``). What
+is sent behind it waits: OffsetsForLeaderEpoch, ListOffsets, the first fetch of new partitions, a metadata request.
+
+So fetches of a connection form a chain. Each ends with the next record of what is read there, and without one they
+follow each other by `period_us`. Where the chain stands at any time is arithmetic: it begins anew with every record,
+and whenever something is added to what is read. A member with a backlog is answered at once.
+
+All of that is written for many connections at a time, of one member or of many. Kafka 4.4.0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.books.production import Production
+from groupsim.sim.kernel.network import Path
+from groupsim.sim.protocol.messages import Positions
+
+Times = NDArray[np.int64]
+"""Microseconds, an entry a connection."""
+
+
+def period_us(path: Path, wait_us: int, service_us: int) -> int:
+    """From one fetch to the next if there is no record: ``fetch.max.wait.ms``, and a round trip of mean length.
+
+    0: fetches are never parked (``fetch.max.wait.ms=0``).
+    """
+    return wait_us + 2 * path.mean_us + service_us if wait_us else 0
+
+
+def by_connection(members: NDArray[np.int64], brokers: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Partitions in an order in which those of one member at one broker are neighbours.
+
+    Parameters
+    ----------
+    members, brokers : int arrays, shape (k,)
+        Of each partition who reads it, and its leader.
+
+    Returns
+    -------
+    order : intp array, shape (k,)
+        By member, then by broker.
+    begins : intp array, shape (n,)
+        Where each connection begins in that order.
+    """
+    order = np.lexsort((brokers, members))
+    members, brokers = members[order], brokers[order]
+    is_first = np.ones(len(order), np.bool_)
+    is_first[1:] = np.logical_or(members[1:] != members[:-1], brokers[1:] != brokers[:-1])
+    return order, np.flatnonzero(is_first)
+
+
+class Chains:
+    """The chains of fetches of some connections.
+
+    Parameters
+    ----------
+    production : Production
+    partitions : int32 array, shape (k,)
+        What is read, those of one connection next to one another.
+    begins : intp array, shape (n,)
+        Where the partitions of each connection begin.
+    since : int64 array, shape (k,), microseconds
+        Since when each partition is read.
+    caught_up : int64 array, shape (n,), microseconds
+        When the backlog of the member is gone.
+    period : int64 array, shape (n,), microseconds
+        `period_us`.
+    """
+
+    def __init__(
+        self, production: Production, partitions: Positions, begins: NDArray[np.intp], since: Times, caught_up: Times,
+        period: Times,
+    ) -> None:  # fmt: skip
+        self._production = production
+        self._partitions = partitions
+        self._begins = begins
+        self._lengths = np.diff(np.append(begins, len(partitions)))
+        self._caught_up = caught_up
+        self._period = period
+        self._since = np.maximum(np.maximum.reduceat(since, begins), caught_up)
+
+    def parked_until(self, at: Times) -> Times:
+        """When the fetch that is parked at ``at`` is answered, which is later; ``at`` where none is. Shape (n,)."""
+        last, following = self._production.around(np.repeat(at, self._lengths), self._partitions)
+        begun = np.maximum(self._since, np.maximum.reduceat(last, self._begins))
+        over = begun + ((at - begun) // np.maximum(self._period, 1) + 1) * self._period
+        over = np.minimum(over, np.minimum.reduceat(following, self._begins))
+        return np.where(np.logical_or(self._period == 0, at < self._caught_up), at, over)
