@@ -180,8 +180,7 @@ class Consumption:
         if common.any():
             at = self._books.ledger.positions(self.holding, now)[common]
             self._read_by_others[common] = at
-            frontier, which = self._books.delivery.frontier_of(self.slot), self.holding.partitions[common]
-            frontier[which] = np.maximum(frontier[which], at)
+            self._books.ledger.raise_frontier(now, self.holding.partitions[common], at)
 
     def stand_still(self, now: int) -> None:
         """The process is frozen for long, or its application hangs: nothing is processed."""

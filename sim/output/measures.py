@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.causes import UNOWNED
-from groupsim.sim.units import seconds
 
 Rows = NDArray[np.int64]
 """Unavailability: columns position, from, to, cause. Shape (n, 4)."""
@@ -103,15 +102,3 @@ def _passed(instants: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np
 def quantile(values: NDArray[np.int64], q: float) -> float:
     """Linear interpolation between order statistics; 0 for nothing."""
     return float(np.quantile(values, q)) if len(values) else 0.0
-
-
-def recovery_s(lag: list[tuple[int, int, int]], last_fault_us: int | None, limit: int | None) -> float | None:
-    """From the last fault's end until the lag is below ``limit`` records for good; None if never."""
-    if limit is None or last_fault_us is None:
-        return None
-    after = [(time, records) for time, records, _ in lag if time >= last_fault_us]
-    if not after or after[-1][1] >= limit:
-        return None
-    above = [time for time, records in after if records >= limit]
-    below = [time for time, _ in after if not above or time > above[-1]]
-    return seconds(below[0] - last_fault_us)

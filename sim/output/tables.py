@@ -10,13 +10,13 @@ import numpy as np
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.record import ENDED_BY
 from groupsim.sim.model import Scenario
+from groupsim.sim.output.lag_figures import LagFigures
 from groupsim.sim.output.measures import (
     by_cause,
     clip,
     gaps,
     merge_touching,
     quantile,
-    recovery_s,
     stop_the_world_us,
     unavailable_us,
 )
@@ -59,7 +59,8 @@ class Tabulator:
         for group in self._books:
             rows = merge_touching(clip(group.record.unavailability.array(), *self.measure, 1, 2))
             parts["unavailability"].append(self._unavailability(group, rows))
-            parts["summary"].append(self._summary(group, rows))
+            lag = LagFigures(group.ledger, self._scenario.horizon_us, self.measure)
+            parts["summary"].append(self._summary(group, rows, lag))
             for table in ("rebalances", "ownership", "members", "lag", "requests", "states", "delivery", "events"):
                 parts[table].append(getattr(self, f"_{table}")(group))
         return Tables({name: _join(columns, TABLES[name]) for name, columns in parts.items()})
@@ -158,15 +159,13 @@ class Tabulator:
         low, high = self.measure
         return [one for one in group.record.rebalances if low <= one.start_us <= high]
 
-    def _summary(self, group: GroupBooks, rows: Any) -> Columns:
+    def _summary(self, group: GroupBooks, rows: Any, lag: LagFigures) -> Columns:
         record, scenario = group.record, self._scenario
         name, variant, seed, replication = self.identity
         rebalances = self._within(group)
         lengths = [min(one.end_us, self.measure[1]) - one.start_us for one in rebalances]
         per_partition = unavailable_us(rows, len(group.partitions))
         causes, gap = by_cause(rows), gaps(rows)
-        lag = [row for row in record.lag if self.measure[0] <= row[0] <= self.measure[1]]
-        last = lag[-1] if lag else (0, 0, 0)
         broadcast = group.is_broadcast
         values = {
             "scenario": name, "variant": variant, "group": group.name, "seed": seed, "replication": replication,
@@ -185,9 +184,9 @@ class Tabulator:
             "partitions_moved_min": None if broadcast else sum(one.moved_min for one in rebalances),
             "rscore": self._rscore(group, sum(one.moved_mrps for one in rebalances)),
             "imbalance_partitions_max": record.imbalance_max,
-            "lag_records_max": max((row[1] for row in lag), default=0), "lag_records_end": last[1],
-            "lag_s_max": seconds(max((row[2] for row in lag), default=0)),
-            "recovery_s": recovery_s(lag, self._last_fault_us, scenario.recovery_lag_records),
+            "lag_records_max": lag.records_max(), "lag_records_end": lag.records_end(),
+            "lag_s_max": seconds(lag.age_us),
+            "recovery_s": lag.recovery_s(self._last_fault_us, scenario.recovery_lag_records),
             "duplicates": _total(record.delivery, "duplicate"), "losses": _total(record.delivery, "loss"),
             "joins": record.counts["joins"], "leaves": record.counts["leaves"],
             "evictions": record.counts["evictions"], "fenced": record.counts["fenced"],
