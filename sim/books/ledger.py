@@ -101,8 +101,10 @@ class Ledger(Production):
 
     def set_rate(self, now: int, topic: str) -> Positions:
         """Take over another rate; the partitions whose rate changes."""
+        steps = len(self._steps[topic])
         changed = super().set_rate(now, topic)
-        self._log_production(self._partitions.of(topic))
+        if len(self._steps[topic]) > steps:
+            self._log_production(self._partitions.of(topic))
         return changed
 
     def _log_production(self, positions: Positions) -> None:

@@ -43,6 +43,7 @@ class LagFigures:
 
     def __init__(self, ledger: Ledger, horizon_us: int, measure: Window) -> None:
         self._motion = motion = Motion(ledger.log)
+        self._horizon_us = horizon_us
         self._window = (measure[0], min(measure[1], horizon_us))
         self._reader = Reader(ledger.log, motion, len(ledger.frontier), horizon_us)
         self._kept: list[Stretches] | None = []
@@ -92,7 +93,7 @@ class LagFigures:
     def _count_work(self, rows: Stretches) -> None:
         """What services have processed in these stretches, whoever had processed it before."""
         rows = rows[rows.service >= 0]
-        done = self._motion.served(rows, rows.end) - self._begun(rows)
+        done = self._motion.served(rows, np.minimum(rows.end, self._horizon_us)) - self._begun(rows)
         self.records += np.bincount(rows.service, done, len(self.records)).astype(np.int64)
 
     def _begun(self, rows: Stretches) -> Integers:

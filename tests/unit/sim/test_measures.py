@@ -15,11 +15,9 @@ from groupsim.sim.output.measures import (
     gaps,
     merge_touching,
     quantile,
-    recovery_s,
     stop_the_world_us,
     unavailable_us,
 )
-from groupsim.sim.units import S
 
 UNOWNED, DETECTION, BARRIER, RESUME = 1, 2, 3, 5
 SPAN = 30
@@ -98,32 +96,3 @@ def test_nothing_is_nothing() -> None:
 def test_a_quantile_lies_between_order_statistics() -> None:
     assert quantile(np.arange(101), 0.99) == 99
     assert quantile(np.array([0, 10]), 0.99) == pytest.approx(9.9)
-
-
-# --- recovery ---------------------------------------------------------------------------------------------------------
-
-
-def lag(*records: int) -> list[tuple[int, int, int]]:
-    """One sample a second, from 0 on."""
-    return [(second * S, each, 0) for second, each in enumerate(records)]
-
-
-@pytest.mark.parametrize(
-    ("records", "expected"),
-    [
-        ((0, 0, 50, 40, 5, 0), 2.0),  # below from 4 s on; the fault ended at 2 s
-        ((0, 0, 50, 5, 50, 5), 3.0),  # for good
-        ((0, 0, 5, 5, 5, 5), 0.0),
-        ((0, 0, 50, 40, 30, 20), None),
-        ((0, 0, 50, 40, 30, 10), None),  # below, not at
-        ((99, 99, 9, 9, 9, 9), 0.0),  # what was before the fault does not count
-    ],
-)
-def test_recovery_is_until_below_for_good(records: tuple[int, ...], expected: float | None) -> None:
-    assert recovery_s(lag(*records), 2 * S, 10) == expected
-
-
-def test_recovery_needs_a_fault_a_limit_and_a_sample() -> None:
-    assert recovery_s(lag(0, 0), None, 10) is None
-    assert recovery_s(lag(0, 0), 0, None) is None
-    assert recovery_s(lag(0, 0), 5 * S, 10) is None
