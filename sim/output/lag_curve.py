@@ -17,7 +17,7 @@ from groupsim.sim.output.stretches import Floats, Integers, Motion, Stretches
 Window = tuple[int, int]
 """First and last instant, microseconds."""
 _PARTS = 64
-_STEPS = 1 << 16
+_STEPS = 1 << 13
 """So many steps are written out at once, or four for each stretch if that is more."""
 
 
@@ -64,8 +64,8 @@ class Bounds:
         level, slope = np.cumsum(self._level)[:-1], np.cumsum(self._slope)[:-1]
         begin = np.arange(self._count) * self._width
         end = begin + self._width - 1
-        # One record more than the floating point of the sums can be wrong by.
-        values: Floats = self._within + np.maximum(level + slope * begin, level + slope * end) + 1
+        # Half a record is more than the floating point of the sums can be wrong by, and less than would be looked for.
+        values: Floats = self._within + np.maximum(level + slope * begin, level + slope * end) + 0.5
         return values
 
 
@@ -127,9 +127,10 @@ class GroupLag:
         self._bounds = bounds
         self._values = bounds.values()
 
-    def peak(self) -> int:
-        """The highest value, records."""
-        best = 0
+    def peak(self, best: int) -> int:
+        """The highest value, records; at least ``best``, which one partition has alone."""
+        if not best:
+            return 0
         for part in np.argsort(-self._values, kind="stable").tolist():
             if self._values[part] <= best:
                 break

@@ -13,6 +13,7 @@ from groupsim.sim.output.stretches import Floats, Integers, Motion, Reader, Stre
 from groupsim.sim.units import seconds
 
 _PARTS = 4096
+"""Of the window, at most: fewer where little has happened."""
 _KEPT = 1 << 21
 """So many stretches are kept; of longer logs they are read again instead."""
 
@@ -50,7 +51,7 @@ class LagFigures:
         self.slots, self.since = motion.slot[:-1], motion.since[:-1]
         self.records = np.zeros(len(self.slots), np.int64)
         peaks, oldest = RecordPeaks(motion, len(ledger.frontier)), OldestRecord(motion, ledger)
-        bounds = Bounds(self._window, _PARTS)
+        bounds = Bounds(self._window, min(16 + ledger.log.rows // 8, _PARTS))
         for rows in self._first_reading():
             level, slope = line_above(motion, rows)
             bounds.add(rows, level, slope)
@@ -62,7 +63,7 @@ class LagFigures:
 
     def records_max(self) -> int:
         """Most unprocessed records of the group at once."""
-        return self._group.peak()
+        return self._group.peak(int(self.record_peaks.max(initial=0)))
 
     def records_end(self) -> int:
         """Unprocessed records at the last instant that counts."""
@@ -70,7 +71,7 @@ class LagFigures:
 
     def recovery_s(self, last_fault_us: int | None, limit: int | None) -> float | None:
         """From the last fault's end until the lag is below ``limit`` records for good; None if never."""
-        if limit is None or last_fault_us is None or last_fault_us > self._window[1]:
+        if not limit or last_fault_us is None or last_fault_us > self._window[1]:
             return None
         since = max(last_fault_us, self._window[0])
         last = self._group.last_at_least(limit, since)
