@@ -104,6 +104,7 @@ def _simulate(scenario: Scenario, seed: int, replication: int, replay: Callable[
 
 
 def _tell(done: Replications, out: Path | None, *, as_json: bool) -> None:
+    from groupsim.analysis.text.outliers import outliers_line
     from groupsim.analysis.text.summary import runs_table
 
     for warning in done.warnings:
@@ -112,6 +113,8 @@ def _tell(done: Replications, out: Path | None, *, as_json: bool) -> None:
         print_json({**done.as_json(), "out": str(out) if out else None})
     else:
         print_table(runs_table(done.summary, width=width()))
+        if done.runs == 1 and done.outliers:
+            print(outliers_line(done.outliers))
     missed = done.missed_goals()
     for goal in missed:
         say(f"goal missed: {goal}")

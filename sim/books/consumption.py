@@ -124,7 +124,8 @@ class Consumption:
         zombie_owned = self._zombie_since[gone]
         books.delivery.add_zombie(zombie_owned[zombie_owned >= 0], now)
         others = self._read_by_others[gone]
-        books.delivery.count("duplicate", "zombie", int(np.maximum(offset - others, 0)[others >= 0].sum()))
+        met = others >= 0
+        books.delivery.count_zombie_records(which[met], np.maximum(offset - others, 0)[met])
         books.delivery.ended_by[which[zombie_owned >= 0]] = LOST
 
     def end_all(self, now: int, code: int) -> None:

@@ -40,6 +40,8 @@ class LagFigures:
         What each service has processed in the whole run.
     busy_us : float64 array, shape (n_services,)
         How long that took at its capacity.
+    partition_us : int64 array, shape (n_services,)
+        Time served, summed over partitions.
     """
 
     def __init__(self, ledger: Ledger, horizon_us: int, measure: Window) -> None:
@@ -50,6 +52,7 @@ class LagFigures:
         self._kept: list[Stretches] | None = []
         self.slots, self.since = motion.slot[:-1], motion.since[:-1]
         self.records = np.zeros(len(self.slots), np.int64)
+        self.partition_us = np.zeros(len(self.slots), np.int64)
         peaks, oldest = RecordPeaks(motion, len(ledger.frontier)), OldestRecord(motion, ledger)
         bounds = Bounds(self._window, min(16 + ledger.log.rows // 8, _PARTS))
         for rows in self._first_reading():
@@ -94,8 +97,10 @@ class LagFigures:
     def _count_work(self, rows: Stretches) -> None:
         """What services have processed in these stretches, whoever had processed it before."""
         rows = rows[rows.service >= 0]
-        done = self._motion.served(rows, np.minimum(rows.end, self._horizon_us)) - self._begun(rows)
-        self.records += np.bincount(rows.service, done, len(self.records)).astype(np.int64)
+        end, services = np.minimum(rows.end, self._horizon_us), len(self.records)
+        done = self._motion.served(rows, end) - self._begun(rows)
+        self.records += np.bincount(rows.service, done, services).astype(np.int64)
+        self.partition_us += np.bincount(rows.service, end - rows.begin, services).astype(np.int64)
 
     def _begun(self, rows: Stretches) -> Integers:
         begun = rows.offset.copy()

@@ -62,13 +62,18 @@ def gaps(rows: Rows) -> Rows:
 
 
 def unavailable_us(rows: Rows, partitions: int) -> NDArray[np.int64]:
-    """Total per partition. Shape (partitions,)."""
-    return np.bincount(rows[:, 0], rows[:, 2] - rows[:, 1], minlength=partitions).astype(np.int64)
+    """Total per partition and cause code 0..5. Shape (partitions, 6)."""
+    totals = np.bincount(rows[:, 0] * 6 + rows[:, 3], rows[:, 2] - rows[:, 1], minlength=partitions * 6)
+    return totals.astype(np.int64).reshape(partitions, 6)
 
 
-def by_cause(rows: Rows) -> NDArray[np.int64]:
-    """Total per cause code 0..5; the parts add up to the total of all partitions."""
-    return np.bincount(rows[:, 3], rows[:, 2] - rows[:, 1], minlength=6).astype(np.int64)
+def longest_gaps_us(gap: Rows, partitions: int) -> NDArray[np.int64]:
+    """The longest of the `gaps` of each partition. Shape (partitions,)."""
+    longest = np.zeros(partitions, np.int64)
+    begins = np.flatnonzero(np.diff(gap[:, 0], prepend=-1))
+    if len(begins):
+        longest[gap[begins, 0]] = np.maximum.reduceat(gap[:, 2] - gap[:, 1], begins)
+    return longest
 
 
 def stop_the_world_us(rows: Rows, gap: Rows, clock_us: NDArray[np.int64], first_service_us: int) -> int:
