@@ -128,8 +128,8 @@ class Motion:
         return np.where((done >= offered) & (elapsed > 0), produced, worked)
 
     def processed(self, rows: Stretches, at: Integers) -> Integers:
-        """Offsets below which nothing needs anybody any more. Shape (n,)."""
-        return np.where(rows.service >= 0, np.maximum(rows.floor, self.served(rows, at)), rows.floor)
+        """Offsets below which nothing needs anybody any more, in stretches that `lagging` has made. Shape (n,)."""
+        return np.where(rows.service >= 0, self.served(rows, at), rows.floor)
 
     def lag(self, rows: Stretches, at: Integers) -> Integers:
         """Records not processed. Shape (n,)."""
