@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from groupsim.scenarios.cli.exits import CHECK_FAILED, RunFailed
-from groupsim.scenarios.cli.output import Progress, print_json, print_table, say, warn, width
+from groupsim.scenarios.cli.output import Progress, print_json, print_table, print_wrapped, say, warn, width
 from groupsim.scenarios.cli.settings import import_allowed, parse_settings
 from groupsim.scenarios.sweep.design import REPLICATIONS_MAX, SEED_MAX
 
@@ -114,7 +114,7 @@ def _tell(done: Replications, out: Path | None, *, as_json: bool) -> None:
     else:
         print_table(runs_table(done.summary, width=width()))
         if done.runs == 1 and done.outliers:
-            print(outliers_line(done.outliers))
+            print_wrapped(outliers_line(done.outliers))
     missed = done.missed_goals()
     for goal in missed:
         say(f"goal missed: {goal}")

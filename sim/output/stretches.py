@@ -152,7 +152,7 @@ class Motion:
         return np.where((mrps > 0) | (missing <= 0), time, FOREVER)
 
     def departure(self, rows: Stretches, record: Integers) -> Integers:
-        """When the service has got to so many records: after the beginning of the stretch, by its end. Shape (n,)."""
+        """When the service has got to so many records, which it has by the end of the stretch. Shape (n,)."""
         near = self._near_departure(rows, record)
         low, high = np.clip(near - 2, rows.begin, rows.end - 1), np.clip(near + 2, rows.begin, rows.end - 1)
         before = np.where(self.served(rows, low) < record, low, rows.begin)
@@ -196,7 +196,6 @@ class Motion:
         """Served stretches, as parts that nobody seems to serve, and what comes after all has been read again."""
         is_through = self.served(rows, rows.end - 1) >= rows.floor
         through = np.where(is_through, self.departure(rows, rows.floor), rows.end)
-        through = np.where(self.served(rows, rows.begin) >= rows.floor, rows.begin, through)
         behind = self.arrival(rows.production, rows.floor + 1)
         again = rows.between(np.maximum(rows.begin, behind), through)
         again.service[:] = -1

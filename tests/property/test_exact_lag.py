@@ -11,7 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groupsim.sim import Result, simulate
+from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.model import Kill, Restart, Scenario
+from groupsim.sim.output import tables
+from groupsim.sim.output.lag_figures import LagFigures
 from groupsim.sim.units import MS, S
 from tests.support.random_scenarios import HORIZON_US, Family, random_scenario
 from tests.support.varied_scenarios import varied_scenario
@@ -46,6 +49,30 @@ def test_samples_change_no_figure(family: Family) -> None:
 def test_samples_change_no_figure_whatever_the_groups_are_like() -> None:
     for seed in range(6):
         assert_samples_change_nothing(varied_scenario(seed), seed)
+
+
+# --- the log and the ledger -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_log_of_offsets_has_the_lag_of_every_sample(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the ledger said while the run went on, zombies, resets and deleted records included."""
+    ledgers: list[Ledger] = []
+
+    def seen(ledger: Ledger, horizon_us: int, measure: tuple[int, int]) -> LagFigures:
+        ledgers.append(ledger)
+        return LagFigures(ledger, horizon_us, measure)
+
+    monkeypatch.setattr(tables, "LagFigures", seen)
+    for seed in range(2 if family == "crowd" else 8):
+        ledgers.clear()
+        scenario = replace(random_scenario(seed, family), sample_every_us=3_333_333)
+        lag = simulate(scenario, seed=seed).tables["lag"]
+        names = sorted(one.name for one in scenario.groups)
+        for name, ledger in zip(names, ledgers, strict=True):
+            for row in lag[lag["group"] == name].itertuples():
+                now = LagFigures(ledger, scenario.horizon_us, (row.time_us, row.time_us))
+                assert (now.records_max(), now.age_us) == (row.lag_records, row.lag_us), (family, seed, row)
 
 
 # --- gaps and ages ----------------------------------------------------------------------------------------------------
