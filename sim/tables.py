@@ -96,8 +96,8 @@ EVENTS: Final = MappingProxyType({"group": TEXT, "time_us": INT, "entry": TEXT, 
 TABLES: Final = MappingProxyType(
     {
         "summary": SUMMARY, "rebalances": REBALANCES, "ownership": OWNERSHIP, "unavailability": UNAVAILABILITY,
-        "partitions": PARTITIONS, "members": MEMBERS, "lag": LAG, "requests": REQUESTS, "states": STATES, "delivery": DELIVERY,
-        "events": EVENTS,
+        "partitions": PARTITIONS, "members": MEMBERS, "lag": LAG, "requests": REQUESTS, "states": STATES,
+        "delivery": DELIVERY, "events": EVENTS,
     }
 )  # fmt: skip
 

@@ -7,8 +7,9 @@ they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -90,7 +91,11 @@ def _of_partitions(columns: Mapping[str, Any]) -> Iterator[Outlier]:
         means = {measure: np.bincount(of_topic, values[mine]) / sizes for measure, values in amounts.items()}
         yield from _first(name, "topic", means, topics.tolist().__getitem__)
         singles = {measure: values[mine] for measure, values in amounts.items()}
-        yield from _first(name, "partition", singles, lambda row: f"{topic[mine[row]]}-{number[mine[row]]}")
+        yield from _first(name, "partition", singles, partial(_partition, topic[mine], number[mine]))
+
+
+def _partition(topics: NDArray[Any], numbers: NDArray[Any], row: int) -> str:
+    return f"{topics[row]}-{numbers[row]}"
 
 
 def _of_members(columns: Mapping[str, Any]) -> Iterator[Outlier]:
@@ -105,7 +110,7 @@ def _of_members(columns: Mapping[str, Any]) -> Iterator[Outlier]:
         yield from _first(name, "member", {"busy": shares}, members.tolist().__getitem__)
 
 
-def _first(group: str, kind: str, amounts: Mapping[str, Floats], named: Any) -> Iterator[Outlier]:
+def _first(group: str, kind: str, amounts: Mapping[str, Floats], named: Callable[[int], Any]) -> Iterator[Outlier]:
     """By the first measure by which something stands out, if there is one."""
     for measure, values in amounts.items():
         worst = int(values.argmax()) if len(values) > 1 else -1

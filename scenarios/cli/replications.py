@@ -11,8 +11,8 @@ from groupsim.sim.model import Scenario
 from groupsim.sim.tables import SUMMARY, TEXT
 
 if TYPE_CHECKING:
-    from groupsim.analysis.text.outliers import Outlier
     from groupsim.analysis.stats.statistics import Estimate
+    from groupsim.analysis.text.outliers import Outlier
     from groupsim.sim import Result
 
 _NAMES = ("scenario", "variant", "group", "seed")

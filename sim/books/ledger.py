@@ -196,9 +196,9 @@ class Ledger(Production):
     def _settle(
         self, slot: int | Slots, time: int | Offsets, partitions: Positions, positions: Offsets
     ) -> NDArray[np.bool_]:
-        """Whoever serves these has got to ``positions`` and rests; which of them the group had from there. Shape (k,)."""
+        """Whoever serves these has got to ``positions`` and rests; which of them count as its own. Shape (k,)."""
         self.frontier[partitions] = np.maximum(self.frontier[partitions], positions)
-        mine = self._holder[partitions] == slot
+        mine: NDArray[np.bool_] = self._holder[partitions] == slot
         if mine.all():
             self.log.rest(time, partitions, positions)
             return mine

@@ -92,7 +92,7 @@ class OffsetLog:
         self._add(Block(RAISE, partitions, time, offset))
 
     def produce(self, time: Any, partitions: Positions, base: Any, rate: Any) -> None:
-        """These are produced to with ``rate`` (milli-records a second), having had ``base`` milli-records at ``time``."""
+        """These are produced to with ``rate`` (milli-records a second) from ``time`` on; ``base`` are there then."""
         self._add(Block(PRODUCE, partitions, time, -1, self._produced))
         self._productions.append((time, base, rate))
         self._produced += len(partitions)

@@ -56,9 +56,7 @@ class RebalanceLog:
         How often each has moved, in rebalances that begin within ``measure``.
     """
 
-    def __init__(
-        self, record: GroupRecord, ledger: Ledger, measure: tuple[int, int], *, is_broadcast: bool
-    ) -> None:
+    def __init__(self, record: GroupRecord, ledger: Ledger, measure: tuple[int, int], *, is_broadcast: bool) -> None:
         self._record = record
         self._ledger = ledger
         self._measure = measure

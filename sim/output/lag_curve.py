@@ -1,4 +1,4 @@
-"""The lag of a group, summed over its partitions: its exact peak, and the last instant at which it is not below a limit.
+"""The lag of a group, summed over its partitions: its exact peak, and the last instant at which it is at a limit.
 
 The sum is a step function of whole microseconds with a step for every record, far too many to visit. In a stretch a
 line bounds the lag of a partition from above, and lines can be summed by the million: time is divided, what cannot

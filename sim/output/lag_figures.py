@@ -1,4 +1,4 @@
-"""What the log of a group's offsets gives at the end of a run: peaks of its lag, recovery, and the work of its services."""
+"""What the log of a group's offsets gives at the end of a run: peaks of its lag, recovery, the work of its services."""
 
 from __future__ import annotations
 

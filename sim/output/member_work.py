@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from groupsim.sim.books.record import Life
 from groupsim.sim.output.lag_figures import LagFigures
 
 
-def work_of(lives: Sequence[Life], slots: Mapping[str, int], lag: LagFigures) -> dict[str, NDArray[np.generic]]:
+def work_of(lives: Sequence[Life], slots: Mapping[str, int], lag: LagFigures) -> dict[str, NDArray[Any]]:
     """Columns ``records``, ``busy`` and ``partitions`` of the table of members. Shapes (n_lives,).
 
     Parameters
@@ -32,7 +33,7 @@ def work_of(lives: Sequence[Life], slots: Mapping[str, int], lag: LagFigures) ->
     life = order[np.searchsorted(moments, lag.slots * span + lag.since, side="right") - 1]
     length = np.maximum(np.array([one.ended_us for one in lives]) - started, 1)
 
-    def total(values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
+    def total(values: NDArray[Any]) -> NDArray[Any]:
         return np.bincount(life, values, len(lives))
 
     return {

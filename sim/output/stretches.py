@@ -97,7 +97,7 @@ class Motion:
         self.caught_up = self._caught_up()
 
     def _caught_up(self) -> Integers:
-        """First instant at which each service has processed all that there is; nobody never. Shape (n_services + 1,)."""
+        """When each service has processed all that there is for the first time; nobody never. Shape (services + 1,)."""
         spare = self.capacity - self.rate
         with np.errstate(divide="ignore", invalid="ignore"):
             needed = np.where(spare > 0, self.backlog / spare, np.inf)
@@ -113,7 +113,7 @@ class Motion:
 
     def produced(self, production: Integers, at: Integers) -> Integers:
         """Log end offsets of productions at an instant each. Shape (n,)."""
-        milli = self.base[production] + self.mrps[production] * (at - self.produced_since[production]) // S
+        milli: Integers = self.base[production] + self.mrps[production] * (at - self.produced_since[production]) // S
         return milli // 1000
 
     def served(self, rows: Stretches, at: Integers) -> Integers:
@@ -133,7 +133,8 @@ class Motion:
 
     def lag(self, rows: Stretches, at: Integers) -> Integers:
         """Records not processed. Shape (n,)."""
-        return np.maximum(self.produced(rows.production, at) - self.processed(rows, at), 0)
+        lag: Integers = np.maximum(self.produced(rows.production, at) - self.processed(rows, at), 0)
+        return lag
 
     def left(self, rows: Stretches, at: Integers) -> Floats:
         """What is unprocessed where somebody serves, if records were divisible. Shape (n,)."""
@@ -172,7 +173,8 @@ class Motion:
         constant = count * self.backlog[who]
         with np.errstate(divide="ignore", invalid="ignore"):
             elapsed = np.where(half > 0, constant / root, root / (rate * capacity))
-        return self.since[who] + np.nan_to_num(np.minimum(elapsed, 1e16)).astype(np.int64)
+        near: Integers = self.since[who] + np.nan_to_num(np.minimum(elapsed, 1e16)).astype(np.int64)
+        return near
 
     def lagging(self, rows: Stretches, window: tuple[int, int]) -> Stretches:
         """Those parts of stretches within a window in which something is unprocessed, or can be.
@@ -301,4 +303,5 @@ def _highest(values: Integers, begins: NDArray[np.bool_]) -> Integers:
     """The highest value so far, beginning anew where ``begins``. Shape of ``values``."""
     span = int(values.max(initial=0)) + 2
     shift = np.cumsum(begins) * span
-    return np.maximum.accumulate(values + shift) - shift
+    highest: Integers = np.maximum.accumulate(values + shift) - shift
+    return highest

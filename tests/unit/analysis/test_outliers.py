@@ -53,7 +53,10 @@ def test_a_lag_stands_out_where_everything_is_read() -> None:
     quiet = {"orders": [0.0] * 20}
     found = outliers(partitions(quiet, {"orders": [5] * 18 + [4_000, 3_000]}), NOBODY)
     assert found == [Outlier("billing", "partition", "orders-18", "lag", 4_000.0, 5.0, 1)]
-    assert outliers_line(found) == "stands out: partition orders-18 and 1 more: lag 4,000 records (others at most 5 records)"
+    assert (
+        outliers_line(found)
+        == "stands out: partition orders-18 and 1 more: lag 4,000 records (others at most 5 records)"
+    )
 
 
 def test_a_member_is_judged_over_all_its_lives() -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from groupsim.sim.books.ledger import Holding, Ledger
@@ -93,7 +92,9 @@ class Run:
     def go_on(self, holding: Holding, position: int, value: int) -> None:
         if holding.partitions.size:
             at = self.ledger.positions(holding, self.now)
-            self.ledger.anchor(holding, self.now, holding.partitions, at, self.capacities[holding.slot] / (1 + value % 3))
+            self.ledger.anchor(
+                holding, self.now, holding.partitions, at, self.capacities[holding.slot] / (1 + value % 3)
+            )
 
     def drop(self, holding: Holding, position: int, value: int) -> None:
         gone = holding.partitions == position
@@ -137,7 +138,7 @@ def runs(draw: st.DrawFn) -> Run:
 
 
 @pytest.fixture(params=["at once", "bit by bit"])
-def portions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def portions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything is small enough to be worked on at once, or nothing is."""
     if request.param == "bit by bit":
         monkeypatch.setattr(stretches, "_ROWS", 3)
@@ -146,7 +147,6 @@ def portions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(lag_peaks, "_DEPARTURES", 2)
         monkeypatch.setattr(lag_figures, "_PARTS", 7)
         monkeypatch.setattr(lag_figures, "_KEPT", 4)
-    yield
 
 
 @settings(max_examples=40)
@@ -197,9 +197,11 @@ def test_a_backlog_that_is_worked_off_has_the_peaks_of_every_microsecond(seed: i
     assert figures.age_us == max(run.ages)
 
 
+@example((900_000, 400_000, 1_000), (100, 20_000, 3_000), 0.9, 100_000_000)
+@example((900_000, 400_000, 1_000), (100, 20_000, 3_000), 1.1, 100_000_000)
 @given(
     st.tuples(*[st.integers(0, 900_000)] * 3), st.tuples(*[st.integers(0, 20_000)] * 3), st.floats(0.1, 3),
-    st.integers(1, 10_000_000),
+    st.integers(1, 100_000_000),
 )  # fmt: skip
 def test_no_lag_exceeds_the_line_above_it(
     rates: tuple[int, ...], backlogs: tuple[int, ...], load: float, length_us: int
@@ -231,6 +233,19 @@ def test_a_rate_that_is_set_again_changes_nothing() -> None:
         run.act(action)
     run.pass_until(run.now + 2)
     assert LagFigures(run.ledger, run.now - 1, (0, run.now - 1)).records_max() == max(sum(one) for one in run.lag)
+
+
+def test_what_somebody_else_skips_needs_nobody_though_the_owner_reads_on() -> None:
+    """A member that is no longer the owner begins further on: the records before that are nobody's any more."""
+    run, one = Run((100_000_000,) * PARTITIONS, (0.01,) * CONSUMERS), np.array([0], np.int32)
+    run.take(run.holdings[0], 0, 0)
+    run.pass_until(200)
+    run.ledger.frontier[one] = 15
+    run.ledger.anchor(run.holdings[1], run.now, one, np.array([15]), 0.0)
+    run.pass_until(300)
+    figures = LagFigures(run.ledger, run.now - 1, (200, run.now - 1))
+    assert figures.records_end() == run.lag[-1].sum() == 14
+    assert figures.age_us == max(run.ages[200:])
 
 
 def test_recovery_needs_a_fault_a_limit_and_a_fault_that_counts() -> None:
