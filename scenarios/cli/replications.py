@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from groupsim.scenarios.schema.goals import goals_of
@@ -13,6 +13,7 @@ from groupsim.sim.tables import SUMMARY, TEXT
 
 if TYPE_CHECKING:
     from groupsim.analysis.stats.statistics import Estimate
+    from groupsim.analysis.text.outliers import Outlier
     from groupsim.sim import Result
 
 _NAMES = ("scenario", "variant", "group", "seed")
@@ -32,9 +33,13 @@ class Replications:
     warnings: dict[str, None] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     runs: int = 0
+    outliers: list[Outlier] = field(default_factory=list)
+    """What stands out in the latest run."""
 
     def add(self, result: Result) -> None:
         """Take what matters of a run."""
+        from groupsim.analysis.text.outliers import outliers
+
         summary = result.tables.rows("summary")
         own = {"replication": summary[0]["replication"]}
         self.summary += summary
@@ -42,6 +47,7 @@ class Replications:
         self.warnings |= dict.fromkeys(result.warnings)
         self.versions = result.manifest["versions"]
         self.runs += 1
+        self.outliers = outliers(result.tables.columns("partitions"), result.tables.columns("members"))
 
     def files(self) -> dict[str, bytes]:
         """The summary of all runs and their manifest, by file name."""
@@ -61,6 +67,7 @@ class Replications:
             "summary": means(self.summary) if several else self.summary,
             "rebalances": self.rebalances if several else once,
             "unserved": self.unserved(),
+            **({} if several else {"stands_out": [asdict(one) for one in self.outliers]}),
         }
 
     def met_goals(self) -> Iterator[str]:

@@ -154,6 +154,7 @@ def _simulate(scenario: Scenario, seed: int, replication: int, replay: Callable[
 
 def _tell(done: Replications, out: Path | None, *, as_json: bool, full: bool) -> None:
     from groupsim.analysis.data.metrics import HEADLINE, METRICS
+    from groupsim.analysis.text.outliers import outliers_line
     from groupsim.analysis.text.summary import runs_table
 
     for warning in done.warnings:
@@ -166,6 +167,8 @@ def _tell(done: Replications, out: Path | None, *, as_json: bool, full: bool) ->
         print_table(runs_table(done.summary, None if full else HEADLINE, width()))
         if not full:
             print(f"--full shows all {len(METRICS)} numbers")
+        if done.runs == 1 and done.outliers:
+            print_wrapped(outliers_line(done.outliers))
     missed = done.missed_goals()
     for goal in done.met_goals():
         say_wrapped(f"goal met: {goal}")

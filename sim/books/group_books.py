@@ -71,7 +71,7 @@ class GroupBooks:
         kind = BroadcastAvailability if self.is_broadcast else Availability
         self.availability = kind(self.partitions, self.record, *self.measure)
         self.requests = RequestCounts(self.record, self.measure)
-        self.rebalances = RebalanceLog(self.record, self.ledger, is_broadcast=self.is_broadcast)
+        self.rebalances = RebalanceLog(self.record, self.ledger, self.measure, is_broadcast=self.is_broadcast)
         self.delivery = Delivery(
             self.partitions, self.ledger, self.availability, self.record, self.measure,
             is_broadcast=self.is_broadcast, clock=lambda: env.now,

@@ -181,8 +181,8 @@ class Production:
             yield begin, base, rate
             end = begin
 
-    def age(self, now: int, positions: NDArray[np.intp], offset: Offsets) -> Offsets:
-        """How long ago the record at ``offset`` was produced, exactly. Shape (n,), microseconds."""
+    def age(self, now: int | Offsets, positions: NDArray[np.intp], offset: Offsets) -> Offsets:
+        """How long before ``now`` the record at ``offset`` was produced, exactly. Shape (n,), microseconds."""
         target = (offset + 1) * 1000
         older = target <= self._segment_base[positions]
         born = np.zeros(len(positions), np.int64)

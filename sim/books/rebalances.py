@@ -47,6 +47,7 @@ class RebalanceLog:
     record : GroupRecord
     ledger : Ledger
         For the rates of what moves.
+    measure : (int, int), microseconds
     is_broadcast : bool
         Moves are then undefined.
 
@@ -54,22 +55,27 @@ class RebalanceLog:
     ----------
     members : int
         How many there are by now.
+    moved : int64 array, shape (n_partitions,)
+        How often each has moved, in rebalances that begin within ``measure``.
     """
 
-    def __init__(self, record: GroupRecord, ledger: Ledger, *, is_broadcast: bool) -> None:
+    def __init__(self, record: GroupRecord, ledger: Ledger, measure: tuple[int, int], *, is_broadcast: bool) -> None:
         self._record = record
         self._ledger = ledger
+        self._measure = measure
         self._is_broadcast = is_broadcast
         self._open: Rebalance | None = None
         self._phase: str | None = None
         self._entered_us = 0
         self.members = self._members_entering = 0
         self._last_owner: NDArray[np.int32] = np.empty(0, np.int32)
+        self.moved: NDArray[np.int64] = np.empty(0, np.int64)
 
     def cover(self, partitions: int) -> None:
         """Make room for new positions: nobody has owned them."""
         new = partitions - len(self._last_owner)
         self._last_owner = np.concatenate([self._last_owner, np.full(new, -1, np.int32)])
+        self.moved = np.concatenate([self.moved, np.zeros(new, np.int64)])
 
     def enter(self, now: int, fact: StateChanged, meaning: Meaning) -> None:
         """The group is in another state: a rebalance may begin or end with it."""
@@ -141,6 +147,8 @@ class RebalanceLog:
             return
         changed = moved_mask(before, owner)
         rebalance.moved += int(np.count_nonzero(changed))
+        if self._measure[0] <= rebalance.start_us <= self._measure[1]:
+            self.moved += changed
         rebalance.moved_min += minimal_moves(before, owner)
         rebalance.moved_mrps += int(self._ledger.rate_mrps[changed].sum())
         self._last_owner = np.where(owner >= 0, owner, before)
