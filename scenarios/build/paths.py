@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, NoReturn, Union, get_args, get_origin
 
-from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest, shown
+from groupsim.scenarios.errors import Problem, ScenarioFileError, listed, nearest, shown
 from groupsim.scenarios.files.base_model import FileModel
 from groupsim.scenarios.files.yaml_text import Place, path_text
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
@@ -124,7 +124,7 @@ class _Walk:
     def _no_such(self, step: str, known: Iterable[str]) -> str:
         names = sorted(known)
         where = self._where() or "a scenario"
-        return f"{where} has no {step!r}; {nearest(step, names)}known: {', '.join(names) or 'nothing'}"
+        return f"{where} has no {step!r}; {nearest(step, names)}known: {listed(names) or 'nothing'}"
 
     def _where(self) -> str:
         named = {place: name for place, name in self._names.items() if isinstance(place[-1], int)}

@@ -126,7 +126,7 @@ class _Refused(Exception):
 
 
 class _Loader(yaml.SafeLoader):
-    """Counts while nodes are composed, each when all below it are: an alias costs one look-up, however much it means."""
+    """Counts nodes as they are composed, each after those below it: an alias costs a look-up, however much it means."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -136,7 +136,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """The next node, within the limits."""
-        event = self.peek_event()
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         line, alias = event.start_mark.line + 1, event.anchor if isinstance(event, yaml.AliasEvent) else None
         if alias in self.anchors and id(self.anchors[alias]) not in self._sizes:
             raise _Refused("aliases unfold without end", line)

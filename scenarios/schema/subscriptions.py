@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final, TypeAlias
@@ -17,6 +16,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from groupsim.assignors.java.regex import PatternError, java_pattern
 from groupsim.scenarios.files.base_model import FileModel, checked, one_form, refusal
 from groupsim.scenarios.schema.targets import NAME_PATTERN, format_indices, parse_indices
 from groupsim.sim.model import Subscription
@@ -39,9 +39,9 @@ def _pattern(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("must be a regular expression in quotes")
     try:
-        re.compile(value)
-    except re.error as reason:
-        raise ValueError(f"is no regular expression: {reason}") from None
+        java_pattern(value)
+    except PatternError as reason:
+        raise ValueError(f"is no pattern of java.util.regex: {reason}") from None
     return value
 
 
