@@ -72,7 +72,8 @@ def run(
 
 def _write(done: Replications, numbers: Sequence[int], out: Path, replay: Callable[[int], str]) -> None:
     """Carry out the replications of these numbers into a new folder, all or nothing."""
-    from groupsim.scenarios.files.result_folder import complete_or_absent, run_files, write_files
+    from groupsim.scenarios.files.new_folder import complete_or_absent
+    from groupsim.scenarios.files.result_folder import run_files, write_files
 
     with complete_or_absent(out) as folder:
         for number, result in zip(numbers, _results(done, numbers, replay), strict=True):

@@ -14,9 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from groupsim.analysis.data.load import load_result, load_summary
+from groupsim.scenarios.files.new_folder import OccupiedFolder, complete_or_absent
 from groupsim.scenarios.files.result_folder import (
-    OccupiedFolder,
-    complete_or_absent,
     digest_of,
     run_files,
     schema,
@@ -71,6 +70,7 @@ class TestFolder:
     def test_is_absent_after_a_kill(self, tmp_path: Path) -> None:
         program = (
             "import os, sys; from pathlib import Path; from groupsim.scenarios.files.result_folder import *\n"
+            "from groupsim.scenarios.files.new_folder import *\n"
             "with complete_or_absent(Path(sys.argv[1])) as partial:\n"
             "    write_files(partial, {'a': b'1'}); os.kill(os.getpid(), 9)"
         )

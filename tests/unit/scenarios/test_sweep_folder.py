@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.scenarios.files.result_folder import OccupiedFolder
+from groupsim.scenarios.files.new_folder import OccupiedFolder
 from groupsim.scenarios.sweep.chunk import Chunk
 from groupsim.scenarios.sweep.folder import AnotherSweep, FolderInUse, sweep_folder
 from groupsim.scenarios.sweep.identity import identity_of
@@ -110,24 +110,24 @@ def test_with_a_damaged_file_has_its_chunk_carried_out_again_and_no_other(
     tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
     folder, _ = carried_out(sweep_of(), tmp_path / "out", fake.fail_on_second)
-    before = folder.summary("range"), folder.failures("range")
+    before = folder.summary("range", 99), folder.failures("range", 99)
     damage(tmp_path / "out/summary/variant=range/part-0000002.parquet")
     _, done = carried_out(sweep_of(), tmp_path / "out", fake.fail_on_second, resume=True)
     assert [one.runs for one in done] == [1]
-    assert (folder.summary("range"), folder.failures("range")) == before
+    assert (folder.summary("range", 99), folder.failures("range", 99)) == before
 
 
 def test_notices_every_flipped_bit_that_changes_what_is_read(tmp_path: Path) -> None:
     chunk = Chunk(variant="range", seed=5, first=0, count=2, replay="")
     folder, _ = carried_out(sweep_of(2, ("range",)), tmp_path / "out")
     file, noticed = tmp_path / "out/summary/variant=range/part-0000000.parquet", 0
-    whole, content = folder.summary("range"), file.read_bytes()
+    whole, content = folder.summary("range", 99), file.read_bytes()
     for at in range(0, len(content), 331):
         file.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
         if folder.damage(chunk):
             noticed += 1
         else:
-            assert folder.summary("range") == whole, at
+            assert folder.summary("range", 99) == whole, at
     assert noticed > len(content) // 331 / 3
 
 
@@ -145,4 +145,4 @@ def test_chunks_stay_as_the_folder_has_them_from_its_first_day(tmp_path: Path) -
     (tmp_path / "out/summary/variant=range/part-0000002.parquet").unlink()
     _, done = carried_out(sweep_of(4), tmp_path / "out", chunk=4, resume=True)
     assert [one.runs for one in done] == [2]
-    assert folder.summary("range")["replication"].to_pylist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert folder.summary("range", 99)["replication"].to_pylist() == [0, 0, 1, 1, 2, 2, 3, 3]
