@@ -2,7 +2,8 @@
 
 It is filled under a hidden name, ``.NAME.*.partial``, and becomes NAME at the end. What a killed process has left is
 swept away by the next one that writes to the same place: a file in it says whose it is, and a lock on that file, which
-ends with its process however that ends, that nobody is at work in it any more.
+ends with its process however that ends, that nobody is at work in it any more. A folder without such a file, of a
+process that was killed before it had written anything, stays: nobody can tell whose it is.
 """
 
 from __future__ import annotations
@@ -30,12 +31,33 @@ class OccupiedFolder(ConfigError):
 
 
 def place_of(path: Path) -> Path:
-    """Where a folder of this name is or will be: absolute, symbolic links followed."""
-    return Path(os.path.realpath(path))
+    """Where a folder of this name is or will be: absolute, symbolic links followed.
+
+    Raises
+    ------
+    OccupiedFolder
+        Nothing can be there.
+    """
+    try:
+        place = Path(os.path.realpath(path))
+        leads_nowhere = place.is_symlink()
+    except OSError as error:  # such as: the working directory is gone
+        raise OccupiedFolder(f"{path} cannot be made: {error.strerror}") from None
+    except ValueError as error:  # a null byte
+        raise OccupiedFolder(f"{path} cannot be made: {error}") from None
+    if leads_nowhere:
+        raise OccupiedFolder(f"{path} cannot be made: it is a symbolic link that leads nowhere")
+    return place
 
 
-def refuse_occupied(path: Path) -> None:
+def refuse_occupied(path: Path, rubbish: re.Pattern[str] | None = None) -> None:
     """Check that a result may be written to ``path``: absent, or an empty folder.
+
+    Parameters
+    ----------
+    path : Path
+    rubbish : pattern, optional
+        Names of files that do not count.
 
     Raises
     ------
@@ -44,7 +66,7 @@ def refuse_occupied(path: Path) -> None:
     """
     try:
         if path.is_dir():
-            if any(path.iterdir()):
+            if any(rubbish is None or not rubbish.fullmatch(one.name) for one in path.iterdir()):
                 raise OccupiedFolder(f"{path} is not empty; results are never overwritten: name a new folder")
         elif path.exists():
             raise OccupiedFolder(f"{path} is a file; name a new folder")
@@ -64,8 +86,8 @@ def complete_or_absent(path: Path) -> Iterator[Path]:
     OccupiedFolder
         If ``path`` holds anything, at the begin or at the end, or no folder can be made there.
     """
+    place = place_of(path)
     try:
-        place = place_of(path)
         above = place if _stays(place) else place.parent
         above.mkdir(parents=True, exist_ok=True)
         _sweep(above, place.name)
@@ -77,12 +99,12 @@ def complete_or_absent(path: Path) -> Iterator[Path]:
         raise OccupiedFolder(f"{path} cannot be made: {error.strerror}") from error
     try:
         yield partial
-        (partial / _OWNER).unlink()
         if above == place:
             _move_up(partial, path)
         else:
             refuse_occupied(path)
             partial.rename(place)
+            (place / _OWNER).unlink()
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
@@ -98,9 +120,10 @@ def _stays(place: Path) -> bool:
 def _move_up(partial: Path, path: Path) -> None:
     if [one for one in partial.parent.iterdir() if one != partial]:
         raise OccupiedFolder(f"{path} is not empty any more; results are never overwritten: name a new folder")
-    for one in sorted(partial.iterdir(), key=lambda one: one.name == _LAST):
+    parts = [one for one in partial.iterdir() if one.name != _OWNER]
+    for one in sorted(parts, key=lambda one: (one.name == _LAST, one.name)):
         one.rename(partial.parent / one.name)
-    partial.rmdir()
+    shutil.rmtree(partial)
 
 
 def partial_name(path: Path) -> Path:

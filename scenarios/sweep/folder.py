@@ -31,6 +31,7 @@ from groupsim.sim.output.result import manifest_text
 PLAN: Final = "sweep.json"
 _PARTIAL: Final = re.compile(r"\..+\.([0-9a-f]{8}|\d+)\.partial")
 """What `files.new_folder.partial_name` and `_begin` name what is not whole yet."""
+_DRAFT: Final = re.compile(rf"\.{re.escape(PLAN)}\.\d+\.partial")
 _SCHEMAS: Final = {"summary": SUMMARY, "failures": FAILURES}
 
 
@@ -162,6 +163,7 @@ def sweep_folder(
     FolderInUse
         A sweep is writing into it now.
     """
+    place_of(path)  # or nothing below can be asked of it
     if not (resume and (path / PLAN).exists()):
         _begin(path, identity, settle)
     with (path / PLAN).open("rb") as file:
@@ -175,7 +177,7 @@ def sweep_folder(
 def _begin(path: Path, identity: Mapping[str, Any], settle: Callable[[], ChunkSizes]) -> None:
     if (path / PLAN).exists():
         raise OccupiedFolder(f"{path} holds a sweep's results; go on with it by --resume, or name a new folder")
-    refuse_occupied(path)
+    refuse_occupied(path, _DRAFT)  # of a process that was killed just here, or of one that is faster
     try:
         place_of(path).mkdir(parents=True, exist_ok=True)  # before anything is spent
         sizes = settle()
