@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
+from typing import Final
 
 from groupsim.assignors.java.regex import TooManySteps, java_pattern
 from groupsim.scenarios.build.problems import Finding
-from groupsim.scenarios.build.timeline import partitions_at
+from groupsim.scenarios.build.timeline import PartitionHistory
 from groupsim.scenarios.errors import listed, nearest
+from groupsim.scenarios.files.base_model import VALUES_MAX
 from groupsim.scenarios.files.yaml_text import Place
 from groupsim.scenarios.schema.groups import GroupFile
 from groupsim.scenarios.schema.rates import RateForm
@@ -20,6 +23,8 @@ from groupsim.scenarios.schema.targets import format_indices, format_target
 from groupsim.scenarios.schema.timeline import EntryFile
 from groupsim.scenarios.schema.verbs import CutFile, TargetedFile
 from groupsim.sim.model import Subscription, Target
+
+ENTRIES_MAX: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,7 @@ def check_names(file: ScenarioFile) -> Iterator[Finding]:
     """Everything that is named and does not exist, and patterns that cannot be matched in any reasonable time."""
     known = _known(file)
     yield from _check_group_names(file)
+    yield from _check_families(file)
     yield from _check_places(known)
     for key, group in file.groups.items():
         yield from _check_subscription(known, group.topics, ("groups", key, "topics"))
@@ -79,6 +85,19 @@ def _check_group_names(file: ScenarioFile) -> Iterator[Finding]:
             if name in seen:
                 yield ("groups", key), f"gives a group the name {name}, which {seen[name]} gives too", None
             seen[name] = key
+
+
+def _check_families(file: ScenarioFile) -> Iterator[Finding]:
+    """An entry of the timeline is one for each of several identical groups, and a cut for each pair of them."""
+    families = {key: group.count for key, group in file.groups.items()}
+    total = 0
+    for position, entry in enumerate(file.timeline):
+        body = entry.body
+        targets = body.between if isinstance(body, CutFile) else [body.target] if isinstance(body, TargetedFile) else []
+        total += prod(families.get(target.name, 1) for target in targets if target.kind == "group")
+        if total > ENTRIES_MAX:
+            yield ("timeline", position), f"makes more than {ENTRIES_MAX:,} entries of the timeline, one a group", None
+            return
 
 
 def _check_places(known: _Known) -> Iterator[Finding]:
@@ -134,22 +153,30 @@ def _check_pattern(pattern: str, topics: Mapping[str, int], place: Place) -> Ite
 
 
 def _check_rates(known: _Known) -> Iterator[Finding]:
-    file = known.file
+    spent = 0
+    for place, rate, partitions in _rates(known):
+        try:
+            made = rate.rate(partitions, known.file.horizon)
+        except ValueError as reason:
+            yield place, str(reason), None
+            continue
+        spent += sum(map(len, made.per_partition_mrps))
+        if spent > VALUES_MAX:
+            yield place, f"makes more than {VALUES_MAX:,} rates in all, of each partition at each step", None
+            return
+
+
+def _rates(known: _Known) -> Iterator[tuple[Place, RateForm, int]]:
+    """Place, rate and number of partitions, wherever there is a rate."""
+    file, history = known.file, PartitionHistory(known.file)
     for key, topic in file.topics.items():
-        yield from _check_rate(file, topic.rate, topic.partitions, ("topics", key, "rate"))
+        yield ("topics", key, "rate"), topic.rate, topic.partitions
     for position, entry in enumerate(file.timeline):
         place: Place = ("timeline", position, entry.verb, "rate")
         if entry.verb == "set_rate" and entry.body.topic in known.topics:
-            yield from _check_rate(file, entry.body.rate, partitions_at(file, entry), place)
+            yield place, entry.body.rate, history.at(entry)
         elif entry.verb == "create_topic":
-            yield from _check_rate(file, entry.body.rate, entry.body.partitions, place)
-
-
-def _check_rate(file: ScenarioFile, rate: RateForm, partitions: int, place: Place) -> Iterator[Finding]:
-    try:
-        rate.rate(partitions, file.horizon)
-    except ValueError as reason:
-        yield place, str(reason), None
+            yield place, entry.body.rate, entry.body.partitions
 
 
 # --- members ----------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ def _content(file: FileIO, most: int) -> bytes:
     return b"".join(parts)
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, most: int = BYTES_MAX) -> str:
     """The text of a UTF-8 file, with or without a byte order mark.
 
     Raises
@@ -63,7 +63,7 @@ def read_text(path: Path) -> str:
         It cannot be read, is too long, or is no UTF-8; the message begins with the path.
     """
     try:
-        return read_bytes(path).decode("utf-8-sig")
+        return read_bytes(path, most).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{path}: is not UTF-8") from None
     except ValueError as reason:

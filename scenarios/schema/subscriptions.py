@@ -18,7 +18,7 @@ from pydantic import (
 
 from groupsim.assignors.java.regex import PatternError, java_pattern
 from groupsim.scenarios.files.base_model import FileModel, checked, one_form, refusal
-from groupsim.scenarios.schema.targets import NAME_PATTERN, format_indices, parse_indices
+from groupsim.scenarios.schema.targets import NAME_PATTERN, format_indices, read_indices
 from groupsim.sim.model import Subscription
 
 Name: TypeAlias = Annotated[str, Field(pattern=rf"^{NAME_PATTERN}$")]
@@ -45,8 +45,8 @@ def _pattern(value: object) -> str:
     return value
 
 
-def _partitions(value: object) -> tuple[int, ...]:
-    return parse_indices(",".join(map(str, value)) if isinstance(value, list) else value)
+def _partitions(value: Any, info: ValidationInfo) -> tuple[int, ...]:
+    return read_indices(",".join(map(str, value)) if isinstance(value, list) else value, info)
 
 
 class _ByPattern(FileModel):
@@ -57,7 +57,7 @@ class _ByPattern(FileModel):
 
 
 class _ByHand(FileModel):
-    assign: dict[TopicName, Annotated[tuple[int, ...], BeforeValidator(checked(_partitions))]] = Field(min_length=1)
+    assign: dict[TopicName, Annotated[tuple[int, ...], BeforeValidator(_partitions)]] = Field(min_length=1)
 
     def read(self) -> Subscription:
         return Subscription(assign=self.assign)
