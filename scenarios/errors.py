@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -58,9 +59,10 @@ def _printable(path: str) -> str:
 
 
 def _wrapped(text: str, first: str, further: str) -> list[str]:
-    """Lines of a text; a word that is longer than a line stays whole, so that a path can be copied."""
+    """Lines of a text; a word that is longer than a line stays whole, so that a path can be copied, up to a bound."""
+    words = re.sub(rf"(\S{{{_PLACE_WIDTH}}})\S+", r"\1...", text)
     return textwrap.wrap(
-        text, WIDTH, initial_indent=first, subsequent_indent=further, break_long_words=False, break_on_hyphens=False
+        words, WIDTH, initial_indent=first, subsequent_indent=further, break_long_words=False, break_on_hyphens=False
     )
 
 

@@ -20,6 +20,7 @@ from groupsim.scenarios.schema.timeline import ENTRIES, EntryFile
 from groupsim.scenarios.schema.verbs import VERBS
 
 _PATH: Final = re.compile(r"[^\s.\[\]]+(?:\.[^\s.\[\]]+|\[[^\[\]]+\])*")
+_DIGITS: Final = 9
 _STEP: Final = re.compile(r"\[([^\[\]]+)\]|([^.\[\]]+)")
 
 
@@ -117,7 +118,7 @@ class _Walk:
             if step not in ids:
                 self.refuse(self._no_such(step, ids))
             return ids.index(step), below
-        if not step.isdecimal() or int(step) >= len(here):
+        if not step.isdecimal() or len(step) > _DIGITS or int(step) >= len(here):
             self.refuse(f"{self._where()} has positions 0 to {len(here) - 1}")
         return int(step), below
 

@@ -12,7 +12,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from groupsim.scenarios.errors import nearest
 
 T = TypeVar("T")
-VALUES_MAX: Final = 5_000_000
+VALUES_MAX: Final = 2_000_000
 _UNKNOWN_MAX: Final = 100
 """Unknown keys of a mapping that are told: to find the nearest known one takes time."""
 

@@ -61,6 +61,12 @@ class ScenarioFile(FileModel):
             ("groups", sum(group.count for group in groups), GROUPS_MAX, "groups"),
             ("groups", sum(group.count * group.members.count for group in groups), MEMBERS_MAX, "members"),
             ("topics", sum(one.partitions for one in self.topics.values()) + sum(made), PARTITIONS_MAX, "partitions"),
+            (
+                "timeline",
+                sum(entry.verb == "set_config" for entry in self.timeline),
+                SET_CONFIGS_MAX,
+                "set_config entries",
+            ),
         )
         wrong = [
             error(key, f"must be at most {most} {noun} in all, not {n}") for key, n, most, noun in sizes if n > most

@@ -99,6 +99,7 @@ def format_target(target: Target) -> str:
 
 
 def _target(value: Any, info: ValidationInfo) -> Target:
+    spend(info, 0)  # once there are too many, no more are made
     target = checked(parse_target)(value)
     spend(info, len(target.indices))
     return target
@@ -106,6 +107,7 @@ def _target(value: Any, info: ValidationInfo) -> Target:
 
 def read_indices(value: Any, info: ValidationInfo) -> tuple[int, ...]:
     """The indices of a text of the file, counted with all others that it stands for."""
+    spend(info, 0)
     indices = checked(parse_indices)(value)
     spend(info, len(indices))
     return indices
