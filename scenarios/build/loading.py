@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -92,9 +93,11 @@ def path_of(source: str | Path, library: Path = LIBRARY, kind: str = "scenario")
     Raises
     ------
     ScenarioFileError
-        There is neither a built-in one nor a file of that name.
+        There is neither a built-in one nor a file of that name, or the name is no UTF-8: manifests could not hold it.
     """
     text, path = str(source), Path(source)
+    if re.search("[\ud800-\udfff]", text):
+        raise ScenarioFileError(text, [Problem("", "has a name that is not UTF-8: rename the file")])
     if text not in names_in(library) and (path.suffix or path.exists() or len(path.parts) > 1):
         return path
     return built_in(text, library, f"is neither a file nor a built-in {kind}")

@@ -178,13 +178,14 @@ def _begin(path: Path, identity: Mapping[str, Any], settle: Callable[[], ChunkSi
     if (path / PLAN).exists():
         raise OccupiedFolder(f"{path} holds a sweep's results; go on with it by --resume, or name a new folder")
     refuse_occupied(path, _DRAFT)  # of a process that was killed just here, or of one that is faster
+    draft = path / f".{PLAN}.{os.getpid()}.partial"
     try:
-        place_of(path).mkdir(parents=True, exist_ok=True)  # before anything is spent
-        sizes = settle()
-        plan = {"identity": identity, "chunk_runs": dict(sizes.runs), "run_s": dict(sizes.run_s)}
-        draft = path / f".{PLAN}.{os.getpid()}.partial"
-        draft.write_text(json.dumps(plan, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        place_of(path).mkdir(parents=True, exist_ok=True)
+        draft.touch()  # before anything is spent
         try:
+            sizes = settle()
+            plan = {"identity": identity, "chunk_runs": dict(sizes.runs), "run_s": dict(sizes.run_s)}
+            draft.write_text(json.dumps(plan, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
             (path / PLAN).hardlink_to(draft)  # unlike a rename it fails where another sweep was faster
         finally:
             draft.unlink()

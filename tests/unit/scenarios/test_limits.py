@@ -221,3 +221,15 @@ def test_arguments_that_nobody_means_are_told_in_words(
     assert (told.code, told.out) == (2, "")
     assert "Traceback" not in told.err
     assert [path.name for path in tmp_path.iterdir()] == ["small.yaml"]
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_a_file_whose_name_no_manifest_could_hold_is_refused(
+    groupsim: CommandLine, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "\udcff.yaml").write_text(SCENARIO)
+    monkeypatch.chdir(tmp_path)
+    told = groupsim(command, "\udcff.yaml", "--out", "out", *(["--inline"] if command == "sweep" else []))
+    assert told.code == 2
+    assert "has a name that is not UTF-8" in told.err
+    assert len([*tmp_path.iterdir()]) == 1
