@@ -51,6 +51,12 @@ def test_that_would_keep_python_for_ever_take_few_steps(
     assert JavaPattern(text).matches(LONG) is answer
 
 
+def test_possessive_repetitions_settle_each_turn_for_itself() -> None:
+    """OpenJDK 17 says so: it does not come back to the first turn when the second fails."""
+    assert not JavaPattern("(?:a|ab){2}+c").matches("abac")
+    assert JavaPattern("(?:a|ab){2}c").matches("abac")
+
+
 @pytest.mark.parametrize("text", [r"(a|aa)+\1b", r"(a*)*\1b", r"(a+)+(?=\1b)"])
 def test_that_refer_to_groups_end_with_their_budget(text: str) -> None:
     with pytest.raises(TooManySteps, match="more than 1,000,000 steps to be held against 'aaaa"):

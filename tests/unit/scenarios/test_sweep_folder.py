@@ -172,6 +172,15 @@ def test_parts_have_no_statistics_that_could_be_damaged_unnoticed(tmp_path: Path
     assert not any(group.column(n).is_stats_set for n in range(group.num_columns))
 
 
+def test_with_a_kept_table_of_another_run_has_its_chunk_carried_out_again(tmp_path: Path) -> None:
+    carried_out(sweep_of(), tmp_path / "out")
+    kept, other = (tmp_path / "out/runs" / name / "lag.parquet" for name in ("0-range", "1-static_a_b=1"))
+    whole = kept.read_bytes()
+    kept.write_bytes(other.read_bytes())
+    assert [one.runs for one in carried_out(sweep_of(), tmp_path / "out", resume=True)[1]] == [2]
+    assert kept.read_bytes() == whole
+
+
 @pytest.mark.parametrize("table", ["summary", "lag", "members"])
 @pytest.mark.parametrize(
     "damage", [cut_in_half, empty, Path.unlink, lambda file: file.write_bytes(flipped(file.read_bytes(), 60))]
