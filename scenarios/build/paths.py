@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Final, NoReturn, Union, get_args, get_origin
 
-from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest, shown
+from groupsim.scenarios.errors import Problem, ScenarioFileError, listed, nearest, shown
 from groupsim.scenarios.files.base_model import FileModel
 from groupsim.scenarios.files.config_paths import bracketed
 from groupsim.scenarios.files.yaml_text import Place, path_text
@@ -23,6 +23,7 @@ from groupsim.scenarios.schema.timeline import ENTRIES, EntryFile
 from groupsim.scenarios.schema.verbs import VERBS
 
 _PATH: Final = re.compile(r"[^\s.\[\]]+(?:\.[^\s.\[\]]+|\[[^\[\]]+\])*")
+_DIGITS: Final = 9
 _STEP: Final = re.compile(r"\[([^\[\]]+)\]|([^.\[\]]+)")
 
 
@@ -128,10 +129,10 @@ class _Walk:
             ids = entry_ids(here)
             if step in ids:
                 return ids.index(step), below
-            if not step.isdecimal() or int(step) >= len(here):
+            if not step.isdecimal() or len(step) > _DIGITS or int(step) >= len(here):
                 self.refuse(self._no_such(step, ids))
             return int(step), below
-        if not step.isdecimal() or int(step) >= len(here):
+        if not step.isdecimal() or len(step) > _DIGITS or int(step) >= len(here):
             self.refuse(f"{self._where()} has positions 0 to {len(here) - 1}")
         return int(step), below
 
@@ -141,7 +142,7 @@ class _Walk:
         for key in (".".join([step, *self._rest]), step):
             if (hint := belongs(key)) and not nearest(step, names):
                 return f"{where} has no {key!r}: {hint}"
-        return f"{where} has no {step!r}; {nearest(step, names)}known: {', '.join(names) or 'nothing'}"
+        return f"{where} has no {step!r}; {nearest(step, names)}known: {listed(names) or 'nothing'}"
 
     def _where(self) -> str:
         named = {place: name for place, name in self._names.items() if isinstance(place[-1], int)}

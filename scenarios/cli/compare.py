@@ -225,7 +225,7 @@ def _markdown(section: Section) -> str:
 
 def _draw(study: Study, metrics: Sequence[str], folders: Sequence[Path], into: Path) -> None:
     from groupsim.scenarios.cli.comparison_figures import draw
-    from groupsim.scenarios.files.result_folder import complete_or_absent
+    from groupsim.scenarios.files.new_folder import complete_or_absent
 
     with complete_or_absent(into) as folder:
         for sentence in draw(study.summary, study.design, metrics, folders, folder):

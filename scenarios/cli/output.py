@@ -21,7 +21,12 @@ _LINE_EVERY_S: Final = 60.0
 
 def say(message: str) -> None:
     """A message to standard error."""
-    print(message, file=sys.stderr)
+    print(encodable(message), file=sys.stderr)
+
+
+def encodable(text: str) -> str:
+    """A text with bytes escaped that are no UTF-8, as in names of files and arguments."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def warn(sentence: str) -> None:
@@ -87,12 +92,12 @@ def _print(*parts: Any) -> None:
         for part in parts:
             console.print(part)
     for line in told.get().splitlines():
-        print(line.rstrip())
+        print(encodable(line.rstrip()))
 
 
 def print_json(value: Any) -> None:
     """A value as JSON."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    print(encodable(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)))
 
 
 def counted(number: int, noun: str) -> str:

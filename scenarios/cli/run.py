@@ -98,7 +98,7 @@ def _carry_out(
 
 
 def _new_folder(path: Path) -> AbstractContextManager[Path]:
-    from groupsim.scenarios.files.result_folder import complete_or_absent
+    from groupsim.scenarios.files.new_folder import complete_or_absent
 
     return complete_or_absent(path)
 

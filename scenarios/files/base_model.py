@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
@@ -12,6 +12,9 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from groupsim.scenarios.errors import nearest, nearest_name
 
 T = TypeVar("T")
+VALUES_MAX: Final = 2_000_000
+_UNKNOWN_MAX: Final = 100
+"""Unknown keys of a mapping that are told: to find the nearest known one takes time."""
 
 
 class FileModel(BaseModel):
@@ -25,9 +28,11 @@ class FileModel(BaseModel):
         if not isinstance(data, Mapping):
             return handler(data)
         keys = cls.keys()
-        errors = [error(str(key), unknown_key(key, keys)) for key in data if key not in keys]
-        errors += [error(key, "has no value") for key, value in data.items() if key in keys and value is None]
-        wrong = {one["loc"][0] for one in errors}
+        unknown = [key for key in data if key not in keys]
+        empty = [key for key, value in data.items() if key in keys and value is None]
+        errors = [error(str(key), unknown_key(key, keys)) for key in unknown[:_UNKNOWN_MAX]]
+        errors += [error(key, "has no value") for key in empty]
+        wrong = {*unknown, *empty}
         hidden = {(key,) for key in wrong}
         meant = {(nearest_name(key, keys),) for key in data if key not in keys}
         try:
@@ -100,6 +105,20 @@ def checked(function: Callable[[Any], T]) -> Callable[[Any], T]:
             raise refusal(str(error)) from None
 
     return validate
+
+
+def spend(info: ValidationInfo, values: int) -> None:
+    """Take note of what a short text stands for: indices of a range, rows of a file.
+
+    Raises
+    ------
+    PydanticCustomError
+        All of them in the document are more than ``VALUES_MAX``: a few lines of YAML could fill any memory.
+    """
+    if info.context is not None:
+        spent = info.context["spent"] = info.context.get("spent", 0) + values
+        if spent > VALUES_MAX:
+            raise refusal(f"ranges and files of this document stand for more than {VALUES_MAX:,} values in all")
 
 
 def folder_of(info: ValidationInfo) -> Path:

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from groupsim.scenarios.files.result_folder import OccupiedFolder
+from groupsim.scenarios.files.new_folder import OccupiedFolder
 
 TEMPLATES: Final = Path(__file__).with_name("templates")
 SUITE: Final = "groupsim-suite.yaml"

@@ -14,6 +14,8 @@ from groupsim.scenarios.files.properties_text import read_properties
 from groupsim.scenarios.kafka.assignor_names import assignor_name
 from groupsim.scenarios.kafka.keys import Kind, UnknownKey, Value, find_key, known_keys
 
+_ERRORS_MAX: Final = 100
+"""Of one mapping: to find the nearest of Kafka's keys takes time."""
 FILE: Final = "file"
 """The one key of a ``config`` mapping that is no key of Kafka's."""
 
@@ -37,6 +39,8 @@ def read_config(kind: Kind) -> Callable[[Any, ValidationInfo], dict[str, Value]]
                 errors.append(error(key, refusal(str(reason), "unknown_key"), raw))
             except ValueError as reason:
                 errors.append(error(key, str(reason), raw))
+            if len(errors) == _ERRORS_MAX:
+                break
         if errors:
             raise ValidationError.from_exception_data("config", errors)
         return parsed

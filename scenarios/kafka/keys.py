@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -185,7 +186,9 @@ def _integer(raw: object, low: int, high: int) -> int:
 def _double(raw: object) -> float:
     try:
         if isinstance(raw, str | int | float) and not isinstance(raw, bool):
-            return float(raw)
-    except ValueError:
+            number = float(raw)
+            if isfinite(number):
+                return number
+    except (ValueError, OverflowError):
         pass
-    raise ValueError("must be a number")
+    raise ValueError("must be a number, not infinite")

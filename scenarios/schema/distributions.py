@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from groupsim.scenarios.files.base_model import FileModel, checked, folder_of, one_form, refusal
+from groupsim.scenarios.files.base_model import FileModel, checked, folder_of, one_form, refusal, spend
 from groupsim.scenarios.files.text_files import read_csv
 from groupsim.scenarios.schema.durations import LONGEST_US, UNITS, format_duration, parse_duration
 from groupsim.sim.model import Distribution
@@ -133,6 +133,7 @@ def read_distribution(value: Any, info: ValidationInfo) -> Distribution:
     if isinstance(value, Mapping):
         form: Any = one_form(value, _FORMS, "a distribution", info)
         distribution: Distribution = form.read(folder_of(info))
+        spend(info, len(distribution.values))
         return distribution
     return Distribution.constant(checked(parse_duration)(value))
 

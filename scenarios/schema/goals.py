@@ -22,7 +22,7 @@ COLUMNS: Final = tuple(name for name, dtype in SUMMARY.items() if dtype in (INT,
 _OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxyType(
     {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
 )
-_BOUND: Final = re.compile(r"(<=?|>=?|==) *(-?\d+(?:\.\d+)?)", re.ASCII)
+_BOUND: Final = re.compile(r"(<=?|>=?|==) *(-?\d{1,30}(?:\.\d{1,30})?)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _read(value: Any) -> dict[str, Any]:
     errors = []
     for column, text in value.items():
         if column == RECOVERY_LAG:
-            if not isinstance(text, int) or isinstance(text, bool) or text < 0:
+            if not isinstance(text, int) or isinstance(text, bool) or not 0 <= text < 2**63:
                 errors.append(error(column, "must be a number of records, from 0 on", text))
             continue
         try:

@@ -12,12 +12,14 @@ from groupsim.scenarios.schema.cluster import ClusterFile
 from groupsim.scenarios.schema.distributions import Duration
 from groupsim.scenarios.schema.durations import format_duration
 from groupsim.scenarios.schema.goals import GoalsField
-from groupsim.scenarios.schema.groups import GroupFile
+from groupsim.scenarios.schema.groups import GROUPS_MAX, MEMBERS_MAX, GroupFile
 from groupsim.scenarios.schema.subscriptions import Name, TopicName
 from groupsim.scenarios.schema.timeline import EntryField
-from groupsim.scenarios.schema.topics import TopicFile
+from groupsim.scenarios.schema.topics import PARTITIONS_MAX, TopicFile
 from groupsim.sim.units import S
 
+SET_CONFIGS_MAX: Final = 1_000
+"""Each is held against all before it."""
 SAMPLES_MAX: Final = 1_000_000
 
 
@@ -41,7 +43,7 @@ class ScenarioFile(FileModel):
     groups: dict[Name, GroupFile] = Field(min_length=1)
     timeline: list[EntryField] = []
     sample_every: Duration = Field(default=10 * S, gt=0)
-    event_budget: int = Field(default=50_000_000, ge=1)
+    event_budget: int = Field(default=50_000_000, ge=1, le=10**15)
 
     @model_validator(mode="after")
     def _check_spans(self) -> ScenarioFile:
@@ -49,6 +51,29 @@ class ScenarioFile(FileModel):
         if not self.measure.from_ < end <= self.horizon:
             wrong = error("measure", "must have measure.from < measure.to <= horizon")
             raise ValidationError.from_exception_data("scenario", [wrong])
+        return self
+
+    @model_validator(mode="after")
+    def _check_sizes(self) -> ScenarioFile:
+        """Bounds of single entries are bounds of all entries together, or many small lines are one large run."""
+        groups = self.groups.values()
+        made = [entry.body.partitions for entry in self.timeline if entry.verb == "create_topic"]
+        sizes = (
+            ("groups", sum(group.count for group in groups), GROUPS_MAX, "groups"),
+            ("groups", sum(group.count * group.members.count for group in groups), MEMBERS_MAX, "members"),
+            ("topics", sum(one.partitions for one in self.topics.values()) + sum(made), PARTITIONS_MAX, "partitions"),
+            (
+                "timeline",
+                sum(entry.verb == "set_config" for entry in self.timeline),
+                SET_CONFIGS_MAX,
+                "set_config entries",
+            ),
+        )
+        wrong = [
+            error(key, f"must be at most {most} {noun} in all, not {n}") for key, n, most, noun in sizes if n > most
+        ]
+        if wrong:
+            raise ValidationError.from_exception_data("scenario", wrong)
         return self
 
     @model_validator(mode="after")
