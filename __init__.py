@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from groupsim.analysis import figures
     from groupsim.analysis.compare.comparison import compare
+    from groupsim.analysis.data.load import load_result
     from groupsim.assignors import Assignment, Assignor
     from groupsim.scenarios.build.loading import load
     from groupsim.scenarios.sweep.execution import sweep
@@ -26,11 +27,12 @@ _HOMES: Final = {
     "compare": "groupsim.analysis.compare.comparison",
     "figures": "groupsim.analysis.figures",
     "load": "groupsim.scenarios",
+    "load_result": "groupsim.analysis.data.load",
     "simulate": "groupsim.sim",
     "sweep": "groupsim.scenarios.sweep.execution",
 }
 
-__all__ = ["Assignment", "Assignor", "compare", "figures", "load", "simulate", "sweep"]
+__all__ = ["Assignment", "Assignor", "compare", "figures", "load", "load_result", "simulate", "sweep"]
 
 
 def __getattr__(name: str) -> Any:

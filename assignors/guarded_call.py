@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+import sysconfig
+import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 from groupsim.assignors.core.errors import AssignorError
 from groupsim.assignors.core.interface import Assignor
 from groupsim.assignors.core.snapshot import Assignment, GroupSnapshot, Positions, Topics
 from groupsim.assignors.registry import ASSIGNORS, SERVER_ASSIGNORS
 from groupsim.assignors.validity import check_promised
+
+_OURS = tuple(Path(__file__).parents[1] / room for room in ("assignors", "sim", "scenarios", "analysis"))
+_LIBRARIES = tuple(Path(sysconfig.get_path(kind)) for kind in ("stdlib", "purelib", "platlib"))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Somebody's own code that has begun to answer: whose, and when by the monotonic clock, in seconds."""
+
+    name: str
+    since_s: float
+
+
+_asked: list[Asked] = []
+
+
+def being_asked() -> Asked | None:
+    """Whose code is running now, for another thread to look at."""
+    return next(iter(_asked[-1:]), None)
 
 
 def is_own(assignor: Assignor) -> bool:
@@ -24,14 +48,29 @@ def blaming(name: str) -> Iterator[None]:
     Raises
     ------
     AssignorError
-        Naming the assignor, and what its code threw (leaving the program included).
+        Naming the assignor, what its code threw (leaving the program included), and where.
     """
+    _asked.append(Asked(name, time.monotonic()))
     try:
         yield
     except AssignorError:
         raise
     except (Exception, SystemExit) as error:
-        raise AssignorError(f"{name}: {type(error).__name__}: {error}") from error
+        raise AssignorError(f"{name}: {thrown(error)}") from error
+    except KeyboardInterrupt as stopped:
+        stopped.add_note(f"the assignor {name} had not answered")
+        raise
+    finally:
+        _asked.pop()
+
+
+def thrown(error: BaseException) -> str:
+    """What somebody's own code threw, and the file and line of that code: ``KeyError: 'a' (mine.py, line 9)``."""
+    told = f"{type(error).__name__}: {error}".removesuffix(": ")
+    places = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    theirs = [(file, line) for file, line in places if not any(map(file.is_relative_to, _OURS)) and file.exists()]
+    own = [(file, line) for file, line in theirs if not any(map(file.is_relative_to, _LIBRARIES))] or theirs[:1]
+    return f"{told} ({own[-1][0].name}, line {own[-1][1]})" if own else told
 
 
 def ask(assignor: Assignor, snapshot: GroupSnapshot) -> Assignment:

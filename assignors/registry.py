@@ -150,6 +150,10 @@ def load_class(path: str) -> type[Assignor]:
     """
     _check_name(path)
     module, _, attribute = path.partition(":")
+    if not (module and attribute):
+        raise AssignorError(f"name a module and a class in it, MODULE:CLASS, such as mine:Dealer, not {path!r}")
+    if module.endswith(".py"):
+        raise AssignorError(f"name the module without .py: {module.removesuffix('.py')}:{attribute}")
     try:
         found: object = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:

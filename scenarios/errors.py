@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,14 @@ from groupsim.sim.errors import ConfigError
 
 WIDTH: Final = 80
 _VALUE_WIDTH: Final = 60
+_PLACE_WIDTH: Final = 300
+"""A path can be copied; one that is longer is no path that anybody has written."""
+PROBLEMS_MAX: Final = 1_000
+"""So many are looked for where each takes time to describe."""
+_PROBLEMS_SHOWN: Final = 100
+_NAMES_LISTED: Final = 40
+_NAME_LENGTH: Final = 250
+_NAMES_COMPARED: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +45,24 @@ class Problem:
     line: int = 0
 
     def __str__(self) -> str:
-        place = self.path or "the file"
+        place = _printable(self.path) or "the file"
         if self.line:
             place += f" (line {self.line})"
         value = f" = {self.value}" if self.value else ""
         return "\n".join([*_wrapped(f"{place}{value}", "  ", "      "), *_wrapped(self.message, "    ", "    ")])
 
 
+def _printable(path: str) -> str:
+    """A path as one line of characters that a terminal shows and does not obey."""
+    text = path if path.isprintable() else "".join(one if one.isprintable() else repr(one)[1:-1] for one in path)
+    return text if len(text) <= _PLACE_WIDTH else f"{text[: _PLACE_WIDTH - 3]}..."
+
+
 def _wrapped(text: str, first: str, further: str) -> list[str]:
-    """Lines of a text; a word that is longer than a line stays whole, so that a path can be copied."""
+    """Lines of a text; a word that is longer than a line stays whole, so that a path can be copied, up to a bound."""
+    words = re.sub(rf"(\S{{{_PLACE_WIDTH}}})\S+", r"\1...", text)
     return textwrap.wrap(
-        text, WIDTH, initial_indent=first, subsequent_indent=further, break_long_words=False, break_on_hyphens=False
+        words, WIDTH, initial_indent=first, subsequent_indent=further, break_long_words=False, break_on_hyphens=False
     )
 
 
@@ -68,13 +84,33 @@ class ScenarioFileError(ConfigError):
 
     def __str__(self) -> str:
         count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
-        return "\n".join([f"{self.file}: {count}", *map(str, self.problems)])
+        shown, left = self.problems[:_PROBLEMS_SHOWN], len(self.problems) - _PROBLEMS_SHOWN
+        more = [f"  and {left} more"] if left > 0 else []
+        return "\n".join([f"{_printable(self.file)}: {count}", *map(str, shown), *more])
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
     """A hint that names the known name nearest to ``name``, or the empty string when none is near."""
-    found = get_close_matches(str(name), list(known), n=1, cutoff=0.6)
-    return f"did you mean {found[0]!r}? " if found else ""
+    found = nearest_name(name, known)
+    return f"did you mean {found!r}? " if found else ""
+
+
+def nearest_name(name: object, known: Iterable[str]) -> str:
+    """The known name nearest to ``name``, or the empty string when none is near.
+
+    No name is longer than a topic's may be; and of thousands nobody has mistyped one.
+    """
+    text, candidates = str(name), list(known)
+    if len(text) > _NAME_LENGTH or len(candidates) > _NAMES_COMPARED:
+        return ""
+    return next(iter(get_close_matches(text, candidates, n=1, cutoff=0.6)), "")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names with commas between them, the first of many."""
+    some = list(names)
+    more = f" and {len(some) - _NAMES_LISTED} more" if len(some) > _NAMES_LISTED else ""
+    return ", ".join(some[:_NAMES_LISTED]) + more
 
 
 def shown(value: object) -> str:

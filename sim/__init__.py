@@ -16,21 +16,25 @@ from groupsim.sim.errors import (
     ConfigError,
     EventBudgetExceeded,
     InvariantViolation,
+    MemoryBudgetExceeded,
     ProtocolMisuse,
     ScenarioError,
     SimError,
 )
 
 if TYPE_CHECKING:
+    from groupsim.sim.gauge import Gauge
     from groupsim.sim.output.result import Result
     from groupsim.sim.simulation import simulate
 
-_HOMES = {"Result": "groupsim.sim.output.result", "simulate": "groupsim.sim.simulation"}
+_HOMES = {"Gauge": "groupsim.sim.gauge", "Result": "groupsim.sim.output.result", "simulate": "groupsim.sim.simulation"}
 
 __all__ = [
     "ConfigError",
     "EventBudgetExceeded",
+    "Gauge",
     "InvariantViolation",
+    "MemoryBudgetExceeded",
     "ProtocolMisuse",
     "Result",
     "ScenarioError",

@@ -25,3 +25,7 @@ class InvariantViolation(SimError, AssertionError):
 
 class EventBudgetExceeded(SimError):
     """A run needed more kernel events than its budget allows."""
+
+
+class MemoryBudgetExceeded(SimError):
+    """A run needs more memory than there is."""

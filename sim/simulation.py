@@ -11,6 +11,7 @@ from typing import Any, Literal
 from groupsim.sim.books.invariants import Watch, Watched
 from groupsim.sim.books.record import HORIZON
 from groupsim.sim.errors import ConfigError, SimError
+from groupsim.sim.gauge import Gauge, Stage
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
 from groupsim.sim.model import CreateTopic, RollingRestart, Scenario
 from groupsim.sim.output.result import Result
@@ -35,6 +36,7 @@ def simulate(
     fidelity: Fidelity = "elided",
     check: bool = False,
     after_each: Callable[[int], None] | None = None,
+    gauge: Gauge | None = None,
 ) -> Result:
     """Run a scenario once.
 
@@ -52,6 +54,8 @@ def simulate(
         Check every invariant after every event.
     after_each : callable, optional
         Called after every kernel event with the virtual time in microseconds. What it raises ends the run.
+    gauge : Gauge, optional
+        Shows how far the run has come, to whoever looks at it meanwhile from another thread.
 
     Returns
     -------
@@ -64,16 +68,18 @@ def simulate(
     """
     if fidelity not in ("elided", "message"):
         raise ConfigError(f"fidelity is {fidelity!r}; allowed: elided, message")
-    started = time.perf_counter()
+    started, gauge = time.perf_counter(), gauge or Gauge()
     try:
         with _collector_at_rest():
-            world = _build(scenario, Streams(seed, replication), is_loud=fidelity == "message")
+            world = _build(scenario, Streams(seed, replication), gauge, is_loud=fidelity == "message")
             if check:
                 groups = [Watched(one.machine, one.books, world.members[name]) for name, one in world.groups.items()]
                 Watch(world.env, groups).attach()
             if after_each is not None:
                 _observe(world.env, after_each)
+            gauge.stage = Stage.RUNNING
             world.env.run_before(scenario.horizon_us)
+            gauge.stage = Stage.TABLES
             _finish(world)
             books = [group.books for group in world.groups.values()]
             rows = Tabulator(scenario, books, world.last_fault_us, seed=seed, replication=replication, variant=variant)
@@ -81,14 +87,15 @@ def simulate(
     except SimError as error:
         error.add_note(f"replay: {replay_line(scenario, seed, replication)}")
         raise
+    notices = world.notices()
     manifest = _manifest(scenario, seed, replication, variant, fidelity)
     manifest |= {
         "events": world.env.events + world.env.replayed,
         "wall_s": round(time.perf_counter() - started, 6),
         "digests": tables.digests(),
-        "warnings": world.warnings,
+        "warnings": notices,
     }
-    return Result(tables, manifest, world.warnings)
+    return Result(tables, manifest, notices)
 
 
 def replay_line(scenario: Scenario, seed: int, replication: int) -> str:
@@ -96,8 +103,8 @@ def replay_line(scenario: Scenario, seed: int, replication: int) -> str:
     return f"groupsim run {scenario.name} --seed {seed}" + (f" --replication {replication}" if replication else "")
 
 
-def _build(scenario: Scenario, streams: Streams, *, is_loud: bool) -> World:
-    world = World(scenario, streams, is_loud=is_loud)
+def _build(scenario: Scenario, streams: Streams, gauge: Gauge, *, is_loud: bool) -> World:
+    world = World(scenario, streams, is_loud=is_loud, gauge=gauge)
     created = [entry.verb.topic.name for entry in scenario.timeline if isinstance(entry.verb, CreateTopic)]
     for name in [*world.catalog.rates, *created]:
         world.add_producer(name)
@@ -151,6 +158,8 @@ def _finish(world: World) -> None:
         group.fast_path.settle()
         for consumer in world.members[name]:
             consumer.finish(horizon, HORIZON)
+        if group.books.first_service_us is None:
+            group.books.cover(world.topics_of(name))
         group.finish(horizon)
 
 

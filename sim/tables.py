@@ -22,16 +22,19 @@ SUMMARY: Final = MappingProxyType(
         "stop_the_world_s": FLOAT,
         "unavailable_partition_s": FLOAT, "unavailable_s_max": FLOAT, "unavailable_s_p99": FLOAT,
         "unavailable_gap_s_max": FLOAT,
-        "unavailable_detection_s": FLOAT, "unavailable_barrier_s": FLOAT, "unavailable_assignment_s": FLOAT,
+        "unavailable_detection_s": FLOAT, "unavailable_away_s": FLOAT,
+        "unavailable_barrier_s": FLOAT, "unavailable_assignment_s": FLOAT,
         "unavailable_resume_s": FLOAT, "unavailable_unowned_s": FLOAT,
         "paused_s": FLOAT, "zombie_s": FLOAT,
         "partitions_moved": INT, "partitions_moved_min": INT, "rscore": FLOAT, "imbalance_partitions_max": INT,
         "lag_records_max": INT, "lag_records_end": INT, "lag_s_max": FLOAT, "recovery_s": FLOAT,
         "duplicates": INT, "losses": INT,
         "joins": INT, "leaves": INT, "evictions": INT, "fenced": INT, "requests": INT,
+        "failed_assignments": INT, "unstable_s": FLOAT, "end_state": TEXT, "first_service_s": FLOAT,
     }
 )  # fmt: skip
-"""One row per run and group. Nullable: rscore, recovery_s, partitions_moved and partitions_moved_min (broadcast)."""
+"""One row per run and group. Nullable: rscore, recovery_s, partitions_moved and partitions_moved_min (broadcast), and
+``first_service_s``, which is null for a group that never served a partition."""
 
 REBALANCES: Final = MappingProxyType(
     {
@@ -60,9 +63,24 @@ MEMBERS: Final = MappingProxyType(
         "group": TEXT, "member": TEXT, "incarnation": INT, "member_id": TEXT,
         "started_us": INT, "stable_us": INT, "ended_us": INT, "ended_by": TEXT,
         "rejoins": INT, "evicted": INT, "paused_us": INT,
+        "records": INT, "busy": FLOAT, "partitions": FLOAT,
     }
 )  # fmt: skip
-"""One row per incarnation of a member; ``stable_us`` = -1 when it never was; ``ended_by`` horizon when alive."""
+"""One row per incarnation of a member; ``stable_us`` = -1 when it never was; ``ended_by`` horizon when alive.
+
+``records``: what it has processed, read again or not; ``busy``: the share of its life that this takes at the pace that
+it could keep; ``partitions``: how many it was processing, on average over its life.
+"""
+
+PARTITIONS: Final = MappingProxyType(
+    {
+        "group": TEXT, "topic": TEXT, "partition": INT,
+        "unavailable_us": INT, "unowned_us": INT, "detection_us": INT, "away_us": INT, "barrier_us": INT,
+        "assignment_us": INT, "resume_us": INT, "gap_us_max": INT, "lag_records_max": INT, "moved": INT,
+        "duplicates": INT,
+    }
+)  # fmt: skip
+"""One row per partition of the group, summed over the time that counts; ``moved`` is null in a broadcast group."""
 
 LAG: Final = MappingProxyType({"group": TEXT, "time_us": INT, "lag_records": INT, "lag_us": INT})
 """Sampled every ``scenario.sample_every``: sum over partitions, and the age of the oldest unprocessed record."""
@@ -82,8 +100,8 @@ EVENTS: Final = MappingProxyType({"group": TEXT, "time_us": INT, "entry": TEXT, 
 TABLES: Final = MappingProxyType(
     {
         "summary": SUMMARY, "rebalances": REBALANCES, "ownership": OWNERSHIP, "unavailability": UNAVAILABILITY,
-        "members": MEMBERS, "lag": LAG, "requests": REQUESTS, "states": STATES, "delivery": DELIVERY,
-        "events": EVENTS,
+        "partitions": PARTITIONS, "members": MEMBERS, "lag": LAG, "requests": REQUESTS, "states": STATES,
+        "delivery": DELIVERY, "events": EVENTS,
     }
 )  # fmt: skip
 
@@ -93,6 +111,7 @@ SORTED_BY: Final = MappingProxyType(
         "rebalances": ("group", "start_us"),
         "ownership": ("group", "topic", "partition", "from_us", "member"),
         "unavailability": ("group", "topic", "partition", "from_us"),
+        "partitions": ("group", "topic", "partition"),
         "members": ("group", "member", "incarnation"),
         "lag": ("group", "time_us"),
         "requests": ("group", "api", "error"),
@@ -102,7 +121,7 @@ SORTED_BY: Final = MappingProxyType(
     }
 )
 
-CAUSES: Final = ("unowned", "detection", "barrier", "assignment", "resume")
+CAUSES: Final = ("unowned", "detection", "away", "barrier", "assignment", "resume")
 """Causes of unavailability in order of precedence (the first that holds)."""
 
 STATE_NAMES: Final = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +19,11 @@ from groupsim.sim.cluster.producer import Producer
 from groupsim.sim.cluster.retention import Retention
 from groupsim.sim.errors import ScenarioError
 from groupsim.sim.fastpath.engine import Engine
+from groupsim.sim.gauge import Gauge
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Connection, Exchange, Path
 from groupsim.sim.model import Distribution, Entry, GcPause, Group, Scenario, Target, Topic
+from groupsim.sim.protocol.classic.subscription import SubscriptionState
 from groupsim.sim.randomness import Streams
 from groupsim.sim.units import FOREVER
 
@@ -34,9 +37,11 @@ class World:
     streams : Streams
     is_loud : bool
         Message fidelity: every heartbeat, poll, commit and metadata refresh is an event.
+    gauge : Gauge
+        Shows how far the run has come, from the first member that is set up.
     """
 
-    def __init__(self, scenario: Scenario, streams: Streams, *, is_loud: bool) -> None:
+    def __init__(self, scenario: Scenario, streams: Streams, *, is_loud: bool, gauge: Gauge) -> None:
         self.scenario = scenario
         self.streams = streams
         self.is_loud = is_loud
@@ -48,6 +53,8 @@ class World:
         self.catalog = Catalog(scenario.topics, self.broker_ids, racks)
         self._classes = {cls.name: cls for cls in load_classes(scenario.allow_assignors).values()}
         self.warnings: list[str] = []
+        self._assignor_failures: dict[tuple[str, str], tuple[int, str, int]] = {}
+        """Failures of a group that are alike: when the first was, its text, and how many there are."""
         self.last_fault_us: int | None = None
         self.producers: dict[str, Producer] = {}
         self.groups: dict[str, GroupHost] = {}
@@ -55,6 +62,7 @@ class World:
         self.members: dict[str, list[Consumer]] = {}
         """The consumers of each group, by slot."""
         self.consumers: dict[str, Consumer] = {}
+        gauge.attach(self.env, self.consumers)
         self.cuts: list[tuple[frozenset[str], frozenset[str]]] = []
         self.coordinators: dict[int, Coordinator] = {}
         self.brokers = {id_: Broker(self.env, scenario.cluster, id_, self.coordinators) for id_ in self.broker_ids}
@@ -195,6 +203,16 @@ class World:
         client = self.members[group][slot].incumbent if slot >= 0 else None
         return client.capacity_mrps if client is not None and client.machine.member_id == member_id else 0
 
+    def topics_of(self, group: str) -> tuple[str, ...]:
+        """Topics that there are now and that a group is for, whether or not anybody has subscribed to them yet."""
+        wanted: set[str] = set()
+        for one in [consumer.subscription for consumer in self.members[group]] or [self.specs[group].subscription]:
+            asked = SubscriptionState()
+            asked.on_metadata(self.catalog.counts)
+            asked.subscribe(one.topics, one.pattern)
+            wanted |= {*asked.topics, *(one.assign or ())}
+        return tuple(sorted(wanted))
+
     # --- connections --------------------------------------------------------------------------------------------------
 
     def connect(self, consumer: Identity, node: int, deliver: Callable[[Exchange, Any], None]) -> Connection:
@@ -217,12 +235,23 @@ class World:
 
     def assignor_failed(self, consumer: Identity, error: AssignorError) -> None:
         """The leader's assignor threw."""
+        self.groups[consumer.group_name].books.fail_assignment()
         spec = self.specs[consumer.group_name]
         text = f"{consumer.name}: assignor failed: {error}"
         if spec.assignor_failure == "refuse":
             raise ScenarioError(text)
-        if text not in self.warnings:
-            self.warnings.append(text)
+        alike = (consumer.group_name, re.sub(r"[\w-]*\d[\w-]*", "#", str(error)))  # ids of members differ each time
+        now, first, count = self._assignor_failures.get(alike, (self.env.now, text, 0))
+        self._assignor_failures[alike] = (now, first, count + 1)
+
+    def notices(self) -> list[str]:
+        """What the user should know after the run: the assignors that failed and how often, then all else."""
+        return [_counted(*failures) for failures in self._assignor_failures.values()] + self.warnings
+
+
+def _counted(now: int, first: str, count: int) -> str:
+    """The first of some failures that are alike, how many there are, and since when."""
+    return f"{first} [{'once' if count == 1 else f'{count:,} times, first'} at {now / 1e6:.3f} s]"
 
 
 def slots_of(scenario: Scenario, spec: Group) -> int:

@@ -104,7 +104,7 @@ def _runs(one: Compared) -> str:
 
 def _lost(one: Compared) -> str:
     missing = one.outcome.difference.missing
-    return f", {missing:,} left out for want of a value" if missing else ""
+    return f", {missing:,} left out: a value is missing" if missing else ""
 
 
 def _share(one: Compared, a: str) -> str:
@@ -135,7 +135,7 @@ def _but(one: Compared) -> str:
     p = one.outcome.p_value
     if p is None or one.p_holm is None or p >= 1 - CONFIDENCE:
         return ", and none is shown"
-    return f", and none is shown once all comparisons count (p = {p:.2g}, adjusted {one.p_holm:.2g})"
+    return f", and none is shown after correction for all comparisons (p = {p:.2g}, adjusted {one.p_holm:.2g})"
 
 
 def _amount(value: float, metric_: Metric, half_width: float | None = None) -> str:

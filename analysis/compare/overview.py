@@ -58,7 +58,7 @@ def overview(comparisons: Sequence[Comparison], design: Design | None, width: in
     groups = {one.group for one in comparisons}
     parts: dict[str, list[Overview]] = {}
     for one in overviews(comparisons, design):
-        parts.setdefault(title(one.a, one.b, one.group if len(groups) > 1 else ""), []).append(one)
+        parts.setdefault(title(one.a, one.b, one.group if len(groups) > 1 else "", design), []).append(one)
     for name, found in parts.items():
         reaches = tuple((one.metric.label, _reach(one, design)) for one in found if one.shown and one.extremes)
         yield Section(name, overview_table(found, width), reaches)
@@ -94,11 +94,7 @@ def _reach(one: Overview, design: Design | None) -> str:
 
 def _point(variant: str, bundle: str, design: Design | None) -> str:
     """Where a variant stands in what varies: its name without the bundle's; behind a number, the values."""
-    name = variant.removeprefix(f"{bundle}, ")
-    if design is None or not design.is_sample:
-        return name
-    values = zip(design.paths, design.places[variant].values, strict=True)
-    return f"{name} ({', '.join(f'{design.name_of(path)}={value}' for path, value in values)})"
+    return (variant if design is None else design.told(variant)).removeprefix(f"{bundle}, ")
 
 
 def _is_judged(one: Overview) -> bool:

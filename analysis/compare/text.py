@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from groupsim.analysis.compare.comparison import Comparison
 from groupsim.analysis.compare.conclusions import counted, percent
+from groupsim.analysis.data.design import Design
+from groupsim.analysis.data.labels import labels
 from groupsim.analysis.data.metrics import Scale, number, scale
-from groupsim.analysis.text.tables import WIDTH, Column, TextTable, data_of, estimate_text, named, names, shortened
+from groupsim.analysis.text.tables import (
+    WIDTH,
+    Column,
+    TextTable,
+    data_of,
+    estimate_text,
+    label_columns,
+    named,
+    names,
+    shortened,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,36 +34,47 @@ class Section:
     findings: tuple[tuple[str, str], ...]
 
 
-def sections(comparisons: Sequence[Comparison], width: int | None = WIDTH) -> Iterator[Section]:
+def sections(
+    comparisons: Sequence[Comparison], width: int | None = WIDTH, design: Design | None = None
+) -> Iterator[Section]:
     """Each pair of variants and each group: its table and its conclusions. More pairs than metrics share one table."""
     groups, metrics = {one.group for one in comparisons}, {one.metric.name for one in comparisons}
     found: dict[str, list[Comparison]] = {}
     for one in comparisons:
-        found.setdefault(title(one.a, one.b, one.group if len(groups) > 1 else ""), []).append(one)
+        found.setdefault(title(one.a, one.b, one.group if len(groups) > 1 else "", design), []).append(one)
     if len(found) > len(metrics):
         name = "{a}" if len(metrics) == 1 else "{a}: {label}"
-        told = ((name.format(a=shortened(one.a), label=one.metric.label), one.conclusion) for one in comparisons)
-        yield Section("", comparison_table(comparisons, width), tuple(told))
+        apart = labels((one.a for one in comparisons), design)
+        called = {one.a: shortened(", ".join(apart.of(one.a))) for one in comparisons}
+        told = ((name.format(a=called[one.a], label=one.metric.label), one.conclusion) for one in comparisons)
+        yield Section("", comparison_table(comparisons, width, design), tuple(told))
         return
     for name, some in found.items():
         yield Section(name, comparison_table(some, width), tuple((one.metric.label, one.conclusion) for one in some))
 
 
-def title(a: str, b: str, group: str = "") -> str:
+def title(a: str, b: str, group: str = "", design: Design | None = None) -> str:
     """What is compared with what."""
+    if design is not None:
+        a, b = design.told(a), design.told(b)
     return f"{a} (A) against {b} (B)" + (f", group {group}" if group else "")
 
 
-def comparison_table(comparisons: Sequence[Comparison], width: int | None = WIDTH) -> TextTable:
-    """Each comparison in a row: means, difference with its interval, share of pairs, adjusted p, and the verdict."""
+def comparison_table(
+    comparisons: Sequence[Comparison], width: int | None = WIDTH, design: Design | None = None
+) -> TextTable:
+    """Each comparison in a row: means, difference with its interval, share of pairs, adjusted p, and the verdict.
+
+    Where a design says what the variants are, A stands in columns of what tells them apart.
+    """
     rows = list(comparisons)
     scales = [scale([c.outcome.mean_a, c.outcome.mean_b], c.metric.unit) for c in rows]
     variants, groups = {(c.a, c.b) for c in rows}, {c.group for c in rows}
     columns = [
-        named("metric", [c.metric.label for c in rows], "metric", [c.metric.name for c in rows]),
+        _metrics(rows, rank=0 if len(variants) == 1 or design is None else 7),
         named("unit", [measure.unit for measure in scales], "unit", [c.metric.unit for c in rows]),
-        names("A", [c.a for c in rows], "a", rank=0 if len(variants) > 1 else 9),
-        names("B", [c.b for c in rows], "b", rank=6 if len(variants) > 1 else 9),
+        *_variants(rows, design, rank=0 if len(variants) > 1 else 9),
+        names("B", [c.b for c in rows], "b", rank=6 if len(variants) > 1 and design is None else 9),
         names("group", [c.group for c in rows], "group", rank=0 if len(groups) > 1 else 9),
         _means("mean A", [c.outcome.mean_a for c in rows], scales, "mean_a", 4),
         _means("mean B", [c.outcome.mean_b for c in rows], scales, "mean_b", 5),
@@ -61,7 +84,39 @@ def comparison_table(comparisons: Sequence[Comparison], width: int | None = WIDT
         _reductions(rows),
         _verdicts(rows),
     ]
-    return TextTable(tuple(columns), width=width)
+    return TextTable(tuple(columns), _sides(rows, design) if len(variants) > 1 else (), width)
+
+
+def _variants(rows: Sequence[Comparison], design: Design | None, rank: int) -> list[Column]:
+    """What A is: its name, or a column for each thing that tells the variants apart."""
+    apart = labels((c.a for c in rows), design)
+    if design is None:
+        return [names("A", [c.a for c in rows], "a", rank)]
+    hidden = names("A", [c.a for c in rows], "a", rank=9)
+    return [hidden, *label_columns(apart, [c.a for c in rows], rank)]
+
+
+def _metrics(rows: Sequence[Comparison], rank: int) -> Column:
+    """The metric of each row; a note says it too where all rows have the same."""
+    same = len({c.metric.name for c in rows}) == 1
+    column = named("metric", [c.metric.label for c in rows], "metric", [c.metric.name for c in rows])
+    return replace(column, rank=rank if same else 0)
+
+
+def _sides(rows: Sequence[Comparison], design: Design | None) -> tuple[str, ...]:
+    """What is compared, what A is and what all A share, and what B is."""
+    if design is None:
+        return ()
+    metrics, others = {c.metric.label for c in rows}, {c.b for c in rows}
+    bundles = {design.places[one].bundle for one in others if one in design.places}
+    shared = labels((c.a for c in rows), design).note
+    told = [next(iter(metrics))] if len(metrics) == 1 else []
+    told.append("A: the variant of the row" + (f", {shared}" if shared else ""))
+    if len(others) == 1:
+        told.append(f"B: {design.told(next(iter(others)))}")
+    elif len(bundles) == 1:
+        told.append(f"B: {next(iter(bundles))}, at the same values")
+    return tuple(told)
 
 
 def verdict(comparison: Comparison) -> str:

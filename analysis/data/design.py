@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from groupsim.analysis.data.load import load_manifest
 from groupsim.analysis.errors import ResultError
 
 CROSSED: Final = ("grid", "list")
 """Designs that name the values of what they vary; all others are samples from ranges."""
+
+
+_NUMBERED: Final = re.compile(r"p\d{4,}", re.ASCII)
+"""What a point is called where its values make no name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,20 @@ class Design:
         """What a path is called."""
         return self.names.get(path, path)
 
+    def told(self, variant: str) -> str:
+        """A variant's name; where it is a number, the values behind it."""
+        if not self.number_of(variant):
+            return variant
+        values = zip(self.paths, self.places[variant].values, strict=True)
+        told = ", ".join(f"{self.name_of(path)}={json.dumps(value, ensure_ascii=False)}" for path, value in values)
+        return f"{variant} ({told})"
+
+    def number_of(self, variant: str) -> str:
+        """The number that stands for a variant's values in its name; empty where the values themselves do."""
+        place = self.places.get(variant)
+        point = variant.removeprefix(f"{place.bundle}, ") if place else ""
+        return point if _NUMBERED.fullmatch(point) else ""
+
     def bundles(self, variants: Iterable[str]) -> list[str]:
         """The bundles of some variants, in their order."""
         return list(dict.fromkeys(self.places[one].bundle for one in variants if one in self.places))
@@ -79,6 +97,8 @@ def load_design(folder: str | Path) -> Design | None:
     ResultError
         The manifest cannot be read, or does not say what the variants are.
     """
+    from groupsim.analysis.data.load import load_manifest  # brings pandas, which tables of plain rows do without
+
     manifest = load_manifest(folder)
     if "variants" not in manifest:
         return None

@@ -11,19 +11,25 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import pandas as pd
 
 from groupsim.analysis.data.columns import integers, rows
+from groupsim.analysis.data.durations import seconds_of
 from groupsim.analysis.data.schema import conform
 from groupsim.analysis.errors import MissingTable, ResultError
 from groupsim.sim.tables import TABLES
 
+if TYPE_CHECKING:
+    from pyarrow.dataset import ParquetFileFormat
+
 MANIFEST: Final = "manifest.json"
 RUN: Final = ("scenario", "variant", "group", "seed", "replication", "horizon_s")
 """Columns of ``summary`` that name a run."""
+_RUNS_MAX: Final = 10_000_000
+"""Of a variant: more than any sweep file may ask for."""
 
 
 class RunResult(Protocol):
@@ -139,10 +145,18 @@ def _order_of(folder: Path) -> list[str]:
 def _variants(folder: Path) -> dict[str, dict[str, Any]]:
     """What the manifest of a sweep says of each variant."""
     variants = load_manifest(folder).get("variants", {})
-    told = {"runs", "seed", "set"}
-    if not isinstance(variants, dict) or any(not isinstance(one, dict) or told - set(one) for one in variants.values()):
+    if not isinstance(variants, dict) or not all(map(_is_variant, variants.values())):
         raise ResultError(f"{folder / MANIFEST} does not say what the variants are")
     return variants
+
+
+def _is_variant(told: object) -> bool:
+    """Whether a manifest says of a variant what it must: how many runs, from which seed, with which changes."""
+    if not isinstance(told, dict) or not isinstance(told.get("set"), dict):
+        return False
+    numbers = [told.get("runs"), told.get("seed"), told.get("number", 0)]
+    whole = all(isinstance(one, int) and not isinstance(one, bool) and one >= 0 for one in numbers)
+    return whole and told["runs"] <= _RUNS_MAX
 
 
 def _in_order(summary: pd.DataFrame, listed: Sequence[str]) -> pd.DataFrame:
@@ -170,7 +184,7 @@ def load_manifest(folder: str | Path) -> Mapping[str, Any]:
         raise ResultError(f"{file.parent} has no {MANIFEST}: the result is incomplete")
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ResultError(f"{file} cannot be read as JSON: {error}") from error
     if not isinstance(manifest, dict):
         raise ResultError(f"{file} does not hold a JSON object")
@@ -211,6 +225,15 @@ def table(source: Source, name: str) -> pd.DataFrame:
     return conform(tables[name], name)
 
 
+def measure_of(source: Source) -> dict[str, float]:
+    """From when and until when metrics count in a run, seconds: ``from`` and ``to``, as far as its scenario says."""
+    if isinstance(source, (str, Path)):
+        source = load_result(source)
+    document = {} if isinstance(source, Mapping) else source.manifest.get("document", {})
+    told = {key: seconds_of(text) for key, text in document.get("measure", {}).items()}
+    return {key: value for key, value in told.items() if value is not None}
+
+
 def _existing(folder: str | Path) -> Path:
     folder = Path(folder)
     if not folder.is_dir():
@@ -228,14 +251,22 @@ def _read(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
 
     by_variant = ds.partitioning(pa.schema([("variant", pa.string())]), flavor="hive") if path.is_dir() else None
     try:
-        dataset = ds.dataset(path, format="parquet", partitioning=by_variant)
+        dataset = ds.dataset(path, format=_checked_parquet(), partitioning=by_variant)
         there = None if columns is None else [name for name in columns if name in dataset.schema.names]
         frame: pd.DataFrame = dataset.to_table(columns=there).to_pandas(strings_to_categorical=True)
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names of columns that are no UTF-8
         raise ResultError(f"{path} cannot be read as Parquet: {error}") from error
     if path.is_dir() and "variant" in frame and frame["variant"].hasnans:
         frame["variant"] = frame["variant"].cat.add_categories([""]).fillna("")
     return frame
+
+
+def _checked_parquet() -> ParquetFileFormat:
+    """Parquet whose pages are held against their checksums, so that a damaged number is none."""
+    import pyarrow.dataset as ds
+
+    options = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+    return ds.ParquetFileFormat(default_fragment_scan_options=options)
 
 
 def _renamed(summary: pd.DataFrame, folder: str, clashing: set[str]) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -43,6 +44,7 @@ _ALL = (
     Metric("unavailable_s_p99", "unread, p99", "p99", SECONDS),
     Metric("unavailable_gap_s_max", "longest gap", "max gap", SECONDS),
     Metric("unavailable_detection_s", "unread: detection", "detection", PARTITION_SECONDS),
+    Metric("unavailable_away_s", "unread: away", "away", PARTITION_SECONDS),
     Metric("unavailable_barrier_s", "unread: barrier", "barrier", PARTITION_SECONDS),
     Metric("unavailable_assignment_s", "unread: assignment", "assignment", PARTITION_SECONDS),
     Metric("unavailable_resume_s", "unread: resume", "resume", PARTITION_SECONDS),
@@ -64,6 +66,9 @@ _ALL = (
     Metric("evictions", "evictions", "evictions"),
     Metric("fenced", "fenced", "fenced"),
     Metric("requests", "requests", "requests"),
+    Metric("failed_assignments", "failed assignments", "failed"),
+    Metric("unstable_s", "not stable", "unstable", SECONDS),
+    Metric("first_service_s", "first service", "first", SECONDS),
 )
 
 METRICS: Final = {one.name: one for one in _ALL}
@@ -81,11 +86,13 @@ def metric(name: str) -> Metric:
     Raises
     ------
     ResultError
-        ``summary`` has no such metric; the message names the nearest.
+        ``summary`` has no such metric; the message names the nearest, or all there are.
     """
     if name not in METRICS:
         near = difflib.get_close_matches(name, METRICS, n=1)
-        raise ResultError(f"unknown metric {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        told = f"did you mean {near[0]!r}? " if near else ""
+        known = textwrap.fill(", ".join(METRICS), 78, initial_indent="  ", subsequent_indent="  ")
+        raise ResultError(f"unknown metric {name!r}; {told}known:\n{known}")
     return METRICS[name]
 
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 
 from groupsim.analysis.data.design import Design
+from groupsim.analysis.data.durations import seconds_of
 from groupsim.analysis.data.metrics import SECONDS, number, scale
 
-_UNITS_S: Final = MappingProxyType({"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0})
-_DURATION: Final = re.compile(r"\s*(\d+(?:\.\d+)?) ?(us|ms|s|min|h|d)\s*", re.ASCII)
 _SKEWED: Final = 0.25
 """Values whose median lies in the lowest quarter of their range are laid out by their logarithms."""
 
@@ -85,7 +82,7 @@ def parameters(design: Design, variants: Iterable[str]) -> list[Parameter]:
 def _parameter(name: str, values: Mapping[str, Any]) -> Parameter:
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values.values()):
         return Parameter(name, "", {one: float(value) for one, value in values.items()})
-    seconds = {one: _seconds(value) for one, value in values.items()}
+    seconds = {one: seconds_of(value) for one, value in values.items()}
     known = {one: value for one, value in seconds.items() if value is not None}
     if len(known) == len(values):
         measure = scale(known.values(), SECONDS)
@@ -93,19 +90,14 @@ def _parameter(name: str, values: Mapping[str, Any]) -> Parameter:
     return _categories(name, values)
 
 
-def _seconds(value: object) -> float | None:
-    """A duration as users write them; None for anything else."""
-    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    return float(found[1]) * _UNITS_S[found[2]] if found else None
-
-
 def _categories(name: str, values: Mapping[str, Any]) -> Parameter:
-    texts = {one: _text(value) for one, value in values.items()}
+    texts = {one: value_text(value) for one, value in values.items()}
     labels: Sequence[str] = list(dict.fromkeys(texts.values()))
     return Parameter(name, "", {one: float(labels.index(text)) for one, text in texts.items()}, tuple(labels))
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A value as a text; a list of one as what it holds."""
     if isinstance(value, list) and len(value) == 1:
-        return _text(value[0])
+        return value_text(value[0])
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

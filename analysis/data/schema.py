@@ -11,7 +11,9 @@ from pandas.api import types as dtypes
 from groupsim.analysis.errors import SchemaMismatch
 from groupsim.sim.tables import FLOAT, INT, TABLES, TEXT
 
-NULLABLE: Final = frozenset({"rscore", "recovery_s", "partitions_moved", "partitions_moved_min"})
+NULLABLE: Final = frozenset(
+    {"rscore", "recovery_s", "partitions_moved", "partitions_moved_min", "first_service_s", "moved"}
+)
 """Columns that may be null; an integer one is ``Int64`` then, with ``<NA>`` for null."""
 
 

@@ -14,17 +14,13 @@ from numpy.typing import NDArray
 
 from groupsim.analysis.data.columns import floats, integers, rows
 from groupsim.analysis.data.metrics import duration
-from groupsim.analysis.figures import palette
+from groupsim.analysis.figures import palette, ticks
 from groupsim.analysis.figures.history import History
 from groupsim.analysis.figures.sheet import bare, text_width
 from groupsim.analysis.text.tables import shortened
 from groupsim.sim.tables import CAUSES
 
 SIZE: Final = 7.0
-LEAST_IN: Final = 2 / 110
-"""No gap is drawn narrower: two dots."""
-NARROW_IN: Final = 5 / 110
-"""A narrower gap has no room for its pieces: it has the colour of the longest."""
 TEXTS: Final = 600
 """More durations than this in one picture are noise: the longest keep theirs."""
 
@@ -56,11 +52,10 @@ def _draw_gaps(axes: Axes, past: History, window: tuple[float, float], inch_s: f
     """What was unread, by cause; hands back the gaps with their main causes."""
     pieces = clipped(past.pieces, window)
     gaps = with_main_cause(clipped(past.gaps, window), pieces)
-    narrow = gaps[(gaps["to_s"] - gaps["from_s"]) * inch_s < NARROW_IN]
-    narrow = narrow.assign(to_s=np.maximum(narrow["to_s"], narrow["from_s"] + LEAST_IN / inch_s))
     causes = np.array([palette.CAUSES[cause] for cause in CAUSES])
-    for some in (pieces, narrow):
-        axes.add_collection(_rectangles(some, causes[integers(some, "cause")], 0.1, 0.8))
+    axes.add_collection(_rectangles(pieces, causes[integers(pieces, "cause")], 0.1, 0.8))
+    short = ticks.one_a_dot(ticks.too_short(gaps, ticks.DOT_IN / inch_s), ticks.DOT_IN / inch_s, "row")
+    ticks.above_rows(axes, short, list(causes[integers(short, "cause")]), 0.06)
     return gaps
 
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
 from groupsim.analysis.data.columns import floats, integers
 from groupsim.analysis.data.metrics import PARTITION_SECONDS, duration, number, scale
-from groupsim.analysis.figures import bars, palette, raster
+from groupsim.analysis.figures import bars, palette, raster, ticks
 from groupsim.analysis.figures.history import History
 from groupsim.analysis.figures.sheet import Sheet
 from groupsim.sim.tables import CAUSES
-
-LEGEND: Final = 12
-"""More members than this have no legend."""
 
 
 def title(past: History) -> str:
@@ -39,9 +34,19 @@ def headline(past: History) -> str:
     measure = scale([float(length.sum())], PARTITION_SECONDS)
     shares = [f"{one} {_percent(part / parts.sum())}" for one, part in zip(CAUSES, parts, strict=True) if part]
     return (
-        f"longest gap {duration(float(length.max()))} ({where}) · {_counted(len(past.rebalances), 'rebalance')} · "
+        f"{_since(past)}longest gap {duration(float(length.max()))} ({where}) · "
+        f"{_counted(round(past.counted['rebalances']), 'rebalance')} · "
+        f"all stopped {duration(past.counted['stop_the_world_s'])} · "
         f"{number(float(length.sum()) * measure.factor)} {measure.unit} unread: {', '.join(shares)}"
     )
+
+
+def _since(past: History) -> str:
+    """The window in which everything is counted, where that is not the whole run."""
+    begin, end = past.measured
+    if begin > 0 and end >= past.horizon_s:
+        return f"from {duration(begin)} on: "
+    return f"from {duration(begin)} to {duration(end)}: " if begin > 0 or end < past.horizon_s else ""
 
 
 def _percent(share: float) -> str:
@@ -50,19 +55,16 @@ def _percent(share: float) -> str:
 
 def notes(past: History, window: tuple[float, float], width_in: float, as_image: bool) -> list[str]:
     """What a reader of one panel, ``width_in`` inches wide, must know."""
-    told: list[str] = []
-    least_in = 1 / raster.DOTS_PER_IN if as_image else bars.LEAST_IN
-    least_s = (window[1] - window[0]) / width_in * least_in
-    if as_image:
-        told = _image_notes(past)
-    if (past.gaps["to_s"] - past.gaps["from_s"] < least_s).any():
-        told.append("gaps too short to be seen are drawn wider than they are")
+    told = _image_notes(past) if as_image else []
+    dot_s = (window[1] - window[0]) / width_in * ticks.DOT_IN
+    if short := len(ticks.too_short(bars.clipped(past.gaps, window), dot_s)):
+        told.append(f"ticks: {_counted(short, 'gap')} shorter than a dot ({duration(dot_s)})")
+    if past.measured != (0.0, past.horizon_s):
+        told.append("dotted: outside measure, not counted")
     if len(past.zombies) and raster.as_image(past, raster.ONE_BY_ONE):
         told.append("what zombies read is not shown")
     if past.shared:
         told.append("every member reads every partition: a row shows when a member did; unread is what nobody reads")
-    elif len(past.members) > LEGEND:
-        told.append(f"{len(past.members)} members: a colour each, which may repeat")
     return told
 
 
@@ -78,11 +80,18 @@ def _image_notes(past: History) -> list[str]:
 
 def legends(sheet: Sheet, past: History, colours: dict[str, str]) -> None:
     """Members, causes and states that the figure shows, by colour."""
-    if past.members and len(past.members) <= LEGEND and not past.shared:
-        sheet.legend("served by", [(name, colours[name], "") for name in past.members], above_in=0.04)
+    if past.members and not past.shared:
+        sheet.legend("served by", _served_by(past, colours), above_in=0.04)
     present = set(past.pieces["cause"])
     sheet.legend("unread because of", [(c, palette.CAUSES[c], "") for i, c in enumerate(CAUSES) if i in present])
     states = [state for state in palette.STATES if state in set(past.states["state"])]
     sheet.legend("group state", [(state, palette.STATES[state], "") for state in states])
     if len(past.zombies) and not raster.as_image(past, raster.ONE_BY_ONE):
         sheet.legend("zombie", [("still read by a member that no longer owns it", "#ffffff", "//////")])
+
+
+def _served_by(past: History, colours: dict[str, str]) -> list[tuple[str, str, str]]:
+    """A swatch for each member, or for each block of those that share a colour."""
+    if len(set(colours.values())) == len(past.members):
+        return [(name, colours[name], "") for name in past.members]
+    return [(f"{some[0]} to {past.short(some[-1])}", colour, "") for some, colour in palette.blocks(past.members)]

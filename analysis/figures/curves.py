@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from groupsim.analysis.data.columns import floats, names
 from groupsim.analysis.data.design import Design
-from groupsim.analysis.data.metrics import HEADLINE, Metric, Scale, metric, scale
+from groupsim.analysis.data.metrics import COUNT, HEADLINE, RECORDS, Metric, Scale, metric, scale
 from groupsim.analysis.data.parameters import Parameter, parameters
 from groupsim.analysis.errors import ResultError
 from groupsim.analysis.figures import palette
@@ -100,12 +100,10 @@ def _panel(axes: Axes, found: Mapping[str, pd.DataFrame], along: Parameter, one:
     bare(axes)
     axes.grid(axis="y", color="#e4e4e4", linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.yaxis.set_major_locator(MaxNLocator(4))
+    axes.yaxis.set_major_locator(MaxNLocator(4, integer=measure.unit in (COUNT, RECORDS)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
     axes.tick_params(axis="y", labelsize=7.5)
-    low, high = axes.dataLim.y0, axes.dataLim.y1
-    if 0 <= low <= high / 2 or low == high:
-        axes.set_ylim(min(low, 0.0), None if high > 0 else 1.0)
+    axes.set_ylim(0.0, None if axes.dataLim.y1 > 0 else 1.0)  # panels stand beside one another: all from zero
     axes.set_title(f"{one.label} [{measure.unit}]" if measure.unit else one.label, fontsize=8.5, loc="left", pad=4)
 
 
@@ -113,9 +111,8 @@ def _curve(axes: Axes, response: Response, colour: str, measure: Scale, *, dotte
     """Means joined by a line, with a band as wide as their intervals."""
     means = np.array([one.mean for one in response.means]) * measure.factor
     widths = np.array([one.half_width or 0.0 for one in response.means]) * measure.factor
-    axes.fill_between(
-        response.positions, means - widths, means + widths, color=colour, alpha=0.2, linewidth=0, zorder=3
-    )
+    low = np.maximum(means - widths, 0.0)  # no metric is below
+    axes.fill_between(response.positions, low, means + widths, color=colour, alpha=0.2, linewidth=0, zorder=3)
     axes.plot(response.positions, means, "o-" if dotted else "-", color=colour, linewidth=1.4, markersize=3.2, zorder=4)
 
 

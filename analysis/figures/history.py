@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
 from groupsim.analysis.data.availability import S, gaps
-from groupsim.analysis.data.load import Source, table
+from groupsim.analysis.data.load import Source, measure_of, table
 from groupsim.analysis.errors import ResultError
 from groupsim.sim.tables import CAUSES
 
 PLACE = ["topic", "partition"]
+COUNTED = ("rebalances", "stop_the_world_s")
+"""What a headline takes from the summary, because it cannot be counted again from what is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,10 @@ class History:
     gaps : DataFrame with row (as pieces), from_s, to_s, startup (bool: the group had served nothing before)
     states : DataFrame with from_s, to_s, state, generation
     rebalances : DataFrame with from_s, to_s
+    counted : mapping of str to float
+        What the row of ``summary`` says of the window in which metrics count.
+    measured : (float, float)
+        That window; the whole run where nothing says which it is.
     events : DataFrame with time_s, entry, verb, target
     """
 
@@ -53,6 +60,8 @@ class History:
     gaps: pd.DataFrame
     states: pd.DataFrame
     rebalances: pd.DataFrame
+    counted: Mapping[str, float]
+    measured: tuple[float, float]
     events: pd.DataFrame
 
     @property
@@ -83,7 +92,8 @@ def history(source: Source, group: str | None) -> History:
     chosen = group if group is not None else _worst(found, tables["unavailability"])
     mine = {name: frame[frame["group"] == chosen] for name, frame in tables.items()}
     events = table(source, "events")
-    return _built(chosen, len(found), mine, events[events["group"].isin([chosen, ""])])
+    window = measure_of(source)
+    return _built(chosen, len(found), mine, events[events["group"].isin([chosen, ""])], window)
 
 
 def _worst(groups: list[str], unavailability: pd.DataFrame) -> str:
@@ -94,7 +104,9 @@ def _worst(groups: list[str], unavailability: pd.DataFrame) -> str:
     return groups[int(totals.to_numpy().argmax())]
 
 
-def _built(group: str, groups: int, tables: dict[str, pd.DataFrame], events: pd.DataFrame) -> History:
+def _built(
+    group: str, groups: int, tables: dict[str, pd.DataFrame], events: pd.DataFrame, window: Mapping[str, float]
+) -> History:
     ownership, unavailability, summary = tables["ownership"], tables["unavailability"], tables["summary"]
     members = sorted({str(name) for name in ownership["member"].unique()}, key=_natural)
     rows = _rows(ownership, unavailability, members)
@@ -104,11 +116,12 @@ def _built(group: str, groups: int, tables: dict[str, pd.DataFrame], events: pd.
     stretches, zombies = _by_member(served) if shared else _untangled(served)
     states = _seconds(tables["states"])[["from_s", "to_s", "state", "generation"]]
     rebalances = _seconds(tables["rebalances"].rename(columns={"start_us": "from_us", "end_us": "to_us"}))
+    horizon_s = _horizon(summary, [served, pieces, states])
     return History(
         scenario=str(summary["scenario"].iloc[0]) if len(summary) else "",
         group=group,
         groups=groups,
-        horizon_s=_horizon(summary, [served, pieces, states]),
+        horizon_s=horizon_s,
         partitions=tuple(f"{topic}-{partition}" for topic, partition in rows.index),
         members=tuple(members),
         shared=shared,
@@ -118,6 +131,8 @@ def _built(group: str, groups: int, tables: dict[str, pd.DataFrame], events: pd.
         gaps=_gaps(unavailability, rows, served),
         states=states,
         rebalances=rebalances[["from_s", "to_s"]],
+        counted={name: float(summary[name].sum()) for name in COUNTED},
+        measured=(window.get("from", 0.0), min(window.get("to", horizon_s), horizon_s)),
         events=events.assign(time_s=events["time_us"] / S)[["time_s", "entry", "verb", "target"]],
     )
 

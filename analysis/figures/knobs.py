@@ -71,7 +71,8 @@ def _bar(
 ) -> None:
     axes.barh(y, value * measure.factor, height, color=colour, zorder=2)
     if half_width:
-        ends = [(value - half_width) * measure.factor, (value + half_width) * measure.factor]
+        low = max(value - half_width, min(value, 0.0))  # weights are not below zero, but for noise
+        ends = [low * measure.factor, (value + half_width) * measure.factor]
         axes.plot(ends, [y, y], color=palette.INK, linewidth=1.1, solid_capstyle="butt", zorder=3)
 
 

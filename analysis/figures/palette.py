@@ -6,18 +6,20 @@ of unread time and the group state that brings it about share a colour.
 
 from __future__ import annotations
 
+import itertools
 import re
 import zlib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from matplotlib.colors import hsv_to_rgb, to_hex, to_rgb
+from matplotlib.colors import to_rgb
 
 CAUSES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "unowned": "#1a1a1a",
         "detection": "#8c1048",
+        "away": "#001683",
         "barrier": "#d7301f",
         "assignment": "#f58634",
         "resume": "#ffd23f",
@@ -43,6 +45,9 @@ MEMBERS: Final = (
 )  # fmt: skip
 """Ordered so that the first few are the farthest apart."""
 
+BLOCKS: Final = ("#d9e9f6", "#bfd8ed", "#a3c6e3", "#86b0d7", "#6b99c8", "#5481b5", "#42699f", "#345286")
+"""Of more members than that: blocks of neighbours, from the first to the last."""
+
 INK: Final = "#222222"
 FAINT: Final = "#8a8a8a"
 SERIES: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#1a1a1a", "#8c6d31")
@@ -50,17 +55,23 @@ SERIES: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00
 
 
 def member_colours(names: Sequence[str]) -> dict[str, str]:
-    """A colour for each member name: the same name has the same colour in every figure of a group.
+    """A colour for each member name: the same name has the same colour in every figure of an equally large group.
 
     Up to twelve members take the palette by their number (``billing/3``), or by their position where they have none
-    or the numbers clash; with more, a colour comes from the name alone and may repeat.
+    or the numbers clash; with more, neighbours share a colour (`blocks`): nobody tells five hundred apart.
     """
     if len(names) > len(MEMBERS):
-        return {name: _scattered(_number_of(name)) for name in names}
+        return {name: colour for some, colour in blocks(names) for name in some}
     slots = [_number_of(name) % len(MEMBERS) for name in names]
     if len(set(slots)) < len(slots) or not all(name[-1:].isdigit() for name in names):
         slots = list(range(len(names)))
     return {name: MEMBERS[slot] for name, slot in zip(names, slots, strict=True)}
+
+
+def blocks(names: Sequence[str]) -> list[tuple[Sequence[str], str]]:
+    """Members in as many equal blocks as there are colours for them, each with its own; names in their order."""
+    edges = [len(names) * at // len(BLOCKS) for at in range(len(BLOCKS) + 1)]
+    return [(names[a:b], colour) for (a, b), colour in zip(itertools.pairwise(edges), BLOCKS, strict=True)]
 
 
 def on(colour: str) -> str:
@@ -73,10 +84,3 @@ def _number_of(name: str) -> int:
     """The number a member name ends with, or its checksum."""
     digits = re.search(r"(\d+)$", name)
     return int(digits[1]) if digits else zlib.crc32(name.encode())
-
-
-def _scattered(number: int) -> str:
-    """Cool colours that step by the golden ratio: neighbours in number are far apart in colour."""
-    hue, saturation, value = (number * ratio % 1 for ratio in (0.6180339887, 0.7548776662, 0.5698402910))
-    red, green, blue = hsv_to_rgb((0.47 + 0.28 * hue, 0.18 + 0.42 * saturation, 0.62 + 0.34 * value))
-    return to_hex((red, green, blue))

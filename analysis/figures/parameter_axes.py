@@ -9,7 +9,7 @@ from typing import Final
 
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from groupsim.analysis.data.parameters import Parameter
 from groupsim.analysis.figures.sheet import text_width
@@ -34,7 +34,8 @@ def lay_out(axes: Axes, along: Parameter, width_in: float) -> None:
         margin = MARGIN * (high - low)
         axes.set_xlim(low - margin, high + margin)
         axes.xaxis.set_major_locator(MaxNLocator(4, integer=all(one == round(one) for one in along.levels)))
-    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_minor_locator(FixedLocator(ninths(*axes.get_xlim())) if along.is_logarithmic else NullLocator())
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(FuncFormatter(_told))
     if along.labels:
         name_categories(axes.xaxis, along.labels, width_in)
@@ -54,6 +55,12 @@ def decades(low: float, high: float, room_in: float) -> list[float]:
     return found[:: max(1, len(found) // 3)]
 
 
+def ninths(low: float, high: float) -> list[float]:
+    """One to nine times each power of ten from ``low`` to ``high``: what shows that an axis is logarithmic."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [step * 10.0**power for power in powers for step in range(1, 10) if low <= step * 10.0**power <= high]
+
+
 def _half(value: float) -> float:
     return text_width(_told(value), SIZE) / 2
 
@@ -69,7 +76,7 @@ def name_categories(axis: Axis, labels: Sequence[str], room_in: float) -> None:
     axis.set_ticklabels([cut(label, each_in) for label in labels], fontsize=SIZE)
 
 
-def cut(text: str, room_in: float) -> str:
+def cut(text: str, room_in: float, size: float = SIZE) -> str:
     """A text without as much of its middle as has no room; nothing where hardly anything is left."""
     cuts = (shortened(text, length) for length in range(len(text), min(len(text), 4) - 1, -1))
-    return next((one for one in cuts if text_width(one, SIZE) <= room_in), "")
+    return next((one for one in cuts if text_width(one, size) <= room_in), "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from typing import Final
 
@@ -24,8 +23,6 @@ ONE_BY_ONE: Final = 60
 BARS: Final = 20_000
 """So do more stretches than this, however few the rows."""
 DOTS_PER_IN: Final = 110
-FAINTEST: Final = 0.45
-"""Opacity of a gap of which only one partition of many in a line of the image has a share."""
 
 
 def as_image(past: History, most: int) -> bool:
@@ -63,8 +60,8 @@ def image(
 ) -> NDArray[np.float64]:
     """RGB of each cell: the member that served, and over it the cause of unread time.
 
-    A line stands for one or more rows: the member is the one of its middle row; the cause is the commonest in the line,
-    the more opaque the more rows share it. A gap is at least one column wide. Rows of members have no causes.
+    A line stands for one or more rows: the member is the one of its middle row. Areas are true: a cause is as opaque as
+    the share of the cell's partition-time that was unread for it. Rows of members have no causes.
 
     Returns
     -------
@@ -75,45 +72,56 @@ def image(
     middle = (np.arange(lines) * rows + rows // 2) // max(lines, 1)
     served = clipped(past.stretches[past.stretches["row"].isin(middle)], window)
     line = np.searchsorted(middle, integers(served, "row"))
-    codes = _summed(line, *_columns(served, window, columns, 0), floats(served, "member") + 1, shape)
-    member = np.rint(codes).astype(np.int64)
+    codes = _summed(line, *_columns(served, window, columns), floats(served, "member") + 1, shape)
+    member = _joined(np.rint(codes).astype(np.int64))
     paints = np.array([(1.0, 1.0, 1.0), *(to_rgb(colours[name]) for name in past.members)])
     if past.shared:
         return np.asarray(paints[member])
-    share, cause = _unread(past, window, shape)
-    opacity = np.where(share > 0, FAINTEST + (1 - FAINTEST) * share, 0.0)[..., None]
+    shares = _unread(past, window, shape)
     causes = np.array([to_rgb(palette.CAUSES[cause]) for cause in CAUSES])
-    return np.asarray(paints[member] * (1 - opacity) + causes[cause] * opacity)
+    read = np.clip(1 - shares.sum(axis=0), 0, 1)[..., None]
+    return np.asarray(np.clip(paints[member] * read + np.tensordot(shares, causes, axes=(0, 0)), 0, 1))
 
 
-def _unread(
-    past: History, window: tuple[float, float], shape: tuple[int, int]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """For each cell the share of its partitions that are unread at some time in it, and the cause of most of that."""
+def _unread(past: History, window: tuple[float, float], shape: tuple[int, int]) -> NDArray[np.float64]:
+    """For each cause and cell the share of the cell's partition-time that was unread. Shape (causes, *shape)."""
     lines, columns = shape
-    rows, width_s = max(len(past.partitions), 1), (window[1] - window[0]) / columns
+    rows, per_s = max(len(past.partitions), 1), columns / (window[1] - window[0])
     size = np.bincount(np.arange(rows) * lines // rows, minlength=lines)[:, None]
-    gaps, pieces = clipped(past.gaps, window), clipped(past.pieces, window)
-    first, end = _columns(gaps, window, columns, 1)
-    unread = _summed(integers(gaps, "row") * lines // rows, first, end, np.ones(len(gaps)), shape)
-    time_s = np.minimum(floats(pieces, "to_s") - floats(pieces, "from_s"), width_s)
-    first, end = _columns(pieces, window, columns, 1)
+    pieces = clipped(past.pieces, window)
     line, cause = integers(pieces, "row") * lines // rows, integers(pieces, "cause")
-    per_cause = [
-        _summed(line[cause == n], first[cause == n], end[cause == n], time_s[cause == n], shape)
-        for n in range(len(CAUSES))
-    ]
-    return np.clip(unread / np.maximum(size, 1), 0, 1), np.stack(per_cause).argmax(axis=0)
+    begin, end = ((floats(pieces, one) - window[0]) * per_s for one in ("from_s", "to_s"))
+    covered = [_covered(line[cause == n], begin[cause == n], end[cause == n], shape) for n in range(len(CAUSES))]
+    return np.stack(covered) / np.maximum(size, 1)
+
+
+def _covered(
+    line: NDArray[np.int64], begin: NDArray[np.float64], end: NDArray[np.float64], shape: tuple[int, int]
+) -> NDArray[np.float64]:
+    """How much of each cell stretches cover together, their ends in fractions of columns; shape ``shape``."""
+    change = np.zeros((shape[0], shape[1] + 2))
+    for edges, sign in ((begin, 1.0), (end, -1.0)):
+        column = edges.astype(np.int64)
+        np.add.at(change, (line, column), sign * (column + 1 - edges))
+        np.add.at(change, (line, column + 1), sign * (edges - column))
+    return change.cumsum(axis=1)[:, : shape[1]]
+
+
+def _joined(member: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Members by cell, where a single column without one between two with takes the earlier's."""
+    between = (member[:, 1:-1] == 0) & (member[:, :-2] > 0) & (member[:, 2:] > 0)
+    member[:, 1:-1] = np.where(between, member[:, :-2], member[:, 1:-1])
+    return member
 
 
 def _columns(
-    frame: pd.DataFrame, window: tuple[float, float], columns: int, least: int
+    frame: pd.DataFrame, window: tuple[float, float], columns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First column and end column (exclusive) of each stretch, at least ``least`` apart."""
+    """First column and end column (exclusive) of those whose middle is within each stretch."""
     per_s = columns / (window[1] - window[0])
-    first = np.minimum(((floats(frame, "from_s") - window[0]) * per_s).astype(np.int64), columns - least)
-    end = ((floats(frame, "to_s") - window[0]) * per_s).astype(np.int64)
-    return first, np.minimum(np.maximum(end, first + least), columns)
+    edges = [(floats(frame, one) - window[0]) * per_s for one in ("from_s", "to_s")]
+    first, end = (np.clip(np.ceil(one - 0.5).astype(np.int64), 0, columns) for one in edges)
+    return first, end
 
 
 def _summed(
@@ -128,8 +136,8 @@ def _summed(
 
 
 def draw_count(axes: Axes, past: History, window: tuple[float, float], width_in: float) -> None:
-    """How many partitions are unread at a time, by cause, at the worst instant of each column."""
-    edges, counts = _worst_per_column(past, window, max(int(width_in * DOTS_PER_IN), 1))
+    """How many partitions are unread at a time, by cause: the mean over each column, so that areas are true."""
+    edges, counts = mean_counts(past, window, max(int(width_in * DOTS_PER_IN), 1))
     axes.stackplot(
         edges, counts, colors=[palette.CAUSES[cause] for cause in CAUSES], step="post", linewidth=0, antialiased=False
     )
@@ -139,19 +147,9 @@ def draw_count(axes: Axes, past: History, window: tuple[float, float], width_in:
     axes.set_ylabel("unread", fontsize=8.5)
 
 
-def _worst_per_column(
+def mean_counts(
     past: History, window: tuple[float, float], columns: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Left edges of columns and, for each, the counts by cause when most partitions were unread."""
-    pieces = clipped(past.pieces, window)
-    bounds = np.linspace(*window, columns + 1)
-    times = np.concatenate([floats(pieces, "from_s"), floats(pieces, "to_s"), bounds])
-    distinct, where = np.unique(times, return_inverse=True)
-    change, cause, n = np.zeros((len(CAUSES), len(distinct)), dtype=np.int64), integers(pieces, "cause"), len(pieces)
-    np.add.at(change, (cause, where[:n]), 1)
-    np.add.at(change, (cause, where[n : 2 * n]), -1)
-    counts = change.cumsum(axis=1)
-    starts = np.searchsorted(distinct, bounds)
-    total = counts.sum(axis=0)
-    worst = [a + int(total[a:b].argmax()) for a, b in itertools.pairwise(starts)]
-    return bounds, counts[:, [*worst, worst[-1]]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Edges of columns, shape (columns + 1,), and the mean number of unread partitions by cause, the last twice."""
+    shares = _unread(past, window, (1, columns))[:, 0, :] * len(past.partitions)
+    return np.linspace(*window, columns + 1), np.concatenate([shares, shares[:, -1:]], axis=1)

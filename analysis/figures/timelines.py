@@ -9,16 +9,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from groupsim.analysis.data.columns import floats, names, rows
+from groupsim.analysis.data.columns import floats, integers, names, rows
 from groupsim.analysis.data.load import Source
 from groupsim.analysis.errors import ResultError
-from groupsim.analysis.figures import bars, captions, marks, palette, raster
+from groupsim.analysis.figures import bars, captions, marks, palette, raster, ticks
 from groupsim.analysis.figures.history import History, history
 from groupsim.analysis.figures.sheet import Sheet, bare, text_width, time_axis
 from groupsim.analysis.text.tables import shortened
+from groupsim.sim.tables import CAUSES
 
 OVERVIEW_ROWS: Final = 24
 """With more rows than this, the whole run is an image where a second panel shows its worst part row by row."""
+BAND_IN: Final = 0.22
+COUNT_IN: Final = 0.6
+CALM: Final = ("Stable", "Empty")
+"""States that need no tick where they are short."""
 ZOOM: Final = 20
 """A run longer than this many times its longest gap gets a second panel."""
 
@@ -77,13 +82,15 @@ def _panel(
     """Events, state, rows and time axis for a window; hands back what the caption should say."""
     some = marks.marks(past.events, past.group, *window, sheet.axes_in)
     labels = sheet.strip(marks.height(some), above_in=0.08)
-    band = sheet.strip(0.22)
+    band = sheet.strip(BAND_IN)
     strips = [band]
     _states(band, past, window, sheet.axes_in)
+    dot_s = ticks.DOT_IN * (window[1] - window[0]) / sheet.axes_in
     if as_image or past.shared:
-        count = sheet.strip(0.6, above_in=0.1)
+        count = sheet.strip(COUNT_IN, above_in=0.14)
         raster.draw_count(count, past, window, sheet.axes_in)
         time_axis(count, *window, label=False)
+        _mark_short(count, past, window, dot_s)
         strips.append(count)
     if as_image:
         height = raster.height_of(len(past.rows))
@@ -93,6 +100,8 @@ def _panel(
         main = sheet.strip(bars.row_height(len(past.rows)) * max(len(past.rows), 1), above_in=0.08)
         bars.draw(main, past, colours, window, sheet.axes_in)
     strips.append(main)
+    for strip in strips[1:]:
+        _veil(strip, past)
     time_axis(main, *window)
     time_axis(band, *window, label=False)
     labels.set_xlim(window)
@@ -110,16 +119,34 @@ def _states(axes: Axes, past: History, window: Window, width_in: float) -> None:
     axes.set_ylim(0, 1)
     axes.set_yticks([0.5], ["group state"], fontsize=8)
     columns = ("from_s", "to_s", "state", "generation")
-    for start, end, state, generation in rows(bars.clipped(past.states, window), *columns):
-        colour = palette.STATES.get(state, palette.FAINT)
-        width = max(end - start, bars.LEAST_IN / inch_s)
-        edge = palette.FAINT if colour == "#ffffff" else colour
-        axes.add_patch(Rectangle((start, 0), width, 1, facecolor=colour, edgecolor=edge, linewidth=0.3))
+    states = bars.clipped(past.states, window)
+    for start, end, state, generation in rows(states, *columns):
+        colour, width = palette.STATES.get(state, palette.FAINT), end - start
+        frame = {"edgecolor": palette.FAINT, "linewidth": 0.3} if colour == "#ffffff" else {"linewidth": 0}
+        axes.add_patch(Rectangle((start, 0), width, 1, facecolor=colour, **frame))
         stable = (f"Stable, generation {generation}", f"generation {generation}", f"{generation}")
         texts = stable if state == "Stable" else (state,)
         fitting = next((text for text in texts if text_width(text, 7) + 0.08 <= width * inch_s), "")
         axes.text(start + width / 2, 0.46, fitting, fontsize=7, color=palette.on(colour), ha="center", va="center",
                   clip_on=True)  # fmt: skip
+    dot_s = ticks.DOT_IN / inch_s
+    short = ticks.one_a_dot(ticks.too_short(states[~states["state"].isin(CALM)], dot_s), dot_s)
+    ticks.below(axes, short, [palette.STATES.get(state, palette.FAINT) for state in short["state"]], BAND_IN)
+
+
+def _veil(axes: Axes, past: History) -> None:
+    """What lies outside the window in which metrics count is hatched: nothing unread is told there."""
+    for begin, end in ((0.0, past.measured[0]), (past.measured[1], past.horizon_s)):
+        if begin < end:
+            axes.axvspan(begin, end, facecolor="none", edgecolor=palette.FAINT, hatch="....", linewidth=0, alpha=0.5,
+                         zorder=4)  # fmt: skip
+
+
+def _mark_short(axes: Axes, past: History, window: Window, dot_s: float) -> None:
+    """Ticks for gaps that no area shows."""
+    gaps = bars.with_main_cause(bars.clipped(past.gaps, window), bars.clipped(past.pieces, window))
+    short = ticks.one_a_dot(ticks.too_short(gaps, dot_s), dot_s)
+    ticks.below(axes, short, [palette.CAUSES[CAUSES[cause]] for cause in integers(short, "cause")], COUNT_IN)
 
 
 def _frame(axes: Axes, window: Window, inch_s: float) -> None:

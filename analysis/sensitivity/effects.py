@@ -59,7 +59,7 @@ class Sensitivity:
     metric, group, variant : str
         ``variant`` is the bundle that the points were crossed with; empty if there is none.
     blocks, missing : int
-        Trajectories (Morris) or blocks (Sobol) used, and left out for want of a value.
+        Trajectories (Morris) or blocks (Sobol) used, and left out: a value is missing.
     varies : bool
         False: every point gave the same value, and all weights are zero.
     jump : float

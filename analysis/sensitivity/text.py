@@ -83,7 +83,7 @@ def title(found: Sensitivity) -> str:
 def counted(found: Sensitivity) -> str:
     """How many trajectories or blocks the numbers rest on."""
     noun = "trajectories" if found.method == "morris" else "blocks of crossed points"
-    lost = f"; {found.missing} left out for want of a value" if found.missing else ""
+    lost = f"; {found.missing} left out: a value is missing" if found.missing else ""
     method = "Morris" if found.method == "morris" else "Sobol"
     return f"{method}, {found.blocks} {noun}{lost}; ± is the 95 % interval"
 
@@ -114,7 +114,7 @@ def _effect(found: Sensitivity, knob: Knob, label: str) -> str:
 
 def _share(found: Sensitivity, knob: Knob, label: str) -> str:
     alone = f"{number(max(knob.detail, 0.0) * 100, 0)} %" if knob.detail < knob.weight else "all of it"
-    return f"it has a part in {weight_text(found, knob)} % of the variance of the {label}, {alone} by itself"
+    return f"it accounts for {weight_text(found, knob)} % of the variance of the {label}, {alone} by itself"
 
 
 def _idle(found: Sensitivity, short: Mapping[str, str]) -> str:

@@ -61,9 +61,17 @@ def lines(summary: pd.DataFrame, design: Design, other: Parameter | None) -> dic
     return _parts(summary, {one: other.told(other.positions[one]) for one in variants})
 
 
-def by_bundle(summary: pd.DataFrame, design: Design) -> dict[str, pd.DataFrame]:
-    """The runs of each bundle and group, by name."""
-    return _parts(summary, {one: design.places[one].bundle for one in names(summary["variant"])})
+def by_bundle(summary: pd.DataFrame, design: Design, others: Sequence[Parameter] = ()) -> dict[str, pd.DataFrame]:
+    """The runs of each bundle, each combination of values of ``others``, and each group, by name."""
+
+    def told(along: Parameter, at: float) -> str:
+        return along.told(at) if along.labels else f"{along.name}={along.told(at)}"
+
+    titles = {
+        one: ", ".join(filter(None, (design.places[one].bundle, *(told(p, p.positions[one]) for p in others))))
+        for one in names(summary["variant"])
+    }
+    return _parts(summary, titles)
 
 
 def _parts(summary: pd.DataFrame, label: Mapping[str, str]) -> dict[str, pd.DataFrame]:

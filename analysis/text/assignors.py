@@ -15,7 +15,7 @@ TIMED: Final = (("full", "full"), ("join 1", "join one"), ("leave 1: middle", "l
 COSTS: Final = ("rounds", "imbalance_partitions", "imbalance_rate", "cross_rack_share", "cross_rack_rate")
 MODES: Final = ("full", "join", "leave")
 MILLISECONDS: Final = "times in ms: one answer, best of three"
-BRIEF: Final = "* more than had to; --details tells how many that were"
+BRIEF: Final = "* more than necessary; --details shows how many"
 
 
 def moves_tables(records: Sequence[Record], many: int, width: int | None = WIDTH) -> list[TextTable]:
@@ -72,7 +72,7 @@ def costs_tables(records: Sequence[Record], width: int | None = WIDTH) -> list[T
         ]
     )
     time = _known([_milliseconds(header, rows, event) for header, event in TIMED])
-    note = f"the most of all events; --details: each event. {_read_as(records)}"
+    note = f"the largest of all events; --details: each event. {_read_as(records)}"
     if width is None or width_of([assignor, *balance, *time]) <= width:
         return [TextTable((assignor, *balance, *time), (note, MILLISECONDS), width)]
     return [
@@ -96,7 +96,7 @@ def event_table(records: Sequence[Record], event: str, width: int | None = WIDTH
 
 def how_to_read(records: Sequence[Record]) -> str:
     """What the columns of `event_table` mean."""
-    return f"In brackets beside moved: what had to. {_read_as(records)} ms: one answer, best of three."
+    return f"In brackets beside moved: the fewest that had to move. {_read_as(records)} ms: one answer, best of three."
 
 
 def _read_as(records: Sequence[Record]) -> str:
@@ -167,6 +167,12 @@ def their_times_table(records: Sequence[Record], width: int | None = WIDTH) -> T
         return None
     modes = [Column(mode, tuple(_timed(one["kafka_python_ms"].get(mode)) for one in timed), {}) for mode in MODES]
     return TextTable((*_shapes(timed), *modes), (), width)
+
+
+def lists_table(records: Sequence[Record], width: int | None = WIDTH) -> TextTable:
+    """Milliseconds from plain lists and back over a grid of groups."""
+    steps = [Column(step, tuple(_short(one["ms"][step]) for one in records), {}) for step in ("in", "assign", "out")]
+    return TextTable((*_shapes(records), *steps), (), width)
 
 
 def _shapes(records: Sequence[Record]) -> list[Column]:

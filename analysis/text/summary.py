@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from groupsim.analysis.data.columns import records
+from groupsim.analysis.data.design import Design
+from groupsim.analysis.data.labels import Labels, labels
 from groupsim.analysis.data.metrics import HEADLINE, METRICS, Metric, Scale, metric, scale
 from groupsim.analysis.stats.runs import Row, by_entry, estimates_of
 from groupsim.analysis.stats.statistics import Estimate
-from groupsim.analysis.text.tables import WIDTH, Column, TextTable, data_of, estimate_text, named, names, width_of
+from groupsim.analysis.text.tables import (
+    WIDTH,
+    Column,
+    TextTable,
+    data_of,
+    estimate_text,
+    label_columns,
+    named,
+    names,
+    width_of,
+)
+from groupsim.analysis.text.unserved import end_states
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,8 +53,11 @@ def summary_table(summary: pd.DataFrame, metrics: Sequence[str] | None = None, w
 
 def runs_table(runs: Iterable[Row], metrics: Sequence[str] | None = None, width: int | None = WIDTH) -> TextTable:
     """The table of ``summary_table`` from rows of ``summary`` as plain data."""
-    chosen = metrics_shown() if metrics is None else metrics
-    return entries_table({key: estimates_of(rows, chosen) for key, rows in by_entry(runs).items()}, chosen, width)
+    chosen, entries = metrics_shown() if metrics is None else metrics, by_entry(runs)
+    table = entries_table({key: estimates_of(rows, chosen) for key, rows in entries.items()}, chosen, width)
+    ends = {title: end_states(entries[key]) for key, title in _titles(list(entries)).items()}
+    told = [f"{title} {state}" for title, state in ends.items() if state != "Stable"]
+    return replace(table, notes=(*table.notes, f"state at the end: {'; '.join(told)}")) if told else table
 
 
 def metrics_shown() -> list[str]:
@@ -48,14 +65,22 @@ def metrics_shown() -> list[str]:
     return [*HEADLINE, *(name for name in METRICS if name not in HEADLINE)]
 
 
-def entries_table(entries: Entries, metrics: Sequence[str], width: int | None = WIDTH) -> TextTable:
-    """The table of ``summary_table`` from the estimates of each of ``metrics``."""
+def entries_table(
+    entries: Entries, metrics: Sequence[str], width: int | None = WIDTH, design: Design | None = None
+) -> TextTable:
+    """The table of ``summary_table`` from the estimates of each of ``metrics``.
+
+    Where a design says what the variants are, their rows have a column for each thing that tells them apart.
+    """
     wanted = [metric(name) for name in metrics]
     scales = [scale([cells[i].mean for cells in entries.values()], one.unit) for i, one in enumerate(wanted)]
     columns = _metrics_down(wanted, entries, scales)
+    notes = _notes(wanted, entries)
     if width is not None and width_of(columns) > width:
-        columns = _entries_down(wanted, entries, scales)
-    return TextTable(columns, _notes(wanted, entries), width)
+        apart = labels((variant for variant, _ in entries), design)
+        columns = _entries_down(wanted, entries, scales, apart)
+        notes = (*notes, apart.note) if apart.note else notes
+    return TextTable(columns, notes, width)
 
 
 def _metrics_down(wanted: Sequence[Metric], estimates: Entries, scales: Sequence[Scale]) -> tuple[Column, ...]:
@@ -71,11 +96,13 @@ def _metrics_down(wanted: Sequence[Metric], estimates: Entries, scales: Sequence
     return tuple(columns)
 
 
-def _entries_down(wanted: Sequence[Metric], estimates: Entries, scales: Sequence[Scale]) -> tuple[Column, ...]:
-    groups = {group for _, group in estimates}
+def _entries_down(
+    wanted: Sequence[Metric], estimates: Entries, scales: Sequence[Scale], apart: Labels
+) -> tuple[Column, ...]:
+    groups, variants = {group for _, group in estimates}, [variant for variant, _ in estimates]
     columns = [names("group", [group for _, group in estimates], "group", rank=0 if len(groups) > 1 else 99)]
-    if any(variant for variant, _ in estimates):
-        columns.insert(0, names("variant", [variant for variant, _ in estimates], "variant"))
+    if any(variants):
+        columns = [*label_columns(apart, variants), *columns]
     for i, (one, measure) in enumerate(zip(wanted, scales, strict=True)):
         cells = [some[i] for some in estimates.values()]
         header = f"{one.short} [{measure.unit}]" if measure.unit not in ("", "records") else one.short

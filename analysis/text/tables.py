@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from groupsim.analysis.data.labels import Labels, heading
 from groupsim.analysis.data.metrics import Scale, plus_minus
 from groupsim.analysis.stats.statistics import Estimate
 
@@ -26,6 +27,7 @@ class Column:
     Parameters
     ----------
     header : str
+        May have several lines.
     texts : tuple of str, one per row
     data : mapping of name to values, one per row
         Base units, full precision; what CSV and JSON show.
@@ -47,7 +49,7 @@ class Column:
     @property
     def width(self) -> int:
         """Characters needed."""
-        return max(map(len, (self.header, *self.texts)))
+        return max(map(len, (*self.header.split("\n"), *self.texts)))
 
     def shortened(self, length: int) -> Column:
         """The column with texts of at most so many characters, unless they must stay whole."""
@@ -64,20 +66,26 @@ class TextTable:
 
     @property
     def shown(self) -> tuple[Column, ...]:
-        """The columns that fit, those of the highest rank left out first; names are cut before the best are lost."""
+        """The columns that fit, those of the highest rank left out first; names are cut as far as that saves the best.
+
+        Of all lengths of names at which the most of the best columns fit it is the greatest.
+        """
         if self.width is None:
             return self.columns
-        kept, longest = self.columns, max((len(text) for column in self.columns for text in column.texts), default=0)
+        longest = max((len(text) for column in self.columns for text in column.texts), default=0)
+        kept: tuple[Column, ...] = ()
         for length in range(max(longest, LEAST_NAME), LEAST_NAME - 1, -1):
-            kept = _fitting([column.shortened(length) for column in self.columns], self.width)
+            tried = _fitting([column.shortened(length) for column in self.columns], self.width)
+            if not kept or width_of(kept) > self.width or _worth(tried) > _worth(kept):
+                kept = tried
             if width_of(kept) <= self.width and _worth(kept) == _worth(self.columns):
                 break
         return kept
 
     @property
     def headers(self) -> tuple[str, ...]:
-        """What stands above the columns that are shown."""
-        return tuple(column.header for column in self.shown)
+        """What stands above the columns that are shown, in one line each."""
+        return tuple(column.header.replace("\n", "") for column in self.shown)
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
@@ -131,6 +139,17 @@ def named(header: str, texts: Sequence[str], name: str, values: Sequence[object]
 def names(header: str, texts: Sequence[str], name: str, rank: int = 0) -> Column:
     """A column of names of the user's, which may be cut; its data is the names."""
     return Column(header, tuple(texts), {name: tuple(texts)}, rank, right=False, whole=False)
+
+
+def label_columns(apart: Labels, variants: Sequence[str], rank: int = 0) -> list[Column]:
+    """A column for each thing that tells variants apart, with the value of each variant; its name in lines."""
+    found = []
+    if apart.points:
+        found.append(names("point", [apart.points.get(one, "") for one in variants], "point", WORTH + 1))
+    for name, texts in apart.columns.items():
+        shown = [texts[one] for one in variants]
+        found.append(names(heading(name, max([LEAST_NAME, *map(len, shown)])), shown, name, rank))
+    return found
 
 
 def width_of(columns: Sequence[Column]) -> int:

@@ -6,7 +6,8 @@ from collections.abc import Hashable
 from typing import TypeAlias
 
 from groupsim.assignors.core.snapshot import Topics
-from groupsim.assignors.java.ordering import HashSet, fold, partition_hash
+from groupsim.assignors.java.hash_table import HashTable
+from groupsim.assignors.java.ordering import fold, partition_hash
 
 _Route: TypeAlias = tuple[int, int, int]
 
@@ -27,7 +28,7 @@ class PartitionMovements:
         self._topics = topics
         self._java_order = java_order
         self._route_of: dict[int, _Route] = {}
-        self._moved: dict[_Route, HashSet] = {}
+        self._moved: dict[_Route, HashTable[int]] = {}
 
     def instead_of(self, position: int, giver: int, taker: int) -> int:
         """The partition to move for this one: one of its topic that came the other way, if there is any."""
@@ -48,7 +49,7 @@ class PartitionMovements:
         if known is None or giver != taker:
             route = (int(self._topics.topic_of[position]), giver, taker)
             self._route_of[position] = route
-            self._moved.setdefault(route, HashSet()).add(position, self._code(position))
+            self._moved.setdefault(route, HashTable[int]()).put(position, self._code(position))
 
     def state(self) -> Hashable:
         """All that decides on what is moved for what from now on."""

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,10 +16,11 @@ from groupsim.assignors.client import sticky_constrained, sticky_general
 from groupsim.assignors.client.sticky_claims import NO_GENERATION, Claims, Past, gather
 from groupsim.assignors.core.input_types import are_positions, is_generation, require
 from groupsim.assignors.core.interface import Assignor, Promise
-from groupsim.assignors.core.member_order import visiting_order
+from groupsim.assignors.core.member_order import visiting_orders
 from groupsim.assignors.core.racks import rack_map
 from groupsim.assignors.core.snapshot import NOTHING, Assignment, GroupSnapshot, Positions, Topics
-from groupsim.assignors.java.ordering import grouping_order, string_hash
+from groupsim.assignors.java.ordering import text_codes, text_places
+from groupsim.assignors.java.table_order import grouping_order
 
 
 class Path(Enum):
@@ -111,8 +113,8 @@ class AbstractStickyAssignor(Assignor):
 
     def solve(self, snapshot: GroupSnapshot) -> StickySolution:
         """Assign, and tell how; see `Assignor.assign`."""
-        order, past = visiting_order(snapshot, self.java_order), self.past(snapshot)
-        claims = gather(snapshot, order, past)
+        (order, owners), past = visiting_orders(snapshot, self.java_order), self.past(snapshot)
+        claims = gather(snapshot, order, owners, past)
         told = {self.max_generation, *past.generations}
         self.max_generation = max(generation for generation in told if generation is not None)
         if not snapshot.members:
@@ -204,8 +206,9 @@ class StickyUserData:
         topic_of = self.layout.topic_of[self.owned]
         topics = list(dict.fromkeys(topic_of.tolist()))
         runs = [self.owned[topic_of == topic] for topic in topics]
-        codes = [string_hash(self.layout.names[topic]) for topic in topics]
-        return np.concatenate([runs[at] for at in grouping_order(codes, last_used_again=len(runs[-1]) > 1)])
+        names = [self.layout.names[topic] for topic in topics]
+        order = grouping_order(text_codes(names), partial(text_places, names), last_used_again=len(runs[-1]) > 1)
+        return np.concatenate([runs[at] for at in order.tolist()])
 
 
 class StickyAssignor(AbstractStickyAssignor):

@@ -45,7 +45,7 @@ class Board:
         self._member_of = by_id.tolist()
         self.number_of = np.empty_like(by_id)
         self.number_of[by_id] = np.arange(len(by_id), dtype=np.int32)
-        self._visiting = self.number_of[claims.order]
+        self._visiting = self.number_of[claims.owners]
         everything = np.ones(self.topics.n_partitions, dtype=bool)
         self.assignable = everything if claims.assignable is None else claims.assignable
         self.n_subscribers = np.bincount(self.kind_of, minlength=len(self.has)) @ self.has

@@ -48,8 +48,8 @@ class Claims:
         What positions mean; the snapshot's topics unless some claimed partition does not exist.
     assignable : ndarray of bool or None, shape (topics.n_partitions,)
         Whether a partition exists and its topic has subscribers; None where all are so.
-    order : ndarray of int32, shape (n_members,)
-        Members in the order of the leader's map.
+    owners : ndarray of int32, shape (n_members,)
+        Members in the order of the map of what they own.
     generations : list of (int or None)
         Generation each member claims from.
     said_by, said : ndarray of int32
@@ -62,7 +62,7 @@ class Claims:
 
     topics: Topics
     assignable: npt.NDArray[np.bool_] | None
-    order: Positions
+    owners: Positions
     generations: list[int | None]
     said_by: Positions
     said: Positions
@@ -77,7 +77,7 @@ class Claims:
         return self.said_by[self.kept], self.said[self.kept]
 
 
-def gather(snapshot: GroupSnapshot, order: Positions, past: Past) -> Claims:
+def gather(snapshot: GroupSnapshot, order: Positions, owners: Positions, past: Past) -> Claims:
     """Collect and settle the claims of a group.
 
     Parameters
@@ -85,6 +85,8 @@ def gather(snapshot: GroupSnapshot, order: Positions, past: Past) -> Claims:
     snapshot : GroupSnapshot
     order : ndarray of int32
         Members in the order in which the leader visits them.
+    owners : ndarray of int32
+        Members in the order of the map of what they own, which the leader fills as it visits them.
     past : Past
         By member index.
 
@@ -101,7 +103,7 @@ def gather(snapshot: GroupSnapshot, order: Positions, past: Past) -> Claims:
     if known is not None:
         said_by, said = said_by[known], said[known]
     kept, tied = _settle(snapshot, past.generations, said_by, said, topics.n_partitions)
-    return Claims(topics, _assignable(snapshot, topics), order, past.generations, said_by, said, kept, tied)
+    return Claims(topics, _assignable(snapshot, topics), owners, past.generations, said_by, said, kept, tied)
 
 
 def _said(order: Positions, owned: list[Positions]) -> tuple[Positions, Positions]:

@@ -98,9 +98,9 @@ def place(claims: Claims, member_ids: tuple[str, ...], racks: RackMap | None) ->
     size = np.bincount(rank, minlength=len(member_ids))
     limit, below, with_most = _limits(size, quota, extra)
     stays = np.arange(len(rank)) - (np.cumsum(size) - size)[rank] < limit[rank]
-    kept_by, kept = claims.order[rank[stays]], position[stays]
+    kept_by, kept = claims.owners[rank[stays]], position[stays]
     held_by = np.full(claims.topics.n_partitions, _NOBODY, dtype=np.int32)
-    held_by[position[~stays]] = claims.order[rank[~stays]]
+    held_by[position[~stays]] = claims.owners[rank[~stays]]
     held_by[lost[1]] = lost[0]
     quotas = _Quotas(
         quota=quota,
@@ -108,8 +108,8 @@ def place(claims: Claims, member_ids: tuple[str, ...], racks: RackMap | None) ->
         extra=extra,
         with_most=with_most,
         size=np.bincount(kept_by, minlength=len(member_ids)),
-        below=_by_id(claims.order[below], member_ids),
-        entitled=_by_id(claims.order[~below & (limit == quota)], member_ids) if with_most < extra else [],
+        below=_by_id(claims.owners[below], member_ids),
+        entitled=_by_id(claims.owners[~below & (limit == quota)], member_ids) if with_most < extra else [],
     )
     given_to, given = _hand_out(_free(claims, kept), quotas, racks)
     held_by[claims.tied] = _SEVERAL
@@ -133,8 +133,8 @@ def _sorted_claims(claims: Claims, racks: RackMap | None) -> tuple[Positions, Po
         members, positions = members[clear], positions[clear]
     if not len(members):
         return members, positions, lost
-    rank_of = np.empty(len(claims.order), dtype=np.int64)
-    rank_of[claims.order] = np.arange(len(claims.order))
+    rank_of = np.empty(len(claims.owners), dtype=np.int64)
+    rank_of[claims.owners] = np.arange(len(claims.owners))
     by_number, n_partitions = claims.topics.by_number, claims.topics.n_partitions
     place_of = np.empty(n_partitions, dtype=np.int64)
     place_of[by_number] = np.arange(n_partitions)

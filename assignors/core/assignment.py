@@ -86,6 +86,19 @@ class Assignment:
         flat = self.flat
         return [flat[start:end] for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)]
 
+    def plain(self, member_ids: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
+        """Topic and number of every member's partitions in Kafka's order, by member id.
+
+        Parameters
+        ----------
+        member_ids : sequence of str
+            Of the members, in the order of the snapshot.
+        """
+        names = map(self.topics.names.__getitem__, self.topics.topic_of[self.flat].tolist())
+        told = list(zip(names, self.topics.number_of[self.flat].tolist(), strict=True))
+        bounds = zip(member_ids, self.starts.tolist(), self.ends.tolist(), strict=True)
+        return {member: told[start:end] for member, start, end in bounds}
+
     def pairs(self) -> tuple[Positions, Positions]:
         """Parallel vectors of member and position, member after member."""
         counts = self.counts

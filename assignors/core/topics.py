@@ -5,10 +5,13 @@ A position counts the partitions of all topics, topic after topic in name order,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
-from typing import TypeAlias
+from itertools import chain, pairwise, repeat
+from operator import itemgetter
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +22,9 @@ from groupsim.assignors.java.ordering import java_sorted
 
 Positions: TypeAlias = npt.NDArray[np.int32]
 Racks: TypeAlias = tuple[tuple[str | None, ...], ...]
+_POSITION: Final = np.dtype(np.int32)
+_MOST: Final = int(np.iinfo(_POSITION).max)
+_NO_POSITIONS: Final = "positions must be one list of whole numbers"
 
 
 def sealed(array: Positions) -> Positions:
@@ -43,22 +49,35 @@ def positions_of(values: Iterable[int]) -> Positions:
     AssignorError
         Some are no whole numbers, or beyond what a position can be.
     """
+    listed = values if isinstance(values, np.ndarray) else _listed(values)
+    if isinstance(listed, list) and listed and type(listed[0]) is int:
+        with suppress(TypeError, OverflowError):  # what is wrong with it is found out below
+            return sealed(np.frombuffer(array("i", listed), _POSITION))
+    return _checked(listed)
+
+
+def _listed(values: Iterable[int]) -> list[int]:
     try:
-        listed = list(values)
-        array = np.array(listed) if listed else np.empty(0, np.int32)
+        return list(values)
     except (TypeError, ValueError):
-        raise AssignorError("positions must be one list of whole numbers") from None
+        raise AssignorError(_NO_POSITIONS) from None
+
+
+def _checked(listed: list[int] | npt.NDArray[np.integer]) -> Positions:
+    try:
+        found = np.array(listed) if len(listed) else np.empty(0, _POSITION)
+    except (TypeError, ValueError):
+        raise AssignorError(_NO_POSITIONS) from None
     if (
-        array.ndim != 1
-        or array.dtype.kind not in "iu"
-        or (listed and max(abs(int(array.min())), abs(int(array.max()))) > _MOST)
+        found.ndim != 1
+        or found.dtype.kind not in "iu"
+        or (len(found) and not -_MOST <= found.min() <= found.max() <= _MOST)
     ):
-        raise AssignorError(f"positions must be whole numbers up to {_MOST}: {listed[:3]}")
-    return sealed(array.astype(np.int32))
+        raise AssignorError(f"positions must be whole numbers up to {_MOST}: {list(listed[:3])}")
+    return sealed(found.astype(_POSITION))
 
 
 NOTHING: Positions = positions_of(())
-_MOST = int(np.iinfo(np.int32).max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +209,25 @@ class Topics:
         if at is None or not 0 <= number < self.counts[at]:
             raise InvalidSnapshot(f"no partition {topic}-{number}")
         return int(self.first[at]) + number
+
+    def positions(self, partitions: Sequence[tuple[str, int]]) -> Positions:
+        """Positions of many partitions, each told by topic and number.
+
+        Raises
+        ------
+        InvalidSnapshot
+            There is no such partition, or something is none.
+        """
+        try:
+            topic = np.fromiter(map(self._index.get, map(itemgetter(0), partitions), repeat(-1)), _POSITION)
+            number = np.frombuffer(array("i", list(map(itemgetter(1), partitions))), _POSITION)
+        except (TypeError, IndexError, KeyError, OverflowError):
+            raise InvalidSnapshot(f"partitions must be pairs of topic and number: {list(partitions[:3])}") from None
+        counts = np.append(np.array(self.counts, dtype=np.int64), 0)
+        wrong = np.flatnonzero((number < 0) | (number >= counts[topic]))
+        if len(wrong):
+            raise InvalidSnapshot("no partition {}-{}".format(*partitions[int(wrong[0])]))
+        return sealed(self.first[topic] + number)
 
     def label(self, position: int) -> str:
         """A position as Kafka prints it: `orders-3`."""

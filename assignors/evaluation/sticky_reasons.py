@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from groupsim.assignors.core.member_order import visiting_order
+from groupsim.assignors.core.member_order import visiting_orders
 from groupsim.assignors.core.snapshot import GroupSnapshot, Positions
 from groupsim.assignors.java.ordering import sort_order
 
@@ -46,7 +46,7 @@ class Round:
         quota, extra = self.share
         sizes = np.bincount(self.held[self.held >= 0], minlength=self.group.n_members).tolist()
         limits = [min(size, quota) for size in sizes]
-        for member in visiting_order(self.group, java_order=True).tolist():
+        for member in visiting_orders(self.group, java_order=True)[1].tolist():
             if sizes[member] > quota and extra:
                 limits[member], extra = quota + 1, extra - 1
         return limits

@@ -6,55 +6,65 @@ comes after its parent in the tree, and the root comes first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, Generic, TypeAlias, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Rank: TypeAlias = tuple[int, Any]
+"""Of a key in its tree: its hash code, which Java takes for signed there, and what compares it with its like."""
 
 
-class TreeNode:
+class TreeNode(Generic[Key]):
     """A key in a tree."""
 
-    __slots__ = ("code", "key", "left", "parent", "red", "right")
+    __slots__ = ("key", "left", "parent", "rank", "red", "right")
 
-    def __init__(self, key: int, code: int) -> None:
+    def __init__(self, key: Key, rank: Rank) -> None:
         self.key = key
-        self.code = code
+        self.rank = rank
         self.red = True
-        self.parent: TreeNode | None = None
-        self.left: TreeNode | None = None
-        self.right: TreeNode | None = None
+        self.parent: TreeNode[Key] | None = None
+        self.left: TreeNode[Key] | None = None
+        self.right: TreeNode[Key] | None = None
 
 
-class TreeBin:
+class TreeBin(Generic[Key]):
     """A bucket as a tree.
 
     Parameters
     ----------
-    keys : iterable of (int, int)
-        Keys and their folded hash codes, in the order of the chain they were in. No two codes are equal.
+    keys : iterable of (Key, Rank)
+        Keys in the order of the chain they were in. No two ranks are equal: keys of Kafka's maps are `Comparable`, or
+        of different codes.
 
     Source: java.util.HashMap.TreeNode of OpenJDK 17, `treeify`, `putTreeVal`, `removeTreeNode`, `balanceInsertion`,
     `balanceDeletion`, `moveRootToFront`.
     """
 
-    def __init__(self, keys: Iterable[tuple[int, int]]) -> None:
-        self._root: TreeNode | None = None
-        self._list = [TreeNode(key, code) for key, code in keys]
+    def __init__(self, keys: Iterable[tuple[Key, Rank]]) -> None:
+        self._root: TreeNode[Key] | None = None
+        self._list = [TreeNode(key, rank) for key, rank in keys]
         for node in self._list:
             self._insert(node)
         self._root_first()
 
-    def keys(self) -> list[int]:
+    def keys(self) -> list[Key]:
         """Keys as iteration yields them."""
         return [node.key for node in self._list]
 
-    def add(self, key: int, code: int) -> None:
+    def state(self) -> Hashable:
+        """All that decides on what iteration yields from now on."""
+        return tuple(self.keys()), tuple(_preorder(self._root))
+
+    def add(self, key: Key, rank: Rank) -> None:
         """Put a key that is not in the tree."""
-        node = TreeNode(key, code)
+        node = TreeNode(key, rank)
         parent = self._insert(node)
         assert parent is not None
         self._list.insert(self._list.index(parent) + 1, node)
         self._root_first()
 
-    def remove(self, key: int) -> bool:
+    def remove(self, key: Key) -> bool:
         """Take a key out; whether the bucket stays a tree. It does not if the tree was small already."""
         node = next(each for each in self._list if each.key == key)
         self._list.remove(node)
@@ -71,22 +81,22 @@ class TreeBin:
         self._list.remove(self._root)
         self._list.insert(0, self._root)
 
-    def _insert(self, node: TreeNode) -> TreeNode | None:
+    def _insert(self, node: TreeNode[Key]) -> TreeNode[Key] | None:
         """Add a leaf; returns its parent."""
         parent, at = None, self._root
         while at is not None:
-            parent, at = at, at.left if node.code < at.code else at.right
+            parent, at = at, at.left if node.rank < at.rank else at.right
         node.parent = parent
         if parent is None:
             self._root = node
-        elif node.code < parent.code:
+        elif node.rank < parent.rank:
             parent.left = node
         else:
             parent.right = node
         self._balance_insertion(node)
         return parent
 
-    def _balance_insertion(self, node: TreeNode) -> None:
+    def _balance_insertion(self, node: TreeNode[Key]) -> None:
         while (parent := node.parent) is not None and parent.red:
             grandparent = parent.parent
             assert grandparent is not None
@@ -105,7 +115,7 @@ class TreeBin:
         assert self._root is not None
         self._root.red = False
 
-    def _rotate(self, node: TreeNode, *, to_left: bool) -> None:
+    def _rotate(self, node: TreeNode[Key], *, to_left: bool) -> None:
         """Let a child take a node's place, which becomes that child's own child on the side given."""
         child = node.right if to_left else node.left
         assert child is not None
@@ -119,7 +129,7 @@ class TreeBin:
         self._replace(node, child)
         node.parent = child
 
-    def _replace(self, node: TreeNode, other: TreeNode | None) -> None:
+    def _replace(self, node: TreeNode[Key], other: TreeNode[Key] | None) -> None:
         """Hang another node, or none, where a node hangs."""
         parent = node.parent
         if parent is None:
@@ -131,7 +141,7 @@ class TreeBin:
         if other is not None:
             other.parent = parent
 
-    def _delete(self, node: TreeNode) -> None:
+    def _delete(self, node: TreeNode[Key]) -> None:
         if node.left is not None and node.right is not None:
             self._swap_with_successor(node)
         child = node.left if node.left is not None else node.right
@@ -144,7 +154,7 @@ class TreeBin:
             self._balance_deletion(node)
         self._replace(node, None)
 
-    def _swap_with_successor(self, node: TreeNode) -> None:
+    def _swap_with_successor(self, node: TreeNode[Key]) -> None:
         """Exchange a node's place and colour with those of the next larger one."""
         successor = node.right
         assert successor is not None
@@ -167,7 +177,7 @@ class TreeBin:
         if inner is not None:
             inner.parent = node
 
-    def _balance_deletion(self, node: TreeNode) -> None:
+    def _balance_deletion(self, node: TreeNode[Key]) -> None:
         while node is not self._root:
             if node.red:
                 break
@@ -198,3 +208,13 @@ class TreeBin:
             self._rotate(parent, to_left=is_left)
             return
         node.red = False
+
+
+def _preorder(node: TreeNode[Key] | None) -> Iterator[tuple[Key, bool] | None]:
+    """Keys and colours from the root down, None where there is no child."""
+    if node is None:
+        yield None
+        return
+    yield node.key, node.red
+    yield from _preorder(node.left)
+    yield from _preorder(node.right)

@@ -6,12 +6,13 @@ import numpy as np
 
 from groupsim.assignors.core.assignment import Assignment
 from groupsim.assignors.core.topics import Positions, sealed
+from groupsim.assignors.java.hash_table import CROWDED
 from groupsim.assignors.java.packed_order import spans
 from groupsim.assignors.server.group_spec import GroupSpec
-from groupsim.assignors.server.held_targets import target_map
 from groupsim.assignors.server.table_sizes import Sizes, copied_size, grown_size, table_size
 from groupsim.assignors.server.target_changes import TargetChanges
 from groupsim.assignors.server.target_groups import Flags, TargetGroups
+from groupsim.assignors.server.target_map import TargetMap, TopicKeys
 
 
 def changed_targets(spec: GroupSpec, changes: TargetChanges, *, java_order: bool) -> Assignment:
@@ -54,8 +55,10 @@ def _walked(
     # topics that were not there go to the head of their bucket
     arrival, end = groups.arrival, len(positions)
     chain = np.where(arrival < plain.n_kept, end + arrival, end - arrival)
-    walked, _ = groups.walk(positions, spec.topic_ids.codes, _map_sizes(plain, groups), set_sizes, chain)
-    return walked, groups.crowded_members(made, set_sizes, len(plain.held.members))
+    codes, map_sizes = spec.topic_ids.codes, _map_sizes(plain, groups)
+    walked, _ = groups.walk(positions, codes, map_sizes, set_sizes, chain)
+    crowded = groups.crowded_members(made, set_sizes, len(plain.held.members))
+    return walked, crowded | groups.crowded_maps(codes, map_sizes, CROWDED - 1)
 
 
 def _map_sizes(plain: TargetChanges, groups: TargetGroups) -> Sizes:
@@ -71,7 +74,9 @@ def _replayed(spec: GroupSpec, changes: TargetChanges, members: list[int], java_
     """Lists of members whose tables do more than grow with their content, step by step."""
     if not members:
         return {}
-    maps = {at: target_map(spec, int(changes.held.members[at])).copy() for at in members}
+    keys, lost = TopicKeys.of(spec), changes.lost(members)
+    records = {at: TargetMap.of_record(keys, spec, int(changes.held.members[at])) for at in members}
+    maps = {at: record.copy(lost[at]) for at, record in records.items()}
     capacity = changes.capacity.tolist()
     for member, position, comes in changes.steps(members):
         if comes:

@@ -32,6 +32,9 @@ class GroupSpec:
     target : Assignment
         The members' target assignment so far, each list in the order of its record. It may be given by older topics; a
         topic that was deleted and made anew must have another name there.
+    target_ids : TopicIds, optional
+        Ids of the topics of `target`, where those are older ones; derived from their names by default. Only those of
+        topics that are gone matter.
 
     Attributes
     ----------
@@ -39,6 +42,8 @@ class GroupSpec:
         The target as parallel vectors, member after member, without topics that are gone.
     gone : ndarray of int64, shape (n_members,)
         How many topics of each member's target are gone.
+    record : Assignment
+        The target as it was given.
     holder : ndarray of int32, shape (n_partitions,)
         Index of the member whose target has the partition, -1 for nobody: Kafka's inverted target assignment.
 
@@ -55,6 +60,8 @@ class GroupSpec:
     names: MemberNames
     subscriptions: SubscriptionTable
     target: Assignment
+    target_ids: TopicIds | None = None
+    record: Assignment = field(init=False, repr=False)
     members: Positions = field(init=False, repr=False)
     positions: Positions = field(init=False, repr=False)
     gone: npt.NDArray[np.int64] = field(init=False, repr=False)
@@ -65,6 +72,7 @@ class GroupSpec:
             raise InvalidSnapshot("names, subscriptions and targets are of different numbers of members")
         if len(self.topic_ids.halves) != len(self.topics.names):
             raise InvalidSnapshot(f"{len(self.topic_ids.halves)} topic ids for {len(self.topics.names)} topics")
+        object.__setattr__(self, "record", self.target)
         members, positions = self.target.pairs()
         _check_range(positions, self.target.topics, self.names.member_ids, members)
         object.__setattr__(self, "gone", np.zeros(self.n_members, dtype=np.int64))
@@ -102,6 +110,25 @@ class GroupSpec:
         """
         kinds = self.subscriptions.kinds
         return len(kinds) <= 1 or len({frozenset(names) for names in kinds}) == 1
+
+    @property
+    def gone_topics(self) -> tuple[Positions, npt.NDArray[np.int64]]:
+        """Members that hold topics that are gone, and the folded hash codes of these topics' ids."""
+        if not self.gone.any():
+            return NOTHING, np.zeros(0, dtype=np.int64)
+        members, positions = self.record.pairs()
+        older = self.record.topics
+        lost = self.topics.translation_from(older)[positions] < 0
+        pairs = np.unique(members[lost].astype(np.int64) * len(older.names) + older.topic_of[positions[lost]])
+        member, topic = np.divmod(pairs, len(older.names))
+        return member.astype(np.int32), self.record_ids.codes[topic]
+
+    @property
+    def record_ids(self) -> TopicIds:
+        """Ids of the topics of `record`."""
+        if self.record.topics is self.topics:
+            return self.topic_ids
+        return TopicIds.derived(self.record.topics.names) if self.target_ids is None else self.target_ids
 
     def _translated(self, members: Positions, positions: Positions) -> tuple[Positions, Positions]:
         """The target by the topics of the day."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from groupsim.assignors.core.topics import NOTHING, Positions
+from groupsim.assignors.java.hash_table import CROWDED
 from groupsim.assignors.java.packed_order import spans
 from groupsim.assignors.server.group_spec import GroupSpec
 from groupsim.assignors.server.table_sizes import Sizes, copied_size, default_size
 from groupsim.assignors.server.target_groups import Flags, TargetGroups
-from groupsim.assignors.server.target_map import TargetMap
+from groupsim.assignors.server.target_map import TargetMap, TopicKeys
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,20 +56,36 @@ def held_targets(spec: GroupSpec, members: Positions, *, java_order: bool) -> He
     n_topics = np.bincount(groups.rank, minlength=len(members)) + spec.gone[members]
     sizes, odd = copied_size(groups.count), np.zeros(len(members), dtype=bool)
     if java_order:
-        walked, order = groups.walk(positions, spec.topic_ids.codes, default_size(n_topics), sizes, groups.arrival)
+        codes, map_sizes = spec.topic_ids.codes, default_size(n_topics)
+        walked, order = groups.walk(positions, codes, map_sizes, sizes, groups.arrival)
         odd = groups.crowded_members(sizes, sizes, len(members))
+        odd |= groups.crowded_maps(codes, map_sizes, CROWDED, _ghosts(spec, members))
     else:
         walked, order = groups.walk_by_position(positions)
-    for at in np.flatnonzero(odd).tolist():
-        walked[rank == at] = target_map(spec, int(members[at])).positions()
-    beside = groups.count[order]
-    return HeldTargets(members, rank, walked, np.repeat(beside, beside), n_topics, odd)
+    beside = np.repeat(groups.count[order], groups.count[order])
+    if odd.any():
+        _replay(spec, members[odd], (np.cumsum(counts) - counts)[odd], walked, beside)
+    return HeldTargets(members, rank, walked, beside, n_topics, odd)
+
+
+def _replay(spec: GroupSpec, members: Positions, starts: Sizes, walked: Positions, beside: Sizes) -> None:
+    """Put what these members hold, from these places on, into the order in which the real tables yield it."""
+    keys = TopicKeys.of(spec)
+    for member, start in zip(members.tolist(), starts.tolist(), strict=True):
+        mine = TargetMap.of_record(keys, spec, member).positions()
+        topic = spec.topics.topic_of[mine]
+        walked[start : start + len(mine)] = mine
+        beside[start : start + len(mine)] = np.bincount(topic)[topic]
+
+
+def _ghosts(spec: GroupSpec, members: Positions) -> tuple[Positions, Sizes]:
+    """Which of these members hold topics that are gone, by rank, and the codes of these."""
+    holder, codes = spec.gone_topics
+    rank = np.full(spec.n_members, -1, dtype=np.int32)
+    rank[members] = np.arange(len(members), dtype=np.int32)
+    there = rank[holder] >= 0
+    return rank[holder][there], codes[there]
 
 
 def _nothing(members: Positions, n_topics: Sizes) -> HeldTargets:
     return HeldTargets(members, NOTHING, NOTHING, n_topics[:0], n_topics, np.zeros(len(members), dtype=bool))
-
-
-def target_map(spec: GroupSpec, member: int) -> TargetMap:
-    """The map that one member's record is read into."""
-    return TargetMap.of_record(spec.topics, spec.topic_ids, spec.target.list_of(member), int(spec.gone[member]))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from groupsim.assignors.core.errors import InvalidSnapshot
 from groupsim.assignors.core.member_order import info_order
 from groupsim.assignors.core.topics import Positions, sealed
-from groupsim.assignors.java.ordering import hash_order, sort_order, string_hash
+from groupsim.assignors.java.ordering import sort_order, text_codes, text_places
+from groupsim.assignors.java.table_order import hash_order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,8 +41,8 @@ class MemberNames:
             raise InvalidSnapshot(f"two members have the same id: {twin!r}")
         if self.instance_ids is not None and len(self.instance_ids) != len(self.member_ids):
             raise InvalidSnapshot(f"{len(self.instance_ids)} instance ids for {len(self.member_ids)} members")
-        codes = np.array([string_hash(member_id) for member_id in self.member_ids], dtype=np.uint32)
-        object.__setattr__(self, "_hash_order", sealed(hash_order(codes).astype(np.int32)))
+        order = hash_order(text_codes(self.member_ids), partial(text_places, self.member_ids))
+        object.__setattr__(self, "_hash_order", sealed(order.astype(np.int32)))
 
     def __len__(self) -> int:
         return len(self.member_ids)
@@ -59,4 +61,4 @@ class MemberNames:
 
         Source: RangeAssignor.sortMemberIds (group coordinator), Kafka 4.4.
         """
-        return sealed(info_order(self.member_ids, self.instance_ids or ()))
+        return sealed(info_order(self.member_ids, self.instance_ids or (), self.visiting_order))

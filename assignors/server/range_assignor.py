@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from groupsim.assignors.java.packed_order import order_by, spans
 from groupsim.assignors.server.group_spec import GroupSpec
 from groupsim.assignors.server.server_assignor import ServerAssignor
 from groupsim.assignors.server.table_sizes import Sizes
-from groupsim.assignors.server.topic_walks import range_walk
+from groupsim.assignors.server.topic_walks import RangeWalk
 
 
 class ServerRangeAssignor(ServerAssignor):
@@ -53,7 +53,8 @@ def _equal_ranges(spec: GroupSpec, members: Positions) -> Assignment:
 
     Source: RangeAssignor.assignHomogeneousGroup, Kafka 4.4.
     """
-    walk = range_walk(spec, int(spec.subscriptions.kind_of[members[0]]), homogeneous=True)
+    told = RangeWalk(spec, int(spec.subscriptions.kind_of[members[0]]), homogeneous=True)
+    walk = told.topics
     quota, extra = np.divmod(np.diff(spec.topics.first)[walk], spec.n_members)
     cuts = np.unique(np.concatenate([extra, [0, spec.n_members]])).tolist()
     sizes, blocks = np.zeros(spec.n_members, dtype=np.int64), [NOTHING]
@@ -65,7 +66,14 @@ def _equal_ranges(spec: GroupSpec, members: Positions) -> Assignment:
     ends = np.empty_like(sizes)
     ends[members] = np.cumsum(sizes)
     sizes[members] = sizes.copy()
-    return Assignment(spec.topics, sealed(np.concatenate(blocks)), ends - sizes, ends)
+    assignment = Assignment(spec.topics, sealed(np.concatenate(blocks)), ends - sizes, ends)
+    return _told_anew(assignment, [told] * spec.n_members) if told.crowded else assignment
+
+
+def _told_anew(assignment: Assignment, walks: Sequence[RangeWalk]) -> Assignment:
+    """The same assignment with each member's list in the order of the walk that is the member's."""
+    lists = [walk.sorted(positions) for walk, positions in zip(walks, assignment.lists(), strict=True)]
+    return Assignment.of_lists(assignment.topics, lists)
 
 
 def _block(places: Positions, length: Sizes, first: Positions) -> Positions:
@@ -88,9 +96,12 @@ def _ranges(spec: GroupSpec, members: Positions) -> Assignment:
         owners.append(np.repeat(subscribers, quota + (np.arange(len(subscribers)) < extra)))
         positions.append(np.arange(topics.first[topic], topics.first[topic + 1], dtype=np.int32))
     place = np.zeros((len(table.kinds), len(topics.names)), dtype=np.int32)
-    for kind in range(len(table.kinds)):
-        walk = range_walk(spec, kind, homogeneous=False)
-        place[kind, walk] = np.arange(len(walk))
+    walks = [RangeWalk(spec, kind, homogeneous=False) for kind in range(len(table.kinds))]
+    for kind, walk in enumerate(walks):
+        place[kind, walk.topics] = np.arange(len(walk.topics))
     owner, position = np.concatenate(owners), np.concatenate(positions)
     order = order_by(owner, place[table.kind_of[owner], topics.topic_of[position]])
-    return Assignment.of_pairs(topics, spec.n_members, owner[order], position[order])
+    assignment = Assignment.of_pairs(topics, spec.n_members, owner[order], position[order])
+    if any(walk.crowded for walk in walks):
+        return _told_anew(assignment, [walks[kind] for kind in table.kind_of.tolist()])
+    return assignment

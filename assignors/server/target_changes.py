@@ -77,19 +77,28 @@ class TargetChanges:
         takers, all_taken = np.append(self.taker, taker[gained]), np.append(self.taken, position[gained])
         return replace(self, kept=kept, taker=takers, taken=all_taken, moves=()), both
 
+    def lost(self, members: Collection[int]) -> dict[int, set[int]]:
+        """What each of these members holds and does not keep."""
+        gone = self._of(members)[self.held.rank] & ~self.kept
+        lost: dict[int, set[int]] = {member: set() for member in members}
+        for member, position in zip(self.held.rank[gone].tolist(), self.held.positions[gone].tolist(), strict=True):
+            lost[member].add(position)
+        return lost
+
     def steps(self, members: Collection[int]) -> Iterator[tuple[int, int, bool]]:
-        """What happens to these members, step by step: who, position, and whether it comes or goes."""
-        wanted = np.zeros(len(self.held.members), dtype=bool)
-        wanted[list(members)] = True
-        for who, position, comes in (
-            (self.held.rank[~self.kept], self.held.positions[~self.kept], False),
-            (self.taker, self.taken, True),
-        ):
-            those = wanted[who]
-            for member, one in zip(who[those].tolist(), position[those].tolist(), strict=True):
-                yield member, one, comes
+        """What happens to these members after they have lost that: who, position, and whether it comes or goes."""
+        wanted = self._of(members)
+        those = wanted[self.taker]
+        for member, position in zip(self.taker[those].tolist(), self.taken[those].tolist(), strict=True):
+            yield member, position, True
         for moved, giver, taker in self.moves:
             if wanted[giver]:
                 yield giver, moved, False
             if wanted[taker]:
                 yield taker, moved, True
+
+    def _of(self, members: Collection[int]) -> Flags:
+        """Which of all members are these."""
+        wanted = np.zeros(len(self.held.members), dtype=bool)
+        wanted[list(members)] = True
+        return wanted

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from groupsim.assignors.core.topics import Positions
+from groupsim.assignors.core.topics import NOTHING, Positions
 from groupsim.assignors.java.hash_table import SMALLEST_TREE_TABLE
 from groupsim.assignors.java.packed_order import order_by, spans
+from groupsim.assignors.java.table_order import may_crowd
 from groupsim.assignors.server.group_spec import GroupSpec
 from groupsim.assignors.server.table_sizes import Sizes, crowded
 
 Order: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
+_NO_GHOSTS: Final = (NOTHING, np.zeros(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,6 +144,43 @@ class TargetGroups:
             odd[self.rank[crowded(counts, numbers[early], np.full_like(counts, size))]] = True
             size *= 2
         return odd
+
+    def crowded_maps(
+        self, codes: Sizes, map_sizes: Sizes, most: int, ghosts: tuple[Positions, Sizes] = _NO_GHOSTS
+    ) -> Flags:
+        """Which members' maps may have had more than so many topics in one bucket at some time, shape (n_members,).
+
+        Parameters
+        ----------
+        codes : ndarray of int64, shape (n_topics,)
+            Folded hash code of each topic's id.
+        map_sizes : ndarray of int64, shape (n_members,)
+            Buckets of each map at the end.
+        most : int
+        ghosts : (ndarray of int32, ndarray of int64)
+            Members that have topics besides, which are gone, and the codes of these.
+        """
+        rank, code = np.append(self.rank, ghosts[0]), np.append(codes[self.topic], ghosts[1])
+        odd = np.zeros(len(map_sizes), dtype=bool)
+        if not len(rank) or np.bincount(rank).max() <= most:
+            return odd
+        # what larger tables part is parted later: first it is looked at together
+        sizes = np.minimum(map_sizes, SMALLEST_TREE_TABLE)
+        place = (np.cumsum(sizes) - sizes)[rank] + (code & (sizes[rank] - 1))
+        odd[rank[(np.bincount(place) > most)[place]]] = True
+        large = odd & (map_sizes > SMALLEST_TREE_TABLE)
+        large[ghosts[0]] = False
+        for member, mine in self._in_arrival_order(large):
+            odd[member] = may_crowd(codes[self.topic[mine]], int(map_sizes[member]), most)
+        return odd
+
+    def _in_arrival_order(self, members: Flags) -> Iterator[tuple[int, Order]]:
+        """Groups of each of these members, by arrival."""
+        some = np.flatnonzero(members[self.rank])
+        some = some[order_by(self.rank[some], self.arrival[some])]
+        starts = np.flatnonzero(np.diff(self.rank[some], prepend=-1))
+        for mine in np.split(some, starts[1:]) if len(some) else ():
+            yield int(self.rank[mine[0]]), mine
 
     def _sorted(self, groups: Order, keys: npt.NDArray[np.integer]) -> Order:
         """Places of scattered partitions, by group and within a group by key."""

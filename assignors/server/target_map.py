@@ -2,13 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from groupsim.assignors.core.topics import Positions, Topics, positions_of
 from groupsim.assignors.java.hash_table import DEFAULT_CAPACITY, HashTable
 from groupsim.assignors.java.ordering import fold
+from groupsim.assignors.server.group_spec import GroupSpec
 from groupsim.assignors.server.table_sizes import capacity_for
 from groupsim.assignors.server.topic_ids import TopicIds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopicKeys:
+    """Topics as keys of a map: those that are there by their index, those that are gone by negative numbers.
+
+    Parameters
+    ----------
+    topics : Topics
+        Those that are there.
+    codes, places : sequence of int
+        Folded hash code of each key's id, and its place among all of them by `Uuid.compareTo`; negative keys count from
+        the end.
+    of_record : sequence of int
+        Key of each topic by which the records are given.
+    """
+
+    topics: Topics
+    codes: Sequence[int]
+    places: Sequence[int]
+    of_record: Sequence[int]
+
+    @classmethod
+    def of(cls, spec: GroupSpec) -> TopicKeys:
+        """The keys of a group."""
+        topics, older, ids = spec.topics, spec.record.topics, spec.topic_ids
+        if older is topics:
+            return cls(topics, ids.codes.tolist(), ids.ranks.tolist(), range(len(topics.names)))
+        ids = TopicIds(np.concatenate([ids.halves, spec.record_ids.halves[::-1]]))
+        there = {name: at for at, name in enumerate(topics.names) if topics.counts[at] > 0}
+        of_record = [there.get(name, -1 - at) for at, name in enumerate(older.names)]
+        return cls(topics, ids.codes.tolist(), ids.ranks.tolist(), of_record)
 
 
 class TargetMap:
@@ -16,9 +52,7 @@ class TargetMap:
 
     Parameters
     ----------
-    topics : Topics
-    codes : sequence of int
-        Folded hash code of each topic's id.
+    keys : TopicKeys
     capacity : int
         As given to the map's constructor.
 
@@ -26,53 +60,47 @@ class TargetMap:
     UniformHeterogeneousAssignmentBuilder, Kafka 4.4.
     """
 
-    def __init__(self, topics: Topics, codes: Sequence[int], capacity: int = DEFAULT_CAPACITY) -> None:
-        self._topics = topics
-        self._codes = codes
-        self._map = HashTable(capacity)
-        self._sets: dict[int, HashTable] = {}
+    def __init__(self, keys: TopicKeys, capacity: int = DEFAULT_CAPACITY) -> None:
+        self._keys = keys
+        self._map = HashTable[int](capacity, keys.places.__getitem__)
+        self._sets: dict[int, HashTable[int]] = {}
 
     @classmethod
-    def of_record(cls, topics: Topics, ids: TopicIds, record: Positions, gone: int) -> TargetMap:
-        """The map that a record is read into.
+    def of_record(cls, keys: TopicKeys, spec: GroupSpec, member: int) -> TargetMap:
+        """The map that a member's record is read into."""
+        target, older, record = cls(keys), spec.record.topics, spec.record.list_of(member)
+        numbers: dict[int, list[int]] = {}
+        for topic, number in zip(older.topic_of[record].tolist(), older.number_of[record].tolist(), strict=True):
+            numbers.setdefault(keys.of_record[topic], []).append(number)
+        for key, those in numbers.items():
+            target._put(key, those)
+        return target
+
+    def copy(self, lost: Collection[int]) -> TargetMap:
+        """The same in tables of its own, without topics that are gone and lost positions, taken out as they come.
 
         Parameters
         ----------
-        topics : Topics
-        ids : TopicIds
-        record : ndarray of int32
-            Positions in the order of the record.
-        gone : int
-            How many topics it names besides that no longer exist. They count for the size of the map.
+        lost : collection of int
         """
-        target = cls(topics, ids.codes.tolist())
-        numbers: dict[int, list[int]] = {}
-        for topic, number in zip(topics.topic_of[record].tolist(), topics.number_of[record].tolist(), strict=True):
-            numbers.setdefault(topic, []).append(number)
-        for topic, those in numbers.items():
-            target._put(topic, those)
-        for ghost in range(gone):
-            target._map.put(-1 - ghost, ghost)
-        return target
-
-    def copy(self) -> TargetMap:
-        """The same in tables of its own, to be changed; without the topics that are gone."""
-        other = TargetMap(self._topics, self._codes, len(self._map))
-        for topic in self._map.walk():
-            if topic < 0:
-                other._map.put(topic, -topic)
-            else:
-                other._put(topic, self._sets[topic].walk())
-        for topic in other._map.walk():
-            if topic < 0:
-                other._map.remove(topic)
+        other = TargetMap(self._keys, len(self._map))
+        for key in self._map.walk():
+            other._put(key, self._sets[key].walk())
+        for key in self._map.walk():
+            if key < 0:
+                other._map.remove(key)
+                continue
+            for number in self._sets[key].walk():
+                position = int(self._keys.topics.first[key]) + number
+                if position in lost:
+                    other.remove(position)
         return other
 
-    def _put(self, topic: int, numbers: list[int]) -> None:
-        self._map.put(topic, self._codes[topic])
-        self._sets[topic] = HashTable(max(DEFAULT_CAPACITY, capacity_for(len(numbers))))
+    def _put(self, key: int, numbers: list[int]) -> None:
+        self._map.put(key, self._keys.codes[key])
+        self._sets[key] = HashTable[int](max(DEFAULT_CAPACITY, capacity_for(len(numbers))))
         for number in numbers:
-            self._sets[topic].put(number, fold(number))
+            self._sets[key].put(number, fold(number))
 
     def add(self, position: int, capacity: Sequence[int]) -> None:
         """Add a partition; a topic that was not there gets a set of its capacity.
@@ -84,8 +112,8 @@ class TargetMap:
             By topic.
         """
         topic, number = self._split(position)
-        if self._map.compute_if_absent(topic, self._codes[topic]):
-            self._sets[topic] = HashTable(capacity[topic])
+        if self._map.compute_if_absent(topic, self._keys.codes[topic]):
+            self._sets[topic] = HashTable[int](capacity[topic])
         self._sets[topic].put(number, fold(number))
 
     def remove(self, position: int) -> None:
@@ -97,10 +125,11 @@ class TargetMap:
 
     def positions(self) -> Positions:
         """Positions as iteration yields them."""
-        first = self._topics.first.tolist()
+        first = self._keys.topics.first.tolist()
         return positions_of(
-            first[topic] + number for topic in self._map.walk() if topic >= 0 for number in self._sets[topic].walk()
+            first[key] + number for key in self._map.walk() if key >= 0 for number in self._sets[key].walk()
         )
 
     def _split(self, position: int) -> tuple[int, int]:
-        return int(self._topics.topic_of[position]), int(self._topics.number_of[position])
+        topics = self._keys.topics
+        return int(topics.topic_of[position]), int(topics.number_of[position])

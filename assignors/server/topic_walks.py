@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
 
-from groupsim.assignors.java.hash_table import CROWDED, DEFAULT_CAPACITY, SMALLEST_TREE_TABLE, HashTable, buckets
-from groupsim.assignors.java.ordering import fold, string_hash
-from groupsim.assignors.java.sorting import stable_order
+from groupsim.assignors.core.topics import Positions
+from groupsim.assignors.java.hash_table import DEFAULT_CAPACITY, buckets
+from groupsim.assignors.java.ordering import text_codes, text_places
+from groupsim.assignors.java.table_order import hash_order, may_crowd
 from groupsim.assignors.server.group_spec import GroupSpec
-from groupsim.assignors.server.table_sizes import Sizes, capacity_for
+from groupsim.assignors.server.table_sizes import capacity_for
 
 Walk = npt.NDArray[np.intp]
 
@@ -39,8 +41,7 @@ def subscription_walk(spec: GroupSpec, kind: int, *, java_order: bool = True) ->
 @lru_cache(maxsize=64)
 def _name_walk(names: tuple[str, ...]) -> tuple[int, ...]:
     """Places of names in the order in which a set yields them that is made of a list of them."""
-    codes = np.array([fold(string_hash(name)) for name in names], dtype=np.int64)
-    return tuple(_walk(codes, _set_size(len(names))).tolist())
+    return tuple(hash_order(text_codes(names), partial(text_places, names), _set_capacity(len(names))).tolist())
 
 
 def topic_set_walk(spec: GroupSpec, kind: int, *, java_order: bool = True) -> Walk:
@@ -51,34 +52,64 @@ def topic_set_walk(spec: GroupSpec, kind: int, *, java_order: bool = True) -> Wa
     walk = subscription_walk(spec, kind, java_order=java_order)
     if not java_order:
         return walk
-    size = _set_size(len(spec.subscriptions.kinds[kind]))
-    return walk[_walk(spec.topic_ids.codes[walk], size)]
+    return walk[_id_walk(spec, walk, _set_capacity(len(spec.subscriptions.kinds[kind])))]
 
 
-def range_walk(spec: GroupSpec, kind: int, *, homogeneous: bool) -> Walk:
-    """Indices of the known topics of a subscription, as the map of a member's ranges yields them.
+@dataclass(frozen=True, slots=True, eq=False)
+class RangeWalk:
+    """The order of the topics of a subscription in the map of a member's ranges.
 
-    Source: RangeAssignor (group coordinator), Kafka 4.4. Only where subscriptions differ is the map made large enough
-    for unknown names.
+    Only where subscriptions differ is the map made large enough for unknown names.
+
+    Parameters
+    ----------
+    spec : GroupSpec
+    kind : int
+        Which of `spec.subscriptions.kinds`.
+    homogeneous : bool
+        Whether all members name the same topics.
+
+    Attributes
+    ----------
+    topics : ndarray of intp
+        Indices of all known topics of the subscription in that order.
+    crowded : bool
+        Whether a bucket may be crowded: the order of some of these topics then can be another one.
+
+    Source: RangeAssignor (group coordinator), Kafka 4.4.
     """
-    walk = subscription_walk(spec, kind)
-    n_names = len(walk) if homogeneous else len(spec.subscriptions.kinds[kind])
-    return walk[_walk(spec.topic_ids.codes[walk], buckets(capacity_for(n_names)))]
+
+    spec: GroupSpec
+    kind: int
+    homogeneous: bool
+    topics: Walk = field(init=False)
+    crowded: bool = field(init=False)
+    _put: Walk = field(init=False, repr=False)
+    _capacity: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        put, names = subscription_walk(self.spec, self.kind), self.spec.subscriptions.kinds[self.kind]
+        capacity = capacity_for(len(put) if self.homogeneous else len(names))
+        size = buckets(capacity)
+        object.__setattr__(self, "_put", put)
+        object.__setattr__(self, "_capacity", capacity)
+        object.__setattr__(self, "topics", put[_id_walk(self.spec, put, capacity)])
+        object.__setattr__(self, "crowded", may_crowd(self.spec.topic_ids.codes[put], size, smallest=size))
+
+    def sorted(self, positions: Positions) -> Positions:
+        """One member's partitions, each topic's ascending, as its map yields them."""
+        topic = self.spec.topics.topic_of[positions]
+        there = self._put[np.isin(self._put, topic)]
+        place = np.zeros(len(self.spec.topics.names), dtype=np.intp)
+        place[there[_id_walk(self.spec, there, self._capacity)]] = np.arange(len(there))
+        return positions[np.lexsort((positions, place[topic]))]
 
 
-def _set_size(n_names: int) -> int:
-    """Buckets of a set made of a collection of that size."""
-    return max(DEFAULT_CAPACITY, buckets(capacity_for(n_names)))
+def _set_capacity(n_names: int) -> int:
+    """Capacity of a set made of a collection of that size."""
+    return max(DEFAULT_CAPACITY, capacity_for(n_names))
 
 
-def _walk(codes: Sizes, size: int) -> Walk:
-    """Places in the order in which a table of that size yields keys of these folded codes.
-
-    A table with less than 64 buckets that has more than eight keys in one of them has grown beyond that size.
-    """
-    if len(codes) > CROWDED and size < SMALLEST_TREE_TABLE and np.bincount(codes & (size - 1)).max() > CROWDED:
-        table = HashTable(size)
-        for at, code in enumerate(codes.tolist()):
-            table.put(at, code)
-        return np.array(table.walk(), dtype=np.intp)
-    return stable_order(codes & (size - 1), size)
+def _id_walk(spec: GroupSpec, topics: Walk, capacity: int) -> Walk:
+    """Places of topics as a table of that capacity yields them into which their ids were put."""
+    return hash_order(spec.topic_ids.codes[topics], lambda: spec.topic_ids.ranks[topics].tolist(), capacity)

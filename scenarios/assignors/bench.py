@@ -1,6 +1,7 @@
 """How long assignors take over the grid of Kafka's own benchmarks, beside Kafka's classes and kafka-python's.
 
-Kafka's times were recorded once, on a machine with two cores (OpenJDK 17, one thread, warmed up; CPU time, the median).
+Every time is the median of several runs, each over a group built anew for it. Kafka's times were recorded once, on
+another machine with two cores (OpenJDK 17, one thread, warmed up; CPU time, the median).
 
 Source of the grid: ``ClientSideAssignorBenchmark``, ``ServerSideAssignorBenchmark``, Kafka 4.4.
 """
@@ -8,18 +9,20 @@ Source of the grid: ``ClientSideAssignorBenchmark``, ``ServerSideAssignorBenchma
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
+from statistics import median
 from time import process_time
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from groupsim.assignors import GroupSnapshot, MemberSubscription, Topics
+from groupsim.assignors import Assignment, GroupSnapshot, MemberSubscription, Topics, create
 from groupsim.assignors.evaluation.events import Event
 from groupsim.assignors.evaluation.trials import asked_after, settle
 from groupsim.scenarios.assignors import kafka_python
+from groupsim.scenarios.assignors.fresh_groups import built_anew
 from groupsim.scenarios.assignors.trials import Contender, answering
 
 MEMBERS: Final = (100, 1_000, 10_000)
@@ -29,9 +32,13 @@ UNEQUAL: Final = ("sticky", "cooperative-sticky", "server:uniform")
 """Assignors whose algorithm for unequal subscriptions is another one."""
 _BUCKETS: Final = 5
 _ENOUGH_S: Final = 0.1
+_FEWEST: Final = 3
+_SECONDS_S: Final = 1.0
+"""What takes longer is not run `_FEWEST` times."""
 _MINUTE_S: Final = 60.0
 _TOO_LONG_S: Final = 10.0
 """After a run that took longer, larger groups are left out: they would take minutes."""
+PlainMembers: TypeAlias = Mapping[str, tuple[Sequence[str], Sequence[tuple[str, int]]]]
 _TIMES: Final = Path(__file__).with_name("kafka-4.4.0-assignor-times.json")
 
 
@@ -74,7 +81,7 @@ def bench(contender: Contender, *, equal: bool, grid: list[Shape]) -> Iterator[d
     theirs = Theirs(contender.label)
     for shape in grid:
         cases = _cases(contender, group_of_shape(shape, equal=equal))
-        ours = {mode: _seconds(answering(contender.make, asked)) * 1e3 for mode, asked in cases.items()}
+        ours = {mode: _ours(contender, asked) for mode, asked in cases.items()}
         yield {
             "assignor": contender.label, "subscriptions": "equal" if equal else "unequal",
             "members": shape.members, "each": shape.each, "topics": shape.topics, "partitions": shape.partitions,
@@ -83,6 +90,46 @@ def bench(contender: Contender, *, equal: bool, grid: list[Shape]) -> Iterator[d
         }  # fmt: skip
         if max(ours.values()) > _TOO_LONG_S * 1e3:
             return
+
+
+def _ours(contender: Contender, asked: GroupSnapshot) -> float:
+    return median(_seconds(lambda: answering(contender.make, built_anew(asked)))) * 1e3
+
+
+def from_lists(grid: list[Shape], name: str = "sticky") -> Iterator[dict[str, Any]]:
+    """A record per point of the grid: milliseconds from plain lists to a snapshot, of assigning, and back to lists.
+
+    Parameters
+    ----------
+    grid : list of Shape
+    name : str
+        Of the assignor. All members own partitions already.
+    """
+    for shape in grid:
+        settled = settle(lambda: create(name), group_of_shape(shape, equal=True))
+        lists, names = settled.assignment.plain(settled.group.member_ids), settled.group.topics.names
+        counts = dict(zip(names, settled.group.topics.counts, strict=True))
+        steps: dict[str, list[float]] = {"in": [], "assign": [], "out": []}
+        while not _is_enough([sum(each) for each in zip(*steps.values(), strict=True)]):
+            members = {member: (names, list(owned)) for member, owned in lists.items()}
+            for step, took in zip(steps, _steps(counts, members, name), strict=True):
+                steps[step].append(took)
+        yield {
+            "assignor": f"{name} from plain lists", "subscriptions": "equal", "members": shape.members,
+            "each": shape.each, "topics": shape.topics, "partitions": shape.partitions,
+            "ms": {step: median(times) * 1e3 for step, times in steps.items()}, "java_ms": {}, "kafka_python_ms": {},
+        }  # fmt: skip
+
+
+def _steps(counts: Mapping[str, int], members: PlainMembers, name: str) -> tuple[float, float, float]:
+    """CPU seconds of each step."""
+    begin = process_time()
+    group = GroupSnapshot.of_lists(counts, members, generation=1)
+    is_in = process_time()
+    assignment: Assignment = create(name).assign(group)
+    is_assigned = process_time()
+    assignment.plain(group.member_ids)
+    return is_in - begin, is_assigned - is_in, process_time() - is_assigned
 
 
 def _cases(contender: Contender, group: GroupSnapshot) -> dict[str, GroupSnapshot]:
@@ -115,20 +162,26 @@ class Theirs:
             if mode in self._modes:
                 try:
                     with kafka_python.at_most(_MINUTE_S):
-                        found[mode] = _seconds(kafka_python.assignment(self._name, asked)) * 1e3
+                        found[mode] = median(_seconds(partial(kafka_python.assignment, self._name, asked))) * 1e3
                 except Exception:  # it is somebody else's code, with defects of its own: there is no time then
                     self._modes.remove(mode)
         return found
 
 
-def _seconds(work: Callable[[], object]) -> float:
-    """CPU time of a call, the best of as many as fit into a moment."""
+def _seconds(prepare: Callable[[], Callable[[], object]]) -> list[float]:
+    """CPU times of what is prepared anew for each run."""
     times: list[float] = []
-    while not times or sum(times) < _ENOUGH_S:
+    while not _is_enough(times):
+        work = prepare()
         begin = process_time()
         work()
         times.append(process_time() - begin)
-    return min(times)
+    return times
+
+
+def _is_enough(times: Sequence[float]) -> bool:
+    """Whether they fill a moment, and are not too few for a median, unless that takes seconds."""
+    return sum(times) >= _ENOUGH_S and (len(times) >= _FEWEST or sum(times) >= _SECONDS_S) and len(times) > 0
 
 
 def _java(label: str, shape: Shape, *, equal: bool) -> Mapping[str, float]:

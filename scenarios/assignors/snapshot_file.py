@@ -77,7 +77,7 @@ class MemberEntry(FileModel):
     count: int = Field(default=1, ge=1, le=MEMBERS_MAX)
     topics: Annotated[list[Name], Field(min_length=1)] | None = None
     rack: Annotated[list[Name], BeforeValidator(_one_or_more), Field(min_length=1)] | None = None
-    capacity: int | None = Field(default=None, ge=1)
+    capacity: int | None = Field(default=None, ge=1, le=1_000_000_000_000)
 
     @model_validator(mode="after")
     def _check_racks(self) -> MemberEntry:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -14,10 +16,11 @@ from groupsim.scenarios.build.kafka_checks import check_kafka_rules
 from groupsim.scenarios.build.paths import set_path
 from groupsim.scenarios.build.problems import findings_of, problems_of
 from groupsim.scenarios.build.scenario import build_scenario
-from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest, shown
+from groupsim.scenarios.errors import PROBLEMS_MAX, Problem, ScenarioFileError, nearest, shown
 from groupsim.scenarios.files.file_names import located
 from groupsim.scenarios.files.yaml_text import YamlDocument, read_yaml
 from groupsim.scenarios.kafka.assignor_names import why_not_loaded, why_not_together
+from groupsim.scenarios.schema.key_places import belongs
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.sim.model import Scenario
 
@@ -91,9 +94,11 @@ def path_of(source: str | Path, library: Path = LIBRARY, kind: str = "scenario")
     Raises
     ------
     ScenarioFileError
-        There is neither a built-in one nor a file of that name.
+        There is neither a built-in one nor a file of that name, or the name is no UTF-8: manifests could not hold it.
     """
     text, path = str(source), Path(source)
+    if re.search("[\ud800-\udfff]", text):
+        raise ScenarioFileError(text, [Problem("", "has a name that is not UTF-8: rename the file")])
     if text not in names_in(library) and (path.suffix or path.exists() or len(path.parts) > 1):
         return path
     return built_in(text, library, f"is neither a file nor a built-in {kind}")
@@ -147,8 +152,9 @@ def _parse(document: YamlDocument, *, file: str, name: str, folder: Path, allow_
     try:
         scenario = ScenarioFile.model_validate(data, context=context)
     except ValidationError as error:
-        raise ScenarioFileError(file, problems_of(findings_of(error), document)) from None
-    found = [*check_names(scenario)] or [*check_kafka_rules(scenario, allow_code)]
+        raise ScenarioFileError(file, problems_of(findings_of(error, belongs), document)) from None
+    found = [*islice(check_names(scenario), PROBLEMS_MAX)]
+    found = found or [*islice(check_kafka_rules(scenario, allow_code), PROBLEMS_MAX)]
     if found:
         raise ScenarioFileError(file, problems_of(found, document))
     resolved = scenario.model_dump(mode="json", by_alias=True, exclude_none=True)

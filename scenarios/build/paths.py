@@ -1,7 +1,8 @@
 """Paths into a document: ``groups.billing.config[session.timeout.ms]``, ``timeline[deploy].rolling_restart.batch``.
 
-A path is made of names joined by dots; a name in brackets is taken as it is, dots and all. Entries of the timeline go
-by their id, elements of other lists by position.
+A path is made of names joined by dots; a name in brackets is taken as it is, dots and all. Kafka's keys and names of
+topics and groups need no brackets. Entries of the timeline go by their id or position, elements of other lists by
+position.
 """
 
 from __future__ import annotations
@@ -9,17 +10,20 @@ from __future__ import annotations
 import re
 import types
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Final, NoReturn, Union, get_args, get_origin
 
-from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest, shown
+from groupsim.scenarios.errors import Problem, ScenarioFileError, listed, nearest, shown
 from groupsim.scenarios.files.base_model import FileModel
+from groupsim.scenarios.files.config_paths import bracketed
 from groupsim.scenarios.files.yaml_text import Place, path_text
+from groupsim.scenarios.schema.key_places import belongs
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.scenarios.schema.timeline import ENTRIES, EntryFile
 from groupsim.scenarios.schema.verbs import VERBS
 
 _PATH: Final = re.compile(r"[^\s.\[\]]+(?:\.[^\s.\[\]]+|\[[^\[\]]+\])*")
+_DIGITS: Final = 9
 _STEP: Final = re.compile(r"\[([^\[\]]+)\]|([^.\[\]]+)")
 
 
@@ -33,7 +37,7 @@ def parse_path(path: str) -> tuple[str, ...]:
     """
     if not _PATH.fullmatch(path):
         raise ValueError("is no path: names joined by dots, keys with dots in brackets, as a.config[max.poll.records]")
-    return tuple(match[1] or match[2] for match in _STEP.finditer(path))
+    return tuple(match[1] or match[2] for match in _STEP.finditer(bracketed(path)))
 
 
 def set_path(document: dict[str, Any], path: str, value: Any, *, file: str = "the scenario") -> Place:
@@ -61,20 +65,27 @@ def set_path(document: dict[str, Any], path: str, value: Any, *, file: str = "th
     """
     walk = _Walk(file, path, value)
     try:
-        steps = parse_path(path)
+        steps: Sequence[str] = parse_path(path)
     except ValueError as reason:
         walk.refuse(str(reason))
     here: Any = document
     kind: Any = ScenarioFile
-    for depth, step in enumerate(steps):
-        key, kind = walk.step(here, kind, step, last=depth == len(steps) - 1)
-        if depth == len(steps) - 1:
+    while True:
+        step, *steps = _joined(here, kind, steps)
+        key, kind = walk.step(here, kind, step, steps)
+        if not steps:
             here[key] = value
-        elif isinstance(here, dict):
-            here = here.setdefault(key, {})
-        else:
-            here = here[key]
-    return tuple(walk.place)
+            return tuple(walk.place)
+        here = here.setdefault(key, {}) if isinstance(here, dict) else here[key]
+
+
+def _joined(here: Any, kind: Any, steps: Sequence[str]) -> Sequence[str]:
+    """The steps, the first of them joined where together they are a name with dots that is there."""
+    if isinstance(here, dict) and get_origin(kind) is dict and steps[0] not in here:
+        for length in range(len(steps), 1, -1):
+            if (name := ".".join(steps[:length])) in here:
+                return [name, *steps[length:]]
+    return steps
 
 
 class _Walk:
@@ -83,13 +94,15 @@ class _Walk:
     def __init__(self, file: str, path: str, value: Any) -> None:
         self.place: list[str | int] = []
         self._names: dict[Place, str] = {}
+        self._rest: Sequence[str] = ()
         self._file, self._path, self._value = file, path, value
 
-    def step(self, here: Any, kind: Any, step: str, *, last: bool) -> tuple[str | int, Any]:
+    def step(self, here: Any, kind: Any, step: str, rest: Sequence[str]) -> tuple[str | int, Any]:
         """(key or position of the step, what stands there: a model, an annotation, or Any)."""
+        self._rest = rest
         key: str | int
         if isinstance(here, dict):
-            key, below = self._into_mapping(here, kind, step, last=last)
+            key, below = self._into_mapping(here, kind, step)
         elif isinstance(here, list):
             key, below = self._into_list(here, kind, step)
         else:
@@ -98,7 +111,7 @@ class _Walk:
         self._names[tuple(self.place)] = step
         return key, below
 
-    def _into_mapping(self, here: dict[str, Any], kind: Any, step: str, *, last: bool) -> tuple[str, Any]:
+    def _into_mapping(self, here: dict[str, Any], kind: Any, step: str) -> tuple[str, Any]:
         if _is_model(kind):
             model = _entry_model(here) if kind is EntryFile else kind
             fields = {field.alias or name: field.annotation for name, field in model.model_fields.items()}
@@ -106,7 +119,7 @@ class _Walk:
                 self.refuse(self._no_such(step, fields))
             return step, _plain(fields[step])
         below = _plain(get_args(kind)[1]) if get_origin(kind) is dict else Any
-        if _is_model(below) and step not in here and not last:
+        if _is_model(below) and step not in here and self._rest:
             self.refuse(self._no_such(step, here))
         return step, below
 
@@ -114,17 +127,22 @@ class _Walk:
         below = _plain(get_args(kind)[0]) if get_origin(kind) is list else Any
         if _is_model(below) and issubclass(below, EntryFile):
             ids = entry_ids(here)
-            if step not in ids:
+            if step in ids:
+                return ids.index(step), below
+            if not step.isdecimal() or len(step) > _DIGITS or int(step) >= len(here):
                 self.refuse(self._no_such(step, ids))
-            return ids.index(step), below
-        if not step.isdecimal() or int(step) >= len(here):
+            return int(step), below
+        if not step.isdecimal() or len(step) > _DIGITS or int(step) >= len(here):
             self.refuse(f"{self._where()} has positions 0 to {len(here) - 1}")
         return int(step), below
 
     def _no_such(self, step: str, known: Iterable[str]) -> str:
         names = sorted(known)
         where = self._where() or "a scenario"
-        return f"{where} has no {step!r}; {nearest(step, names)}known: {', '.join(names) or 'nothing'}"
+        for key in (".".join([step, *self._rest]), step):
+            if (hint := belongs(key)) and not nearest(step, names):
+                return f"{where} has no {key!r}: {hint}"
+        return f"{where} has no {step!r}; {nearest(step, names)}known: {listed(names) or 'nothing'}"
 
     def _where(self) -> str:
         named = {place: name for place, name in self._names.items() if isinstance(place[-1], int)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -32,11 +32,22 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
 """What pydantic says of these would not help the writer of a file."""
 
 
-def findings_of(error: ValidationError) -> Iterator[Finding]:
-    """What pydantic has found, in the words of the file."""
+def findings_of(error: ValidationError, belongs: Callable[[str], str] = lambda key: "") -> Iterator[Finding]:
+    """What pydantic has found, in the words of the file.
+
+    Parameters
+    ----------
+    error : ValidationError
+    belongs : callable
+        Where a key belongs that is unknown where it is, in words; empty if nowhere.
+    """
     for one in error.errors(include_url=False):
         place: Place = one["loc"]
-        yield place[:-1] if place[-1:] == ("[key]",) else place, _sentence(one), _value(one)
+        sentence = _sentence(one)
+        if one["type"] == "unknown_key" and "did you mean" not in sentence and (hint := belongs(str(place[-1]))):
+            said, mark, allowed = sentence.partition("; ")
+            sentence = f"{said}: {hint}{mark}{allowed}"
+        yield place[:-1] if place[-1:] == ("[key]",) else place, sentence, _value(one)
 
 
 def problems_of(findings: Iterable[Finding], document: YamlDocument) -> list[Problem]:

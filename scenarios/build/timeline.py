@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import product
+from operator import itemgetter
 from typing import Any
 
 from groupsim.scenarios.files.base_model import made
@@ -22,11 +24,12 @@ def build_timeline(file: ScenarioFile) -> Iterator[model.Entry]:
     An entry whose target is a family of identical groups (``count`` above 1) becomes one entry for each of them, with
     the group's name added to its id, so that each has draws of its own.
     """
+    history = PartitionHistory(file)
     for entry in file.timeline:
         for suffix, body in _for_each_group(file, entry.body):
             yield model.Entry(
                 id=f"{entry.id}{suffix}",
-                verb=_verb(file, entry, body),
+                verb=_verb(file, history, entry, body),
                 at_us=entry.at if entry.at is not None else entry.from_ or 0,
                 every=entry.every,
                 until_us=FOREVER if entry.until is None else entry.until,
@@ -58,12 +61,12 @@ def _renamed(target: model.Target, name: str) -> model.Target:
     return model.Target(target.kind, name, target.pick, target.indices, target.count, target.share)
 
 
-def _verb(file: ScenarioFile, entry: EntryFile, body: Any) -> model.Verb:
+def _verb(file: ScenarioFile, history: PartitionHistory, entry: EntryFile, body: Any) -> model.Verb:
     match body:
         case CreateTopicFile():
             return model.CreateTopic(topic=body.build(body.name, file.cluster.config, file.horizon))
         case SetRateFile():
-            return model.SetRate(topic=body.topic, rate=body.rate.rate(partitions_at(file, entry), file.horizon))
+            return model.SetRate(topic=body.topic, rate=body.rate.rate(history.at(entry), file.horizon))
         case SetConfigFile():
             return _set_config(file, entry, body)
         case _:
@@ -71,18 +74,30 @@ def _verb(file: ScenarioFile, entry: EntryFile, body: Any) -> model.Verb:
             return verb
 
 
-def partitions_at(file: ScenarioFile, entry: EntryFile) -> int:
-    """How many partitions the topic of a ``set_rate`` has when the entry fires, as far as the file tells."""
-    name, now = entry.body.topic, entry.at or 0
-    count = file.topics[name].partitions if name in file.topics else 0
-    for other in sorted(file.timeline, key=lambda one: one.at or 0):
-        if (other.at or 0) > now:
-            break
-        if other.verb == "create_topic" and other.body.name == name:
-            count = other.body.partitions
-        elif other.verb == "add_partitions" and other.body.topic == name:
-            count = max(count, other.body.to)
-    return count
+class PartitionHistory:
+    """How many partitions topics have over time, as far as the file tells."""
+
+    def __init__(self, file: ScenarioFile) -> None:
+        self._counts = {name: [(0, topic.partitions)] for name, topic in file.topics.items()}
+        for entry in sorted(file.timeline, key=_begin_us):
+            if entry.verb == "create_topic":
+                self._add(entry.body.name, _begin_us(entry), entry.body.partitions)
+            elif entry.verb == "add_partitions":
+                known = self._counts.get(entry.body.topic, [(0, 0)])
+                self._add(entry.body.topic, _begin_us(entry), max(known[-1][1], entry.body.to))
+
+    def _add(self, topic: str, at_us: int, count: int) -> None:
+        self._counts.setdefault(topic, []).append((at_us, count))
+
+    def at(self, entry: EntryFile) -> int:
+        """Partitions of the topic of a ``set_rate`` when the entry fires."""
+        known = self._counts.get(entry.body.topic, [])
+        before = bisect_right(known, _begin_us(entry), key=itemgetter(0))
+        return known[before - 1][1] if before else 0
+
+
+def _begin_us(entry: EntryFile) -> int:
+    return entry.at or 0
 
 
 # --- set_config -------------------------------------------------------------------------------------------------------
@@ -103,9 +118,9 @@ def configured(file: ScenarioFile, entry: EntryFile) -> tuple[str, dict[str, Any
     target = entry.body.target
     group = file.groups[file.group_key(target.name) or target.name]
     client, config, processing = group.client, dict(group.config), None
-    for other in sorted(file.timeline, key=lambda one: one.at or 0):
-        if other.verb != "set_config" or other.body.target not in (target, model.Target("group", target.name)):
-            continue
+    wanted = (target, model.Target("group", target.name))
+    changes = [one for one in file.timeline if one.verb == "set_config" and one.body.target in wanted]
+    for other in sorted(changes, key=_begin_us):
         body: SetConfigFile = other.body
         client, config = (client, {**config, **body.config}) if body.client is None else (body.client, body.config)
         if body.processing is not None:

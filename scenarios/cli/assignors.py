@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from textwrap import fill
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from groupsim.scenarios.cli.output import Progress, print_json, print_pairs, print_table, say, width
 from groupsim.scenarios.cli.run import AllowCode
-from groupsim.scenarios.cli.settings import import_allowed
+from groupsim.scenarios.cli.settings import import_allowed, listed
 from groupsim.scenarios.cli.trials import tell, tell_all, title
 
 if TYPE_CHECKING:
     from groupsim.assignors import GroupSnapshot
     from groupsim.scenarios.assignors.trials import Contender
+
+WHAT_IS_TIMED: Final = (
+    "CPU time of one assignment, the median of as many runs as fill a tenth of a second, at least three unless they "
+    "take seconds; for each run the group is built anew. full: nobody owns anything; join: one joins a balanced group; "
+    "leave: the one in the middle has left.",
+    "Not in it: making the group of what members say (the last table has that; for server:range and server:uniform it "
+    "is the form in which the coordinator keeps it), and hash codes of names, which Java's texts remember, too.",
+    "In brackets: Kafka 4.4.0's classes on OpenJDK 17, warm, recorded once on another machine with two cores and not "
+    "measured now. kafka-python is measured now, its objects built anew, too.",
+)
 
 app = typer.Typer(help="List assignors, and compare what they do to a group.", no_args_is_help=True)
 
@@ -26,7 +37,10 @@ Snapshot = Annotated[
 Members = Annotated[int | None, typer.Option(min=1, max=100_000, help="Members, 40 by default.")]
 Topics = Annotated[int | None, typer.Option(min=1, max=100_000, help="Topics that all of them read, 1 by default.")]
 Partitions = Annotated[int | None, typer.Option(min=1, max=1_000_000, help="Partitions in all, 200 by default.")]
-Many = Annotated[int | None, typer.Option(min=1, max=100_000, help="How many are many; a quarter by default.")]
+Many = Annotated[
+    int | None,
+    typer.Option(min=1, max=100_000, help="Members in events of many; a quarter by default."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -52,7 +66,7 @@ def compare(
     partitions: Partitions = None,
     many: Many = None,
     assignor: Annotated[
-        list[str] | None, typer.Option(metavar="ASSIGNOR", help="Only this one, and others so named; all by default.")
+        list[str] | None, typer.Option(metavar="ASSIGNOR", callback=listed, help="Only these; all by default.")
     ] = None,
     java_order: Annotated[
         bool, typer.Option(help="Walk members as Kafka's hash tables yield their ids, or by id.")
@@ -108,7 +122,7 @@ def explain(
     many: Many = None,
     as_json: Json = False,
 ) -> None:
-    """Tell rule by rule why one partition moves or stays, where all members read the same topics.
+    """Explain rule by rule why one partition moves or stays, where all members read the same topics.
 
     All but your own assignors are explained; range, sticky and cooperative-sticky only where racks decide nothing.
     """
@@ -129,41 +143,57 @@ def explain(
 @app.command()
 def bench(
     members: Annotated[
-        list[int] | None, typer.Option(min=100, max=10_000, help="Only groups of so many; 100, 1000 and 10000.")
+        list[int] | None,
+        typer.Option(min=100, max=10_000, help="Only groups of this size; by default three."),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Measure assignors over the grid of Kafka's own benchmarks: minutes, and half an hour with kafka-python.
 
-    Beside ours stand the times of Kafka's classes, recorded on a machine with two cores, and kafka-python's, measured
-    now as far as they are under a minute, where it is installed (the extra "bench").
+    Beside ours stand the times of Kafka's classes, recorded on another machine with two cores, and kafka-python's,
+    measured now as far as they are under a minute, where it is installed (the extra "bench").
     """
-    from groupsim.analysis.text.assignors import their_times_table, times_table
-    from groupsim.scenarios.assignors.bench import UNEQUAL, bench, shapes
+    from groupsim.analysis.text.assignors import lists_table
+    from groupsim.scenarios.assignors.bench import UNEQUAL, bench, from_lists, shapes
     from groupsim.scenarios.assignors.kafka_python import is_installed
     from groupsim.scenarios.assignors.trials import contenders, is_exclusive
 
     if not is_installed():
         say("kafka-python is not installed, so it has no times: it comes with groupsim's extra bench")
+    if not as_json:
+        for paragraph in WHAT_IS_TIMED:
+            print(fill(paragraph, width() or 80), end="\n\n")
     grid = shapes(tuple(members)) if members else shapes()
     found = [one for one in contenders() if is_exclusive(one)]
     wanted = [(one, True) for one in found] + [(one, False) for one in found if one.label in UNEQUAL]
     records: list[dict[str, Any]] = []
     with Progress("assignor", len(wanted)) as progress:
         for done, (one, equal) in enumerate(wanted, start=1):
-            mine = list(bench(one, equal=equal, grid=grid))
-            records += mine
+            records += (mine := list(bench(one, equal=equal, grid=grid)))
             if not as_json:
-                print(f"{one.label}, {mine[0]['subscriptions']} subscriptions, ms of CPU (in brackets Kafka's):\n")
-                print_table(times_table(mine, width()))
-                print()
-                if (theirs := their_times_table(mine, width())) is not None:
-                    print("kafka-python, ms of CPU:\n")
-                    print_table(theirs)
-                    print()
+                _tell_times(mine)
             progress(done)
+    records += (lists := list(from_lists([one for one in grid if one.topics in (10, 100)])))
     if as_json:
         print_json(records)
+    else:
+        print(f"{lists[0]['assignor']}, and back to them, ms of CPU:\n")
+        print_table(lists_table(lists, width()))
+
+
+def _tell_times(records: list[dict[str, Any]]) -> None:
+    """The tables of one assignor."""
+    from groupsim.analysis.text.assignors import their_times_table, times_table
+
+    title = f"{records[0]['assignor']}, {records[0]['subscriptions']} subscriptions"
+    recorded = any(one["java_ms"] for one in records)
+    print(f"{title}, ms of CPU{' (in brackets: recorded)' if recorded else ''}:\n")
+    print_table(times_table(records, width()))
+    print()
+    if (theirs := their_times_table(records, width())) is not None:
+        print("kafka-python, ms of CPU:\n")
+        print_table(theirs)
+        print()
 
 
 def _many(many: int | None, group: GroupSnapshot) -> int:

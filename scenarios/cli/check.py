@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from groupsim.scenarios.cli.exits import CHECK_FAILED, RUN_FAILED
-from groupsim.scenarios.cli.output import WIDTH, Progress, print_json, print_table, say, warn, width
+from groupsim.scenarios.cli.output import WIDTH, Progress, print_json, print_table, say, say_wrapped, warn, width
 from groupsim.scenarios.cli.run import AllowCode
 from groupsim.scenarios.cli.settings import import_allowed
 
@@ -25,14 +25,14 @@ def check(
     suite: Annotated[
         Path | None, typer.Argument(metavar="SUITE", help="A suite file; with --init a folder, this one by default.")
     ] = None,
-    update: Annotated[bool, typer.Option("--update", help="Write the baseline anew, and tell what moved.")] = False,
+    update: Annotated[bool, typer.Option("--update", help="Rewrite the baseline, and show what moved.")] = False,
     init: Annotated[bool, typer.Option("--init", help="Write a suite, its baseline and a workflow for a CI.")] = False,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML, too.")] = None,
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as Markdown, too.")] = None,
     allow_code: AllowCode = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Run the scenarios of a suite; tell what moved since its baseline, and whether that is noise.
+    """Run the scenarios of a suite; show what moved since its baseline, and whether that is noise.
 
     The baseline of suite.yaml is suite.baseline.yaml beside it, to be committed with it.
 
@@ -43,7 +43,7 @@ def check(
 
     if init:
         if update or junit or markdown or as_json:
-            raise ConfigError("--init goes with a folder alone")
+            raise ConfigError("--init takes a folder and no other option")
         _init(suite or Path())
         return
     if suite is None:
@@ -56,14 +56,18 @@ def check(
 
 def _init(folder: Path) -> None:
     """Write suite and workflow, and make the baseline."""
-    from importlib.metadata import version
-
-    from groupsim.scenarios.gate.starter import WORKFLOW, write_starter
+    from groupsim.scenarios.gate.starter import FOLDER, WORKFLOW, source_of, write_starter
     from groupsim.scenarios.gate.suite import load_suite
 
-    suite = load_suite(write_starter(folder, version("groupsim")))
+    source = source_of(Path(__file__).parents[2])
+    suite = load_suite(write_starter(folder, source))
     outcome = _outcome(suite, None, None, update=True)
     print(f"{suite.path}\n{suite.baseline}\n{folder / WORKFLOW}")
+    known = "make sure that your CI can reach it"
+    how = "put a clone there (git submodule add), or name a git URL" if source == FOLDER else known
+    say_wrapped(
+        f"groupsim is on no package index yet: the workflow installs it from {source}, which is its GROUPSIM; {how}"
+    )
     say(f"commit these three; next: groupsim check {suite.path}")
     _leave(outcome)
 
@@ -172,7 +176,7 @@ def _tell(outcome: Outcome, *, as_json: bool) -> None:
     if len(found) > _FAILURES_SHOWN:
         say(f"\nand {len(found) - _FAILURES_SHOWN} more: --junit FILE or --markdown FILE has all of them")
     if outcome.can_be_settled:
-        say(f"\nmeant? then write the baseline anew, and commit it:\n    {outcome.suite.update_command}")
+        say(f"\nif the change was meant, write the baseline again and commit it:\n    {outcome.suite.update_command}")
 
 
 def _wrapped(text: str, indent: str = "") -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from groupsim.scenarios.cli.output import counted, print_json, print_pairs, print_table, print_wrapped, say, warn, width
+from groupsim.scenarios.cli.settings import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,14 +28,14 @@ def compare(
     folders: Annotated[list[Path], typer.Argument(metavar="A B ...", help="Folder of a sweep, or folders of results.")],
     variant: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this variant (or bundle), and others so named; all by default."),
+        typer.Option(metavar="NAME", help="Only these variants (or bundles); all by default."),
     ] = None,
     baseline: Annotated[
         str | None, typer.Option(metavar="NAME", help="What the others are compared with; the first by default.")
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Only this column of summary, and others so named; eight by default."),
+        typer.Option(metavar="COLUMN", callback=listed, help="Only these columns of the summary; eight by default."),
     ] = None,
     figures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw figures into a new folder.")] = None,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
@@ -46,7 +47,7 @@ def compare(
     Runs with the same seed and replication saw the same faults, and are
     compared pair by pair. Variants without a common run are independent
     samples. Bundles that a sweep crosses with values are compared at equal
-    values. More than 48 comparisons are told as an overview.
+    values. More than 48 comparisons become an overview.
     """
     from groupsim.analysis.compare.comparison import compare_variants
     from groupsim.analysis.data.metrics import HEADLINE
@@ -60,12 +61,17 @@ def compare(
     if baseline is None and not variant and _is_mere_sample(study):
         _only_figures(study, metrics, folders, figures)
         return
+    if baseline is None and not variant and len(study.variants) == 1:
+        _tell_alone(study, metrics, as_markdown=as_markdown, as_csv=as_csv, as_json=as_json)
+        if figures is not None:
+            _draw(study, metrics, folders, figures)
+        return
     pairing = None if variant and set(variant) <= set(study.variants) else study.design
     comparisons = compare_variants(study.summary, baseline, metrics, pairing, study.absent)
     _warn(study)
     if figures is not None:
         _draw(study, metrics, folders, figures)
-    _tell(comparisons, pairing, as_markdown=as_markdown, as_csv=as_csv, as_json=as_json)
+    _tell(comparisons, pairing, study.design, as_markdown=as_markdown, as_csv=as_csv, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +105,10 @@ def _study(folders: Sequence[Path], wanted: Sequence[str], metrics: Sequence[str
         design = replace(design, names=short_names(design.paths))
     failed, absent = (load(folders[0]) if len(folders) == 1 else {} for load in (load_failures, load_absent))
     if wanted:
-        kept = chosen(names(summary["variant"]), wanted, design)
+        variants = names(summary["variant"])
+        named = [*variants, *(design.bundles(variants) if design else ())]
+        split = [[name] if name in named else listed([name]) for name in wanted]  # many names have commas themselves
+        kept = chosen(variants, [name for some in split for name in some], design)
         order = {name: at for at, name in enumerate(kept)}
         summary = summary[summary["variant"].isin(kept)]
         summary = summary.sort_values("variant", key=lambda column: column.map(order), kind="stable")
@@ -119,7 +128,7 @@ def _only_figures(study: Study, metrics: Sequence[str], folders: Sequence[Path],
     from groupsim.sim.errors import ConfigError
 
     kind = study.design.kind if study.design else ""
-    why = f"the {len(study.variants):,} variants are points of a {kind} design, none of which the others go by"
+    why = f"the {len(study.variants):,} variants are points of a {kind} design, none of them a baseline for the rest"
     if into is None:
         ranks = " groupsim sensitivity ranks what varies;" if kind in SENSITIVITY else ""
         raise ConfigError(
@@ -128,6 +137,22 @@ def _only_figures(study: Study, metrics: Sequence[str], folders: Sequence[Path],
         )
     _draw(study, metrics, folders, into)
     say(f"no table: {why}")
+
+
+def _tell_alone(study: Study, metrics: Sequence[str], *, as_markdown: bool, as_csv: bool, as_json: bool) -> None:
+    """Print the numbers of the only variant there is."""
+    from groupsim.analysis.data.columns import records
+    from groupsim.analysis.text.summary import runs_table
+
+    _warn(study)
+    table = runs_table(records(study.summary), metrics, width())
+    if as_json:
+        print_json(table.records())
+    elif as_csv or as_markdown:
+        print(table.csv() if as_csv else table.markdown(), end="")
+    else:
+        print_table(table)
+    say(f"nothing to compare with: the only variant is {study.variants[0]!r} (--figures DIR draws it)")
 
 
 def _warn(study: Study) -> None:
@@ -141,14 +166,15 @@ def _warn(study: Study) -> None:
         if name not in study.variants:
             warn(f"{name} is left out: all its runs ({len(runs)}) failed")
     if partly := sum(len(runs) for name, runs in study.failed.items() if name in study.variants):
-        warn(f"{counted(partly, 'run')} failed: left out, and so are the partners")
+        warn(f"{counted(partly, 'run')} failed: left out, as are the runs that they would be paired with")
     if any(set(runs) - set(study.failed.get(name, ())) for name, runs in study.absent.items()):
-        warn("some variants needed fewer runs than others: what has no partner is left out")
+        warn("some variants needed fewer runs than others: runs without a counterpart are left out")
 
 
 def _tell(
-    comparisons: Sequence[Comparison], design: Design | None, *, as_markdown: bool, as_csv: bool, as_json: bool
-) -> None:
+    comparisons: Sequence[Comparison], pairing: Design | None, design: Design | None, *, as_markdown: bool,
+    as_csv: bool, as_json: bool,
+) -> None:  # fmt: skip
     from groupsim.analysis.compare.text import comparison_table, notes
 
     if as_json:
@@ -157,7 +183,7 @@ def _tell(
     if as_csv:
         print(comparison_table(comparisons).csv(), end="")
         return
-    told = list(_sections(comparisons, design, None if as_markdown else width()))
+    told = list(_sections(comparisons, pairing, design, None if as_markdown else width()))
     if as_markdown:
         print("\n".join([*map(_markdown, told), *(f"{note}\n" for note in notes(comparisons))]), end="")
         return
@@ -167,15 +193,17 @@ def _tell(
         print_wrapped(note)
 
 
-def _sections(comparisons: Sequence[Comparison], design: Design | None, characters: int | None) -> Iterator[Section]:
+def _sections(
+    comparisons: Sequence[Comparison], pairing: Design | None, design: Design | None, characters: int | None
+) -> Iterator[Section]:
     """Each comparison, or an overview of many."""
     from groupsim.analysis.compare.overview import overview
     from groupsim.analysis.compare.text import sections
 
     if len(comparisons) <= ROWS_MAX:
-        return sections(comparisons, characters)
+        return sections(comparisons, characters, design)
     say(f"{len(comparisons):,} comparisons: an overview; --variant NAME narrows them down, --csv and --json hold each")
-    return overview(comparisons, design, characters)
+    return overview(comparisons, pairing, characters)
 
 
 def _print(section: Section) -> None:
@@ -197,7 +225,7 @@ def _markdown(section: Section) -> str:
 
 def _draw(study: Study, metrics: Sequence[str], folders: Sequence[Path], into: Path) -> None:
     from groupsim.scenarios.cli.comparison_figures import draw
-    from groupsim.scenarios.files.result_folder import complete_or_absent
+    from groupsim.scenarios.files.new_folder import complete_or_absent
 
     with complete_or_absent(into) as folder:
         for sentence in draw(study.summary, study.design, metrics, folders, folder):

@@ -25,7 +25,7 @@ def draw(
 
     rows = len(summary.groupby(["variant", "group"]))
     if rows <= ROWS_MAX:
-        save(compare(summary, metrics), into / "compare.png")
+        save(compare(summary, metrics, design), into / "compare.png")
     else:
         yield f"no figure of intervals: {rows:,} rows are more than it has room for ({ROWS_MAX})"
     if design is not None:

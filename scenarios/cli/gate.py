@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from groupsim.scenarios.cli.verdict import Ran, Status, Verdict
@@ -145,15 +145,16 @@ def _goal_verdicts(suite: Suite, one: Ran) -> Iterator[Verdict]:
     entry = one.entry
     for goal in goals_of(entry.scenario.document):
         for group in entry.groups:
-            values = one.values(group, goal.column)
-            missed = [r for r, value in enumerate(values) if not goal.met(value)]
+            rows = [row for row in one.done.summary if row["group"] == group]
+            missed = [r for r, row in enumerate(rows) if not goal.met_by(row)]
             where: dict[str, Any] = {"entry": entry.name, "group": group, "metric": goal.column, "held_to": str(goal)}
             if not missed:
                 yield Verdict(**where, status=Status.MET)
                 continue
-            worst = max(missed, key=lambda r: _distance(goal, values[r]))
-            told = "null" if values[worst] is None else f"{values[worst]:g}"
-            reason = f"{goal.column} is {told} in replication {worst}; missed in {len(missed)} of {_runs(len(values))}"
+            worst = max(missed, key=lambda r: _distance(goal, rows[r]))
+            told = f"{goal.told(rows[worst])} in replication {worst}"
+            subject = "the group" if rows[worst]["first_service_s"] is None else f"{goal.column} is"
+            reason = f"{subject} {told}; missed in {len(missed)} of {_runs(len(rows))}"
             yield Verdict(**where, status=Status.MISSED, reason=reason, replay=suite.replay(entry, worst))
 
 
@@ -161,5 +162,6 @@ def _runs(count: int) -> str:
     return f"{count} run{'s' if count > 1 else ''}"
 
 
-def _distance(goal: Goal, value: float | None) -> float:
-    return math.inf if value is None else abs(value - goal.bound)
+def _distance(goal: Goal, row: Mapping[str, Any]) -> float:
+    value = row[goal.column]
+    return math.inf if value is None or row["first_service_s"] is None else abs(value - goal.bound)

@@ -21,21 +21,32 @@ _LINE_EVERY_S: Final = 60.0
 
 def say(message: str) -> None:
     """A message to standard error."""
-    print(message, file=sys.stderr)
+    print(encodable(message), file=sys.stderr)
+
+
+def encodable(text: str) -> str:
+    """A text with bytes escaped that are no UTF-8, as in names of files and arguments."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def warn(sentence: str) -> None:
-    """A warning to standard error, wrapped; names that are longer than a line stay whole."""
-    lines = textwrap.wrap(
-        f"warning: {sentence}", WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
+    """A warning to standard error, wrapped."""
+    say_wrapped(f"warning: {sentence}")
+
+
+def say_wrapped(sentence: str) -> None:
+    """A message to standard error, wrapped; names that are longer than a line stay whole."""
+    lines = textwrap.wrap(sentence, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     say("\n".join(lines))
 
 
 def width() -> int:
     """Characters in a line: of the terminal, and 80 where there is none."""
-    if not sys.stdout.isatty():
-        return WIDTH
+    return terminal_width() if sys.stdout.isatty() else WIDTH
+
+
+def terminal_width() -> int:
+    """Characters in a line of the terminal, and 80 if it does not say."""
     from shutil import get_terminal_size
 
     return get_terminal_size((WIDTH, 24)).columns
@@ -81,12 +92,12 @@ def _print(*parts: Any) -> None:
         for part in parts:
             console.print(part)
     for line in told.get().splitlines():
-        print(line.rstrip())
+        print(encodable(line.rstrip()))
 
 
 def print_json(value: Any) -> None:
     """A value as JSON."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    print(encodable(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)))
 
 
 def counted(number: int, noun: str) -> str:

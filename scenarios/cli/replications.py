@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from groupsim.scenarios.schema.goals import goals_of
@@ -12,6 +13,7 @@ from groupsim.sim.tables import SUMMARY, TEXT
 
 if TYPE_CHECKING:
     from groupsim.analysis.stats.statistics import Estimate
+    from groupsim.analysis.text.outliers import Outlier
     from groupsim.sim import Result
 
 _NAMES = ("scenario", "variant", "group", "seed")
@@ -31,9 +33,13 @@ class Replications:
     warnings: dict[str, None] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     runs: int = 0
+    outliers: list[Outlier] = field(default_factory=list)
+    """What stands out in the latest run."""
 
     def add(self, result: Result) -> None:
         """Take what matters of a run."""
+        from groupsim.analysis.text.outliers import outliers
+
         summary = result.tables.rows("summary")
         own = {"replication": summary[0]["replication"]}
         self.summary += summary
@@ -41,6 +47,7 @@ class Replications:
         self.warnings |= dict.fromkeys(result.warnings)
         self.versions = result.manifest["versions"]
         self.runs += 1
+        self.outliers = outliers(result.tables.columns("partitions"), result.tables.columns("members"))
 
     def files(self) -> dict[str, bytes]:
         """The summary of all runs and their manifest, by file name."""
@@ -59,28 +66,48 @@ class Replications:
             "seed": self.seed,
             "summary": means(self.summary) if several else self.summary,
             "rebalances": self.rebalances if several else once,
+            "unserved": self.unserved(),
+            **({} if several else {"stands_out": [asdict(one) for one in self.outliers]}),
         }
+
+    def met_goals(self) -> Iterator[str]:
+        """The goals that a group met in every run, with the value that came nearest to missing them."""
+        for goal in goals_of(self.scenario.document):
+            for group in dict.fromkeys(row["group"] for row in self.summary):
+                values = [row[goal.column] for row in self.summary if row["group"] == group]
+                if all(map(goal.met, values)):
+                    nearest = min(values, key=lambda value: abs(value - goal.bound))
+                    runs = f" in all {len(values)} runs, at worst" if len(values) > 1 else ""
+                    yield f"{goal} of group {group}: {nearest:g}{runs}"
 
     def missed_goals(self) -> list[str]:
         """The goals of the scenario that a group missed, with the values that missed them."""
         return list(self._missed_goals())
 
     def _missed_goals(self) -> Iterator[str]:
-        for goal in goals_of(self.scenario.document):
+        bounds = goals_of(self.scenario.document)
+        for goal in bounds:
             for row in self.summary:
-                value = row[goal.column]
-                if not goal.met(value):
-                    told = "null" if value is None else f"{value:g}"
-                    yield f"{goal} of group {row['group']}: {told} in replication {row['replication']}"
+                if not goal.met_by(row):
+                    yield f"{goal} of group {row['group']}: {goal.told(row)} in replication {row['replication']}"
+        if not bounds and self.scenario.document.get("goals"):
+            yield from self.unserved()
+
+    def unserved(self) -> list[str]:
+        """What to say of groups that never read anything."""
+        from groupsim.analysis.text.unserved import unserved
+
+        return unserved(self.summary)
 
 
 def means(summary: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """For each variant and group: mean, half-width of the 95 % interval and n of every number."""
+    """For each variant and group: mean, half-width of the 95 % interval and n of every number; end states, counted."""
     from groupsim.analysis.stats.runs import by_entry, estimates_of
 
     found = []
     for rows in by_entry(summary).values():
         told: dict[str, Any] = {name: rows[0][name] for name in _NAMES}
+        told["end_state"] = Counter(row["end_state"] for row in rows)
         found.append(told | plain_estimates(zip(NUMBERS, estimates_of(rows, NUMBERS), strict=True)))
     return found
 

@@ -3,44 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from groupsim.scenarios.cli.completion import names_or_files
 from groupsim.scenarios.cli.exits import CHECK_FAILED, RunFailed
-from groupsim.scenarios.cli.output import Progress, print_json, print_table, say, warn, width
-from groupsim.scenarios.cli.settings import import_allowed, parse_settings
+from groupsim.scenarios.cli.output import print_json, print_table, print_wrapped, say, say_wrapped, warn, width
+from groupsim.scenarios.cli.settings import import_allowed, listed, parse_settings
 from groupsim.scenarios.sweep.design import REPLICATIONS_MAX, SEED_MAX
 
 if TYPE_CHECKING:
     from groupsim.scenarios.cli.replications import Replications
+    from groupsim.scenarios.cli.watch import RunWatch
     from groupsim.sim import Result
     from groupsim.sim.model import Scenario
 
 AllowCode = Annotated[
-    list[str] | None, typer.Option(metavar="MODULE:CLASS", help="Import an assignor of your own, which runs its code.")
+    list[str] | None,
+    typer.Option(metavar="MODULE:CLASS", callback=listed, help="Import an assignor of your own, which runs its code."),
 ]
 
 
 def run(
-    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="Name of a built-in scenario, or a file.")],
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO", autocompletion=names_or_files(), help="Name of a built-in scenario, or a file."
+        ),
+    ],
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="PATH=VALUE", help="Change the scenario: YAML. Files are looked up from here."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=SEED_MAX, help="Seed of every random number.")] = 1,
     replications: Annotated[
-        int, typer.Option(min=1, max=REPLICATIONS_MAX, help="Run so often; tell means and 95 % intervals.")
+        int, typer.Option(min=1, max=REPLICATIONS_MAX, help="How many times to run, for means and 95 % intervals.")
     ] = 1,
     replication: Annotated[
         int | None, typer.Option(min=0, max=REPLICATIONS_MAX, help="Run this replication alone.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables and manifest to a new folder.")] = None,
+    figures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw figures into a new folder.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Show every number.")] = False,
     allow_code: AllowCode = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Simulate a scenario and tell what became of its groups.
+    """Simulate a scenario and show what becomes of its groups.
 
     Exit code 1: a goal of the scenario is missed.
     """
@@ -51,6 +62,8 @@ def run(
 
     if replication is not None and replications > 1:
         raise ConfigError("--replication names one run and --replications asks for several: give one of the two")
+    if out is not None and figures is not None and out.absolute() == figures.absolute():
+        raise ConfigError("--out and --figures name the same folder: give each its own")
     changes, allowed = parse_settings(set_ or []), allow_code or []
     import_allowed(allowed)
 
@@ -62,48 +75,86 @@ def run(
     loaded = load(scenario, set_=changes, allow_code=allowed)
     done = Replications(loaded, seed, warnings=dict.fromkeys(warnings_of(loaded)))
     numbers = [replication] if replication is not None else list(range(replications))
+    _carry_out(done, numbers, replay, out, figures)
+    _tell(done, out, as_json=as_json, full=full)
+
+
+def _carry_out(
+    done: Replications, numbers: Sequence[int], replay: Callable[[int], str], out: Path | None, figures: Path | None
+) -> None:
+    """Carry out the replications of these numbers, and write what is asked for into new folders, all or nothing."""
+    several, wanted = len(numbers) > 1, [one for one in (out, figures) if one is not None]
+    with ExitStack() as stack:
+        made = {one: stack.enter_context(_new_folder(one)) for one in wanted}
+        for count, (number, result) in enumerate(zip(numbers, _results(done, numbers, replay), strict=True), start=1):
+            if out is not None:
+                _write(result, made[out] / "runs" / str(number) if several else made[out])
+            if figures is not None:
+                _draw(result, made[figures], f"run-{number}-" if several else "", count)
+        if several:
+            _sum_up(done, *(made.get(one) if one else None for one in (out, figures)))
+    if figures is not None:
+        say(f"figures in {figures}")
+
+
+def _new_folder(path: Path) -> AbstractContextManager[Path]:
+    from groupsim.scenarios.files.new_folder import complete_or_absent
+
+    return complete_or_absent(path)
+
+
+def _write(result: Result, into: Path) -> None:
+    from groupsim.scenarios.files.result_folder import run_files, write_files
+
+    write_files(into, run_files(result))
+
+
+def _draw(result: Result, into: Path, prefix: str, count: int) -> None:
+    from groupsim.scenarios.cli.run_figures import RUNS_DRAWN, draw_run
+
+    if count <= RUNS_DRAWN:
+        draw_run(result, into, prefix)
+
+
+def _sum_up(done: Replications, out: Path | None, figures: Path | None) -> None:
+    """Write the summary of several runs, and draw their means."""
+    from groupsim.scenarios.cli.run_figures import draw_several
+    from groupsim.scenarios.files.result_folder import write_files
+
     if out is not None:
-        _write(done, numbers, out, replay)
-    else:
-        for _ in _results(done, numbers, replay):
-            pass
-    _tell(done, out, as_json=as_json)
-
-
-def _write(done: Replications, numbers: Sequence[int], out: Path, replay: Callable[[int], str]) -> None:
-    """Carry out the replications of these numbers into a new folder, all or nothing."""
-    from groupsim.scenarios.files.result_folder import complete_or_absent, run_files, write_files
-
-    with complete_or_absent(out) as folder:
-        for number, result in zip(numbers, _results(done, numbers, replay), strict=True):
-            write_files(folder / "runs" / str(number) if len(numbers) > 1 else folder, run_files(result))
-        if len(numbers) > 1:
-            write_files(folder, done.files())
+        write_files(out, done.files())
+    if figures is not None:
+        draw_several(done.summary, figures)
 
 
 def _results(done: Replications, numbers: Sequence[int], replay: Callable[[int], str]) -> Iterator[Result]:
     """The results of these replications, one by one; ``done`` takes what matters of them."""
-    with Progress("run", len(numbers)) as progress:
-        for count, number in enumerate(numbers, start=1):
-            result = _simulate(done.scenario, done.seed, number, replay)
+    from groupsim.scenarios.cli.watch import RunWatch
+
+    with RunWatch(done.scenario, len(numbers)) as watch:
+        for number in numbers:
+            result = _simulate(done.scenario, done.seed, number, replay, watch)
             done.add(result)
-            progress(count)
             yield result
 
 
-def _simulate(scenario: Scenario, seed: int, replication: int, replay: Callable[[int], str]) -> Result:
+def _simulate(scenario: Scenario, seed: int, replication: int, replay: Callable[[int], str], watch: RunWatch) -> Result:
     """One run, whose errors carry the line that repeats it."""
-    from groupsim.sim import ConfigError, simulate
+    from groupsim.sim import ConfigError, Gauge, simulate
 
+    gauge = Gauge()
     try:
-        return simulate(scenario, seed=seed, replication=replication)
+        with watch.run(gauge):
+            return simulate(scenario, seed=seed, replication=replication, gauge=gauge)
     except ConfigError:
         raise
     except Exception as error:
         raise RunFailed(replay(replication)) from error
 
 
-def _tell(done: Replications, out: Path | None, *, as_json: bool) -> None:
+def _tell(done: Replications, out: Path | None, *, as_json: bool, full: bool) -> None:
+    from groupsim.analysis.data.metrics import HEADLINE, METRICS
+    from groupsim.analysis.text.outliers import outliers_line
     from groupsim.analysis.text.summary import runs_table
 
     for warning in done.warnings:
@@ -111,9 +162,17 @@ def _tell(done: Replications, out: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_json({**done.as_json(), "out": str(out) if out else None})
     else:
-        print_table(runs_table(done.summary, width=width()))
+        for sentence in done.unserved():
+            print_wrapped(sentence)
+        print_table(runs_table(done.summary, None if full else HEADLINE, width()))
+        if not full:
+            print(f"--full shows all {len(METRICS)} numbers")
+        if done.runs == 1 and done.outliers:
+            print_wrapped(outliers_line(done.outliers))
     missed = done.missed_goals()
+    for goal in done.met_goals():
+        say_wrapped(f"goal met: {goal}")
     for goal in missed:
-        say(f"goal missed: {goal}")
+        say_wrapped(f"goal missed: {goal}")
     if missed:
         raise typer.Exit(CHECK_FAILED)

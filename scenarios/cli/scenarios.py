@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from groupsim.scenarios.cli.completion import names_or_files
 from groupsim.scenarios.cli.exits import WRONG_INPUT
 from groupsim.scenarios.cli.output import print_json, print_pairs, say
 
@@ -39,7 +40,7 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON inste
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A built-in scenario.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=names_or_files(), help="A built-in scenario.")],
     sweep: Annotated[bool, typer.Option("--sweep", help="The sweep of that name instead.")] = False,
 ) -> None:
     """Print a built-in file, as YAML that loads again."""
@@ -52,9 +53,12 @@ def show(
 
 @app.command()
 def validate(
-    files: Annotated[list[str], typer.Argument(metavar="FILE ...", help="Scenario, sweep and suite files.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE ...", autocompletion=names_or_files(), help="Scenario, sweep and suite files."),
+    ],
 ) -> None:
-    """Check files; tell everything that is wrong with them, and what is allowed but unwise."""
+    """Check files; show everything that is wrong with them, and what is allowed but unwise."""
     from groupsim.scenarios.errors import ScenarioFileError
 
     refused = False

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from groupsim.scenarios.cli.output import print_json, print_table, print_wrapped, say, width
+from groupsim.scenarios.cli.settings import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +23,8 @@ METRIC: Final = "unavailable_gap_s_max"
 def sensitivity(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a sweep of design morris or sobol_indices.")],
     metric: Annotated[
-        list[str] | None, typer.Option(metavar="METRIC", help=f"Column of the summary; {METRIC} by default.")
+        list[str] | None,
+        typer.Option(metavar="METRIC", callback=listed, help=f"Columns of the summary; {METRIC} by default."),
     ] = None,
     figure: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the bars into a PNG file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
@@ -59,7 +61,7 @@ def _sampled(manifest: Mapping[str, Any], folder: Path) -> SweepFile:
     if file.design not in SENSITIVITY:
         raise ResultError(
             f"{folder} is a sweep of design {file.design}, which does not tell effects apart: run one of design morris "
-            "(trajectories: 10; cheap, ranks) or sobol_indices (points: 256; dear, shares of the variance)"
+            "(trajectories: 10; cheap: ranks them) or sobol_indices (points: 256; expensive: shares of the variance)"
         )
     return file
 

@@ -37,6 +37,11 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
     return values
 
 
+def listed(names: Sequence[str] | None) -> list[str]:
+    """Names of options that may be given again, ``--metric a --metric b``, or with commas, ``--metric a,b``."""
+    return [name.strip() for text in names or () for name in text.split(",") if name.strip()]
+
+
 def import_allowed(paths: Sequence[str]) -> None:
     """Import the assignors that the user allows to run, from the working directory too.
 
@@ -45,7 +50,8 @@ def import_allowed(paths: Sequence[str]) -> None:
     ConfigError
         If one cannot be loaded.
     """
-    from groupsim.assignors import load_classes
+    from groupsim.assignors import AssignorError, load_classes
+    from groupsim.assignors.guarded_call import thrown
     from groupsim.sim.errors import ConfigError
 
     if paths:
@@ -53,5 +59,7 @@ def import_allowed(paths: Sequence[str]) -> None:
     for at, path in enumerate(paths):
         try:
             load_classes(paths[: at + 1])
+        except AssignorError as error:
+            raise ConfigError(f"--allow-code {path}: {error}") from error
         except Exception as error:  # it is the user's code: whatever it raises, the user is told
-            raise ConfigError(f"--allow-code {path}: {type(error).__name__}: {error}") from error
+            raise ConfigError(f"--allow-code {path}: {thrown(error)}") from error

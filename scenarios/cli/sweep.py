@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from groupsim.scenarios.cli.completion import names_or_files
 from groupsim.scenarios.cli.exits import RUN_FAILED
 from groupsim.scenarios.cli.output import warn
 from groupsim.scenarios.cli.run import AllowCode
@@ -19,15 +20,20 @@ if TYPE_CHECKING:
 
 
 def sweep(
-    sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="Name of a built-in sweep, or a file.")],
+    sweep: Annotated[
+        str,
+        typer.Argument(
+            metavar="SWEEP", autocompletion=names_or_files("sweeps"), help="Name of a built-in sweep, or a file."
+        ),
+    ],
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="A new folder for the results; on a cluster, a shared one.")
     ] = None,
     master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs.")] = "local[*]",
     remote: Annotated[str, typer.Option(metavar="URL", help="A Spark Connect server, sc://host:15002.")] = "",
     inline: Annotated[bool, typer.Option("--inline", help="Run in this process, without Spark.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on in DIR where a sweep has ended early.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, tell what would run.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a sweep in DIR that ended early.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything and show what would run.")] = False,
     conf: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark's, such as spark.archives.")
     ] = None,
@@ -73,5 +79,5 @@ def _carry_out(sweep: Sweep, out: Path, where: Where | None, *, resume: bool, as
 
     messages = SweepMessages()
     found = carry_out_sweep(sweep, out, where, simulate, resume=resume, listener=messages)
-    tell(sweep, found, messages.entries, out, as_json=as_json)
+    tell(sweep, found, messages, out, as_json=as_json)
     return found.failed

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from groupsim.scenarios.cli.output import counted, print_json, print_table, print_wrapped, width
+from groupsim.scenarios.cli.sweep_report import design_of_sweep
 
 if TYPE_CHECKING:
+    from groupsim.analysis.data.design import Design
     from groupsim.analysis.text.tables import TextTable
     from groupsim.scenarios.sweep.loading import Sweep, Variant
     from groupsim.scenarios.sweep.pilot import Cost, Pilot, PilotRun
@@ -59,7 +61,7 @@ def tell_plan(sweep: Sweep, *, as_json: bool) -> None:
     if as_json:
         print_json(_as_json(sweep, found, plan, once))
         return
-    print_table(_table(plan))
+    print_table(_table(plan, design_of_sweep(sweep)))
     print_wrapped("\n".join(["", *_totals(sweep, once), *_measured(sweep, found), *_over(plan)]))
 
 
@@ -82,22 +84,25 @@ def _as_json(sweep: Sweep, found: Pilot, plan: Sequence[Planned], once: Cost) ->
     }
 
 
-def _table(plan: Sequence[Planned]) -> TextTable:
+def _table(plan: Sequence[Planned], design: Design) -> TextTable:
+    from groupsim.analysis.data.labels import labels
     from groupsim.analysis.data.metrics import duration
-    from groupsim.analysis.text.tables import Column, TextTable, names
+    from groupsim.analysis.text.tables import Column, TextTable, label_columns
 
     left_out = len(plan) - FIRST - LAST if len(plan) > SHOWN else 0
     shown: list[Planned | None] = [*plan[:FIRST], None, *plan[-LAST:]] if left_out else [*plan]
-    titles = [f"... {left_out:,} more" if one is None else one.variant.name for one in shown]
+    apart = labels((one.variant.name for one in plan), design).with_gap(f"... {left_out:,} more")
+    titles = ["" if one is None else one.variant.name for one in shown]
     events = tuple("" if one is None else _rounded(one.cost.events) for one in shown)
     seconds = tuple("" if one is None else duration(one.cost.seconds) for one in shown)
     return TextTable(
         (
-            names("variant", titles, "variant"),
+            *label_columns(apart, titles),
             Column("events a run", events, {"events": events}),
             Column("time a run", seconds, {"seconds": seconds}),
         ),
-        width=width(),
+        tuple(filter(None, [apart.note])),
+        width(),
     )
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groupsim.scenarios.cli.output import Progress, counted, print_json, print_table, say, warn, width
+from groupsim.scenarios.cli.output import Progress, counted, print_json, print_table, print_wrapped, say, warn, width
 from groupsim.scenarios.cli.replications import NUMBERS, plain_estimates
 from groupsim.scenarios.sweep.execution import Listener
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from groupsim.analysis.data.design import Design
     from groupsim.analysis.stats.statistics import Estimate
     from groupsim.scenarios.sweep.account import Account
     from groupsim.scenarios.sweep.loading import Sweep
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 _FAILURES_SHOWN = 5
 _WARNINGS_SHOWN = 2
 _WARNED_VARIANTS = 8
+_UNSERVED_SHOWN = 8
 _ENTRIES_SHOWN = 40
 
 Entries = dict[tuple[str, str], dict[str, "Estimate"]]
@@ -29,10 +32,11 @@ Entries = dict[tuple[str, str], dict[str, "Estimate"]]
 
 
 class SweepMessages(Listener):
-    """Says on standard error how a sweep proceeds, and estimates the means of each variant."""
+    """Says on standard error how a sweep proceeds; keeps the means of each variant, and which groups never read."""
 
     def __init__(self) -> None:
         self.entries: Entries = {}
+        self.unserved: list[str] = []
 
     def begun(self, runs: int, variants: int, place: str) -> None:
         """Say what is carried out."""
@@ -53,8 +57,12 @@ class SweepMessages(Listener):
             yield progress
 
     def complete(self, variant: str, summary: pa.Table) -> None:
-        """Estimate the means of a variant."""
+        """Estimate the means of a variant, and look for groups that never read anything."""
+        from groupsim.analysis.text.unserved import unserved
+
         self.entries |= {(variant, group): cells for group, cells in _estimates(summary).items()}
+        if summary["first_service_s"].null_count:
+            self.unserved += unserved(row | {"variant": variant} for row in summary.to_pylist())
 
     def interrupted(self, runs: int, folder: Path) -> None:
         """Say how to go on."""
@@ -72,13 +80,16 @@ def _estimates(summary: pa.Table) -> dict[str, dict[str, Estimate]]:
     }
 
 
-def tell(sweep: Sweep, found: Account, entries: Entries, out: Path, *, as_json: bool) -> None:
-    """Print the means, failures, and what comes next."""
+def tell(sweep: Sweep, found: Account, messages: SweepMessages, out: Path, *, as_json: bool) -> None:
+    """Print groups that never read, the means, failures, and what comes next."""
+    entries = messages.entries
     if as_json:
         told = {"sweep": sweep.name, "scenario": sweep.source, "runs": found.runs, "failed": found.failed}
-        print_json({**told, "summary": _means(sweep, entries), "out": str(out)})
-    elif entries:
-        _print_entries(entries)
+        print_json({**told, "unserved": messages.unserved, "summary": _means(sweep, entries), "out": str(out)})
+    else:
+        _print_unserved(messages.unserved)
+        if entries:
+            _print_entries(entries, design_of_sweep(sweep))
     _warn_of_kept({name: out / one["kept"] for name, one in found.variants.items() if one["kept"]})
     for row in found.failures[:_FAILURES_SHOWN]:
         say(f"failed: {row['variant']}, replication {row['replication']}: {row['error']}\n  replay: {row['replay']}")
@@ -96,16 +107,31 @@ def _means(sweep: Sweep, entries: Entries) -> list[dict[str, Any]]:
     ]
 
 
-def _print_entries(entries: Entries) -> None:
+def design_of_sweep(sweep: Sweep) -> Design:
+    """What the variants of a sweep are, for tables."""
+    from groupsim.analysis.data.design import design_of
+    from groupsim.scenarios.sweep.design import short_names
+
+    found = design_of(sweep.document, {one.name: {"set": one.changes} for one in sweep.variants})
+    return replace(found, names=short_names(found.paths))
+
+
+def _print_unserved(sentences: Sequence[str]) -> None:
+    for sentence in sentences[:_UNSERVED_SHOWN]:
+        print_wrapped(sentence)
+    if len(sentences) > _UNSERVED_SHOWN:
+        print_wrapped(f"and {len(sentences) - _UNSERVED_SHOWN:,} more that never read a partition: see --json")
+
+
+def _print_entries(entries: Entries, design: Design) -> None:
     from groupsim.analysis.text.summary import entries_table, metrics_shown
 
     shown = dict(list(entries.items())[:_ENTRIES_SHOWN])
     metrics = metrics_shown()
-    print_table(
-        entries_table({key: [cells[name] for name in metrics] for key, cells in shown.items()}, metrics, width())
-    )
+    told = {key: [cells[name] for name in metrics] for key, cells in shown.items()}
+    print_table(entries_table(told, metrics, width(), design))
     if len(entries) > len(shown):
-        say(f"the first {len(shown)} of {len(entries):,}; --json tells them all")
+        say(f"the first {len(shown)} of {len(entries):,}; --json lists them all")
 
 
 def _warn_of_kept(folders: Mapping[str, Path]) -> None:

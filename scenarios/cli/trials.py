@@ -16,7 +16,7 @@ def tell(records: Sequence[dict[str, Any]], group: GroupSnapshot, many: int) -> 
     """What moves, and the most of everything else over all events."""
     from groupsim.analysis.text.assignors import costs_tables, moves_tables
 
-    print(fill(f"{title(group)}: what moves (in brackets: what had to)", width()) + "\n")
+    print(fill(f"{title(group)}: what moves (in brackets: the fewest)", width()) + "\n")
     for table in moves_tables(records, many, width()):
         print_table(table)
         print()

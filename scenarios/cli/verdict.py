@@ -130,5 +130,5 @@ class Outcome:
         other = [name for name in now if then.get(name, now[name]) != now[name]]
         if "groupsim" in other or (other and any(one.moved for one in self.verdicts)):
             made = ", ".join(f"{name} {then[name]} (now {now[name]})" for name in other)
-            notes.append(f"the baseline was made by another version: {made}; what moved may come from there")
+            notes.append(f"the baseline was made by another version: {made}; that may be why numbers moved")
         return notes

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from groupsim.scenarios.errors import nearest
+from groupsim.scenarios.errors import nearest, nearest_name
 
 T = TypeVar("T")
+VALUES_MAX: Final = 2_000_000
+_UNKNOWN_MAX: Final = 100
+"""Unknown keys of a mapping that are told: to find the nearest known one takes time."""
 
 
 class FileModel(BaseModel):
@@ -25,14 +28,18 @@ class FileModel(BaseModel):
         if not isinstance(data, Mapping):
             return handler(data)
         keys = cls.keys()
-        errors = [error(str(key), unknown_key(key, keys)) for key in data if key not in keys]
-        errors += [error(key, "has no value") for key, value in data.items() if key in keys and value is None]
-        wrong = {one["loc"][0] for one in errors}
+        unknown = [key for key in data if key not in keys]
+        empty = [key for key, value in data.items() if key in keys and value is None]
+        errors = [error(str(key), unknown_key(key, keys)) for key in unknown[:_UNKNOWN_MAX]]
+        errors += [error(key, "has no value") for key in empty]
+        wrong = {*unknown, *empty}
         hidden = {(key,) for key in wrong}
+        meant = {(nearest_name(key, keys),) for key in data if key not in keys}
         try:
             result = handler({key: value for key, value in data.items() if key not in wrong})
         except ValidationError as found:
-            errors += [again(one) for one in found.errors(include_url=False) if one["loc"][:1] not in hidden]
+            others = (one for one in found.errors(include_url=False) if one["loc"][:1] not in hidden)
+            errors += [again(one) for one in others if one["type"] != "missing" or one["loc"] not in meant]
         if errors:
             raise ValidationError.from_exception_data(cls.__name__, errors)
         return result
@@ -98,6 +105,20 @@ def checked(function: Callable[[Any], T]) -> Callable[[Any], T]:
             raise refusal(str(error)) from None
 
     return validate
+
+
+def spend(info: ValidationInfo, values: int) -> None:
+    """Take note of what a short text stands for: indices of a range, rows of a file.
+
+    Raises
+    ------
+    PydanticCustomError
+        All of them in the document are more than ``VALUES_MAX``: a few lines of YAML could fill any memory.
+    """
+    if info.context is not None:
+        spent = info.context["spent"] = info.context.get("spent", 0) + values
+        if spent > VALUES_MAX:
+            raise refusal(f"ranges and files of this document stand for more than {VALUES_MAX:,} values in all")
 
 
 def folder_of(info: ValidationInfo) -> Path:

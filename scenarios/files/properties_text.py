@@ -10,6 +10,7 @@ from groupsim.scenarios.files.text_files import read_text
 
 _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _BLANK: Final = " \t\f"
+BYTES_MAX: Final = 1 << 20
 
 
 def read_properties(path: Path) -> dict[str, str]:
@@ -18,9 +19,9 @@ def read_properties(path: Path) -> dict[str, str]:
     Raises
     ------
     ValueError
-        The file cannot be read, is no UTF-8, or has a malformed ``\u`` escape.
+        The file cannot be read, is longer than 1 MiB, is no UTF-8, or has a malformed ``\u`` escape.
     """
-    text = read_text(path)
+    text = read_text(path, BYTES_MAX)
     try:
         return parse_properties(text)
     except ValueError as error:
@@ -43,19 +44,19 @@ def parse_properties(text: str) -> dict[str, str]:
 
 def _logical_lines(text: str) -> list[str]:
     lines: list[str] = []
-    open_line = ""
+    parts: list[str] = []
     for natural in re.split(r"\r\n|\r|\n", text):
         stripped = natural.lstrip(_BLANK)
-        if not open_line and (not stripped or stripped[0] in "#!"):
+        if not parts and (not stripped or stripped[0] in "#!"):
             continue
-        joined = open_line + stripped
-        slashes = len(joined) - len(joined.rstrip("\\"))
-        if slashes % 2:
-            open_line = joined[:-1]
-        else:
-            lines.append(joined)
-            open_line = ""
-    return [*lines, open_line] if open_line else lines
+        goes_on = (len(stripped) - len(stripped.rstrip("\\"))) % 2
+        parts.append(stripped[:-1] if goes_on else stripped)
+        if not goes_on:
+            lines.append("".join(parts))
+            parts = []
+        elif not any(parts):
+            parts = []  # a backslash alone: what comes next begins a line
+    return [*lines, "".join(parts)] if parts else lines
 
 
 def _split(line: str) -> tuple[str, str]:

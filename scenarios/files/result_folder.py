@@ -1,17 +1,16 @@
 """Result folders: tables as Parquet, a manifest beside them, complete or absent.
 
-A folder is written under another name beside its place and renamed when it is whole, so that a killed run leaves
-either a complete result or none (at worst a hidden ``.NAME.*.partial`` folder, which nothing reads).
+A folder is written under another name beside its place (`scenarios.files.new_folder`) and renamed when it is whole, so
+that a killed run leaves either a complete result or none.
 """
 
 from __future__ import annotations
 
 import errno
 import io
-import secrets
+import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from groupsim.sim.errors import ConfigError
+from groupsim.scenarios.files.new_folder import partial_name
 from groupsim.sim.output.result import Column, Text, digest_columns, manifest_text
 from groupsim.sim.tables import FLOAT, INT, TABLES, TEXT
 
@@ -30,50 +29,8 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 
+_DIGEST = b"digest"
 _ARROW = {INT: pa.int64(), FLOAT: pa.float64(), TEXT: pa.string()}
-
-
-class OccupiedFolder(ConfigError):
-    """The output folder holds something already, or cannot be a folder; nothing is ever overwritten."""
-
-
-def refuse_occupied(path: Path) -> None:
-    """Check that a result may be written to ``path``: absent, or an empty folder.
-
-    Raises
-    ------
-    OccupiedFolder
-        If it holds anything, or is not a folder.
-    """
-    if path.is_dir():
-        if any(path.iterdir()):
-            raise OccupiedFolder(f"{path} is not empty; results are never overwritten: name a new folder")
-    elif path.exists():
-        raise OccupiedFolder(f"{path} is a file; name a new folder")
-
-
-@contextmanager
-def complete_or_absent(path: Path) -> Iterator[Path]:
-    """A fresh folder to fill, which becomes ``path`` when the block ends well and vanishes when it does not.
-
-    Raises
-    ------
-    OccupiedFolder
-        If ``path`` holds anything, at the begin or at the end, or no folder can be made there.
-    """
-    refuse_occupied(path)
-    partial = _partial(path)
-    try:
-        partial.mkdir(parents=True)
-    except OSError as error:
-        raise OccupiedFolder(f"{path} cannot be made: {error.strerror}") from error
-    try:
-        yield partial
-        refuse_occupied(path)
-        partial.rename(path)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
 
 
 def schema(name: str) -> pa.Schema:
@@ -102,8 +59,38 @@ def table_of(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 def parquet(table: pa.Table) -> bytes:
     """The table as the bytes of a Parquet file."""
     sink = io.BytesIO()
-    pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
+    # Statistics have no checksum, as pages have: a reader that trusts damaged ones leaves rows out.
+    pq.write_table(table, sink, compression="zstd", write_page_checksum=True, write_statistics=False)
     return sink.getvalue()
+
+
+def signed(table: pa.Table) -> pa.Table:
+    """The table with its own digest among what its file says of its columns."""
+    return table.replace_schema_metadata({_DIGEST: digest_of(table)})
+
+
+def read_signed(file: Path, declared: pa.Schema) -> pa.Table:
+    """The table of a file of a `signed` one, every byte of which has been held against a checksum.
+
+    Raises
+    ------
+    ValueError
+        The file is not what was written.
+    OSError
+        It cannot be read.
+    """
+    try:
+        # One file and not a dataset: its schema is known, and a name such as variant=... is none of its columns.
+        read = pq.ParquetFile(file, page_checksum_verification=True).read()
+        digest, table = (read.schema.metadata or {}).get(_DIGEST, b""), read.replace_schema_metadata(None)
+        intact = table.schema == declared and digest_of(table).encode() == digest
+    except OSError:
+        raise
+    except Exception as error:  # whatever a reader makes of bytes that nobody wrote
+        raise ValueError(f"{type(error).__name__}: {error}") from None
+    if not intact:
+        raise ValueError("its columns or values are not those that were written")
+    return table
 
 
 def run_files(result: Result) -> dict[str, bytes]:
@@ -135,6 +122,22 @@ def _column(values: pa.ChunkedArray) -> Column:
     return numbers
 
 
+def damage_of_run(folder: Path) -> str:
+    """What is wrong with the files of a run's result folder; empty if nothing is."""
+    try:
+        digests = json.loads((folder / MANIFEST).read_bytes())["digests"]
+        if set(digests) != set(TABLES):
+            return f"{MANIFEST} does not list its tables"
+        wrong = [name for name in TABLES if _digest_in(folder / f"{name}.parquet") != digests[name]]
+    except Exception as error:  # whatever a reader makes of bytes that nobody wrote
+        return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+    return f"{wrong[0]}.parquet is not what {MANIFEST} says" if wrong else ""
+
+
+def _digest_in(file: Path) -> str:
+    return digest_of(pq.ParquetFile(file, page_checksum_verification=True).read())
+
+
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write ``files`` into ``folder``, which is made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -145,7 +148,7 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 def put_file(path: Path, content: bytes) -> None:
     """Write a file that is there as a whole or not at all. One that is there already is replaced."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = _partial(path)
+    partial = partial_name(path)
     try:
         partial.write_bytes(content)
         partial.replace(path)
@@ -156,7 +159,7 @@ def put_file(path: Path, content: bytes) -> None:
 
 def put_folder(path: Path, files: Mapping[str, bytes]) -> None:
     """Write a folder that is there as a whole or not at all; one that is there already stays as it is."""
-    partial = _partial(path)
+    partial = partial_name(path)
     try:
         write_files(partial, files)
         partial.rename(path)
@@ -165,8 +168,3 @@ def put_folder(path: Path, files: Mapping[str, bytes]) -> None:
             raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-
-
-def _partial(path: Path) -> Path:
-    """A name beside ``path`` that no other writer has and no reader of datasets looks at."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")

@@ -6,35 +6,55 @@ import csv
 import io
 import os
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
+from stat import S_ISFIFO
 from typing import Final
 
 from groupsim.sim.errors import ConfigError
 
-BYTES_MAX: Final = 1 << 26
+BYTES_MAX: Final = 16 << 20
 """No file that means to be text is longer; a device may never end."""
+ROWS_MAX: Final = 1_000_000
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, most: int = BYTES_MAX) -> bytes:
     """The content of a file.
 
     Raises
     ------
     ValueError
-        It cannot be read, or is longer than 64 MiB.
+        It cannot be read, is a pipe or device that may never answer, or has more than ``most`` bytes.
     """
     try:
-        with path.open("rb") as file:
-            content = file.read(BYTES_MAX + 1)
+        with open(path, "rb", buffering=0, opener=_opened_at_once) as file:
+            content = _content(file, most + 1)
     except (OSError, ValueError) as error:  # ValueError: a null byte in the name
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ValueError(f"cannot be read: {reason}") from None
-    if len(content) > BYTES_MAX:
-        raise ValueError(f"is longer than {BYTES_MAX >> 20} MiB")
+    if len(content) > most:
+        raise ValueError(f"is longer than {most >> 20} MiB")
     return content
 
 
-def read_text(path: Path) -> str:
+def _opened_at_once(name: str, flags: int) -> int:
+    """A descriptor: to open a pipe that nobody writes into would take for ever."""
+    return os.open(name, flags | os.O_NONBLOCK)
+
+
+def _content(file: FileIO, most: int) -> bytes:
+    """The first bytes of a file; of a pipe with a writer (``<(...)`` in a shell), what it will have written."""
+    begin = file.read(most)  # None: there is a writer, which has not written yet
+    if begin == b"" and S_ISFIFO(os.fstat(file.fileno()).st_mode):
+        raise ValueError("it is a pipe into which nobody writes")
+    os.set_blocking(file.fileno(), True)
+    parts = [begin or b""]
+    while (missing := most - sum(map(len, parts))) and (more := file.read(missing)):
+        parts.append(more)
+    return b"".join(parts)
+
+
+def read_text(path: Path, most: int = BYTES_MAX) -> str:
     """The text of a UTF-8 file, with or without a byte order mark.
 
     Raises
@@ -43,7 +63,7 @@ def read_text(path: Path) -> str:
         It cannot be read, is too long, or is no UTF-8; the message begins with the path.
     """
     try:
-        return read_bytes(path).decode("utf-8-sig")
+        return read_bytes(path, most).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{path}: is not UTF-8") from None
     except ValueError as reason:
@@ -56,13 +76,18 @@ def read_csv(path: Path) -> list[list[str]]:
     Raises
     ------
     ValueError
-        As `read_text`, or it is no CSV.
+        As `read_text`, or it is no CSV, or has more than a million rows.
     """
-    text = read_text(path)
+    rows: list[list[str]] = []
     try:
-        return [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text, newline="")) if row]
+        for row in csv.reader(io.StringIO(read_text(path), newline="")):
+            if row:
+                rows.append([cell.strip() for cell in row])
+            if len(rows) > ROWS_MAX:
+                raise ValueError(f"{path}: has more than {ROWS_MAX:,} rows")
     except csv.Error as reason:
         raise ValueError(f"{path}: is no CSV: {reason}") from None
+    return rows
 
 
 def refuse_foreign(path: Path, mark: str) -> None:

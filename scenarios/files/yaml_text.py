@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isinf
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -17,8 +18,16 @@ from groupsim.scenarios.files.text_files import read_bytes
 Place: TypeAlias = tuple[str | int, ...]
 """Keys and list positions from the top of a document to a value."""
 
-NODES_MAX: Final = 1_000_000
+NODES_MAX: Final = 100_000
+"""Values in a document, each alias counted with all that it stands for; longer tables are CSV files."""
+DEPTH_MAX: Final = 50
+BYTES_MAX: Final = 2 << 20
+_DIGITS_MAX: Final = 40
+_NUMBERS: Final = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _TEXT: Final = "tag:yaml.org,2002:str"
+_KEYS: Final = (_TEXT, "tag:yaml.org,2002:merge")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Python's strings can hold it, and no file or terminal can."""
 _TRAPS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = MappingProxyType(
     {
         _TEXT: (
@@ -60,10 +69,10 @@ def read_yaml(path: Path) -> YamlDocument:
     Raises
     ------
     ScenarioFileError
-        The file cannot be read, is no UTF-8, no YAML, or falls into a trap (`parse_yaml`).
+        The file cannot be read, is longer than 2 MiB, is no UTF-8, no YAML, or falls into a trap (`parse_yaml`).
     """
     try:
-        raw = read_bytes(path)
+        raw = read_bytes(path, BYTES_MAX)
     except ValueError as reason:
         raise ScenarioFileError(str(path), [Problem("", str(reason))]) from None
     try:
@@ -79,7 +88,10 @@ def parse_yaml(text: str, file: str) -> YamlDocument:
     """The document in a text.
 
     Refused are duplicate keys, keys that are not text, ``1e3`` (text), ``1:30`` (90), ``010`` (8), yes, no, on and
-    off, dates, infinities, tags, endless aliases, and of course what is no YAML at all, such as tabs.
+    off, dates, infinities, numbers of more than 40 digits, half of a surrogate pair, tags, and of course what is no
+    YAML at all, such as tabs.
+    So are documents of more than ``NODES_MAX`` values or nested deeper than ``DEPTH_MAX``: aliases count with all that
+    they stand for, and before anything is made of them.
 
     Raises
     ------
@@ -95,8 +107,8 @@ def parse_yaml(text: str, file: str) -> YamlDocument:
         if "\\t" in message:
             message += " (indent with spaces, never with tabs)"
         raise ScenarioFileError(file, [Problem("", message, line=mark.line + 1 if mark else 0)]) from None
-    except RecursionError:
-        raise ScenarioFileError(file, [Problem("", "is nested too deeply")]) from None
+    except _Refused as reason:
+        raise ScenarioFileError(file, [Problem("", str(reason), line=reason.line)]) from None
     except (yaml.YAMLError, ValueError) as error:
         first = str(error).partition("\n")[0]
         raise ScenarioFileError(file, [Problem("", f"is not YAML: {first}")]) from None
@@ -105,33 +117,83 @@ def parse_yaml(text: str, file: str) -> YamlDocument:
     return YamlDocument(data, reader.lines)
 
 
+class _Refused(Exception):
+    """A document beyond the limits, or with tags, and the line where that shows."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class _Loader(yaml.SafeLoader):
+    """Counts nodes as they are composed, each after those below it: an alias costs a look-up, however much it means."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._sizes: dict[int, tuple[int, int]] = {}
+        """Of each node that is whole, by its identity: values with all below it, aliases unfolded, and levels."""
+        self._level = self._written = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """The next node, within the limits."""
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        line, alias = event.start_mark.line + 1, event.anchor if isinstance(event, yaml.AliasEvent) else None
+        if alias in self.anchors and id(self.anchors[alias]) not in self._sizes:
+            raise _Refused("aliases unfold without end", line)
+        if getattr(event, "tag", None) is not None:
+            raise _Refused("a tag (!!int, !name) tells how to read a value: write the value alone", line)
+        self._level += 1
+        self._written += 1
+        self._check(self._written, self._level, line)
+        node = super().compose_node(parent, index)
+        self._level -= 1
+        if node is not None and id(node) not in self._sizes:
+            self._sizes[id(node)] = self._size(node, line)
+        return node
+
+    def _size(self, node: yaml.Node, line: int) -> tuple[int, int]:
+        below = [self._sizes[id(child)] for child in _below(node)]
+        count, depth = 1 + sum(size[0] for size in below), 1 + max((size[1] for size in below), default=0)
+        self._check(count, depth, line)
+        return count, depth
+
+    def _check(self, count: int, depth: int, line: int) -> None:
+        if depth > DEPTH_MAX:
+            raise _Refused(f"is nested too deeply: at most {DEPTH_MAX} levels, aliases unfolded", line)
+        if count > NODES_MAX:
+            raise _Refused(f"holds more than {NODES_MAX:,} values, aliases unfolded", line)
+
+
+def _below(node: yaml.Node) -> Iterator[yaml.Node]:
+    if isinstance(node, yaml.SequenceNode):
+        yield from node.value
+    elif isinstance(node, yaml.MappingNode):
+        for pair in node.value:
+            yield from pair
+
+
 class _Reader:
     """Walks the nodes once: notes lines, collects problems."""
 
     def __init__(self) -> None:
         self.lines: dict[Place, int] = {}
         self.problems: list[Problem] = []
-        self._visited = 0
 
     def read(self, text: str) -> Any:
         """The data of a text; None if there is none, or if there are problems."""
-        loader = yaml.SafeLoader(text)
+        loader = _Loader(text)
         root = loader.get_single_node()
         if root is None:
             return None
-        self._visit(root, (), frozenset())
+        self._visit(root, ())
         return None if self.problems else loader.construct_document(root)
 
-    def _visit(self, node: yaml.Node, place: Place, above: frozenset[int]) -> None:
-        self._visited += 1
-        if self._visited > NODES_MAX or id(node) in above:
-            raise yaml.YAMLError("aliases unfold without end")
+    def _visit(self, node: yaml.Node, place: Place) -> None:
         self.lines.setdefault(place, node.start_mark.line + 1)
         if isinstance(node, yaml.ScalarNode):
             self._check_scalar(node, place)
-        above = above | {id(node)}
         for step, child in self._children(node, place):
-            self._visit(child, (*place, step), above)
+            self._visit(child, (*place, step))
 
     def _children(self, node: yaml.Node, place: Place) -> Iterator[tuple[str | int, yaml.Node]]:
         if isinstance(node, yaml.SequenceNode):
@@ -144,7 +206,7 @@ class _Reader:
 
     def _check_key(self, key: yaml.Node, place: Place, seen: dict[str, int]) -> bool:
         line = key.start_mark.line + 1
-        if not isinstance(key, yaml.ScalarNode) or key.tag not in (_TEXT, "tag:yaml.org,2002:merge"):
+        if not isinstance(key, yaml.ScalarNode) or key.tag not in _KEYS or _SURROGATE.search(key.value):
             self._add(place, "a key must be text: put it in quotes", key, line)
             return False
         if key.value in seen:
@@ -154,15 +216,25 @@ class _Reader:
         return True
 
     def _check_scalar(self, node: yaml.ScalarNode, place: Place) -> None:
-        if node.style is not None or node.tag not in _TRAPS:
-            return
-        pattern, message = _TRAPS[node.tag]
-        if pattern.fullmatch(node.value):
-            self._add(place, message, node, node.start_mark.line + 1)
+        line = node.start_mark.line + 1
+        if _SURROGATE.search(node.value):
+            self._add(place, "holds half of a surrogate pair, which is no character", node, line)
+        elif node.tag in _NUMBERS and len(node.value) > _DIGITS_MAX:
+            self._add(place, f"is a number of more than {_DIGITS_MAX} characters", node, line)
+        elif node.style is None and node.tag in _TRAPS:
+            pattern, message = _TRAPS[node.tag]
+            if pattern.fullmatch(node.value) or _is_infinite(node):
+                self._add(place, message, node, line)
 
     def _add(self, place: Place, message: str, node: yaml.Node | None, line: int) -> None:
         value = shown(node.value) if isinstance(node, yaml.ScalarNode) else ""
         self.problems.append(Problem(path_text(place), message, value, line))
+
+
+def _is_infinite(node: yaml.ScalarNode) -> bool:
+    """Whether a number in decimal digits is beyond what a float can hold: ``1.0e+400``."""
+    plain = node.tag == "tag:yaml.org,2002:float" and ":" not in node.value
+    return plain and isinf(float(node.value.replace("_", "")))
 
 
 def path_text(place: Place, names: Mapping[Place, str] = MappingProxyType({})) -> str:

@@ -12,8 +12,10 @@ from pydantic_core import CoreSchema, InitErrorDetails
 from groupsim.scenarios.files.base_model import error, folder_of, refusal
 from groupsim.scenarios.files.properties_text import read_properties
 from groupsim.scenarios.kafka.assignor_names import assignor_name
-from groupsim.scenarios.kafka.keys import Kind, Value, find_key, known_keys
+from groupsim.scenarios.kafka.keys import Kind, UnknownKey, Value, find_key, known_keys
 
+_ERRORS_MAX: Final = 100
+"""Of one mapping: to find the nearest of Kafka's keys takes time."""
 FILE: Final = "file"
 """The one key of a ``config`` mapping that is no key of Kafka's."""
 
@@ -33,8 +35,12 @@ def read_config(kind: Kind) -> Callable[[Any, ValidationInfo], dict[str, Value]]
         for key, raw in given.items():
             try:
                 parsed[key] = _parse(kind, key, raw, info)
+            except UnknownKey as reason:
+                errors.append(error(key, refusal(str(reason), "unknown_key"), raw))
             except ValueError as reason:
                 errors.append(error(key, str(reason), raw))
+            if len(errors) == _ERRORS_MAX:
+                break
         if errors:
             raise ValidationError.from_exception_data("config", errors)
         return parsed

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -37,6 +38,10 @@ _PLUGIN_PREFIXES: Final[Mapping[Kind, tuple[str, ...]]] = {
 """Keys that Kafka hands to a plug-in without knowing them."""
 _AUTHORIZER_KEYS: Final = ("super.users", "allow.everyone.if.no.acl.found")
 """Broker keys that ``StandardAuthorizer`` reads and ``KafkaConfig`` does not declare."""
+
+
+class UnknownKey(ValueError):
+    """A key that Kafka 4.4 does not know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +127,7 @@ def find_key(kind: Kind, name: str) -> KafkaKey:
 
     Raises
     ------
-    ValueError
+    UnknownKey
         Kafka 4.4 knows no such key; the message names the nearest.
     """
     known = known_keys(kind)
@@ -133,7 +138,7 @@ def find_key(kind: Kind, name: str) -> KafkaKey:
         return known[listener[1]]
     if name.startswith(_PLUGIN_PREFIXES[kind]) or (kind == "broker" and name in _AUTHORIZER_KEYS):
         return KafkaKey(name=name, type="PASSWORD")
-    raise ValueError(f"is no {kind} key of Kafka 4.4; {nearest(name, known)}".rstrip("; "))
+    raise UnknownKey(f"is no {kind} key of Kafka 4.4; {nearest(name, known)}".rstrip("; "))
 
 
 def _typed(kind: str, raw: object) -> Value:
@@ -181,7 +186,9 @@ def _integer(raw: object, low: int, high: int) -> int:
 def _double(raw: object) -> float:
     try:
         if isinstance(raw, str | int | float) and not isinstance(raw, bool):
-            return float(raw)
-    except ValueError:
+            number = float(raw)
+            if isfinite(number):
+                return number
+    except (ValueError, OverflowError):
         pass
-    raise ValueError("must be a number")
+    raise ValueError("must be a number, not infinite")

@@ -16,13 +16,13 @@ from groupsim.sim.config import Timing
 from groupsim.sim.model import Broker, Cluster, Link, Network
 
 _DEFAULT = Network()
-_PLACE = re.compile(rf"broker:\d+|rack:{NAME_PATTERN}|{NAME_PATTERN}(/\d+)?")
+_PLACE = re.compile(rf"broker:\d{{1,10}}|rack:{NAME_PATTERN}|{NAME_PATTERN}(/\d{{1,9}})?")
 
 
 class BrokerFile(FileModel):
     """One broker."""
 
-    id: int = Field(ge=0)
+    id: int = Field(ge=0, le=2**31 - 1)
     rack: str = Field(default="", pattern=rf"^({NAME_PATTERN})?$")
 
 

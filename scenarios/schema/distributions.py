@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import NormalDist
 from types import MappingProxyType
 from typing import Annotated, Any, Final
 
@@ -17,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from groupsim.scenarios.files.base_model import FileModel, checked, folder_of, one_form, refusal
+from groupsim.scenarios.files.base_model import FileModel, checked, folder_of, one_form, refusal, spend
 from groupsim.scenarios.files.text_files import read_csv
 from groupsim.scenarios.schema.durations import LONGEST_US, UNITS, format_duration, parse_duration
 from groupsim.sim.model import Distribution
@@ -48,15 +49,33 @@ class _Mean(FileModel):
     mean: Duration
 
 
-class _MedianP99(FileModel):
+class _MedianAndTail(FileModel):
+    """The median and one quantile above it."""
+
     median: Duration
-    p99: Duration
+    p95: Duration | None = None
+    p99: Duration | None = None
 
     @model_validator(mode="after")
-    def _ordered(self) -> _MedianP99:
-        if not 0 < self.median <= self.p99:
-            raise refusal("must have 0 < median <= p99")
+    def _ordered(self) -> _MedianAndTail:
+        if (self.p95 is None) == (self.p99 is None):
+            raise refusal("needs exactly one of p95 and p99: a lognormal has two parameters, and the median is one")
+        if not 0 < self.median <= self._tail:
+            raise refusal("must have 0 < median <= p95 or p99")
+        if self.p99_us > LONGEST_US:
+            raise refusal("must have a 99th percentile of at most 36500d")
         return self
+
+    @property
+    def _tail(self) -> int:
+        return (self.p99 if self.p95 is None else self.p95) or 0
+
+    @property
+    def p99_us(self) -> int:
+        """The 99th percentile: ``log(p99 / median) / z(0.99) = log(p95 / median) / z(0.95)``."""
+        quantile = NormalDist().inv_cdf
+        exponent = 1.0 if self.p95 is None else quantile(0.99) / quantile(0.95)
+        return round(self.median * math.pow(self._tail / self.median, exponent))
 
 
 def _pair(value: Any) -> Any:
@@ -78,10 +97,10 @@ class _Exponential(FileModel):
 
 
 class _Lognormal(FileModel):
-    lognormal: _MedianP99
+    lognormal: _MedianAndTail
 
     def read(self, folder: Path) -> Distribution:
-        return Distribution("lognormal", (self.lognormal.median, self.lognormal.p99))
+        return Distribution("lognormal", (self.lognormal.median, self.lognormal.p99_us))
 
 
 class _Empirical(FileModel):
@@ -114,6 +133,7 @@ def read_distribution(value: Any, info: ValidationInfo) -> Distribution:
     if isinstance(value, Mapping):
         form: Any = one_form(value, _FORMS, "a distribution", info)
         distribution: Distribution = form.read(folder_of(info))
+        spend(info, len(distribution.values))
         return distribution
     return Distribution.constant(checked(parse_duration)(value))
 

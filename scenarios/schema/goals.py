@@ -22,7 +22,7 @@ COLUMNS: Final = tuple(name for name, dtype in SUMMARY.items() if dtype in (INT,
 _OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxyType(
     {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
 )
-_BOUND: Final = re.compile(r"(<=?|>=?|==) *(-?\d+(?:\.\d+)?)", re.ASCII)
+_BOUND: Final = re.compile(r"(<=?|>=?|==) *(-?\d{1,30}(?:\.\d{1,30})?)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,17 @@ class Goal:
     def met(self, value: float | None) -> bool:
         """Whether a value keeps the bound; a null (never recovered, undefined) does not."""
         return value is not None and value == value and _OPERATORS[self.operator](value, self.bound)
+
+    def met_by(self, row: Mapping[str, Any]) -> bool:
+        """Whether a group's row of the summary keeps the bound; a group that never served a partition keeps none."""
+        return row["first_service_s"] is not None and self.met(row[self.column])
+
+    def told(self, row: Mapping[str, Any]) -> str:
+        """What there is in a row instead of what the goal asks for."""
+        if row["first_service_s"] is None:
+            return "never read a partition"
+        value = row[self.column]
+        return "null" if value is None else f"{value:g}"
 
     def __str__(self) -> str:
         return f"{self.column} {self.operator} {self.bound:g}"
@@ -70,7 +81,7 @@ def _read(value: Any) -> dict[str, Any]:
     errors = []
     for column, text in value.items():
         if column == RECOVERY_LAG:
-            if not isinstance(text, int) or isinstance(text, bool) or text < 0:
+            if not isinstance(text, int) or isinstance(text, bool) or not 0 <= text < 2**63:
                 errors.append(error(column, "must be a number of records, from 0 on", text))
             continue
         try:

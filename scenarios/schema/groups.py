@@ -20,6 +20,7 @@ from groupsim.sim.model import Members, Processing, Start
 _PROCESSING = Processing()
 _MEMBERS = Members(count=1)
 MEMBERS_MAX = 1_000_000
+GROUPS_MAX = 10_000
 
 
 Client: TypeAlias = Annotated[Literal["0.9", "0.11", "2.x", "3.x", "4.4"], BeforeValidator(version_text)]
@@ -87,7 +88,7 @@ class MembersFile(FileModel):
     """The consumers of a group, named ``group/0`` and so on."""
 
     count: int = Field(ge=0, le=MEMBERS_MAX)
-    per_process: int = Field(default=1, ge=1)
+    per_process: int = Field(default=1, ge=1, le=MEMBERS_MAX)
     static: bool = False
     boot: DistributionField = _MEMBERS.boot
     start: StartFile = StartFile.model_validate({"at": "0s"})
@@ -113,7 +114,7 @@ class OverrideFile(FileModel):
 class GroupFile(FileModel):
     """One consumer group, or ``count`` identical ones named ``name-0``, ``name-1`` and so on."""
 
-    count: int = Field(default=1, ge=1, le=10_000)
+    count: int = Field(default=1, ge=1, le=GROUPS_MAX)
     protocol: Annotated[Literal["classic"], BeforeValidator(_protocol)] = "classic"
     client: Client = NEWEST
     topics: SubscriptionField

@@ -8,7 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
-from groupsim.scenarios.files.base_model import checked, refusal
+from groupsim.scenarios.files.base_model import VALUES_MAX, checked, refusal
 from groupsim.scenarios.files.text_files import read_csv
 from groupsim.scenarios.schema.durations import LONGEST_US, format_duration
 from groupsim.sim.units import S
@@ -32,7 +32,7 @@ def read_rate_csv(path: Path) -> list[list[object]]:
     if header not in (["time_s", "rate"], ["time_s", "partition", "rate"]) or len(rows) < 2:
         raise refusal(f"{path}: needs the columns time_s,rate or time_s,partition,rate and at least one row")
     points = [_point(row, len(header), f"{path}: row {line}") for line, row in enumerate(rows[1:], start=2)]
-    return _steps(points)
+    return _steps(points, path)
 
 
 def _point(row: list[str], columns: int, where: str) -> tuple[int, int, float]:
@@ -48,8 +48,13 @@ def _point(row: list[str], columns: int, where: str) -> tuple[int, int, float]:
     return round(time_us), partition, rate
 
 
-def _steps(points: list[tuple[int, int, float]]) -> list[list[object]]:
+def _steps(points: list[tuple[int, int, float]], path: Path) -> list[list[object]]:
     current = [0.0] * (max(partition for _, partition, _ in points) + 1)
+    instants = len({time_us for time_us, _, _ in points})
+    if instants * len(current) > VALUES_MAX:
+        raise refusal(
+            f"{path}: {instants:,} instants of {len(current):,} partitions are more than {VALUES_MAX:,} rates"
+        )
     steps: list[list[object]] = []
     for time_us, rows in groupby(points, key=itemgetter(0)):
         for _, partition, rate in rows:

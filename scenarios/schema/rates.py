@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
-from groupsim.scenarios.files.base_model import FileModel, folder_of, one_form, refusal
+from groupsim.scenarios.files.base_model import FileModel, folder_of, one_form, refusal, spend
 from groupsim.scenarios.schema.distributions import Duration
 from groupsim.scenarios.schema.rate_csv import read_rate_csv
 from groupsim.sim.model import Rate
@@ -184,6 +184,7 @@ def _read(value: Any, info: ValidationInfo) -> FileModel:
     form = one_form(value, _FORMS, "a rate", info)
     if isinstance(form, _Csv):
         steps = read_rate_csv(folder_of(info) / form.csv)
+        spend(info, sum(len(row) if isinstance(row, list) else 1 for _, row in steps))
         return Steps.model_validate({"steps": steps}, context=info.context)
     return form
 

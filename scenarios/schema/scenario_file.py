@@ -7,17 +7,19 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from groupsim.scenarios.files.base_model import FileModel, error, refusal
+from groupsim.scenarios.files.base_model import FileModel, error
 from groupsim.scenarios.schema.cluster import ClusterFile
 from groupsim.scenarios.schema.distributions import Duration
 from groupsim.scenarios.schema.durations import format_duration
 from groupsim.scenarios.schema.goals import GoalsField
-from groupsim.scenarios.schema.groups import GroupFile
+from groupsim.scenarios.schema.groups import GROUPS_MAX, MEMBERS_MAX, GroupFile
 from groupsim.scenarios.schema.subscriptions import Name, TopicName
 from groupsim.scenarios.schema.timeline import EntryField
-from groupsim.scenarios.schema.topics import TopicFile
+from groupsim.scenarios.schema.topics import PARTITIONS_MAX, TopicFile
 from groupsim.sim.units import S
 
+SET_CONFIGS_MAX: Final = 1_000
+"""Each is held against all before it."""
 SAMPLES_MAX: Final = 1_000_000
 
 
@@ -41,13 +43,37 @@ class ScenarioFile(FileModel):
     groups: dict[Name, GroupFile] = Field(min_length=1)
     timeline: list[EntryField] = []
     sample_every: Duration = Field(default=10 * S, gt=0)
-    event_budget: int = Field(default=50_000_000, ge=1)
+    event_budget: int = Field(default=50_000_000, ge=1, le=10**15)
 
     @model_validator(mode="after")
     def _check_spans(self) -> ScenarioFile:
         end = self.horizon if self.measure.to is None else self.measure.to
         if not self.measure.from_ < end <= self.horizon:
-            raise refusal("must have measure.from < measure.to <= horizon")
+            wrong = error("measure", "must have measure.from < measure.to <= horizon")
+            raise ValidationError.from_exception_data("scenario", [wrong])
+        return self
+
+    @model_validator(mode="after")
+    def _check_sizes(self) -> ScenarioFile:
+        """Bounds of single entries are bounds of all entries together, or many small lines are one large run."""
+        groups = self.groups.values()
+        made = [entry.body.partitions for entry in self.timeline if entry.verb == "create_topic"]
+        sizes = (
+            ("groups", sum(group.count for group in groups), GROUPS_MAX, "groups"),
+            ("groups", sum(group.count * group.members.count for group in groups), MEMBERS_MAX, "members"),
+            ("topics", sum(one.partitions for one in self.topics.values()) + sum(made), PARTITIONS_MAX, "partitions"),
+            (
+                "timeline",
+                sum(entry.verb == "set_config" for entry in self.timeline),
+                SET_CONFIGS_MAX,
+                "set_config entries",
+            ),
+        )
+        wrong = [
+            error(key, f"must be at most {most} {noun} in all, not {n}") for key, n, most, noun in sizes if n > most
+        ]
+        if wrong:
+            raise ValidationError.from_exception_data("scenario", wrong)
         return self
 
     @model_validator(mode="after")
@@ -67,7 +93,8 @@ class ScenarioFile(FileModel):
             entry.id = entry.id or f"{entry.verb}-{seen[entry.verb]}"
         twice = {name for name, number in Counter(entry.id for entry in self.timeline).items() if number > 1}
         if twice:
-            raise refusal(f"timeline: ids must differ: {', '.join(sorted(map(str, twice)))}")
+            wrong = error("timeline", f"ids must differ: {', '.join(sorted(map(str, twice)))}")
+            raise ValidationError.from_exception_data("scenario", [wrong])
         return self
 
     @model_validator(mode="after")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final, TypeAlias
@@ -17,8 +16,9 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from groupsim.assignors.java.regex import PatternError, java_pattern
 from groupsim.scenarios.files.base_model import FileModel, checked, one_form, refusal
-from groupsim.scenarios.schema.targets import NAME_PATTERN, format_indices, parse_indices
+from groupsim.scenarios.schema.targets import NAME_PATTERN, format_indices, read_indices
 from groupsim.sim.model import Subscription
 
 Name: TypeAlias = Annotated[str, Field(pattern=rf"^{NAME_PATTERN}$")]
@@ -39,14 +39,14 @@ def _pattern(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("must be a regular expression in quotes")
     try:
-        re.compile(value)
-    except re.error as reason:
-        raise ValueError(f"is no regular expression: {reason}") from None
+        java_pattern(value)
+    except PatternError as reason:
+        raise ValueError(f"is no pattern of java.util.regex: {reason}") from None
     return value
 
 
-def _partitions(value: object) -> tuple[int, ...]:
-    return parse_indices(",".join(map(str, value)) if isinstance(value, list) else value)
+def _partitions(value: Any, info: ValidationInfo) -> tuple[int, ...]:
+    return read_indices(",".join(map(str, value)) if isinstance(value, list) else value, info)
 
 
 class _ByPattern(FileModel):
@@ -57,7 +57,7 @@ class _ByPattern(FileModel):
 
 
 class _ByHand(FileModel):
-    assign: dict[TopicName, Annotated[tuple[int, ...], BeforeValidator(checked(_partitions))]] = Field(min_length=1)
+    assign: dict[TopicName, Annotated[tuple[int, ...], BeforeValidator(_partitions)]] = Field(min_length=1)
 
     def read(self) -> Subscription:
         return Subscription(assign=self.assign)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonSchema
 
-from groupsim.scenarios.files.base_model import checked
+from groupsim.scenarios.files.base_model import checked, spend
 from groupsim.sim.model import Target
 
 NAME_PATTERN: Final = r"[A-Za-z0-9._-]{1,249}"
 """Names of topics, groups and racks: Kafka's rule for topics (``Topic.validate``)."""
 INDEX_MAX: Final = 1_000_000
+_DIGITS: Final = 9
 FORMS: Final = (
     "group, group/3, group/0-9, group/leader, group/random, group/random:3, group/share:0.1, broker:1 or rack:a"
 )
@@ -31,14 +32,17 @@ def parse_indices(text: object) -> tuple[int, ...]:
     text = str(text) if isinstance(text, int) and not isinstance(text, bool) else text
     if not isinstance(text, str) or not re.fullmatch(r"\d+(-\d+)?(, ?\d+(-\d+)?)*", text, re.ASCII):
         raise ValueError("must be numbers and ranges, such as 0-3,7")
-    indices: set[int] = set()
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        low, high = int(first), int(last or first)
-        if high < low or high > INDEX_MAX:
-            raise ValueError(f"{part.strip()} must run upwards and end at {INDEX_MAX} at most")
-        indices.update(range(low, high + 1))
-    return tuple(sorted(indices))
+    runs = [_run(part.strip()) for part in text.split(",")]
+    if sum(map(len, runs)) > INDEX_MAX:
+        raise ValueError(f"must not name more than {INDEX_MAX}")
+    return tuple(sorted({index for run in runs for index in run}))
+
+
+def _run(part: str) -> range:
+    first, _, last = part.partition("-")
+    if max(len(first), len(last)) <= _DIGITS and int(first) <= int(last or first) <= INDEX_MAX:
+        return range(int(first), int(last or first) + 1)
+    raise ValueError(f"{part[:40]} must run upwards and end at {INDEX_MAX} at most")
 
 
 def format_indices(indices: Iterable[int]) -> str:
@@ -63,7 +67,7 @@ def parse_target(text: object) -> Target:
     if not isinstance(text, str):
         raise ValueError(f"must be a target: {FORMS}")
     kind, _, name = text.partition(":")
-    if kind == "broker" and re.fullmatch(r"\d+", name, re.ASCII):
+    if kind == "broker" and re.fullmatch(r"\d{1,9}", name, re.ASCII):
         return Target("broker", str(int(name)))
     if kind == "rack" and re.fullmatch(NAME_PATTERN, name):
         return Target("rack", name)
@@ -79,9 +83,9 @@ def _group_target(group: str, pick: str | None) -> Target:
     word, _, argument = pick.partition(":")
     if pick == "leader":
         return Target("group", group, "leader")
-    if pick == "random" or (word == "random" and re.fullmatch(r"[1-9]\d*", argument, re.ASCII)):
+    if pick == "random" or (word == "random" and re.fullmatch(r"[1-9]\d{0,8}", argument, re.ASCII)):
         return Target("group", group, "random", count=int(argument or 1))
-    if word == "share" and re.fullmatch(r"\d*\.?\d+", argument, re.ASCII) and 0 < float(argument) <= 1:
+    if word == "share" and re.fullmatch(r"\d{0,9}\.?\d{1,30}", argument, re.ASCII) and 0 < float(argument) <= 1:
         return Target("group", group, "share", share=float(argument))
     try:
         return Target("group", group, "index", indices=parse_indices(pick))
@@ -94,9 +98,24 @@ def format_target(target: Target) -> str:
     return f"{target.name}/{format_indices(target.indices)}" if target.pick == "index" else str(target)
 
 
+def _target(value: Any, info: ValidationInfo) -> Target:
+    spend(info, 0)  # once there are too many, no more are made
+    target = checked(parse_target)(value)
+    spend(info, len(target.indices))
+    return target
+
+
+def read_indices(value: Any, info: ValidationInfo) -> tuple[int, ...]:
+    """The indices of a text of the file, counted with all others that it stands for."""
+    spend(info, 0)
+    indices = checked(parse_indices)(value)
+    spend(info, len(indices))
+    return indices
+
+
 TargetField = Annotated[
     Target,
-    BeforeValidator(checked(parse_target)),
+    BeforeValidator(_target),
     PlainSerializer(format_target, return_type=str),
     WithJsonSchema({"type": "string", "description": FORMS}),
 ]
@@ -104,7 +123,7 @@ TargetField = Annotated[
 
 IndicesField = Annotated[
     tuple[int, ...],
-    BeforeValidator(checked(parse_indices)),
+    BeforeValidator(read_indices),
     PlainSerializer(format_indices, return_type=str),
     WithJsonSchema({"type": ["string", "integer"], "description": "numbers and ranges, such as 0-3,7"}),
 ]

@@ -31,7 +31,7 @@ class EntryFile(FileModel):
     @property
     def verb(self) -> str:
         """The verb's name."""
-        return next(name for name in VERBS if name in type(self).model_fields)
+        return _VERB_OF[type(self)]
 
     @property
     def body(self) -> Any:
@@ -71,6 +71,7 @@ ENTRIES: Final[Mapping[str, type[EntryFile]]] = MappingProxyType(
     {verb: _entry_model(verb, body) for verb, body in VERBS.items()}
 )
 """Verb -> model of an entry with that verb."""
+_VERB_OF: Final = {model: verb for verb, model in ENTRIES.items()}
 
 
 def _read(value: Any, info: ValidationInfo) -> EntryFile:

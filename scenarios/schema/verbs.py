@@ -11,7 +11,7 @@ from groupsim.scenarios.files.base_model import FileModel, checked, made, refusa
 from groupsim.scenarios.kafka.config import ConsumerConfigField
 from groupsim.scenarios.schema.distributions import DURATION_SCHEMA, DistributionField, Duration
 from groupsim.scenarios.schema.durations import format_duration, parse_duration
-from groupsim.scenarios.schema.groups import Client, ProcessingChange
+from groupsim.scenarios.schema.groups import MEMBERS_MAX, Client, ProcessingChange
 from groupsim.scenarios.schema.rates import RateField
 from groupsim.scenarios.schema.subscriptions import SubscriptionField, TopicName
 from groupsim.scenarios.schema.targets import TargetField
@@ -20,6 +20,7 @@ from groupsim.sim import model
 from groupsim.sim.units import S
 
 _GRACE_US: Final = 30 * S
+FACTOR_MAX: Final = 1_000_000
 _DOWN: Final = model.Distribution.constant(20 * S)
 
 
@@ -69,7 +70,7 @@ class SlowFile(ForAWhileFile):
     makes = model.Slow
     groups_only = True
 
-    factor: float = Field(gt=0, allow_inf_nan=False)
+    factor: float = Field(gt=0, le=FACTOR_MAX, allow_inf_nan=False)
 
 
 class SlowHostFile(ForAWhileFile):
@@ -77,7 +78,7 @@ class SlowHostFile(ForAWhileFile):
 
     makes = model.SlowHost
 
-    factor: float = Field(gt=0, allow_inf_nan=False)
+    factor: float = Field(gt=0, le=FACTOR_MAX, allow_inf_nan=False)
 
 
 class KillFile(TargetedFile):
@@ -143,8 +144,8 @@ class RollingRestartFile(TargetedFile):
 
     groups_only = True
 
-    batch: int = Field(default=1, ge=1)
-    surge: int = Field(default=0, ge=0)
+    batch: int = Field(default=1, ge=1, le=MEMBERS_MAX)
+    surge: int = Field(default=0, ge=0, le=MEMBERS_MAX)
     stop: Literal["close", "kill"] = "close"
     grace: Duration = _GRACE_US
     down: DistributionField = _DOWN
@@ -161,7 +162,7 @@ class ScaleFile(TargetedFile):
     makes = model.Scale
     groups_only = True
 
-    to: int = Field(ge=0, le=1_000_000)
+    to: int = Field(ge=0, le=MEMBERS_MAX)
     every: Duration = 0
     grace: Duration = _GRACE_US
 

@@ -42,11 +42,22 @@ class Account:
     failed: int = 0
 
 
-def account(sweep: Sweep, folder: SweepFolder, told: Callable[[str, pa.Table], None]) -> Account:
-    """Read all runs, one variant at a time; ``told`` gets its name and its rows of ``summary``."""
+def account(
+    sweep: Sweep, folder: SweepFolder, wanted: Mapping[str, int], told: Callable[[str, pa.Table], None]
+) -> Account:
+    """Read all runs that were wanted of each variant, one variant at a time.
+
+    Parameters
+    ----------
+    wanted : mapping of str to int
+        Runs of each variant; what else is in the folder does not count.
+    told : callable
+        Gets a variant's name and its rows of ``summary``.
+    """
     found = Account()
     for number, one in enumerate(sweep.variants):
-        summary, failures = folder.summary(one.name), folder.failures(one.name)
+        runs = wanted[one.name]
+        summary, failures = folder.summary(one.name, runs), folder.failures(one.name, runs)
         found.variants[one.name] = _entry(sweep, number, summary, failures)
         found.failures += [{"variant": one.name, **row} for row in failures.slice(0, FAILURES_LISTED).to_pylist()]
         found.runs += found.variants[one.name]["runs"]

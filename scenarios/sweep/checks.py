@@ -4,23 +4,37 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from groupsim.scenarios.build.loading import load_document, parse, path_of
 from groupsim.scenarios.build.paths import set_path
 from groupsim.scenarios.errors import Problem, ScenarioFileError
+from groupsim.scenarios.files.config_paths import bracketed
 from groupsim.scenarios.files.file_names import located
+from groupsim.scenarios.files.yaml_text import Place
 from groupsim.scenarios.sweep.design import Changes
 from groupsim.sim.model import Scenario
 
 
 class VariantCheck:
-    """Builds the scenarios of variants, and collects what is wrong with them."""
+    """Builds the scenarios of variants, and collects what is wrong with them.
 
-    def __init__(self, scenario: str, folder: Path, allow_code: Sequence[str]) -> None:
+    Parameters
+    ----------
+    scenario : str
+        As ``groupsim run`` takes it.
+    folder : Path
+        Where the files are that variants name.
+    allow_code : sequence of str
+    lines : mapping of place to int
+        Lines of the sweep file, whose ``vary`` and ``variants`` set what is wrong.
+    """
+
+    def __init__(self, scenario: str, folder: Path, allow_code: Sequence[str], lines: Mapping[Place, int]) -> None:
         self._scenario, self._folder, self._allow_code = scenario, folder, allow_code
+        self._lines = lines
         self._path, self._base = path_of(scenario), load_document(scenario)
         self._found: dict[tuple[str, str], list[tuple[Problem, str]]] = {}
 
@@ -46,7 +60,15 @@ class VariantCheck:
     def _keep(self, refused: ScenarioFileError, name: str) -> None:
         for problem in refused.problems:
             alike = re.sub(r"\d[\d.,]*", "#", problem.message)  # messages repeat the value
-            self._found.setdefault((problem.path, alike), []).append((problem, name))
+            here = replace(problem, line=self._line(problem.path, name))
+            self._found.setdefault((problem.path, alike), []).append((here, name))
+
+    def _line(self, path: str, name: str) -> int:
+        """The line of the sweep file that sets a path, or what it is in, for a variant; 0: none does."""
+        for place, line in self._lines.items():
+            if _sets(place, name) and _is_within(path, str(place[-1])):
+                return line
+        return 0
 
     def _parsed(self, changes: Changes) -> Scenario:
         """The scenario with ``changes``; paths that lead nowhere and values that are refused are told together."""
@@ -74,4 +96,19 @@ def _together(found: Sequence[tuple[Problem, str]]) -> Problem:
     value = f"{values[0]} and {len(values) - 1} more" if len(values) > 1 else values[0]
     more = f" and {len(names) - 2} more" if len(names) > 2 else ""
     where = f" [variant {'; '.join(names[:2])}{more}]" if names else ""
-    return replace(first, message=f"{first.message}{where}", value=value, line=0)
+    return replace(first, message=f"{first.message}{where}", value=value)
+
+
+def _sets(place: Place, name: str) -> bool:
+    """Whether a place in a sweep file sets a path of the variant ``name``, which begins with that of its bundle."""
+    match place:
+        case ("vary", _):
+            return True
+        case ("variants", bundle, _):
+            return f"{name}, ".startswith(f"{bundle}, ")
+    return False
+
+
+def _is_within(path: str, above: str) -> bool:
+    path, above = bracketed(path), bracketed(above)
+    return path == above or path.startswith((f"{above}.", f"{above}["))

@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from groupsim.scenarios.files.result_folder import parquet, put_file, put_folder, schema
+from groupsim.scenarios.files.result_folder import parquet, put_file, put_folder, schema, signed
 from groupsim.scenarios.sweep.outcome import Outcome, Run, Simulate, outcome
 
 if TYPE_CHECKING:
@@ -117,10 +117,10 @@ def _commit(chunk: Chunk, outcomes: Sequence[Outcome], folder: Path) -> None:
             put_folder(folder / chunk.kept, one.files)
     failures = _failures(chunk, outcomes)
     if failures.num_rows:
-        put_file(folder / chunk.file("failures"), parquet(failures))
+        put_file(folder / chunk.file("failures"), parquet(signed(failures)))
     summaries = [one.summary.select(SUMMARY.names) for one in outcomes if one.summary is not None]
     summary = pa.concat_tables([SUMMARY.empty_table(), *summaries])
-    put_file(folder / chunk.file("summary"), parquet(summary))
+    put_file(folder / chunk.file("summary"), parquet(signed(summary)))
 
 
 def _failures(chunk: Chunk, outcomes: Sequence[Outcome]) -> pa.Table:

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from groupsim.scenarios.files.config_paths import bracketed
+
 if TYPE_CHECKING:
     from groupsim.scenarios.sweep.points import Design
 
@@ -86,7 +88,8 @@ def _told(paths: Sequence[str], points: Sequence[Changes]) -> list[str]:
 
 def short_names(paths: Sequence[str]) -> dict[str, str]:
     """The last part of each path, or the whole path where last parts are equal."""
-    last = {path: re.split(r"\.(?![^\[]*\])", path)[-1] for path in paths}  # a dot that is not inside brackets
+    outside = re.compile(r"\.(?![^\[]*\])")  # a dot that is not inside brackets
+    last = {path: outside.split(bracketed(path))[-1] for path in paths}
     short = {path: part[part.index("[") + 1 : -1] if part.endswith("]") else part for path, part in last.items()}
     return {path: name if list(short.values()).count(name) == 1 else path for path, name in short.items()}
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from groupsim.scenarios.spark.session import Where, open_session, reach, where_of
 from groupsim.scenarios.sweep.account import Account, account, effort, finish
 from groupsim.scenarios.sweep.chunk import Done
-from groupsim.scenarios.sweep.folder import ChunkSizes, SweepFolder, sweep_folder
+from groupsim.scenarios.sweep.folder import ChunkSizes, sweep_folder
 from groupsim.scenarios.sweep.identity import identity_of
 from groupsim.scenarios.sweep.loading import Sweep, load_sweep
 from groupsim.scenarios.sweep.outcome import Simulate
@@ -74,8 +74,10 @@ def carry_out_sweep(
         reach(where)
     begin_s = time.monotonic()
     with sweep_folder(out, identity_of(sweep), partial(_settle, sweep, simulate), resume=resume) as folder:
-        done = _run(sweep, folder, where, simulate, listener)
-        found = account(sweep, folder, listener.complete)
+        running = SweepRun(sweep, folder)
+        done = _run(running, sweep, where, simulate, listener)
+        running.drop_surplus()
+        found = account(sweep, folder, running.wanted, listener.complete)
         finish(sweep, folder, found, effort(done, where.url if where else "in process", time.monotonic() - begin_s))
     return found
 
@@ -85,10 +87,9 @@ def _settle(sweep: Sweep, simulate: Simulate) -> ChunkSizes:
     return chunk_sizes(sweep, {name: cost.seconds for name, cost in found.costs.items()})
 
 
-def _run(sweep: Sweep, folder: SweepFolder, where: Where | None, simulate: Simulate, listener: Listener) -> list[Done]:
+def _run(running: SweepRun, sweep: Sweep, where: Where | None, simulate: Simulate, listener: Listener) -> list[Done]:
     total = sweep.replications.at_least * len(sweep.variants)
     listener.begun(total, len(sweep.variants), f"on {where.url}" if where else "in this process")
-    running = SweepRun(sweep, folder)
     for damage in running.mend():
         listener.damaged(damage)
     if there := running.count()[0]:
@@ -97,7 +98,7 @@ def _run(sweep: Sweep, folder: SweepFolder, where: Where | None, simulate: Simul
         with _executor(where, sweep.allow_code) as execute, listener.progress(total) as progress:
             return running.carry_out(simulate, execute, progress)
     except BaseException:
-        listener.interrupted(running.count()[0], folder.path)
+        listener.interrupted(running.count()[0], running.folder)
         raise
 
 

@@ -13,22 +13,25 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from groupsim.scenarios.files.result_folder import MANIFEST, OccupiedFolder, put_file, refuse_occupied
-from groupsim.scenarios.sweep.chunk import FAILURES, SUMMARY, Chunk, folder_of
+from groupsim.scenarios.files.new_folder import OccupiedFolder, place_of, refuse_occupied
+from groupsim.scenarios.files.result_folder import MANIFEST, damage_of_run, put_file, read_signed
+from groupsim.scenarios.sweep.chunk import FAILURES, SUMMARY, Chunk, part_of
 from groupsim.scenarios.sweep.identity import differences
 from groupsim.sim.errors import ConfigError
 from groupsim.sim.output.result import manifest_text
 
 PLAN: Final = "sweep.json"
+_PARTIAL: Final = re.compile(r"\..+\.([0-9a-f]{8}|\d+)\.partial")
+"""What `files.new_folder.partial_name` and `_begin` name what is not whole yet."""
+_DRAFT: Final = re.compile(rf"\.{re.escape(PLAN)}\.\d+\.partial")
 _SCHEMAS: Final = {"summary": SUMMARY, "failures": FAILURES}
 
 
@@ -76,43 +79,45 @@ class SweepFolder:
 
     def failed(self, chunk: Chunk) -> int:
         """How many runs of a committed chunk have failed."""
-        file = self.path / chunk.file("failures")
-        return pq.read_metadata(file).num_rows if file.exists() else 0
+        return len(self._rows("failures", [chunk.file("failures")]))
 
-    def summary(self, variant: str) -> pa.Table:
-        """The rows of ``summary`` of a variant that are there, run by run."""
-        return self._rows("summary", variant)
+    def summary(self, variant: str, runs: int) -> pa.Table:
+        """The rows of ``summary`` of a variant's first runs that are there, run by run."""
+        return self._rows("summary", self._parts("summary", variant, runs))
 
-    def failures(self, variant: str) -> pa.Table:
-        """The failures of a variant that are there, run by run."""
-        return self._rows("failures", variant)
+    def failures(self, variant: str, runs: int) -> pa.Table:
+        """The failures of a variant's first runs that are there, run by run."""
+        return self._rows("failures", self._parts("failures", variant, runs))
 
-    def _rows(self, table: str, variant: str) -> pa.Table:
-        files = sorted((self.path / folder_of(table, variant)).glob("part-*.parquet"))
-        return pa.concat_tables([_SCHEMAS[table].empty_table(), *(_read(file) for file in files)])
+    def _parts(self, table: str, variant: str, runs: int) -> Iterator[Path]:
+        return (part_of(table, variant, first) for first in range(0, runs, self.sizes.runs[variant]))
+
+    def _rows(self, table: str, parts: Iterable[Path]) -> pa.Table:
+        declared, files = _SCHEMAS[table], [self.path / part for part in parts]
+        there = (read_signed(file, declared) for file in files if file.exists())
+        return pa.concat_tables([declared.empty_table(), *there])
 
     def damage(self, chunk: Chunk) -> str:
         """What is wrong with the files of a committed chunk; empty if nothing is. What is damaged is not counted."""
         try:
-            found = [run for table in ("summary", "failures") for run in self._runs(chunk, table)]
-        except (OSError, pa.ArrowException) as error:
+            summary, failures = (self._rows(table, [chunk.file(table)]) for table in ("summary", "failures"))
+        except (OSError, ValueError) as error:
             return f"{chunk.file('summary')} is damaged: {' '.join(str(error).split())[:120]}"
-        if set(found) != {(chunk.seed, r) for r in chunk.replications}:
+        found = {(seed, r) for one in (summary, failures) for seed, r in _runs(one)}
+        if found != {(chunk.seed, r) for r in chunk.replications}:
             return f"{chunk.file('summary')} does not hold the runs that it should"
-        kept = self.path / chunk.kept / MANIFEST
-        failed = chunk.file("failures")
-        if chunk.kept and 0 in chunk.replications and not kept.exists() and not (self.path / failed).exists():
-            return f"{chunk.kept} has no {MANIFEST}"
+        if chunk.kept and 0 in chunk.replications and (chunk.seed, 0) not in set(_runs(failures)):
+            damage = damage_of_run(self.path / chunk.kept)
+            return f"{chunk.kept}: {damage}" if damage else ""
         return ""
 
-    def _runs(self, chunk: Chunk, table: str) -> list[tuple[int, int]]:
-        file = self.path / chunk.file(table)
-        if table == "failures" and not file.exists():
-            return []
-        read = _read(file)
-        if read.schema != _SCHEMAS[table]:  # what describes the pages has no checksum, as they have
-            raise pa.ArrowInvalid("its columns are not those of the table")
-        return list(zip(read["seed"].to_pylist(), read["replication"].to_pylist(), strict=True))
+    def strangers(self, chunks: Iterable[Chunk]) -> list[Path]:
+        """Parts of tables that are none of these chunks, and that readers would take for some; sorted."""
+        own = {chunk.file(table) for chunk in chunks for table in _SCHEMAS}
+        found = [
+            file for table in _SCHEMAS for file in (self.path / table).rglob("*.parquet") if file.name[0] not in "._"
+        ]
+        return sorted(file for file in found if file.relative_to(self.path) not in own)
 
     def discard(self, chunk: Chunk) -> None:
         """Take away what is left of a damaged chunk."""
@@ -124,14 +129,14 @@ class SweepFolder:
     def finish(self, manifest: Mapping[str, Any]) -> None:
         """Take away what dead writers have left, and say that all is there."""
         for top, folders, files in os.walk(self.path):  # unlike a glob it bears with folders that vanish meanwhile
-            for partial in (Path(top, name) for name in (*folders, *files) if re.fullmatch(r"\..*\.partial", name)):
+            for partial in (Path(top, name) for name in (*folders, *files) if _PARTIAL.fullmatch(name)):
                 shutil.rmtree(partial, ignore_errors=True) if partial.is_dir() else partial.unlink(missing_ok=True)
         put_file(self.path / MANIFEST, manifest_text(manifest).encode())
 
 
-def _read(file: Path) -> pa.Table:
-    # One file and not a dataset: its schema is known, and a name such as variant=... is none of its columns.
-    return pq.ParquetFile(file, page_checksum_verification=True).read()
+def _runs(table: pa.Table) -> Iterator[tuple[int, int]]:
+    """Seed and replication of each row."""
+    return zip(table["seed"].to_pylist(), table["replication"].to_pylist(), strict=True)
 
 
 @contextmanager
@@ -158,6 +163,7 @@ def sweep_folder(
     FolderInUse
         A sweep is writing into it now.
     """
+    place_of(path)  # or nothing below can be asked of it
     if not (resume and (path / PLAN).exists()):
         _begin(path, identity, settle)
     with (path / PLAN).open("rb") as file:
@@ -171,14 +177,15 @@ def sweep_folder(
 def _begin(path: Path, identity: Mapping[str, Any], settle: Callable[[], ChunkSizes]) -> None:
     if (path / PLAN).exists():
         raise OccupiedFolder(f"{path} holds a sweep's results; go on with it by --resume, or name a new folder")
-    refuse_occupied(path)
-    sizes = settle()
-    plan = {"identity": identity, "chunk_runs": dict(sizes.runs), "run_s": dict(sizes.run_s)}
+    refuse_occupied(path, _DRAFT)  # of a process that was killed just here, or of one that is faster
+    draft = path / f".{PLAN}.{os.getpid()}.partial"
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        draft = path / f".{PLAN}.{os.getpid()}.partial"
-        draft.write_text(json.dumps(plan, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        place_of(path).mkdir(parents=True, exist_ok=True)
+        draft.touch()  # before anything is spent
         try:
+            sizes = settle()
+            plan = {"identity": identity, "chunk_runs": dict(sizes.runs), "run_s": dict(sizes.run_s)}
+            draft.write_text(json.dumps(plan, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
             (path / PLAN).hardlink_to(draft)  # unlike a rename it fails where another sweep was faster
         finally:
             draft.unlink()
@@ -199,7 +206,7 @@ def _plan(file: IO[bytes], path: Path) -> dict[str, Any]:
     try:
         plan = json.load(file)
         return {key: dict(plan[key]) for key in ("identity", "chunk_runs", "run_s")}
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise AnotherSweep(f"{path / PLAN} is not what groupsim has written: name a new folder") from None
 
 

@@ -132,7 +132,7 @@ def load_sweep(source: str | Path, *, allow_code: Sequence[str] = ()) -> Sweep:
     read = read_yaml(path)
     file = _sweep_file(read, path, str(source), allow_code)
     scenario = _scenario(file.scenario, path.parent, read, str(source))
-    checker = VariantCheck(scenario, path.parent, allow_code)
+    checker = VariantCheck(scenario, path.parent, allow_code, read.lines)
     built = [
         Variant(name=name, changes=changes, scenario=parsed, seed=_seed(file, name))
         for name, own in variants(file.variants, file.plan).items()
@@ -165,7 +165,7 @@ def _sweep_file(read: YamlDocument, path: Path, file: str, allow_code: Sequence[
         known = {problem.path for problem in problems}
         problems += [problem for problem in missing.problems if problem.path not in known]
     else:
-        problems += _problems_inside(read.data, VariantCheck(scenario, path.parent, allow_code))
+        problems += _problems_inside(read.data, VariantCheck(scenario, path.parent, allow_code, read.lines))
     raise ScenarioFileError(file, problems)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from groupsim.scenarios.sweep.chunk import Chunk, Done, Work, carry_out
-from groupsim.scenarios.sweep.folder import ChunkSizes, SweepFolder, damaged
+from groupsim.scenarios.sweep.folder import AnotherSweep, ChunkSizes, SweepFolder, damaged
 from groupsim.scenarios.sweep.loading import Sweep
 from groupsim.scenarios.sweep.outcome import Simulate
 
@@ -68,13 +68,39 @@ class SweepRun:
         self._done = self._failed = 0
         self._ask(dict.fromkeys(self._wanted, sweep.replications.at_least))
 
+    @property
+    def folder(self) -> Path:
+        """Where the runs are kept."""
+        return self._folder.path
+
+    @property
+    def wanted(self) -> dict[str, int]:
+        """How many runs of each variant are wanted so far."""
+        return dict(self._wanted)
+
     def mend(self) -> list[str]:
-        """Take away chunks that are damaged, so that they are carried out again; what was wrong with each."""
+        """Take away chunks that are damaged, so that they are carried out again; what was wrong with each.
+
+        Raises
+        ------
+        AnotherSweep
+            Among the parts of the tables is one that is none of this sweep's.
+        """
         most = self._sweep.replications.at_most
-        found = damaged(self._folder, [work.chunk for one in self._wanted for work in self._work(one, 0, most)])
+        chunks = [work.chunk for one in self._wanted for work in self._work(one, 0, most)]
+        if strangers := self._folder.strangers(chunks):
+            raise AnotherSweep(f"{strangers[0]} is no part of this sweep, and would be counted as one: take it away")
+        found = damaged(self._folder, chunks)
         for chunk in found:
             self._folder.discard(chunk)
         return list(found.values())
+
+    def drop_surplus(self) -> None:
+        """Take away chunks of a variant beyond the runs that are wanted of it, or readers would count them."""
+        most = self._sweep.replications.at_most
+        for name, runs in self._wanted.items():
+            for work in self._work(name, runs, most):
+                self._folder.discard(work.chunk)
 
     def carry_out(self, simulate: Simulate, execute: Executor, progress: Progress) -> list[Done]:
         """Carry out what is missing until every variant has enough; the chunks that were done here."""
@@ -124,7 +150,7 @@ class SweepRun:
 
     def _enough(self, name: str) -> bool:
         """Whether a variant has been run often enough: each of its groups."""
-        plan, rows = self._sweep.replications, self._folder.summary(name)
+        plan, rows = self._sweep.replications, self._folder.summary(name, self._wanted[name])
         samples: dict[str, list[float | None]] = {}
         for group, value in zip(rows["group"].to_pylist(), rows[plan.metric].to_pylist(), strict=True):
             samples.setdefault(group, []).append(value)

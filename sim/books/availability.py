@@ -1,12 +1,16 @@
 """Who serves which partition, and if nobody does: since when, and why.
 
-A partition's clock starts at the latest of its creation, the group's first JoinGroup and ``measure.from``. From then
-on it is served, or unavailable for one cause, the first that holds:
+A partition's clock starts at the latest of its creation, the group's first JoinGroup and ``measure.from``; in a group
+that never serves any partition, at the latest of its creation, its first record and ``measure.from``. From then on it
+is served, or unavailable for one cause, the first that holds:
 
 ``unowned``
     no member subscribed to the topic is known to the coordinator or joining;
 ``detection``
     the last owner is dead, frozen, stuck or cut off, and the coordinator still counts it as a member;
+``away``
+    the last owner is a static member that was closed on purpose, and the coordinator keeps its place until the session
+    ends;
 ``barrier``
     PreparingRebalance (initial delay included), or waiting for a revocation and the round that it triggers;
 ``assignment``
@@ -26,7 +30,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.causes import ASSIGNMENT, BARRIER, DETECTION, NOT_STARTED, RESUME, SERVED, UNOWNED
+from groupsim.sim.books.causes import ASSIGNMENT, AWAY, BARRIER, DETECTION, NOT_STARTED, RESUME, SERVED, UNOWNED
 from groupsim.sim.books.meanings import Meaning
 from groupsim.sim.books.record import GroupRecord
 from groupsim.sim.catalog import Partitions
@@ -73,6 +77,7 @@ class Availability:
         self._handles = 0
         # The last element belongs to nobody (handle -1) and stays False.
         self._impaired: NDArray[np.bool_] = np.zeros(64, np.bool_)
+        self._away: NDArray[np.bool_] = np.zeros(64, np.bool_)
         self._known: NDArray[np.bool_] = np.zeros(64, np.bool_)
         self._received: NDArray[np.bool_] = np.zeros(64, np.bool_)
         self._frozen_at: NDArray[np.int64] = np.full(64, -1, np.int64)
@@ -105,7 +110,7 @@ class Availability:
     def handle(self) -> int:
         """A new member id is known to the coordinator."""
         if self._handles == len(self._known) - 1:
-            for name in ("_impaired", "_known", "_received", "_frozen_at"):
+            for name in ("_impaired", "_away", "_known", "_received", "_frozen_at"):
                 old = getattr(self, name)
                 new = np.full(2 * len(old), old[-1])
                 new[: self._handles] = old[: self._handles]
@@ -176,6 +181,11 @@ class Availability:
     def impair(self, now: int, handle: int, impaired: bool) -> None:
         """The member is dead, stuck, cut off, or frozen for good; or it is back."""
         self._impaired[handle] = impaired
+        self.refresh(now, np.flatnonzero(self._last == handle).astype(np.int32))
+
+    def leave_place(self, now: int, handle: int) -> None:
+        """The static member was closed on purpose, which the coordinator need not know: its place is kept."""
+        self._away[handle] = True
         self.refresh(now, np.flatnonzero(self._last == handle).astype(np.int32))
 
     def succeed(self, now: int, old: int, new: int) -> None:
@@ -270,6 +280,7 @@ class Availability:
         else:
             result = np.where(owner < 0, BARRIER, np.where(self._received[owner], RESUME, ASSIGNMENT)).astype(np.int8)
         result[(self._impaired[last] | self._severed[positions]) & self._known[last]] = DETECTION
+        result[self._away[last] & self._known[last]] = AWAY
         result[~self._subscribed[positions] | (self._by_hand[positions] & (owner < 0))] = UNOWNED
         return result
 

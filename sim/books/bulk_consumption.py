@@ -45,7 +45,7 @@ def end_consumption(
     books.record.ownership.add(partitions, slots[which], since, at, code)
     books.delivery.ended_by[partitions] = code
     books.availability.stop(at, handles.astype(np.int32)[which], partitions)
-    books.ledger.release_all(slots[which], partitions, offsets)
+    books.ledger.release_all(slots[which], at, partitions, offsets)
     return partitions, offsets
 
 

@@ -124,7 +124,8 @@ class Consumption:
         zombie_owned = self._zombie_since[gone]
         books.delivery.add_zombie(zombie_owned[zombie_owned >= 0], now)
         others = self._read_by_others[gone]
-        books.delivery.count("duplicate", "zombie", int(np.maximum(offset - others, 0)[others >= 0].sum()))
+        met = others >= 0
+        books.delivery.count_zombie_records(which[met], np.maximum(offset - others, 0)[met])
         books.delivery.ended_by[which[zombie_owned >= 0]] = LOST
 
     def end_all(self, now: int, code: int) -> None:
@@ -181,8 +182,7 @@ class Consumption:
             at = self._books.ledger.positions(self.holding, now)[common]
             others = self._read_by_others[common]
             self._read_by_others[common] = np.where(others < 0, at, others)
-            frontier, which = self._books.delivery.frontier_of(self.slot), self.holding.partitions[common]
-            frontier[which] = np.maximum(frontier[which], at)
+            self._books.ledger.raise_frontier(now, self.holding.partitions[common], at)
 
     def inherit(self, now: int, positions: Positions) -> None:
         """Nobody else reads these any longer, and nobody gives them to anybody: they are this consumer's own."""

@@ -40,6 +40,8 @@ class Delivery:
         Why each partition was last given up (`sim.books.record`); -1: it never was.
     zombies : dict of Reading to None
         Who reads what is no longer its own.
+    duplicates : int64 array, shape (n_partitions,)
+        Records of each partition that were read twice.
     """
 
     def __init__(
@@ -56,11 +58,13 @@ class Delivery:
         self._own_frontiers: dict[int, Offsets] = {}
         self.ended_by: NDArray[np.int64] = np.empty(0, np.int64)
         self.zombies: dict[Reading, None] = {}
+        self.duplicates: NDArray[np.int64] = np.empty(0, np.int64)
 
     def cover(self) -> None:
         """Make room for new positions."""
         new = len(self._partitions) - len(self.ended_by)
         self.ended_by = np.concatenate([self.ended_by, np.full(new, -1, np.int64)])
+        self.duplicates = np.concatenate([self.duplicates, np.zeros(new, np.int64)])
 
     def frontier_of(self, slot: int) -> Offsets:
         """Processed by anybody (in a broadcast group: by this consumer). Shape (n_partitions,), -1: never."""
@@ -85,6 +89,12 @@ class Delivery:
         low, high = self._measure
         if low <= self._clock() <= high:
             self._record.add_delivery(kind, cause, records)
+
+    def count_zombie_records(self, partitions: Positions, records: Offsets) -> None:
+        """A zombie has read so many records of each partition that others read too, as of now."""
+        self.count("duplicate", "zombie", int(records.sum()))
+        if self._measure[0] <= self._clock() <= self._measure[1]:
+            self.duplicates[partitions] += records
 
     def add_zombie(self, since: NDArray[np.int64], until: int) -> None:
         """Partition-time in which somebody processed what was no longer its own."""
@@ -117,6 +127,7 @@ class Delivery:
         if not counts.any():
             return
         ahead, codes = (before - offsets)[counts], self.ended_by[partitions[counts]]
+        self.duplicates[partitions[counts]] += np.maximum(ahead, 0)
         for code in np.unique(codes):
             records, cause = ahead[codes == code], self._cause(int(code))
             self._record.add_delivery("duplicate", cause, int(np.maximum(records, 0).sum()))

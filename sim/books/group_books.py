@@ -71,7 +71,7 @@ class GroupBooks:
         kind = BroadcastAvailability if self.is_broadcast else Availability
         self.availability = kind(self.partitions, self.record, *self.measure)
         self.requests = RequestCounts(self.record, self.measure)
-        self.rebalances = RebalanceLog(self.record, self.ledger, is_broadcast=self.is_broadcast)
+        self.rebalances = RebalanceLog(self.record, self.ledger, self.measure, is_broadcast=self.is_broadcast)
         self.delivery = Delivery(
             self.partitions, self.ledger, self.availability, self.record, self.measure,
             is_broadcast=self.is_broadcast, clock=lambda: env.now,
@@ -81,7 +81,6 @@ class GroupBooks:
         self.assigns_by_hand = False
         self._by_hand: set[int] = set()
         self.commits_ahead = False
-        self._members = 0
         self._work: dict[type[Fact], Callable[[Any], None]] = {
             MemberSeen: self._see,
             MemberAdmitted: self._admit,
@@ -166,9 +165,8 @@ class GroupBooks:
 
     # --- facts of the coordinator -------------------------------------------------------------------------------------
 
-    def note(self, facts: Sequence[Fact], members: int) -> None:
-        """What has happened in the group at this instant, which has left it with so many members."""
-        self._members = members
+    def note(self, facts: Sequence[Fact]) -> None:
+        """What has happened in the group at this instant."""
         for fact in facts:
             work = self._work.get(type(fact))
             if work is not None:
@@ -187,12 +185,12 @@ class GroupBooks:
             self._tally("leaves")
         elif not fact.is_pending:
             self._tally("evictions")
-        self.rebalances.went(kicked=fact.cause is not Cause.LEFT)
+        self.rebalances.went(kicked=fact.cause is not Cause.LEFT, is_pending=fact.is_pending)
         self._forget_member(fact.member_id)
 
     def _replace(self, fact: MemberReplaced) -> None:
         self._tally("fenced")
-        self.rebalances.went(kicked=False)
+        self.rebalances.went(kicked=False, is_pending=False)
         handle = self.handles.find(fact.member_id)
         if handle is not None:
             self.availability.succeed(self._env.now, handle, self._know(fact.successor, fact.name))
@@ -215,7 +213,7 @@ class GroupBooks:
     def _enter(self, fact: StateChanged) -> None:
         now, meaning = self._env.now, MEANINGS[fact.state]
         self.record.states.append((now, fact.shown or fact.state.value, fact.generation))
-        self.rebalances.enter(now, fact, meaning, self._members)
+        self.rebalances.enter(now, fact, meaning)
         self.availability.enter(now, meaning)
 
     def _sync(self, fact: AssignmentSynced) -> None:
@@ -244,8 +242,27 @@ class GroupBooks:
             if reading is not None:
                 reading.become_zombie(now, taken[servers == handle])
 
-    def finish(self, horizon: int, generation: int, members: int) -> None:
+    def fail_assignment(self) -> None:
+        """The leader's assignor threw."""
+        self._tally("failed_assignments")
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+
+    @property
+    def first_service_us(self) -> int | None:
+        """When the first partition was served; None if none ever was. Known at the end."""
+        return self.record.ownership.least(2)
+
+    def clock_us(self, horizon: int) -> NDArray[np.int64]:
+        """When each partition's clock starts, by `sim.books.availability`; `FOREVER` if not by the horizon."""
+        if self.first_service_us is None:
+            begins: int | NDArray[np.int64] = self.ledger.first_record_us(horizon)
+        else:
+            begins = self.availability.first_join_us
+        return np.maximum(np.maximum(self.partitions.created_us, begins), self.measure[0])
+
+    def finish(self, horizon: int, generation: int) -> None:
         """Cut what is open at the horizon."""
         self.availability.finish(horizon)
-        self.rebalances.finish(horizon, generation, members)
+        self.rebalances.finish(horizon, generation)
         self.record.generations = generation

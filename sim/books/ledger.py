@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.offset_log import OffsetLog
 from groupsim.sim.books.production import NOWHERE, Offsets, Production
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
@@ -67,6 +68,7 @@ class Ledger(Production):
 
     def __init__(self, catalog: Catalog, partitions: Partitions, slots: int) -> None:
         super().__init__(catalog, partitions)
+        self.log = OffsetLog()
         self.committed: Offsets = NOWHERE
         self._committed_at: Offsets = np.empty((0, 2), np.int64)
         """Time and key of the commit that holds, where several members commit the same partitions."""
@@ -89,6 +91,7 @@ class Ledger(Production):
         new = len(self._partitions) - len(self.committed)
         if new <= 0:
             return
+        self._log_production(np.arange(len(self.committed), len(self._partitions), dtype=np.int32))
         self.committed = np.concatenate([self.committed, np.full(new, -1, np.int64)])
         self._committed_at = np.concatenate([self._committed_at, np.full((new, 2), -1, np.int64)])
         self.frontier = np.concatenate([self.frontier, np.full(new, -1, np.int64)])
@@ -96,6 +99,18 @@ class Ledger(Production):
         self._offset = np.concatenate([self._offset, np.zeros(new, np.int64)])
         self._offered = np.concatenate([self._offered, np.zeros(new)])
         self._rate = np.concatenate([self._rate, np.zeros(new)])
+
+    def set_rate(self, now: int, topic: str) -> Positions:
+        """Take over another rate; the partitions whose rate changes."""
+        steps = len(self._steps[topic])
+        changed = super().set_rate(now, topic)
+        if len(self._steps[topic]) > steps:
+            self._log_production(self._partitions.of(topic))
+        return changed
+
+    def _log_production(self, positions: Positions) -> None:
+        segment = (self._segment_us[positions], self._segment_base[positions], self.rate_mrps[positions])
+        self.log.produce(segment[0], positions, *segment[1:])
 
     def commit(self, positions: Positions, offset: Offsets, moment: tuple[int, int], *, contested: bool) -> None:
         """Committed offsets; where several members commit the same, the latest moment holds, whoever tells it first.
@@ -138,14 +153,16 @@ class Ledger(Production):
         self._offset[mine], self._offered[mine], self._rate[mine] = offset[free], offered[free], rate[free]
         self._since[slot], self._backlog[slot] = now, holding.backlog
         self._total[slot], self._capacity[slot] = holding.total_rate, capacity
+        self.log.serve(slot, now, mine, offset[free], holding.backlog, holding.total_rate, capacity)
+        if len(mine) < len(partitions):
+            self.log.raise_to(now, partitions[~free], self.frontier[partitions[~free]])
 
     def halt(self, holding: Holding, now: int) -> None:
         """Stop processing (frozen for long, stuck): positions stay where they are, and so does whose they are."""
         if holding.running:
             holding.offset = self.positions(holding, now)
-            self._settle(holding.partitions, holding.offset)
+            mine = self._settle(holding.slot, now, holding.partitions, holding.offset)
             holding.since, holding.running = now, False
-            mine = self._holder[holding.partitions] == holding.slot
             self._offset[holding.partitions[mine]] = holding.offset[mine]
             self._since[holding.slot], self._capacity[holding.slot] = now, 0.0
             self._backlog[holding.slot] = np.inf
@@ -165,8 +182,7 @@ class Ledger(Production):
         offset : int64 array, shape (k,)
             Where it has got to in them.
         """
-        self._settle(partitions, offset)
-        self._holder[partitions[self._holder[partitions] == holding.slot]] = -1
+        self._holder[partitions[self._settle(holding.slot, now, partitions, offset)]] = -1
         keep = ~gone
         if not keep.any():
             holding.clear(now)
@@ -178,8 +194,24 @@ class Ledger(Production):
             holding.partitions, holding.offset = holding.partitions[keep], positions[keep]
             holding.since = now
 
-    def _settle(self, partitions: Positions, positions: Offsets) -> None:
+    def _settle(
+        self, slot: int | Slots, time: int | Offsets, partitions: Positions, positions: Offsets
+    ) -> NDArray[np.bool_]:
+        """Whoever serves these has got to ``positions`` and rests; which of them count as its own. Shape (k,)."""
         self.frontier[partitions] = np.maximum(self.frontier[partitions], positions)
+        mine: NDArray[np.bool_] = self._holder[partitions] == slot
+        if mine.all():
+            self.log.rest(time, partitions, positions)
+            return mine
+        times = np.broadcast_to(time, partitions.shape)
+        self.log.rest(times[mine], partitions[mine], positions[mine])
+        self.log.raise_to(times[~mine], partitions[~mine], positions[~mine])
+        return mine
+
+    def raise_frontier(self, now: int, partitions: Positions, positions: Offsets) -> None:
+        """What is below ``positions`` needs nobody any more: somebody else has processed it, or it is gone."""
+        self.frontier[partitions] = np.maximum(self.frontier[partitions], positions)
+        self.log.raise_to(now, partitions, self.frontier[partitions])
 
     def positions(self, holding: Holding, now: int) -> Offsets:
         """Records processed so far (next offset), per partition of the holding. Shape (n,)."""
@@ -241,17 +273,18 @@ class Ledger(Production):
         offsets = np.where((done >= offered)[which], produced, worked)
         return np.where((elapsed > 0)[which], offsets, begun), which
 
-    def release_all(self, slots: Slots, partitions: Positions, at: Offsets) -> None:
+    def release_all(self, slots: Slots, times: Offsets, partitions: Positions, at: Offsets) -> None:
         """Take everything away from some consumers, which have got to ``at`` in it; `Holding.clear` must follow.
 
         Parameters
         ----------
         slots : intp array, shape (k,)
             Who consumed each of the partitions.
+        times : int64 array, shape (k,), microseconds
+            Until when.
         partitions, at : arrays, shape (k,)
         """
-        self._settle(partitions, at)
-        self._holder[partitions[self._holder[partitions] == slots]] = -1
+        self._holder[partitions[self._settle(slots, times, partitions, at)]] = -1
 
     def anchor_all(
         self, slots: Slots, times: Offsets, partitions: Positions, offset: Offsets, lengths: NDArray[np.int64],
@@ -272,8 +305,9 @@ class Ledger(Production):
         self._holder[partitions] = np.repeat(slots, lengths)
         self._offset[partitions], self._offered[partitions], self._rate[partitions] = offset, offered, milli / 1e9
         self._since[slots], self._capacity[slots] = times, capacity
-        self._backlog[slots] = np.add.reduceat(offered, begins)
-        self._total[slots] = np.add.reduceat(milli, begins) / 1e9
+        backlog, total = np.add.reduceat(offered, begins), np.add.reduceat(milli, begins) / 1e9
+        self._backlog[slots], self._total[slots] = backlog, total
+        self.log.serve_all(slots, times, partitions, offset, lengths, backlog, total, capacity)
 
     def recall(self, holding: Holding, now: int, partitions: Positions, offset: Offsets) -> None:
         """What a consumer consumes since ``now``, as `anchor_all` has written it down."""
@@ -304,9 +338,8 @@ class Ledger(Production):
     def lag(self, now: int) -> tuple[int, int]:
         """Records not processed by anybody, and the age of the oldest of them in microseconds."""
         everything = np.arange(len(self.frontier), dtype=np.int32)
-        started = self.frontier >= 0
-        produced = self.produced(now, everything)
-        lag = np.where(started, produced - self.processed(now), 0)
+        produced, processed = self.produced(now, everything), self.processed(now)
+        lag = np.where(processed >= 0, np.maximum(produced - processed, 0), 0)
         late = np.flatnonzero(lag > 0)
         if not late.size:
             return 0, 0

@@ -109,6 +109,14 @@ class Production:
         """Log end offsets at ``now`` (one instant, or one for each), whole records. Shape (n,)."""
         return self._produced_milli(now, positions) // 1000
 
+    def first_record_us(self, now: int) -> Offsets:
+        """When the first record of each partition was produced, `FOREVER` where there is none by ``now``."""
+        positions = np.arange(len(self._partitions))
+        born = np.full(len(positions), FOREVER, np.int64)
+        filled = positions[self.produced(now, positions.astype(np.int32)) > 0]
+        born[filled] = now - self.age(now, filled, np.zeros(len(filled), np.int64))
+        return born
+
     def rate_of(self, positions: Positions) -> float:
         """Production of some partitions, records per microsecond."""
         return float(int(self.rate_mrps[positions].sum())) / 1e9
@@ -173,8 +181,8 @@ class Production:
             yield begin, base, rate
             end = begin
 
-    def age(self, now: int, positions: NDArray[np.intp], offset: Offsets) -> Offsets:
-        """How long ago the record at ``offset`` was produced, exactly. Shape (n,), microseconds."""
+    def age(self, now: int | Offsets, positions: NDArray[np.intp], offset: Offsets) -> Offsets:
+        """How long before ``now`` the record at ``offset`` was produced, exactly. Shape (n,), microseconds."""
         target = (offset + 1) * 1000
         older = target <= self._segment_base[positions]
         born = np.zeros(len(positions), np.int64)

@@ -31,6 +31,7 @@ _TRIGGERS = (
 )
 """What a reason contains, as ``GroupMetadataManager`` logs it, and what it is called here."""
 _GONE = ("leave", "expiry")
+_KICKED = ("expiry", "sync timeout")
 
 
 def trigger_of(reason: str) -> str:
@@ -46,32 +47,45 @@ class RebalanceLog:
     record : GroupRecord
     ledger : Ledger
         For the rates of what moves.
+    measure : (int, int), microseconds
     is_broadcast : bool
         Moves are then undefined.
+
+    Attributes
+    ----------
+    members : int
+        How many there are by now.
+    moved : int64 array, shape (n_partitions,)
+        How often each has moved, in rebalances that begin within ``measure``.
     """
 
-    def __init__(self, record: GroupRecord, ledger: Ledger, *, is_broadcast: bool) -> None:
+    def __init__(self, record: GroupRecord, ledger: Ledger, measure: tuple[int, int], *, is_broadcast: bool) -> None:
         self._record = record
         self._ledger = ledger
+        self._measure = measure
         self._is_broadcast = is_broadcast
         self._open: Rebalance | None = None
         self._phase: str | None = None
         self._entered_us = 0
+        self.members = self._members_entering = 0
         self._last_owner: NDArray[np.int32] = np.empty(0, np.int32)
+        self.moved: NDArray[np.int64] = np.empty(0, np.int64)
 
     def cover(self, partitions: int) -> None:
         """Make room for new positions: nobody has owned them."""
         new = partitions - len(self._last_owner)
         self._last_owner = np.concatenate([self._last_owner, np.full(new, -1, np.int32)])
+        self.moved = np.concatenate([self.moved, np.zeros(new, np.int64)])
 
-    def enter(self, now: int, fact: StateChanged, meaning: Meaning, members: int) -> None:
+    def enter(self, now: int, fact: StateChanged, meaning: Meaning) -> None:
         """The group is in another state: a rebalance may begin or end with it."""
         self._leave_phase(now)
         self._phase = meaning.phase
         if meaning.begins:
-            self._begin(now, fact, members)
+            self._begin(now, fact)
         if meaning.ends is not None:
-            self._end(now, meaning.ends, fact.generation, members)
+            self._end(now, meaning.ends, fact.generation)
+        self._members_entering = self.members
 
     def _leave_phase(self, now: int) -> None:
         """So much was spent in the phase until now."""
@@ -82,38 +96,43 @@ class RebalanceLog:
                 self._open.completing_us += now - self._entered_us
         self._entered_us = now
 
-    def _begin(self, now: int, fact: StateChanged, members: int) -> None:
-        """The group has left Stable or Empty, unless a rebalance is under way already."""
+    def _begin(self, now: int, fact: StateChanged) -> None:
+        """The group has left Stable or Empty, unless a rebalance is under way already.
+
+        Who has come or gone since the group entered that state is part of the rebalance.
+        """
         if self._open is not None:
             return
-        trigger = trigger_of(fact.reason)
-        came, went = trigger == "join", trigger in _GONE
+        trigger, lost = trigger_of(fact.reason), self._members_entering - self.members
+        went = max(lost, int(trigger in _GONE))
         self._open = Rebalance(
-            now, fact.reason, trigger, fact.generation, members_before=members - came + went,
-            members_in=int(came), members_out=int(went), kicked=int(trigger == "expiry"),
+            now, fact.reason, trigger, fact.generation, members_before=self._members_entering,
+            members_in=int(trigger == "join"), members_out=went, kicked=went if trigger in _KICKED else 0,
         )  # fmt: skip
         self._record.rebalances.append(self._open)
 
     def came(self) -> None:
         """A member was admitted."""
+        self.members += 1
         if self._open is not None:
             self._open.members_in += 1
 
-    def went(self, *, kicked: bool) -> None:
-        """A member left, or was removed."""
+    def went(self, *, kicked: bool, is_pending: bool) -> None:
+        """A member left, or was removed; ``is_pending``: it had not joined yet."""
+        self.members -= not is_pending
         if self._open is not None:
             self._open.members_out += 1
             self._open.kicked += kicked
 
-    def finish(self, horizon: int, generation: int, members: int) -> None:
+    def finish(self, horizon: int, generation: int) -> None:
         """The horizon cuts a rebalance that is under way."""
         self._leave_phase(horizon)
-        self._end(horizon, "horizon", generation, members)
+        self._end(horizon, "horizon", generation)
 
-    def _end(self, now: int, ended_by: str, generation: int, members: int) -> None:
+    def _end(self, now: int, ended_by: str, generation: int) -> None:
         if self._open is not None:
             self._open.end_us, self._open.ended_by = now, ended_by
-            self._open.generation_to, self._open.members_after = generation, members
+            self._open.generation_to, self._open.members_after = generation, self.members
             self._open = None
 
     # --- what an assignment changes -----------------------------------------------------------------------------------
@@ -128,6 +147,8 @@ class RebalanceLog:
             return
         changed = moved_mask(before, owner)
         rebalance.moved += int(np.count_nonzero(changed))
+        if self._measure[0] <= rebalance.start_us <= self._measure[1]:
+            self.moved += changed
         rebalance.moved_min += minimal_moves(before, owner)
         rebalance.moved_mrps += int(self._ledger.rate_mrps[changed].sum())
         self._last_owner = np.where(owner >= 0, owner, before)

@@ -169,10 +169,17 @@ class Client(Incarnation):
     def _closed(self, now: int, _: Closed) -> None:
         if self.is_closing:
             if self.consumption.handle >= 0:
-                self.books.availability.impair(now, self.consumption.handle, True)
+                self._note_absence(now)
             self._end(now, "closed")
         else:
             self.poll_loop.schedule = None
+
+    def _note_absence(self, now: int) -> None:
+        """Closed on purpose: a static member keeps its place, any other is found missing if LeaveGroup gets lost."""
+        if self.machine.instance_id is None:
+            self.books.availability.impair(now, self.consumption.handle, True)
+        else:
+            self.books.availability.leave_place(now, self.consumption.handle)
 
     def _end(self, now: int, ended_by: str) -> None:
         life = self.life

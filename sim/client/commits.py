@@ -62,4 +62,4 @@ class Commits:
         ahead = ledger.positions(holding, schedule.next_poll(now))
         done = ledger.positions(holding, now)
         self._client.books.delivery.count("loss", "kill", int(np.maximum(ahead - done, 0).sum()))
-        ledger.frontier[held] = np.maximum(ledger.frontier[held], ahead)
+        ledger.raise_frontier(now, held, ahead)

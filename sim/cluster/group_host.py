@@ -18,7 +18,7 @@ from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster, Scenario
 from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.interface import Batch, Outcome, Reply
-from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetFetch, OffsetFetchResponse
+from groupsim.sim.protocol.messages import Error, OffsetFetch, OffsetFetchResponse
 from groupsim.sim.randomness import name_hash
 
 
@@ -67,10 +67,8 @@ class GroupHost:
         if may_decide:
             self._settle(outcome)
             return
-        # A commit is answered when it would be in the log, refused or not.
-        append_us = self._append_us if isinstance(body, OffsetCommit) else 0
         for reply in outcome.replies:
-            self._answer(reply, now + self._service_us + append_us)
+            self._answer(reply, now + self._service_us)
         self._alarm.set(self._deadline)
 
     def _fetch_offsets(self, exchange: Exchange, body: OffsetFetch) -> None:
@@ -142,7 +140,7 @@ class GroupHost:
 
     def _settle(self, outcome: Outcome) -> None:
         """Write down what happened, answer, and watch the next deadline."""
-        self.books.note(outcome.facts, self.machine.size)
+        self.books.note(outcome.facts)
         leave, replies = self._env.now + self._service_us, outcome.replies
         self.books.requests.count_answers(replies)
         for reply in self.fast_path.after_decision(replies, leave):
@@ -167,7 +165,7 @@ class GroupHost:
 
     def finish(self, horizon: int) -> None:
         """Cut what is open at the horizon."""
-        self.books.finish(horizon, self.machine.generation, self.machine.size)
+        self.books.finish(horizon, self.machine.generation)
 
 
 def _exchange(reply: Reply) -> Exchange:

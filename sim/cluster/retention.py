@@ -17,6 +17,7 @@ import numpy as np
 import simpy
 
 from groupsim.sim.books.group_books import GroupBooks
+from groupsim.sim.books.production import Offsets
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.interface import Reader
@@ -80,11 +81,20 @@ class Retention:
 def _count_losses(books: GroupBooks, now: int) -> None:
     """What nobody has processed and nobody will: frontiers are never below the log start."""
     ledger, delivery = books.ledger, books.delivery
-    frontiers = [(ledger.frontier, ledger.processed(now))]
+    processed = ledger.processed(now)
     if books.is_broadcast:
-        own = [(delivery.frontier_of(slot), reading) for slot, reading in books.handles.readings()]
-        frontiers = [(mine, reading.processed(now) if reading is not None else mine) for mine, reading in own]
-    for frontier, processed in frontiers:
-        lost = np.where(frontier >= 0, np.maximum(ledger.log_start - processed, 0), 0)
+        for slot, reading in books.handles.readings():
+            own = delivery.frontier_of(slot)
+            lost = _lost(ledger.log_start, own, reading.processed(now) if reading is not None else own)
+            delivery.count("loss", "retention", int(lost.sum()))
+            own[lost > 0] = ledger.log_start[lost > 0]
+    lost = _lost(ledger.log_start, processed, processed)
+    if not books.is_broadcast:
         delivery.count("loss", "retention", int(lost.sum()))
-        frontier[lost > 0] = ledger.log_start[lost > 0]
+    gone = np.flatnonzero(lost).astype(np.int32)
+    ledger.raise_frontier(now, gone, ledger.log_start[gone])
+
+
+def _lost(log_start: Offsets, begun: Offsets, processed: Offsets) -> Offsets:
+    """Deleted records of each partition that were not processed, where somebody ever began. Shape (n_partitions,)."""
+    return np.where(begun >= 0, np.maximum(log_start - processed, 0), 0)

@@ -114,7 +114,7 @@ class Environment(simpy.Environment):
     key : int
         Key of the occurrence that is being carried out.
     events : int
-        Kernel events so far.
+        Kernel events so far; another thread may read it at any time.
     replayed : int
         Those that were carried out late on top of that (`replay`).
     """
@@ -169,19 +169,16 @@ class Environment(simpy.Environment):
         """
         step, queue, check = self.step, self._queue, self.after_each
         events, budget = self.events, self.event_budget
-        try:
-            while queue and queue[0][0] < horizon:
-                events += 1
-                if events > budget:
-                    raise EventBudgetExceeded(
-                        f"more than {budget:,} events by {self.now / 1e6:.3f} s of virtual time: "
-                        f"raise event_budget, or make the scenario smaller"
-                    )
-                step()
-                if check is not None:
-                    check()
-        finally:
-            self.events = events
+        while queue and queue[0][0] < horizon:
+            self.events = events = events + 1
+            if events > budget:
+                raise EventBudgetExceeded(
+                    f"more than {budget:,} events by {self.now / 1e6:.3f} s of virtual time: "
+                    f"raise event_budget, or make the scenario smaller"
+                )
+            step()
+            if check is not None:
+                check()
 
     def replay(self, since: Moment, action: Callable[[], None]) -> None:
         """Carry out what an entity that touches nobody else has done since a moment of the past, late.

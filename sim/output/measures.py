@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.causes import UNOWNED
-from groupsim.sim.units import seconds
+from groupsim.sim.tables import CAUSES
 
 Rows = NDArray[np.int64]
 """Unavailability: columns position, from, to, cause. Shape (n, 4)."""
@@ -62,14 +62,41 @@ def gaps(rows: Rows) -> Rows:
     return np.stack([rows[begins, 0], rows[begins, 1], rows[ends, 2]], axis=-1)
 
 
+def never_served(rows: Rows, clock_us: NDArray[np.int64], begun_us: int, end_us: int) -> Rows:
+    """Unavailability of partitions that nobody ever serves: unowned from each one's clock until anybody asks to join.
+
+    Parameters
+    ----------
+    rows : Rows
+        What was written down from then on.
+    clock_us : int64 array, shape (partitions,)
+        When each partition's clock starts.
+    begun_us : int
+        The group's first JoinGroup.
+    end_us : int
+    """
+    positions = np.arange(len(clock_us))
+    ends = np.full(len(clock_us), min(begun_us, end_us))
+    unasked = np.stack([positions, clock_us, ends, np.full(len(clock_us), UNOWNED)], axis=-1)
+    found = np.concatenate([unasked, rows])
+    found[:, 1] = np.maximum(found[:, 1], clock_us[found[:, 0]])
+    return _taken(found, found[:, 1] < found[:, 2])
+
+
 def unavailable_us(rows: Rows, partitions: int) -> NDArray[np.int64]:
-    """Total per partition. Shape (partitions,)."""
-    return np.bincount(rows[:, 0], rows[:, 2] - rows[:, 1], minlength=partitions).astype(np.int64)
+    """Total per partition and cause code (`sim.books.causes`), from 0 on. Shape (partitions, codes)."""
+    codes = len(CAUSES) + 1
+    totals = np.bincount(rows[:, 0] * codes + rows[:, 3], rows[:, 2] - rows[:, 1], minlength=partitions * codes)
+    return totals.astype(np.int64).reshape(partitions, codes)
 
 
-def by_cause(rows: Rows) -> NDArray[np.int64]:
-    """Total per cause code 0..5; the parts add up to the total of all partitions."""
-    return np.bincount(rows[:, 3], rows[:, 2] - rows[:, 1], minlength=6).astype(np.int64)
+def longest_gaps_us(gap: Rows, partitions: int) -> NDArray[np.int64]:
+    """The longest of the `gaps` of each partition. Shape (partitions,)."""
+    longest = np.zeros(partitions, np.int64)
+    begins = np.flatnonzero(np.diff(gap[:, 0], prepend=-1))
+    if len(begins):
+        longest[gap[begins, 0]] = np.maximum.reduceat(gap[:, 2] - gap[:, 1], begins)
+    return longest
 
 
 def stop_the_world_us(rows: Rows, gap: Rows, clock_us: NDArray[np.int64], first_service_us: int) -> int:
@@ -103,15 +130,3 @@ def _passed(instants: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np
 def quantile(values: NDArray[np.int64], q: float) -> float:
     """Linear interpolation between order statistics; 0 for nothing."""
     return float(np.quantile(values, q)) if len(values) else 0.0
-
-
-def recovery_s(lag: list[tuple[int, int, int]], last_fault_us: int | None, limit: int | None) -> float | None:
-    """From the last fault's end until the lag is below ``limit`` records for good; None if never."""
-    if limit is None or last_fault_us is None:
-        return None
-    after = [(time, records) for time, records, _ in lag if time >= last_fault_us]
-    if not after or after[-1][1] >= limit:
-        return None
-    above = [time for time, records in after if records >= limit]
-    below = [time for time, _ in after if not above or time > above[-1]]
-    return seconds(below[0] - last_fault_us)

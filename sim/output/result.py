@@ -85,6 +85,13 @@ class Tables(Mapping[str, "pd.DataFrame"]):
     def __len__(self) -> int:
         return len(self._columns)
 
+    def columns(self, name: str) -> dict[str, NDArray[Any]]:
+        """A table's columns as arrays; text as objects. Shapes (n,)."""
+        return {
+            column: np.array(values.values, object)[values.codes] if isinstance(values, Text) else values
+            for column, values in self._columns[name].items()
+        }
+
     def rows(self, name: str) -> list[dict[str, Any]]:
         """A table's rows as plain data; missing values are None."""
         lists = [_plain(values) for values in self._columns[name].values()]

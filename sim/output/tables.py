@@ -10,20 +10,22 @@ import numpy as np
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.record import ENDED_BY
 from groupsim.sim.model import Scenario
+from groupsim.sim.output.lag_figures import LagFigures
 from groupsim.sim.output.measures import (
-    by_cause,
     clip,
     gaps,
+    longest_gaps_us,
     merge_touching,
+    never_served,
     quantile,
-    recovery_s,
     stop_the_world_us,
     unavailable_us,
 )
+from groupsim.sim.output.member_work import work_of
 from groupsim.sim.output.result import Tables, Text
 from groupsim.sim.randomness import mean_of
 from groupsim.sim.tables import CAUSES, TABLES
-from groupsim.sim.units import seconds
+from groupsim.sim.units import FOREVER, seconds
 
 Columns = dict[str, Any]
 
@@ -57,14 +59,26 @@ class Tabulator:
         """All tables, sorted and typed."""
         parts: dict[str, list[Columns]] = {name: [] for name in TABLES}
         for group in self._books:
-            rows = merge_touching(clip(group.record.unavailability.array(), *self.measure, 1, 2))
+            rows = merge_touching(self._unread(group))
             parts["unavailability"].append(self._unavailability(group, rows))
-            parts["summary"].append(self._summary(group, rows))
-            for table in ("rebalances", "ownership", "members", "lag", "requests", "states", "delivery", "events"):
+            lag = LagFigures(group.ledger, self._scenario.horizon_us, self.measure)
+            unread, gap = unavailable_us(rows, len(group.partitions)), gaps(rows)
+            parts["summary"].append(self._summary(group, unread, gap, self._stop_the_world(group, rows, gap), lag))
+            parts["partitions"].append(_partitions(group, unread, gap, lag))
+            parts["members"].append(_members(group, lag))
+            for table in ("rebalances", "ownership", "lag", "requests", "states", "delivery", "events"):
                 parts[table].append(getattr(self, f"_{table}")(group))
         return Tables({name: _join(columns, TABLES[name]) for name, columns in parts.items()})
 
     # --- one method per table -----------------------------------------------------------------------------------------
+
+    def _unread(self, group: GroupBooks) -> Any:
+        """Unavailability rows (`sim.output.measures.Rows`) in the window."""
+        rows = clip(group.record.unavailability.array(), *self.measure, 1, 2)
+        if group.first_service_us is not None:
+            return rows
+        clock_us = group.clock_us(self._scenario.horizon_us)
+        return never_served(rows, clock_us, group.availability.first_join_us, self.measure[1])
 
     def _unavailability(self, group: GroupBooks, rows: Any) -> Columns:
         return {
@@ -94,14 +108,6 @@ class Tabulator:
         for column in TABLES["rebalances"]:
             if column not in columns:
                 columns[column] = [getattr(one, column) for one in found]
-        return columns
-
-    def _members(self, group: GroupBooks) -> Columns:
-        lives = group.record.lives
-        columns: Columns = {"group": [group.name] * len(lives)}
-        for column in TABLES["members"]:
-            if column != "group":
-                columns[column] = [getattr(life, column) for life in lives]
         return columns
 
     def _lag(self, group: GroupBooks) -> Columns:
@@ -158,15 +164,12 @@ class Tabulator:
         low, high = self.measure
         return [one for one in group.record.rebalances if low <= one.start_us <= high]
 
-    def _summary(self, group: GroupBooks, rows: Any) -> Columns:
+    def _summary(self, group: GroupBooks, unread: Any, gap: Any, stopped_us: int, lag: LagFigures) -> Columns:
         record, scenario = group.record, self._scenario
         name, variant, seed, replication = self.identity
         rebalances = self._within(group)
         lengths = [min(one.end_us, self.measure[1]) - one.start_us for one in rebalances]
-        per_partition = unavailable_us(rows, len(group.partitions))
-        causes, gap = by_cause(rows), gaps(rows)
-        lag = [row for row in record.lag if self.measure[0] <= row[0] <= self.measure[1]]
-        last = lag[-1] if lag else (0, 0, 0)
+        per_partition, causes = unread.sum(axis=1), unread.sum(axis=0)
         broadcast = group.is_broadcast
         values = {
             "scenario": name, "variant": variant, "group": group.name, "seed": seed, "replication": replication,
@@ -174,7 +177,7 @@ class Tabulator:
             "partitions": len(group.partitions), "rebalances": len(rebalances),
             "generations": sum(one.generation_to - one.generation_from for one in rebalances),
             "rebalance_s_total": seconds(sum(lengths)), "rebalance_s_max": seconds(max(lengths, default=0)),
-            "stop_the_world_s": seconds(self._stop_the_world(group, rows, gap)),
+            "stop_the_world_s": seconds(stopped_us),
             "unavailable_partition_s": seconds(int(per_partition.sum())),
             "unavailable_s_max": seconds(int(per_partition.max(initial=0))),
             "unavailable_s_p99": quantile(per_partition, 0.99) / 1e6,
@@ -185,13 +188,16 @@ class Tabulator:
             "partitions_moved_min": None if broadcast else sum(one.moved_min for one in rebalances),
             "rscore": self._rscore(group, sum(one.moved_mrps for one in rebalances)),
             "imbalance_partitions_max": record.imbalance_max,
-            "lag_records_max": max((row[1] for row in lag), default=0), "lag_records_end": last[1],
-            "lag_s_max": seconds(max((row[2] for row in lag), default=0)),
-            "recovery_s": recovery_s(lag, self._last_fault_us, scenario.recovery_lag_records),
+            "lag_records_max": lag.records_max(), "lag_records_end": lag.records_end(),
+            "lag_s_max": seconds(lag.age_us),
+            "recovery_s": lag.recovery_s(self._last_fault_us, scenario.recovery_lag_records),
             "duplicates": _total(record.delivery, "duplicate"), "losses": _total(record.delivery, "loss"),
             "joins": record.counts["joins"], "leaves": record.counts["leaves"],
             "evictions": record.counts["evictions"], "fenced": record.counts["fenced"],
             "requests": sum(record.requests.values()),
+            "failed_assignments": record.counts["failed_assignments"],
+            "unstable_s": seconds(self._unstable_us(group)), "end_state": self._end_state(group),
+            "first_service_s": None if group.first_service_us is None else seconds(group.first_service_us),
         }  # fmt: skip
         return {column: [value] for column, value in values.items()}
 
@@ -205,11 +211,45 @@ class Tabulator:
         return int(alive.max())
 
     def _stop_the_world(self, group: GroupBooks, rows: Any, gap: Any) -> int:
-        first_service_us = group.record.ownership.least(2)
-        if first_service_us is None or group.availability.first_join_us > self.measure[1]:
+        first_service_us, end = group.first_service_us, self.measure[1]
+        clock = group.clock_us(self._scenario.horizon_us)
+        if first_service_us is None:
+            return max(end - int(clock.min(initial=FOREVER)), 0)
+        if group.availability.first_join_us > end:
             return 0
-        clock = np.maximum(group.partitions.created_us, max(group.availability.first_join_us, self.measure[0]))
         return stop_the_world_us(rows, gap, clock, first_service_us)
+
+    def _unstable_us(self, group: GroupBooks) -> int:
+        """Time in the window in which the group had members and was not Stable: that of its rebalances."""
+        low, high = self.measure
+        return sum(max(min(one.end_us, high) - max(one.start_us, low), 0) for one in group.record.rebalances)
+
+    def _end_state(self, group: GroupBooks) -> str:
+        """The group's state at the window's end; Dead is what a coordinator says of a group that it does not know."""
+        entered = [state for time, state, _ in group.record.states if time <= self.measure[1]]
+        return entered[-1] if entered else "Dead"
+
+
+def _partitions(group: GroupBooks, unread: Any, gap: Any, lag: LagFigures) -> Columns:
+    count = len(group.partitions)
+    return {
+        **_places(group, np.arange(count)),
+        "unavailable_us": unread.sum(axis=1),
+        **{f"{cause}_us": unread[:, code] for code, cause in enumerate(CAUSES, start=1)},
+        "gap_us_max": longest_gaps_us(gap, count), "lag_records_max": lag.record_peaks,
+        "moved": np.full(count, None) if group.is_broadcast else group.rebalances.moved,
+        "duplicates": group.delivery.duplicates,
+    }  # fmt: skip
+
+
+def _members(group: GroupBooks, lag: LagFigures) -> Columns:
+    lives = group.record.lives
+    slots = {name: slot for slot, name in enumerate(group.handles.names)}
+    columns: Columns = {"group": [group.name] * len(lives), **work_of(lives, slots, lag)}
+    for column in TABLES["members"]:
+        if column not in columns:
+            columns[column] = [getattr(life, column) for life in lives]
+    return columns
 
 
 def _places(group: GroupBooks, positions: Any) -> Columns:

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.effects import Effects
 from groupsim.sim.protocol.facts import Fact
-from groupsim.sim.protocol.messages import Error, Positions
+from groupsim.sim.protocol.messages import Error, Positions, Subscription
 
 Waiter = object
 """Whatever the host hands in with a request, and gets back with its reply."""
@@ -68,13 +68,26 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class MemberDescription:
+    """One member of a `GroupDescription`; ``subscription`` only while the group is stable."""
+
+    member_id: str
+    instance_id: str | None
+    name: str
+    subscription: Subscription | None
+    assignment: Positions
+
+
+@dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """``DescribeGroups``: state by Kafka's name, and each member's id, instance id and assignment while stable."""
+    """``DescribeGroups``: state by Kafka's name; ``protocol`` only while stable; no group is Dead, with an error."""
 
     state: str
-    generation: int
-    protocol: str | None
-    members: tuple[tuple[str, str | None, Positions], ...]
+    generation: int = 0
+    protocol: str | None = None
+    protocol_type: str | None = None
+    members: tuple[MemberDescription, ...] = ()
+    error: Error = Error.NONE
 
 
 class GroupMachine(Protocol[Request, Record]):

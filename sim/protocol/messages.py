@@ -18,6 +18,9 @@ Positions = NDArray[np.int32]
 
 NO_PARTITIONS: Positions = np.empty(0, dtype=np.int32)
 
+CONSUMER = "consumer"
+"""The protocol type of consumers (``ConsumerProtocol.PROTOCOL_TYPE``)."""
+
 
 def without(positions: Positions, gone: Positions) -> Positions:
     """Those of ``positions`` that are not in ``gone``; the usual cases (nothing, everything) cost nothing."""
@@ -65,6 +68,7 @@ class Error(Enum):
     MESSAGE_TOO_LARGE = "MESSAGE_TOO_LARGE"
     RECORD_LIST_TOO_LARGE = "RECORD_LIST_TOO_LARGE"
     INVALID_FETCH_SIZE = "INVALID_FETCH_SIZE"
+    GROUP_ID_NOT_FOUND = "GROUP_ID_NOT_FOUND"
     DISCONNECTED = "DISCONNECTED"
     """Not a code of the wire: the connection ended, or the request timed out, before the answer came."""
 
@@ -136,6 +140,7 @@ class JoinGroup:
     knows_skip_assignment: bool = True
     name: str = ""
     """The member's name in the scenario; decides nothing."""
+    protocol_type: str = CONSUMER
 
 
 @dataclass(slots=True, eq=False)
@@ -149,17 +154,19 @@ class JoinResponse:
     member_id: str = ""
     members: tuple[tuple[str, str | None, Subscription], ...] = ()
     skip_assignment: bool = False
+    protocol_type: str | None = None
 
 
 @dataclass(slots=True, eq=False)
 class SyncGroup:
-    """``SyncGroupRequest``; ``assignments`` only from the leader."""
+    """``SyncGroupRequest``; ``assignments`` only from the leader. Before v5 there is no protocol, nor its type."""
 
     member_id: str
     instance_id: str | None
     generation: int
     protocol: str | None = None
     assignments: dict[str, Positions] | None = None
+    protocol_type: str | None = CONSUMER
 
 
 @dataclass(slots=True, eq=False)
@@ -168,6 +175,8 @@ class SyncResponse:
 
     error: Error
     assignment: Positions = field(default_factory=lambda: NO_PARTITIONS)
+    protocol: str | None = None
+    protocol_type: str | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -180,12 +189,37 @@ class Heartbeat:
 
 
 @dataclass(slots=True, eq=False)
-class LeaveGroup:
-    """``LeaveGroupRequest`` of one member."""
+class MemberIdentity:
+    """Who leaves (``LeaveGroupRequest.MemberIdentity``); without a member id, whoever has the instance id (KIP-345)."""
 
     member_id: str
     instance_id: str | None
     reason: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class LeaveGroup:
+    """``LeaveGroupRequest``; a member that leaves by itself is the only one."""
+
+    members: tuple[MemberIdentity, ...]
+
+    @property
+    def member_id(self) -> str:
+        """The first; who sends it, if it leaves by itself."""
+        return self.members[0].member_id
+
+
+@dataclass(slots=True, eq=False)
+class LeaveResponse:
+    """``LeaveGroupResponse``: an error of the group's, or one for each member in the order of the request."""
+
+    group_error: Error
+    members: tuple[Error, ...] = ()
+
+    @property
+    def error(self) -> Error:
+        """The group's error, else the first of a member's (``LeaveGroupResponse.error``)."""
+        return next((one for one in (self.group_error, *self.members) if one is not Error.NONE), Error.NONE)
 
 
 @dataclass(slots=True, eq=False)
@@ -231,7 +265,7 @@ class FindCoordinatorResponse:
 
 @dataclass(slots=True, eq=False)
 class Acknowledgement:
-    """A response that is nothing but an error code: Heartbeat, LeaveGroup, OffsetCommit."""
+    """A response that is nothing but an error code: Heartbeat, OffsetCommit."""
 
     error: Error
 

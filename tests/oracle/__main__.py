@@ -1,4 +1,5 @@
-"""The command line of the oracle: ``python -m tests.oracle play --scenario FILE ... --out DIR`` or ``... report``."""
+"""The command line of the oracle: ``python -m tests.oracle play --scenario FILE ... --out DIR``, ``... report`` or
+``... crowd --out DIR``."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from groupsim.scenarios import ScenarioFileError
+from tests.oracle.crowded_calls import record
 from tests.oracle.failures import OracleError
 from tests.oracle.report import write_report
 from tests.oracle.stage import play_all
@@ -24,6 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(f"{write_report()}")
         return 0
     try:
+        if options.command == "crowd":
+            _say(" ".join(map(str, record(options.out))))
+            return 0
         sources = [read(path) for path in options.scenario]
         return asyncio.run(_until_told(play_all(sources, options.repetitions, options.at_once, options.out, _say)))
     except (OracleError, ScenarioFileError) as error:
@@ -35,6 +40,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.oracle", description="real consumers on a real Kafka broker")
     commands = parser.add_subparsers(required=True, dest="command")
     commands.add_parser("report", help="hold all recordings against the present model, and write REPORT.md")
+    crowd = commands.add_parser("crowd", help="record what Kafka's assignors answer where buckets are crowded")
+    crowd.add_argument(
+        "--out", type=Path, required=True, help="client-crowded.jsonl.gz and server-crowded.jsonl.gz go here"
+    )
     play = commands.add_parser("play", help="play scenarios in real time and record what happens")
     play.add_argument("--scenario", nargs="+", required=True, help="files, or names of built-in scenarios")
     play.add_argument(

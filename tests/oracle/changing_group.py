@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groupsim.assignors.java.ordering import java_sorted
-from tests.oracle.drawn_names import DrawnNames, may_have_trees
+from tests.oracle.crowded_names import CrowdedNames
+from tests.oracle.drawn_names import DrawnNames
 
 Runs = list[list[Any]]
 RACKS = ("rack-a", "rack-b", "rack-c", "rack-d")
@@ -20,6 +21,8 @@ _SIZES = {"tiny": (3, 6, 4), "small": (5, 9, 8), "medium": (18, 24, 24), "large"
 _HOW_OFTEN = (40, 38, 18, 2)
 _WIDE = 3
 """How often in a hundred; not where a leader assigns, whose sticky assignors can take minutes for so many."""
+_CROWDS = ((3, 12, 16), (12, 3, 16), (24, 4, 40), (3, 40, 200), (200, 2, 24))
+"""The same where names share buckets."""
 
 
 @dataclass
@@ -80,6 +83,8 @@ class ChangingGroup:
         Whether there may be racks.
     led : bool
         Whether it takes a member to lead an assignment; otherwise all may leave.
+    crowded : bool
+        Whether many names share buckets of Java's hash tables.
 
     Attributes
     ----------
@@ -91,16 +96,19 @@ class ChangingGroup:
         Called with the name of a topic before it is deleted.
     """
 
-    def __init__(self, lot: random.Random, *, racks: bool, led: bool) -> None:
+    def __init__(self, lot: random.Random, *, racks: bool, led: bool, crowded: bool) -> None:
         self.lot, self.led = lot, led
         most = _SIZES[lot.choices(list(_SIZES), [*_HOW_OFTEN, 0 if led else _WIDE])[0]]
+        if crowded:
+            most = lot.choice(_CROWDS if led else (*_CROWDS, _SIZES["wide"]))
         self.most_topics, self.most_partitions, self.most_members = most
         self.racks = list(RACKS[: lot.randint(1, 4)]) if racks and lot.random() < 0.6 else []
         self.replicas = lot.choice([1, 1, 2, 3])
         self.static = lot.choice([0.0, 0.0, 0.5, 1.0])
+        self.instances = lot.choice([3, 1000]) if crowded else 1000
         self.shape = lot.choice(["equal", "equal", "equal", "random", "nested", "disjoint", "one-odd", "some-empty"])
         self.usual_count = lot.randint(1, self.most_partitions) if lot.random() < 0.3 else None
-        self.names = DrawnNames(lot, self.most_topics)
+        self.names = (CrowdedNames if crowded else DrawnNames)(lot, self.most_topics)
         self.topics: dict[str, Topic] = {}
         self.members: list[Member] = []
         self.on_restart: Callable[[Member, Member], None] = lambda old, new: None
@@ -171,7 +179,7 @@ class ChangingGroup:
     def join(self) -> None:
         lot = self.lot
         fresh = self.names.member_id()
-        instance = f"{lot.choice('ab')}-{self.names.numbers}" if lot.random() < self.static else None
+        instance = f"{lot.choice('ab')}-{self.names.numbers % self.instances}" if lot.random() < self.static else None
         rack = lot.choice([None, "", "rack-x", *self.racks * 5]) if self.racks else None
         self.members.append(Member(fresh, instance, rack, self.subscription(len(self.members))))
 
@@ -219,10 +227,6 @@ class ChangingGroup:
 
     def nothing(self) -> None:
         """They join again as they are."""
-
-    def is_comparable(self) -> bool:
-        """Whether groupsim claims to know the order of all its names in Java's tables."""
-        return not may_have_trees([member.id for member in self.members]) and not may_have_trees(self.topics)
 
     def change(self) -> str:
         """Let something happen, and say what."""

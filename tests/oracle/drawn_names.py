@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import base64
 import random
-from collections import Counter
-from collections.abc import Collection
 from itertools import count, product
 
 from groupsim.assignors.java.ordering import fold, string_hash
@@ -23,17 +21,6 @@ _OF_ONE_CODE = 9
 def in_first_bucket(prefix: str) -> str:
     """A name that is in the first bucket of a small table, with others from which a larger one parts it."""
     return next(name for name in (f"{prefix}{at}" for at in count()) if not fold(string_hash(name)) & 15)
-
-
-def may_have_trees(texts: Collection[str]) -> bool:
-    """Whether a hash table of these could turn a bucket into a tree, whose order groupsim leaves out for texts.
-
-    It does so with the ninth key of a bucket once it has 64 buckets; a smaller one grows instead.
-    """
-    codes = [fold(string_hash(text)) for text in texts]
-    crowded = sum(max(0, mates - 8) for mates in Counter(code & 15 for code in codes).values())
-    growths = (len(texts) <= 12) + (len(texts) <= 24)
-    return crowded > growths and max(Counter(code & 63 for code in codes).values()) > 8
 
 
 class DrawnNames:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from tests.oracle.comparison import Row
-from tests.oracle.study import Studied, verdicts
+from tests.oracle.equivalence import NOT_SHOWN
+from tests.oracle.study import Studied
 from tests.oracle.wording import spread
 
 README: Final = Path(__file__).parents[2] / "README.md"
@@ -24,16 +25,15 @@ def with_table(text: str, found: Sequence[Studied]) -> str:
 
 
 def _lines(found: Sequence[Studied]) -> Iterator[str]:
-    yield "| scenario | seconds | real broker | groupsim | repetitions replayed without difference |"
-    yield "|---|---|---|---|---|"
-    judged = verdicts(found)
+    yield "| scenario | seconds | real broker | groupsim | agreement | repetitions replayed without difference |"
+    yield "|---|---|---|---|---|---|"
     for one in found:
-        row = _telling([row for row in judged if row.scenario == one.name])
+        row = _telling(one.rows)
         if row is not None:
             clean = sum(not each.differences for each in one.replays)
             real, mine = spread(row.figure, row.real), spread(row.figure, row.simulated)
-            note = "" if row.agrees else " **differs**"
-            yield f"| {one.name} | {row.figure} | {real} | {mine}{note} | {clean} of {len(one.replays)} |"
+            verdict = next((each.verdict for each in one.verdicts if each.figure == row.figure), NOT_SHOWN)
+            yield f"| {one.name} | {row.figure} | {real} | {mine} | {verdict} | {clean} of {len(one.replays)} |"
 
 
 def _telling(rows: Sequence[Row]) -> Row | None:

@@ -1,4 +1,4 @@
-"""Where recordings and the present model still differ, and why: read by the test and printed in the report."""
+"""Where recordings and the present model differ or may, and why: held by the test and printed in the report."""
 
 from __future__ import annotations
 
@@ -7,14 +7,24 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from tests.oracle.equivalence import COUNTS, DIFFERS, EVERYTHING, NOT_SHOWN
+
 
 @dataclass(frozen=True)
 class Remaining:
-    """Repetitions of a scenario whose replay differs, figures that differ over seeds, and the reason."""
+    """Repetitions of a scenario whose replay differs, and the reason."""
 
     reason: str
-    repetitions: tuple[int, ...] = ()
-    figures: tuple[str, ...] = ()
+    repetitions: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Unsettled:
+    """Figures by scenario of which agreement is not shown, or a difference is, and the reason."""
+
+    reason: str
+    verdict: str
+    figures: Mapping[str, tuple[str, ...]]
 
 
 _SLOW: Final = (
@@ -40,3 +50,88 @@ REMAINING: Final[Mapping[str, Remaining]] = MappingProxyType(
         "start-8-delay-0": Remaining(_RACE, repetitions=(2, 3, 4, 5)),
     }
 )
+
+_FEW: Final = "six repetitions; frequencies need thirty"
+_CONNECTING: Final = (
+    "a newcomer that starts alone is heard 13 to 24 ms earlier than with the profile's times to connect, which are"
+    " medians of clients that start together"
+)
+_SYNC: Final = "sync phases, most of them a group's first, take up to 39 ms longer on the broker; why is not known"
+_RESUME: Final = (
+    "the profile has 26 ms for the first fetch of every assignment; a real one takes a few ms where no fetch is parked,"
+    " and up to a tenth of a second where one is"
+)
+_SPREAD: Final = "the replays of six repetitions are not near enough to one another"
+_TOPIC: Final = "members hear of the new topic within 0.07 s of one another; in the model all at once"
+
+_RECORDED: Final = (
+    "assignor-upgrade", "fifty-members", "freeze-long", "freeze-short", "group-too-large", "inconsistent-protocol",
+    "join-cooperative", "join-range", "kill-cooperative", "kill-range", "kill-under-load", "leave-cooperative",
+    "leave-range", "partitions-added", "regex-topic", "roll-cooperative", "roll-eager", "roll-static",
+    "stagger-3-delay-0", "stagger-3-delay-3", "stagger-8-delay-0", "stagger-8-delay-3", "stall-cooperative",
+    "stall-range", "start-1-delay-0", "start-1-delay-3", "start-3-delay-0", "start-3-delay-3",
+    "start-8-cooperative-delay-0", "start-8-delay-0", "start-8-delay-3", "static-duplicate",
+    "static-restart-inside-session", "static-restart-outside-session",
+)  # fmt: skip
+
+UNSETTLED: Final = (
+    Unsettled(_FEW, NOT_SHOWN, dict.fromkeys(_RECORDED, COUNTS)),
+    Unsettled(
+        _SLOW, DIFFERS,
+        {
+            "fifty-members": (
+                "round 1: sync phase", "round 2: join phase", "join phases", "stable again", "unread, worst",
+                "unread, mean of partitions",
+            )
+        },
+    ),
+    Unsettled(_SLOW, NOT_SHOWN, {"fifty-members": ("round 2: sync phase",)}),
+    Unsettled(
+        _RACE, NOT_SHOWN,
+        {
+            "start-3-delay-0": ("unread, worst", "unread, mean of partitions"),
+            "start-8-cooperative-delay-0": (EVERYTHING,),
+            "start-8-delay-0": ("unread, worst", "unread, mean of partitions"),
+        },
+    ),
+    Unsettled(
+        _CONNECTING, NOT_SHOWN,
+        {
+            "assignor-upgrade": ("round 5: fault to round", "round 7: fault to round"),
+            "join-cooperative": ("round 2: fault to round", "detection"),
+            "roll-eager": ("round 5: fault to round",),
+        },
+    ),
+    Unsettled(_SYNC, DIFFERS, {"kill-cooperative": ("round 1: sync phase",)}),
+    Unsettled(
+        _SYNC, NOT_SHOWN,
+        {
+            **dict.fromkeys(
+                (
+                    "assignor-upgrade", "freeze-short", "kill-range", "leave-cooperative", "stall-cooperative",
+                    "stall-range",
+                ),
+                ("round 1: sync phase",),
+            ),
+            "kill-cooperative": ("round 2: sync phase",),
+        },
+    ),
+    Unsettled(
+        _RESUME, DIFFERS,
+        {
+            "assignor-upgrade": ("unread, mean of partitions",),
+            "stagger-3-delay-0": ("unread, worst", "unread, mean of partitions"),
+            "stagger-8-delay-0": ("unread, worst",),
+        },
+    ),
+    Unsettled(_RESUME, NOT_SHOWN, {"join-range": ("unread, worst",)}),
+    Unsettled(_SPREAD, NOT_SHOWN, {"stall-range": ("join phases",)}),
+    Unsettled(_TOPIC, DIFFERS, {"regex-topic": ("round 2: join phase", "join phases")}),
+)  # fmt: skip
+"""All of them: what is not in this list is shown."""
+
+NOT_RECORDED: Final = (
+    "idle topics", "one record a second", "three brokers", "real processing at 30 and 80 %",
+    "poll timeouts of 10 ms and 1 s", "groups of thirty", "groups that have been stable for minutes or hours",
+)  # fmt: skip
+"""What no recording is like: nothing is shown there."""

@@ -61,12 +61,12 @@ def simulated(scenario: Scenario, seed: int, ids: Ids | None = None) -> list[Fac
 def _hear_groups(patch: pytest.MonkeyPatch, facts: list[Fact]) -> None:
     note, successors = GroupBooks.note, set[str]()
 
-    def tapped(self: GroupBooks, told: Sequence[GroupFact], members: int) -> None:
-        note(self, told, members)
+    def tapped(self: GroupBooks, told: Sequence[GroupFact]) -> None:
+        note(self, told)
         for fact in told:
             match fact:
                 case StateChanged():
-                    facts.append(_transition(self, fact, members))
+                    facts.append(_transition(self, fact))
                 case MemberIdGiven():
                     facts.append(_membership(self, fact, "pending"))
                 case MemberAdmitted() if fact.member_id not in successors:
@@ -80,11 +80,11 @@ def _hear_groups(patch: pytest.MonkeyPatch, facts: list[Fact]) -> None:
     patch.setattr(GroupBooks, "note", tapped)
 
 
-def _transition(group: GroupBooks, fact: StateChanged, members: int) -> Fact:
+def _transition(group: GroupBooks, fact: StateChanged) -> Fact:
     begins = fact.state is GroupState.PREPARING_REBALANCE
     return {
         "what": "transition", "at_us": group._env.now, "group": group.name, "state": fact.state.value,
-        "generation": fact.generation, "members": members,
+        "generation": fact.generation, "members": group.rebalances.members,
         "trigger": trigger_of(fact.reason) if begins else None, "reason": fact.reason,
     }  # fmt: skip
 

@@ -10,7 +10,8 @@ from typing import Final
 from groupsim.scenarios import load
 from groupsim.sim.model import Scenario
 from tests.oracle import trace
-from tests.oracle.comparison import Difference, Row, corrected, differences, rows
+from tests.oracle.comparison import Difference, Row, differences, rows
+from tests.oracle.equivalence import Verdict, of_counts, of_durations
 from tests.oracle.profile import as_measured, without_chance
 from tests.oracle.replay import replay
 from tests.oracle.simulated import simulated
@@ -32,7 +33,7 @@ class Replayed:
 
 @dataclass(frozen=True)
 class Studied:
-    """One scenario: its repetitions one by one, and its figures over seeds.
+    """One scenario: its repetitions one by one, what is shown of its figures, and these over seeds.
 
     ``headers``: of all its recordings, those too that are unfit and not compared.
     """
@@ -41,6 +42,7 @@ class Studied:
     scenario: Scenario
     headers: list[Fact]
     replays: list[Replayed]
+    verdicts: list[Verdict]
     rows: list[Row]
 
 
@@ -69,14 +71,11 @@ def replays(scenario: Scenario, fit: Iterable[Trace]) -> Iterator[Replayed]:
 
 
 def study(name: str, seeds: int = SEEDS) -> Studied:
-    """A scenario's repetitions and figures; verdicts of tests are preliminary."""
+    """A scenario's repetitions, and its figures over them and over seeds."""
     scenario, found = played(name), recordings(name)
     fit = [one for one in found if one.header["unfit"] is None]
+    again, real = list(replays(scenario, fit)), [one.facts for one in fit]
     runs = [simulated(scenario, seed) for seed in range(1, seeds + 1)] if fit else []
-    figures = rows(name, [one.facts for one in fit], runs) if fit else []
-    return Studied(name, scenario, [one.header for one in found], list(replays(scenario, fit)), figures)
-
-
-def verdicts(found: list[Studied]) -> list[Row]:
-    """All figures of a report, its tests corrected together."""
-    return corrected([row for one in found for row in one.rows])
+    verdicts = of_durations(name, [(one.recording, one.told) for one in again]) if fit else []
+    verdicts += of_counts(name, real, runs) if fit else []
+    return Studied(name, scenario, [one.header for one in found], again, verdicts, rows(name, real, runs))

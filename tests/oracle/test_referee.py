@@ -30,7 +30,9 @@ ONLY = os.environ.get("GROUPSIM_CHAIN")
 ASSIGNORS = [
     "client-range", "client-roundrobin", "client-sticky", "client-cooperative-sticky", "server-range", "server-uniform",
 ]  # fmt: skip
-RECORDINGS = [*ASSIGNORS, "client-edges", "server-edges"]
+RECORDINGS = [*ASSIGNORS, "client-edges", "server-edges", "client-crowded", "server-crowded"]
+CROWDED_EVERY = 4
+"""Of so many chains one has names of which many share buckets."""
 _AT_ONCE = 50
 
 Step = tuple[dict[str, Any], dict[str, Any]]
@@ -78,7 +80,7 @@ def steps(assignor: str, number: int) -> list[Step]:
     side, _, name = assignor.partition("-")
     chain = f"{side}/{name}/{SEED}/{number}"
     kind = ClassicChain if side == "client" else TargetChain
-    return list(kind(name, random.Random(chain), chain).steps())
+    return list(kind(name, random.Random(chain), chain, crowded=number % CROWDED_EVERY == 0).steps())
 
 
 def answered(referee: Referee, assignor: str, numbers: list[int]) -> Iterator[list[tuple[Step, dict[str, Any]]]]:

@@ -85,7 +85,7 @@ def test_each_repetition_has_another_phase_and_always_the_same(tmp_path: Path) -
 
 
 def test_a_drawn_target_is_the_simulators(tmp_path: Path) -> None:
-    timeline = "[{id: murder, every: {uniform: [20s, 23s]}, until: 24s, kill: {target: g/random}}]"
+    timeline = "[{id: kill, every: {uniform: [20s, 23s]}, until: 24s, kill: {target: g/random}}]"
     hit = {planned(tmp_path, number, timeline=timeline).firings[0].targets for number in range(1, 9)}
     assert all(len(one) == 1 for one in hit)
     assert len(hit) > 1

@@ -25,6 +25,8 @@ from groupsim.sim.protocol.messages import (
     JoinGroup,
     JoinResponse,
     LeaveGroup,
+    LeaveResponse,
+    MemberIdentity,
     OffsetCommit,
     Subscription,
     SyncGroup,
@@ -87,7 +89,7 @@ class GroupOfAnybody(RuleBasedStateMachine):
     def _file(self, outcome: Outcome) -> None:
         for reply in outcome.replies:
             response: Any = reply.response
-            if isinstance(response, Acknowledgement):
+            if isinstance(response, (Acknowledgement, LeaveResponse)):
                 continue
             self.answered[reply.waiter] += 1
             assert self.answered[reply.waiter] == 1, "answered twice"
@@ -188,7 +190,7 @@ class GroupOfAnybody(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(NAMES))
     def leave(self, name: str) -> None:
-        self.request(LeaveGroup(self.ids.get(name, "?"), None, ""), None)
+        self.request(LeaveGroup((MemberIdentity(self.ids.get(name, "?"), None),)), None)
 
     @rule(ms=st.sampled_from([0, 1, 199, 200, 3_000, 6_000, 10_000, 60_000, 300_000]))
     def wait(self, ms: int) -> None:

@@ -40,8 +40,8 @@ def test_files_are_those_of_one_process(spark: SparkSession, tmp_path: Path, sim
     assert all(one.begin_s <= one.end_s for one in done)
     assert files(there.path).keys() == files(here.path).keys()
     for variant in VARIANTS:
-        assert there.summary(variant) == here.summary(variant)
-        assert there.failures(variant) == here.failures(variant)
+        assert there.summary(variant, 99) == here.summary(variant, 99)
+        assert there.failures(variant, 99) == here.failures(variant, 99)
 
 
 def files(folder: Path) -> dict[str, int]:
@@ -91,7 +91,7 @@ from tests.support.sweeps import carried_out, sweep_of
 
 with open_session(Where("local[1]"), ["tests.support.fake_simulation"]) as spark:
     folder, _ = carried_out(sweep_of(1, ["one"]), Path("out"), fake.tell_where, partial(on_spark, spark))
-print(folder.failures("one")["error"][0])
+print(folder.failures("one", 99)["error"][0])
 """
 
 

@@ -30,7 +30,13 @@ def scenario(name: str = "small", groups: tuple[str, ...] = ("billing", "audit")
 
 
 def simulate(
-    scenario: Scenario, *, seed: int, replication: int, variant: str = "", after_each: object = None
+    scenario: Scenario,
+    *,
+    seed: int,
+    replication: int,
+    variant: str = "",
+    after_each: object = None,
+    gauge: object = None,
 ) -> Result:
     """Numbers that depend on all that a real run depends on, and on nothing else."""
     numbers = np.random.default_rng([seed, replication, *variant.encode(), scenario.groups[0].members.count])
@@ -49,7 +55,13 @@ def simulate(
 
 
 def fail_on_second(
-    scenario: Scenario, *, seed: int, replication: int, variant: str = "", after_each: object = None
+    scenario: Scenario,
+    *,
+    seed: int,
+    replication: int,
+    variant: str = "",
+    after_each: object = None,
+    gauge: object = None,
 ) -> Result:
     """Fails in replication 1, as a simulation with a bug does."""
     if replication == 1:

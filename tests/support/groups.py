@@ -20,6 +20,8 @@ from groupsim.sim.protocol.messages import (
     JoinGroup,
     JoinResponse,
     LeaveGroup,
+    LeaveResponse,
+    MemberIdentity,
     OffsetCommit,
     Subscription,
     SyncGroup,
@@ -136,11 +138,11 @@ class GroupHarness:
 
     def leave(self, name: str, *, instance: str | None = None) -> Error:
         """LeaveGroup."""
-        return self._acknowledged(LeaveGroup(self.ids[name], instance, "test"))
+        return self._acknowledged(LeaveGroup((MemberIdentity(self.ids[name], instance, "test"),)))
 
     def _acknowledged(self, request: GroupRequest) -> Error:
         answer = self._request(request, ("", object()))
-        assert isinstance(answer, Acknowledgement)
+        assert isinstance(answer, (Acknowledgement, LeaveResponse))
         return answer.error
 
     def sleep(self, ms: int) -> list[tuple[str, Error]]:
@@ -199,6 +201,7 @@ def in_state(state: GroupState, *, version: str = "4.4") -> GroupHarness:
     if state is GroupState.EMPTY:
         h = GroupHarness(version=version)
         h.ids = {"a": "a-0", "b": "b-0"}
+        h.commit(None, generation=-1)  # of nobody: makes the group
         return h
     h = GroupHarness(version=version).stable("a", "b") if version == "4.4" else _old_stable()
     if state in (GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,9 @@ import yaml
 from groupsim.assignors import load_class
 from groupsim.assignors.evaluation.conformance import check_assignor, example_groups
 from groupsim.scenarios.build.loading import parse
-from tests.support.command_line import CommandLine
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def _blocks(language: str) -> list[str]:
@@ -41,14 +42,81 @@ def test_the_own_assignor_passes_the_list_of_checks() -> None:
         check_assignor(load_class("mine:Dealer"), group)
 
 
-@pytest.mark.usefixtures("_mine")
-def test_the_commands_run(groupsim: CommandLine) -> None:
-    commands = [line[2:] for block in _blocks("console") for line in block.splitlines() if line.startswith("$ ")]
-    assert len(commands) == 4
-    for command in commands:
-        words = shlex.split(command)
-        assert words[0] == "groupsim"
-        assert groupsim(*words[1:]).code == 0, command
+def _commands() -> list[str]:
+    return [
+        line[2:].partition("  #")[0].strip()
+        for block in _blocks("console")
+        for line in block.splitlines()
+        if line.startswith("$ ")
+    ]
+
+
+def test_the_commands_are_those_that_are_run_here() -> None:
+    made, activated, *others = _commands()
+    assert (made, activated) == ("make setup", "source .venv/bin/activate")
+    assert [shlex.split(one)[:2] for one in others] == [
+        ["groupsim", "scenarios"], ["groupsim", "run"], ["groupsim", "run"], ["groupsim", "run"], ["groupsim", "run"],
+        ["groupsim", "compare"], ["groupsim", "run"],
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which everything of the README's console blocks was typed into bash, but for ``make setup``."""
+    if not (ROOT / ".venv" / "bin" / "groupsim").exists():
+        pytest.skip("make setup has made no .venv here")
+    folder = tmp_path_factory.mktemp("typed")
+    (folder / ".venv").symlink_to(ROOT / ".venv")
+    (folder / "mine.yaml").write_text(_blocks("yaml")[0], encoding="utf-8")
+    (folder / "mine.py").write_text(_blocks("python")[1], encoding="utf-8")
+    script = "\n".join(["set -e", *_commands()[1:]])
+    done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    (folder / "told").write_text(done.stdout + done.stderr, encoding="utf-8")
+    return folder
+
+
+def test_the_commands_work_as_printed(typed: Path) -> None:
+    told = (typed / "told").read_text()
+    assert told.count("longest gap") == 6
+    assert "goal met: unavailable_gap_s_max < 60" in told
+    assert (typed / "kill-figures" / "timeline.png").exists()
+    assert (typed / "results" / "mine-figures" / "mine-timeline.png").exists()
+
+
+def test_a_result_folder_is_loaded_as_shown(
+    typed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(typed)
+    (block,) = _blocks("pycon")
+    exec(compile(re.sub(r"^>>> ", "", block, flags=re.MULTILINE), "README.md", "exec"), {})
+    assert len(capsys.readouterr().out.splitlines()) == 4, "a header and three rows"
+    assert (typed / "mine.png").stat().st_size > 10_000
+
+
+def test_the_command_need_not_be_activated() -> None:
+    assert "or write .venv/bin/groupsim for groupsim" in README
+
+
+def test_the_first_table_of_recordings_comes_after_a_screen_and_a_half() -> None:
+    before = README[: README.index("<!-- made by make oracle-report -->")].splitlines()
+    assert len(before) <= 75, "a screen has fifty lines"
+
+
+@pytest.mark.parametrize(
+    ("word", "explained"),
+    [
+        ("partition·s", "One\npartition that nobody reads for one second is one *partition·s*"),
+        ("bundle", "is a *bundle*, a set of\nchanges"),
+        ("mu*", "*mu\\** for how far the metric moves on average"),
+        ("Rscore", "*Rscore*: records a second of the partitions that moved"),
+        ("fluid", "a *fluid*, an amount that flows at a rate"),
+    ],
+)
+def test_a_word_of_its_own_is_explained_at_first_use(word: str, explained: str) -> None:
+    prose = re.sub(r"```.*?```", "", README, flags=re.DOTALL)
+    first = prose.replace("\\", "").index(word)
+    assert prose.index(explained) <= first <= prose.index(explained) + len(explained)
 
 
 def test_the_scenario_loads() -> None:

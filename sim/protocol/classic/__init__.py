@@ -20,7 +20,9 @@ OffsetCommit        UNKNOWN_MEMBER_ID    NONE, when logged    REBALANCE_IN_PROG.
 LeaveGroup          UNKNOWN_MEMBER_ID    NONE                 NONE, new round      NONE, new round
 =================== ==================== ==================== ==================== ====================
 
-Dead answers COORDINATOR_NOT_AVAILABLE to everything. Transitions:
+Dead answers COORDINATOR_NOT_AVAILABLE to everything. Where there is no such group, who has a member id is told
+UNKNOWN_MEMBER_ID, and GROUP_ID_NOT_FOUND if it commits; a JoinGroup without one, or a commit of nobody's, makes it.
+A JoinGroup of another protocol type, or without a protocol in common, is INCONSISTENT_GROUP_PROTOCOL. Transitions:
 
 =================== =================== ================================================== ========================
 from                to                  event                                              Kafka
@@ -30,7 +32,7 @@ PreparingRebalance  CompletingRebalance all have joined, or the join timer; gene
 PreparingRebalance  Empty               the same, and nobody is left; logged               completeClassicGroupJoin
 CompletingRebalance Stable              the leader's SyncGroup is in the log               setAndPropagateAssignment
 CompletingRebalance PreparingRebalance  a join, leave, expiry or changed member; the       GMM.prepareRebalance
-                                        append has failed
+                                        append has failed: all who sync are told
 Stable              PreparingRebalance  the same; the leader rejoins; loaded too large     GMM.prepareRebalance
 Empty               Empty, generation 0 offsets have expired; deletion is logged           CG.createGroupTombstone
 any                 Dead                unloaded; all who are parked: NOT_COORDINATOR      GMM.onUnloaded
@@ -41,7 +43,9 @@ a log               Stable, or Empty    replayed: the last summary, with or with
 Timers: join (the initial delay in windows, else the largest rebalance timeout when armed), sync (the same length, from
 the end of the join phase), session (one a member: armed by join completion, heartbeats, commits, the answer to a parked
 SyncGroup and loading; a new member has five minutes until it has joined, a pending id one session timeout), expiry.
-What waits for an append is a record of its own (`records.Awaited`); answers to commits travel with their batch.
+What waits for an append is a record of its own (`records.Awaited`); answers to commits travel with their batch. If the
+append of a replaced static member fails, the old id is back, in whatever state; if that of a new group fails, who made
+it is refused.
 
 The member: states (``AC.MemberState``) and transitions.
 

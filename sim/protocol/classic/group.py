@@ -40,7 +40,7 @@ from groupsim.sim.protocol.classic.roster import Roster
 from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.classic.timers import Timers
 from groupsim.sim.protocol.facts import AssignmentSynced, MemberSeen
-from groupsim.sim.protocol.interface import GroupDescription, Outcome, Reply, Waiter
+from groupsim.sim.protocol.interface import GroupDescription, MemberDescription, Outcome, Reply, Waiter
 from groupsim.sim.protocol.messages import (
     Acknowledgement,
     Error,
@@ -136,10 +136,17 @@ class ClassicGroup:
         return self._rebalance.timers.session_due(member_id)
 
     def describe(self) -> GroupDescription:
-        """``ClassicGroup.asDescribedGroup``: assignments only while Stable."""
-        state, is_stable = self.state.value, self.state is STABLE
-        members = tuple((one.member_id, one.instance_id, one.assignment) for one in self.roster) if is_stable else ()
-        return GroupDescription(state, self.generation, self.protocol, members)
+        """``GMM.describeGroups``; before v6 of the request there is no error."""
+        if self._rebalance.is_unknown:
+            return GroupDescription(DEAD.value, error=Error.GROUP_ID_NOT_FOUND)
+        protocol = self.protocol if self.state is STABLE else None
+        members = tuple(
+            MemberDescription(
+                one.member_id, one.instance_id, one.name,
+                one.subscription_for(protocol) if protocol is not None else None, one.assignment,
+            ) for one in self.roster
+        )  # fmt: skip
+        return GroupDescription(self.state.value, self.generation, protocol, self.roster.protocol_type, members)
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
@@ -168,10 +175,15 @@ class ClassicGroup:
 
     def _leave(self, now: int, request: LeaveGroup, waiter: Waiter) -> Outcome:
         """Whoever leaves is answered before those whose rebalance it completes."""
-        error = Error.COORDINATOR_NOT_AVAILABLE if self.state is DEAD else self._removal.leave(now, request)
+        response = self._removal.leave(now, request)
         outcome = self._rebalance.take()
-        outcome.replies.insert(0, Reply(waiter, Acknowledgement(error)))
+        outcome.replies.insert(0, Reply(waiter, response))
         return outcome
+
+    def delete(self) -> Outcome:
+        """An administrator deletes the group; nothing happens to one with members, or to none."""
+        self._removal.delete()
+        return self._rebalance.take()
 
     # --- time and the log ---------------------------------------------------------------------------------------------
 
@@ -240,7 +252,6 @@ class ClassicGroup:
             rebalance.reply(self.roster.release_join(member), response)
             rebalance.reply(member.sync_waiter, SyncResponse(Error.NOT_COORDINATOR))
             member.sync_waiter = None
-        self.roster.pending.clear()
         rebalance.awaited.clear()
         rebalance.timers = Timers()
         return rebalance.take()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
+from groupsim.assignors.java.regex import JavaPattern
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.classic.departure import Departure
 from groupsim.sim.protocol.classic.joining import JoinLoop
@@ -152,7 +152,7 @@ class MemberParts:
         return self.subscription.topics
 
     @property
-    def pattern(self) -> re.Pattern[str] | None:
+    def pattern(self) -> JavaPattern | None:
         """Subscribed pattern."""
         return self.subscription.pattern
 

@@ -27,8 +27,10 @@ class MemberRequests:
     def sync(self, now: int, request: SyncGroup, waiter: Waiter) -> None:
         """``GMM.classicGroupSyncToClassicGroup``: the leader's is answered when its assignment is in the log."""
         rebalance = self._rebalance
-        error = self._validate(request.member_id, request.instance_id, request.generation)
-        if error is Error.NONE and request.protocol is not None and request.protocol != self._rebalance.protocol:
+        error = Error.UNKNOWN_MEMBER_ID
+        if rebalance.state is not EMPTY:
+            error = self._validate(request.member_id, request.instance_id, request.generation)
+        if error is Error.NONE and self._is_inconsistent(request):
             error = Error.INCONSISTENT_GROUP_PROTOCOL
         if error is Error.NONE and self._rebalance.state is PREPARING:
             error = Error.REBALANCE_IN_PROGRESS
@@ -43,18 +45,22 @@ class MemberRequests:
         if self._rebalance.is_old:
             rebalance.timers.renew(now, member)
         if self._rebalance.state is STABLE:
-            rebalance.reply(waiter, SyncResponse(Error.NONE, member.assignment))
+            rebalance.reply(waiter, rebalance.sync_response(member))
             return
         member.sync_waiter = waiter
         if member.member_id == self._rebalance.roster.leader:
             assignments = request.assignments or {}
             rebalance.append(rebalance.summary(assignments), LeaderSync(self._rebalance.generation, assignments))
 
+    def _is_inconsistent(self, request: SyncGroup) -> bool:
+        """``isProtocolInconsistent``: what one of the two does not know is consistent."""
+        name, kind = self._rebalance.protocol, self._rebalance.roster.protocol_type
+        told = ((request.protocol, name), (request.protocol_type, kind))
+        return any(None not in (theirs, ours) and theirs != ours for theirs, ours in told)
+
     def _validate(self, member_id: str, instance_id: str | None, generation: int) -> Error:
         if self._rebalance.state is DEAD:
             return Error.COORDINATOR_NOT_AVAILABLE
-        if self._rebalance.state is EMPTY:
-            return Error.UNKNOWN_MEMBER_ID
         error = self._rebalance.roster.validate(member_id, instance_id)
         if error is Error.NONE and generation != self._rebalance.generation:
             return Error.ILLEGAL_GENERATION
@@ -70,8 +76,8 @@ class MemberRequests:
         if self._rebalance.is_old and self._rebalance.state in (PREPARING, COMPLETING):
             return Error.REBALANCE_IN_PROGRESS
         error = self._validate(request.member_id, request.instance_id, request.generation)
-        if error is not Error.NONE:
-            return error
+        if error is not Error.NONE or self._rebalance.state is EMPTY:
+            return error if error is not Error.NONE else Error.UNKNOWN_MEMBER_ID
         self._renew(now, request.member_id)
         return Error.REBALANCE_IN_PROGRESS if self._rebalance.state is PREPARING else Error.NONE
 
@@ -87,8 +93,13 @@ class MemberRequests:
     def _validate_commit(self, now: int, request: OffsetCommit) -> Error:
         """``ClassicGroup.validateOffsetCommit``: a commit is worth a heartbeat, and is refused while completing.
 
-        Without a generation it comes from nobody in particular and needs a group without members.
+        Without a generation it comes from nobody in particular and needs a group without members; that may be new
+        (``OffsetMetadataManager.validateOffsetCommit``).
         """
+        if self._rebalance.is_unknown:
+            if request.generation >= 0:
+                return Error.GROUP_ID_NOT_FOUND
+            self._rebalance.create(now)
         if self._rebalance.state is EMPTY and request.generation < 0:
             return Error.NONE
         if self._rebalance.is_old and self._rebalance.state is COMPLETING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.classic.states import MemberState, Step
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, LeaveGroup, Positions
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, LeaveGroup, MemberIdentity, Positions
 
 UNJOINED, PREPARING, COMPLETING, STABLE = MemberState
 
@@ -115,4 +115,4 @@ class Membership:
         """``maybeLeaveGroup``: what a member says that leaves; a static member only forgets itself."""
         if self.state is UNJOINED or not self.member_id or self.instance_id is not None:
             return None
-        return LeaveGroup(self.member_id, self.instance_id, reason)
+        return LeaveGroup((MemberIdentity(self.member_id, self.instance_id, reason),))

@@ -24,6 +24,9 @@ EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
 _SHOWN_0_9 = {EMPTY: "Stable", COMPLETING: "AwaitingSync"}
 """What the 0.9 coordinator calls its states."""
 
+ANSWERED: Waiter = object()
+"""Stands for a parked request that has been refused and still counts as parked."""
+
 
 class Rebalance:
     """State, generation, members and timers of a group, and everything that moves it from phase to phase.
@@ -74,7 +77,7 @@ class Rebalance:
 
     def reply(self, waiter: Waiter | None, response: JoinResponse | SyncResponse) -> None:
         """Answer a request, if there is one."""
-        if waiter is not None:
+        if waiter is not None and waiter is not ANSWERED:
             self._outcome.replies.append(Reply(waiter, response))
 
     def note(self, fact: Fact) -> None:
@@ -99,14 +102,28 @@ class Rebalance:
     def summary(self, assignments: Mapping[str, Positions] | None = None) -> GroupMetadata:
         """The group as it is logged, with these assignments or (None) those that its members have."""
         members = members_of(self.roster, self.protocol, assignments)
-        return GroupMetadata(self.generation, self.protocol, self.roster.leader, self.state_us, members)
+        roster = self.roster
+        return GroupMetadata(
+            self.generation, self.protocol, roster.leader, self.state_us, members, roster.protocol_type or ""
+        )
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether there is no such group; the 0.9 coordinator, which logs none, has every group."""
+        return not self.exists and not self.is_old
+
+    def create(self, now: int) -> None:
+        """There is such a group from now on (``GMM.getOrMaybeCreateClassicGroup``)."""
+        self.exists = True
+        if self.state is EMPTY:
+            self.state_us = now
 
     def restore(self, record: GroupMetadata) -> None:
         """Be the group that was logged; only the selected protocol is known of each member."""
         self.exists = True
         self.state = STABLE if record.members else EMPTY
         self.state_us, self.generation, self.protocol = record.state_us, record.generation, record.protocol
-        self.roster.leader = record.leader
+        self.roster.leader, self.roster.protocol_type = record.leader, record.protocol_type or None
         for logged in record.members:
             self.roster.restore(logged.restored(record.protocol or ""))
 
@@ -186,7 +203,8 @@ class Rebalance:
         members: tuple[tuple[str, str | None, Subscription], ...] = ()
         if leads and self.protocol is not None:
             protocol = self.protocol
-            members = tuple((one.member_id, one.instance_id, one.subscription_for(protocol)) for one in self.roster)
+            told = self.roster.in_table_order()
+            members = tuple((one.member_id, one.instance_id, one.subscription_for(protocol)) for one in told)
         return JoinResponse(
             Error.NONE,
             generation=self.generation,
@@ -194,6 +212,7 @@ class Rebalance:
             leader=self.roster.leader or "",
             member_id=member.member_id,
             members=members,
+            protocol_type=self.roster.protocol_type,
         )
 
     def _vanish(self, now: int) -> None:
@@ -220,4 +239,8 @@ class Rebalance:
             waiter, member.sync_waiter = member.sync_waiter, None
             if waiter is not None:
                 self.timers.renew(now, member)
-                self.reply(waiter, SyncResponse(error, member.assignment))
+                self.reply(waiter, self.sync_response(member) if error is Error.NONE else SyncResponse(error))
+
+    def sync_response(self, member: Member) -> SyncResponse:
+        """The member's assignment."""
+        return SyncResponse(Error.NONE, member.assignment, self.protocol, self.roster.protocol_type)

@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.protocol.classic.roster import Member, Roster
+from groupsim.sim.protocol.interface import Waiter
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, Positions, Protocols, Subscription
 
 
 class MemberMetadata(NamedTuple):
     """One member in `GroupMetadata` (``GroupMetadataValue.MemberMetadata``).
 
-    ``subscription`` is that of the selected protocol only; ``name`` stands for the client id.
+    ``subscription`` is that of the selected protocol only; ``name`` stands for the client id. A negative rebalance
+    timeout is that of a record that knows none: the session timeout counts.
     """
 
     member_id: str
@@ -33,12 +35,13 @@ class MemberMetadata(NamedTuple):
 
     def restored(self, protocol: str) -> Member:
         """The member as a coordinator knows it that has only read about it."""
+        knows_timeout = self.rebalance_timeout_us >= 0
         return Member(
             member_id=self.member_id,
             instance_id=self.instance_id,
             name=self.name,
             session_timeout_us=self.session_timeout_us,
-            rebalance_timeout_us=self.rebalance_timeout_us,
+            rebalance_timeout_us=self.rebalance_timeout_us if knows_timeout else self.session_timeout_us,
             protocols=((protocol, self.subscription),),
             assignment=self.assignment,
             is_new=False,
@@ -56,6 +59,8 @@ class GroupMetadata:
     state_us : int, microseconds
         When the group entered the state that it was in (``currentStateTimestamp``).
     members : tuple of MemberMetadata
+    protocol_type : str
+        Empty if nobody has ever joined.
     """
 
     generation: int
@@ -63,6 +68,7 @@ class GroupMetadata:
     leader: str | None
     state_us: int
     members: tuple[MemberMetadata, ...] = ()
+    protocol_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +104,7 @@ APPEND_ERRORS = {
 class NewGroup:
     """Awaits the append of a group that did not exist: if it fails, the first JoinGroup is refused."""
 
-    member_id: str
+    waiter: Waiter
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,10 +117,15 @@ class LeaderSync:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StaticReplacement:
-    """Awaits the append of a static member's new id; if it fails, what is kept here of the old one is put back."""
+    """Awaits the append of a static member's new id; if it fails, what is kept here of the old one is put back.
+
+    ``leader`` is who led before the id was replaced, ``waiter`` of the JoinGroup that replaced it.
+    """
 
     member_id: str
     old_id: str
+    leader: str | None
+    waiter: Waiter
     protocols: Protocols
     session_timeout_us: int
     rebalance_timeout_us: int
@@ -140,5 +151,5 @@ def members_of(
             one.subscription_for(protocol),
             one.assignment if given is None else given.get(one.member_id, NO_PARTITIONS),
         )
-        for one in roster
+        for one in roster.in_table_order()
     )

@@ -5,11 +5,11 @@ Source: ``GroupMetadataManager`` (below: ``GMM``), Kafka 4.4.
 
 from __future__ import annotations
 
-from groupsim.sim.protocol.classic.rebalance import COMPLETING, EMPTY, PREPARING, STABLE, Rebalance
+from groupsim.sim.protocol.classic.rebalance import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, Rebalance
 from groupsim.sim.protocol.classic.records import GroupTombstone
 from groupsim.sim.protocol.classic.roster import Member
 from groupsim.sim.protocol.facts import Cause, GroupForgotten, MemberRemoved
-from groupsim.sim.protocol.messages import Error, JoinResponse, LeaveGroup
+from groupsim.sim.protocol.messages import Error, JoinResponse, LeaveGroup, LeaveResponse, MemberIdentity
 from groupsim.sim.units import FOREVER
 
 
@@ -27,20 +27,37 @@ class Removal:
 
     # --- by request ---------------------------------------------------------------------------------------------------
 
-    def leave(self, now: int, request: LeaveGroup) -> Error:
-        """``GMM.classicGroupLeaveToClassicGroup``: leaving as a pending id is a success too, and rebalances."""
+    def leave(self, now: int, request: LeaveGroup) -> LeaveResponse:
+        """``GMM.classicGroupLeaveToClassicGroup``: first all go, then there is one rebalance for all of them."""
         rebalance = self._rebalance
-        if (name := self._take_back(request.member_id)) is None:
-            error = rebalance.roster.validate(request.member_id, request.instance_id)
-            member = rebalance.roster.get(request.member_id)
-            if error is not Error.NONE or member is None:
-                return error
+        if rebalance.state is DEAD:
+            return LeaveResponse(Error.COORDINATOR_NOT_AVAILABLE)
+        if rebalance.is_unknown:
+            return LeaveResponse(Error.UNKNOWN_MEMBER_ID)
+        errors = tuple(map(self._dismiss, request.members))
+        if Error.NONE in errors:
+            reasons = "; ".join(dict.fromkeys(one.reason for one in request.members))
+            self._after_removal(now, f"explicit LeaveGroup; {reasons}", timed=False)
+        return LeaveResponse(Error.NONE, errors)
+
+    def _dismiss(self, who: MemberIdentity) -> Error:
+        """One of them; leaving as a pending id is a success too, and so is an instance id without a member id."""
+        rebalance, roster, member_id = self._rebalance, self._rebalance.roster, who.member_id
+        if not member_id:
+            member_id = roster.static.get(who.instance_id or "", "")
+        elif (name := self._take_back(member_id)) is not None:
+            rebalance.note(MemberRemoved(member_id, name, Cause.LEFT, is_pending=True))
+            return Error.NONE
+        error, member = roster.validate(member_id, who.instance_id), roster.get(member_id)
+        if error is Error.NONE and member is not None:
             self._remove(member)
-            rebalance.note(MemberRemoved(member.member_id, member.name, Cause.LEFT))
-        else:
-            rebalance.note(MemberRemoved(request.member_id, name, Cause.LEFT, is_pending=True))
-        self._after_removal(now, f"explicit LeaveGroup; {request.reason}", timed=False)
-        return Error.NONE
+            rebalance.note(MemberRemoved(member_id, member.name, Cause.LEFT))
+        return error
+
+    def delete(self) -> None:
+        """``GMM.maybeDeleteGroup``: an Empty group is deleted in the log, and gone when that is replayed."""
+        if self._rebalance.exists and self._rebalance.state is EMPTY:
+            self._rebalance.append(GroupTombstone())
 
     def turn_away(self, member_id: str) -> None:
         """Forget who is too many (``ClassicGroup.remove``); the join phase is not completed on its account."""
@@ -132,6 +149,6 @@ class Removal:
         rebalance = self._rebalance
         rebalance.timers.expiry_due = FOREVER
         rebalance.generation = 0
-        rebalance.exists = False
         rebalance.note(GroupForgotten())
-        rebalance.append(GroupTombstone())
+        self.delete()
+        rebalance.exists = False

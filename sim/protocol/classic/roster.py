@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from groupsim.assignors.java.hash_table import HashTable
+from groupsim.assignors.java.ordering import fold, string_hash, utf16
 from groupsim.sim.errors import ProtocolMisuse
 from groupsim.sim.protocol.interface import Waiter
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, JoinGroup, Positions, Protocols, Subscription
@@ -62,11 +64,13 @@ class Roster:
 
     def __init__(self) -> None:
         self._members: dict[str, Member] = {}
+        self._table = HashTable[str](ties=utf16)
         self._supporters: dict[str, int] = {}
         self.static: dict[str, str] = {}
         self.pending: dict[str, str] = {}
         """Member ids handed out by MEMBER_ID_REQUIRED that have not joined yet -> name."""
         self.leader: str | None = None
+        self.protocol_type: str | None = None
         self.awaiting_join = 0
 
     def __len__(self) -> int:
@@ -77,6 +81,13 @@ class Roster:
 
     def __contains__(self, member_id: str) -> bool:
         return member_id in self._members
+
+    def in_table_order(self) -> list[Member]:
+        """Members as the coordinator's ``HashMap`` yields them, which has grown with the group and never shrinks.
+
+        The leader learns of them in this order, and fills a ``HashMap`` of its own with them: assignors walk that one.
+        """
+        return [self._members[member_id] for member_id in self._table.walk()]
 
     def get(self, member_id: str) -> Member | None:
         """The member of that id, or None."""
@@ -95,6 +106,8 @@ class Roster:
             join_waiter=waiter,
         )
         self.awaiting_join += 1
+        if not self._members:
+            self.protocol_type = request.protocol_type
         self.restore(member)
         self.pending.pop(member_id, None)
         return member
@@ -102,6 +115,7 @@ class Roster:
     def restore(self, member: Member) -> None:
         """Take a member in; the first one leads unless somebody does already."""
         self._members[member.member_id] = member
+        self._table.put(member.member_id, fold(string_hash(member.member_id)))
         self._count(member, +1)
         if member.instance_id is not None:
             self.static[member.instance_id] = member.member_id
@@ -113,6 +127,7 @@ class Roster:
         member = self._members.pop(member_id, None)
         if member is None:
             return None
+        self._table.remove(member_id)
         self._count(member, -1)
         if member.join_waiter is not None:
             self.awaiting_join -= 1
@@ -166,6 +181,8 @@ class Roster:
             (new_id if known is old else member_id): (new if known is old else known)
             for member_id, known in self._members.items()
         }
+        self._table.remove(old.member_id)
+        self._table.put(new_id, fold(string_hash(new_id)))
         assert old.instance_id is not None
         self.static[old.instance_id] = new_id
         if self.leader == old.member_id:
@@ -192,11 +209,12 @@ class Roster:
         """The largest rebalance timeout of the current members (``ClassicGroup.rebalanceTimeoutMs``)."""
         return max((member.rebalance_timeout_us for member in self), default=0)
 
-    def supports(self, protocols: Protocols) -> bool:
-        """Whether a joiner fits: some name of its list is supported by all (``supportsProtocols``)."""
-        if not protocols:
-            return False
-        return not self._members or any(self._supporters.get(name, 0) == len(self) for name, _ in protocols)
+    def supports(self, request: JoinGroup, *, is_empty: bool) -> bool:
+        """Whether a joiner fits: same type, some name of its list supported by all (``supportsProtocols``)."""
+        if is_empty:
+            return bool(request.protocol_type and request.protocols)
+        same_type = request.protocol_type == self.protocol_type
+        return same_type and any(self._supporters.get(name, 0) == len(self) for name, _ in request.protocols)
 
     def elect_joined_leader(self) -> bool:
         """Let somebody lead who rejoined (``maybeElectNewJoinedLeader``); False if nobody did."""

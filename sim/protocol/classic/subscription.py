@@ -5,12 +5,12 @@ Source: ``SubscriptionState``, ``ConsumerCoordinator`` (Kafka 4.4).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import numpy as np
 
+from groupsim.assignors.java.regex import JavaPattern, java_pattern
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions, Subscription
 
@@ -35,7 +35,7 @@ class SubscriptionState:
     ----------
     topics : tuple of str
         Subscribed, sorted.
-    pattern : compiled pattern or None
+    pattern : JavaPattern or None
     metadata : mapping
         Topic -> number of partitions, as last seen.
     joined_topics : tuple of str
@@ -50,7 +50,7 @@ class SubscriptionState:
 
     def __init__(self) -> None:
         self.topics: tuple[str, ...] = ()
-        self.pattern: re.Pattern[str] | None = None
+        self.pattern: JavaPattern | None = None
         self.metadata: Mapping[str, int] = {}
         self.group_topics: tuple[str, ...] = ()
         self.topic_of: Callable[[int], str] = lambda position: ""
@@ -61,7 +61,7 @@ class SubscriptionState:
 
     def subscribe(self, topics: tuple[str, ...], pattern: str | None) -> None:
         """``subscribe()``: takes effect at the next poll."""
-        self.pattern = re.compile(pattern) if pattern is not None else None
+        self.pattern = java_pattern(pattern) if pattern is not None else None
         self.topics = self._matched() if self.pattern is not None else tuple(sorted(topics))
 
     def unsubscribe(self) -> None:
@@ -75,8 +75,9 @@ class SubscriptionState:
             self.topics = self._matched()
 
     def _matched(self) -> tuple[str, ...]:
+        """Topics that the pattern matches as a whole (``SubscriptionState.matchesSubscribedPattern``)."""
         assert self.pattern is not None
-        return tuple(sorted(topic for topic in self.metadata if self.pattern.fullmatch(topic)))
+        return tuple(sorted(topic for topic in self.metadata if self.pattern.matches(topic)))
 
     @property
     def wants_group(self) -> bool:

@@ -21,14 +21,16 @@ def spec(call: dict[str, Any]) -> GroupSpec:
     """The group of a call; topics that are deleted are in the layout of the old targets only."""
     there = [topic for topic in call["topics"] if not topic.get("deleted")]
     topics = Topics.of({topic["name"]: topic["partitions"] for topic in there})
-    ids = {topic["name"]: topic["id"] for topic in there}
+    ids = {topic["name"]: topic["id"] for topic in call["topics"]}
     members = tuple(MemberSubscription(member["id"], tuple(member["topics"])) for member in call["members"])
+    targets = _targets(topics, [member.get("target") or [] for member in call["members"]])
     return GroupSpec(
         topics,
         TopicIds.of([ids[name] for name in topics.names]),
         MemberNames(tuple(each.member_id for each in members), tuple(m.get("instance") for m in call["members"])),
         GroupSnapshot(topics, members).subscriptions,
-        _targets(topics, [member.get("target") or [] for member in call["members"]]),
+        targets,
+        TopicIds.of([ids[name] for name in targets.topics.names]),
     )
 
 

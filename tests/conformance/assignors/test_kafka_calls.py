@@ -15,7 +15,8 @@ STICKY = ["sticky", "cooperative-sticky"]
 
 
 def calls_of(name: str) -> list[dict[str, Any]]:
-    return recorded(f"client-{name}") + [call for call in recorded("client-edges") if call["assignor"] == name]
+    others = recorded("client-edges") + recorded("client-crowded")
+    return recorded(f"client-{name}") + [call for call in others if call["assignor"] == name]
 
 
 def ids_of_wrong_answers(name: str, is_right: Any) -> list[str]:

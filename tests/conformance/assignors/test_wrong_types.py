@@ -49,6 +49,7 @@ FINE: dict[Callable[..., Any], dict[str, Any]] = {
     StickyUserData: {"layout": Topics.of({"t": 2}), "owned": np.array([0], dtype=np.int32), "generation": 1},
     CooperativeStickyUserData: {"generation": 1},
     GroupSnapshot: {"topics": Topics.of({"t": 2}), "members": (MemberSubscription("m", ("t",)),)},
+    GroupSnapshot.of_lists: {"counts": {"t": 2}, "members": {"m": (["t"], [("t", 0)])}, "generation": 1},
     Topics.of: {"counts": {"t": 2}},
     RandomAssignor: {"seed": 1},
     create: {"name": "random", "seed": 1},

@@ -81,7 +81,7 @@ class EagerGroup:
         row = {
             "scenario": "rolling-deploy", "group": self.group, "seed": 1, "horizon_s": horizon_us / S,
             "members": len(self.members), "partitions": self.partitions, "rebalances": len(tables["rebalances"]),
-            "unavailable_partition_s": seconds, "rscore": np.nan, "recovery_s": np.nan,
+            "unavailable_partition_s": seconds, "rscore": np.nan, "recovery_s": np.nan, "end_state": "Stable",
         }  # fmt: skip
         return tables | {"summary": typed("summary", [row])}
 
@@ -188,7 +188,8 @@ def sweep() -> Callable[..., pd.DataFrame]:
         rows = [
             {"scenario": "deploy", "variant": variant, "group": "billing", "seed": 1, "replication": r,
              "horizon_s": 600.0, "unavailable_gap_s_max": gap, "unavailable_partition_s": 40 * gap,
-             "rebalances": 6, "partitions_moved": int(10 * gap), "recovery_s": np.nan, "rscore": np.nan, **others}
+             "rebalances": 6, "partitions_moved": int(10 * gap), "recovery_s": np.nan, "rscore": np.nan,
+             "end_state": "Stable", **others}
             for variant, values in gaps.items() for r, gap in enumerate(values)
         ]  # fmt: skip
         return typed("summary", rows)

@@ -73,7 +73,7 @@ def test_the_correction_takes_back_what_chance_explains(sweep: Maker) -> None:
     alone = compare_variants(sweep({"range": base, "v0": near["v0"]}), "range", GAP)
     assert alone[0].conclusive
     assert not any(one.conclusive for one in everything)
-    assert "once all comparisons count (p = 0.03, adjusted 0.3)" in everything[0].sentence
+    assert "after correction for all comparisons (p = 0.03, adjusted 0.3)" in everything[0].sentence
 
 
 def test_runs_without_a_value_are_left_out_and_said(sweep: Maker) -> None:
@@ -81,7 +81,7 @@ def test_runs_without_a_value_are_left_out_and_said(sweep: Maker) -> None:
     summary["recovery_s"] = [5.0, float("nan"), 7.0, 4.0, 5.0, 5.0]
     (one,) = compare_variants(summary, "range", ["recovery_s"])
     assert (one.outcome.difference.n, one.outcome.difference.missing) == (2, 1)
-    assert "1 left out for want of a value" in one.sentence
+    assert "1 left out: a value is missing" in one.sentence
 
 
 def test_a_metric_nobody_has_a_value_of_compares_to_nothing(sweep: Maker) -> None:

@@ -20,6 +20,7 @@ from groupsim.analysis.data.load import (
 )
 from groupsim.analysis.data.schema import conform
 from groupsim.analysis.errors import MissingTable, ResultError, SchemaMismatch
+from groupsim.scenarios.files.result_folder import parquet, to_arrow
 from groupsim.sim.tables import TABLES
 from tests.support.sweep_folder import write_sweep
 
@@ -198,3 +199,37 @@ def test_what_is_no_folder_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ResultError, match="file is not a folder"):
         load_result(tmp_path / "file")
+
+
+def test_a_flipped_bit_in_a_number_is_noticed(small: SimpleNamespace, tmp_path: Path) -> None:
+    file = write(tmp_path / "run", small.tables) / "summary.parquet"
+    file.write_bytes(parquet(to_arrow("summary", small.tables["summary"])))
+    content = file.read_bytes()
+    told = 0
+    for at in range(4, len(content) - 8, 41):
+        file.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
+        try:
+            pd.testing.assert_frame_equal(load_summary(tmp_path / "run"), small.tables["summary"])
+        except ResultError:
+            told += 1
+    assert told > len(content) / 41 / 3
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "9" * 5_000, '{"a": ' * 50_000, "\\"])
+def test_a_manifest_that_is_no_json_is_named(sweep: Maker, tmp_path: Path, text: str) -> None:
+    folder = write_sweep(tmp_path / "out", sweep({"a": [1.0, 2.0]}))
+    (folder / "manifest.json").write_text(text)
+    for load in (load_summary, load_absent):
+        with pytest.raises(ResultError, match=r"manifest\.json cannot be read as JSON"):
+            load(folder)
+
+
+@pytest.mark.parametrize("change", [{"runs": 1e9}, {"runs": 10**20}, {"runs": -1}, {"seed": "x"}, {"set": []}])
+def test_a_manifest_with_variants_that_cannot_be_is_named(
+    sweep: Maker, tmp_path: Path, change: dict[str, object]
+) -> None:
+    folder = write_sweep(tmp_path / "out", sweep({"a": [1.0, 2.0]}))
+    (folder / "manifest.json").write_text(json.dumps({"variants": {"a": {"runs": 2, "seed": 1, "set": {}, **change}}}))
+    for load in (load_summary, load_absent):
+        with pytest.raises(ResultError, match="does not say what the variants are"):
+            load(folder)

@@ -44,7 +44,7 @@ def test_partitions_add_up_to_their_causes(unread: pd.DataFrame, served: pd.Data
     assert found["unavailable_s"].tolist() == [4.0, 4.0, 0.0]
     assert found["gap_s_max"].tolist() == [3.0, 4.0, 0.0]
     assert found["gaps"].tolist() == [2, 1, 0]
-    assert found.loc[0, [f"{cause}_s" for cause in CAUSES]].tolist() == [0.0, 1.0, 2.0, 0.0, 1.0]
+    assert found.loc[0, [f"{cause}_s" for cause in CAUSES]].tolist() == [0.0, 1.0, 0.0, 2.0, 0.0, 1.0]
     assert np.allclose(found[[f"{cause}_s" for cause in CAUSES]].sum(axis=1), found["unavailable_s"])
 
 

@@ -9,6 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from groupsim.analysis.data.design import design_of
 from groupsim.analysis.errors import ResultError, SchemaMismatch
 from groupsim.analysis.figures import compare, lag, save
 from groupsim.analysis.stats.statistics import estimate
@@ -25,8 +26,12 @@ def panels(figure: Figure) -> list[Axes]:
     return [axes for axes in figure.axes if axes.get_title(loc="left")]
 
 
-def row_labels(axes: Axes) -> list[str]:
-    return [label.get_text() for label in axes.get_yticklabels()]
+def row_labels(axes: Axes, column: int = 0) -> list[str]:
+    """The labels left of a panel, from the top, in one of their columns."""
+    left = [text for text in axes.texts if text.xy[0] == 0 and text.xycoords == ("axes fraction", "data")]
+    places = sorted({text.xyann[0] for text in left})
+    rows = [text for text in left if places and text.xyann[0] == places[column]]
+    return [text.get_text() for text in sorted(rows, key=lambda text: text.xy[1])]
 
 
 def intervals(axes: Axes) -> list[tuple[float, float, float]]:
@@ -40,7 +45,7 @@ def test_variants_are_sorted_and_have_their_intervals(sweep: Maker) -> None:
     (panel,) = panels(compare(sweep(values), GAP))
     assert row_labels(panel) == ["static", "sticky", "range"]
     expected = estimate(values["static"])
-    assert intervals(panel)[0] == pytest.approx((0, expected.low, expected.high))
+    assert intervals(panel)[0] == pytest.approx((0, max(expected.low, 0), expected.high))
     assert len(intervals(panel)) == 3
 
 
@@ -68,17 +73,43 @@ def test_a_metric_without_values_shows_none(sweep: Maker) -> None:
 
 
 def test_an_interval_is_drawn_to_its_ends(sweep: Maker) -> None:
-    (panel,) = panels(compare(sweep({"a": [10.0, 14.0]}), GAP))
+    (panel,) = panels(compare(sweep({"a": [30.0, 34.0]}), GAP))
     low, high = panel.get_xlim()
     _, start, end = intervals(panel)[0]
-    assert low < start < 0 < end < high  # 12 ± 25
+    assert low < start < 7 < 57 < end < high  # 32 ± 25
+
+
+def test_no_interval_reaches_below_zero(sweep: Maker) -> None:
+    figure = compare(sweep({"a": [10.0, 14.0]}), GAP)  # 12 ± 25
+    (panel,) = panels(figure)
+    assert intervals(panel)[0][1] == 0
+    assert any("95 % interval, cut at zero" in text for text in texts(figure))
+
+
+def test_counts_have_whole_numbers_on_their_axis(sweep: Maker) -> None:
+    (panel,) = panels(compare(sweep({"a": [1.0], "b": [1.0]}, rebalances=1), ["rebalances"]))
+    assert all(tick == round(tick) for tick in panel.get_xticks())
+
+
+def test_rows_of_a_sweep_have_a_column_for_each_thing_that_varies(sweep: Maker) -> None:
+    timeout, strategy, retries = "a.session.timeout.ms", "a.partition.assignment.strategy", "retries"
+    points = {"p0001": (6000, ["range"], 3), "p0002": (45000, ["range"], 3), "p0003": (6000, ["sticky"], 3)}
+    document = {"design": "grid", "variants": {}, "vary": {timeout: [], strategy: [], retries: []}}
+    sets = {name: {"set": dict(zip((timeout, strategy, retries), one, strict=True))} for name, one in points.items()}
+    figure = compare(sweep({"p0001": [1.0], "p0002": [2.0], "p0003": [3.0]}), GAP, design_of(document, sets))
+    (panel,) = panels(figure)
+    assert row_labels(panel, 0) == ["6000", "45000", "6000"]
+    assert row_labels(panel, 1) == ["range", "range", "sticky"]
+    assert {"a.session.\ntimeout.ms", "a.\npartition.\nassignment.\nstrategy"} <= set(texts(figure))
+    assert any(text.startswith("all with retries=3 · ") for text in texts(figure))
 
 
 def test_many_runs_are_not_drawn_one_by_one(sweep: Maker) -> None:
     figure = compare(sweep({"a": [float(i) for i in range(501)], "b": [1.0, 2.0]}), GAP)
     (panel,) = panels(figure)
     assert [len(line.get_xdata()) for line in panel.lines if line.get_marker() == "|"] == [2, 0]
-    assert "dot: mean of 2 to 501 runs; bar: 95 % interval; ticks: single runs, in rows of at most 500" in texts(figure)
+    bar, ticks = "bar: 95 % interval, cut at zero: no metric is below", "ticks: single runs, in rows of at most 500"
+    assert f"dot: mean of 2 to 501 runs; {bar}; {ticks}" in texts(figure)
 
 
 def test_groups_are_told_apart(sweep: Maker) -> None:

@@ -70,8 +70,22 @@ def test_every_cause_and_state_has_a_colour() -> None:
 def test_a_member_keeps_its_colour_when_others_come_and_go() -> None:
     three, four = (palette.member_colours([f"g/{i}" for i in range(n)]) for n in (3, 4))
     assert three.items() <= four.items()
-    many, more = (palette.member_colours([f"g/{i}" for i in range(n)]) for n in (50, 100))
-    assert many.items() <= more.items()
+
+
+def test_many_members_are_blocks_of_neighbours() -> None:
+    names = [f"g/{i}" for i in range(500)]
+    colours = palette.member_colours(names)
+    assert [colours[name] for name in names] == sorted(colours.values(), key=palette.BLOCKS.index)
+    assert set(colours.values()) == set(palette.BLOCKS)
+    assert {len(some) for some, _ in palette.blocks(names)} == {62, 63}
+    assert [one for some, _ in palette.blocks(names) for one in some] == names
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_blocks_differ_from_one_another_and_grow_darker(sight: str) -> None:
+    assert nearest(itertools.combinations(palette.BLOCKS, 2), sight) > 4
+    light = [float(seen(one, sight)[0]) for one in palette.BLOCKS]
+    assert light == sorted(light, reverse=True)
 
 
 @pytest.mark.parametrize("names", [["g/0", "g/12"], ["alpha", "beta"], ["a/1", "b/1"]])
@@ -79,6 +93,6 @@ def test_few_members_never_share_a_colour(names: list[str]) -> None:
     assert len(set(palette.member_colours(names).values())) == len(names)
 
 
-@pytest.mark.parametrize("colour", [*palette.CAUSES.values(), *palette.MEMBERS])
+@pytest.mark.parametrize("colour", [*palette.CAUSES.values(), *palette.MEMBERS, *palette.BLOCKS])
 def test_ink_is_legible_on_every_colour(colour: str) -> None:
     assert abs(seen(palette.on(colour), "normal")[0] - seen(colour, "normal")[0]) > 30

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -84,12 +85,12 @@ class TestCurves:
         assert {"against t", "against n"} <= set(texts(figure))
 
     def test_of_many_values_are_means_over_them_run_by_run(self, sweep: Maker) -> None:
-        summary, design = study(sweep, lambda _, t, n: [t + n, t + n + 6], {"t": [10, 20], "n": list(range(9))})
+        summary, design = study(sweep, lambda _, t, n: [t + n + 30, t + n + 36], {"t": [10, 20], "n": list(range(9))})
         figure = response_curves(summary, design, GAP)
         against_t, _ = panels(figure, "longest gap")
-        assert curves(against_t) == [([10, 20], [17, 27])]
+        assert curves(against_t) == [([10, 20], [47, 57])]
         (band,) = against_t.collections
-        assert band.get_paths()[0].get_extents().y0 == pytest.approx(estimate([14, 20]).low)  # over runs, not points
+        assert band.get_paths()[0].get_extents().y0 == pytest.approx(estimate([44, 50]).low)  # over runs, not points
         assert "against t; all values of n together" in texts(figure)
 
     def test_of_a_sample_are_dots_and_means_over_bins(self, sweep: Maker) -> None:
@@ -178,6 +179,57 @@ class TestHeatMaps:
         assert not is_two_dimensional(summary, design)
         with pytest.raises(ResultError, match="needs two parameters that vary, each with at least 3 values"):
             heat_map(summary, design, GAP)
+
+
+class TestThreeParameters:
+    def test_have_a_map_for_each_value_of_the_third(self, sweep: Maker) -> None:
+        vary: dict[str, list[Any]] = {"t": [1, 2, 3], "n": [1, 2, 3, 4], "assignor": [["range"], ["sticky"]]}
+        summary, design = study(sweep, lambda _, t, n, a: [t * n + 100 * (a == ["sticky"])], vary)
+        assert is_two_dimensional(summary, design)
+        figure = heat_map(summary, design, GAP)
+        (first,), (second,) = panels(figure, "longest gap, range"), panels(figure, "longest gap, sticky")
+        expected = np.outer([1, 2, 3, 4], [1, 2, 3])
+        assert shown(first).tolist() == expected.tolist()
+        assert shown(second).tolist() == (expected + 100).tolist()
+        assert "deploy over t and n, for each assignor" in texts(figure)
+
+    def test_are_no_map_where_the_third_has_too_many_values(self, sweep: Maker) -> None:
+        vary: dict[str, list[Any]] = {"t": list(range(9)), "n": list(range(9)), "m": list(range(9))}
+        assert not is_two_dimensional(*study(sweep, lambda *_: [1.0], vary))
+
+    def test_are_no_map_where_a_sample_would_have_to_put_the_third_together(self, sweep: Maker) -> None:
+        vary: dict[str, list[Any]] = {name: [float(i) for i in range(40)] for name in "tnm"}
+        assert not is_two_dimensional(*study(sweep, lambda *_: [1.0], vary, kind="sobol"))
+
+
+class TestAxes:
+    def test_of_logarithms_have_a_tick_at_each_ninth_of_a_decade(self, sweep: Maker) -> None:
+        summary, design = study(sweep, lambda _, t: [t], {"t": [1, 10, 100, 1000]})
+        (panel,) = panels(response_curves(summary, design, GAP), "longest gap")
+        assert panel.get_xscale() == "log"
+        ticks = [round(one) for one in (*panel.get_xticks(), *panel.get_xticks(minor=True))]
+        assert {2, 3, 4, 5, 6, 7, 8, 9, 20, 90, 900} <= set(ticks)
+
+    def test_of_logarithms_have_round_numbers_in_heat_maps(self, sweep: Maker) -> None:
+        rng = np.random.default_rng(1)
+        vary = {"t": list(10 ** rng.uniform(0.2, 3.3, 400)), "n": list(rng.uniform(0, 1, 400))}
+        summary, design = study(sweep, lambda _, t, n: [t], vary, kind="sobol")
+        (panel,) = panels(heat_map(summary, replace(design, logarithmic=frozenset("t")), GAP), "longest gap")
+        numbers = [float(label.get_text().replace(",", "")) for label in panel.get_xticklabels()]
+        assert {10.0, 100.0, 1000.0} <= set(numbers)
+        at = np.log10(numbers)
+        places = np.interp(at, np.log10([min(vary["t"]), max(vary["t"])]), [-0.5, shown(panel).shape[1] - 0.5])
+        assert panel.get_xticks() == pytest.approx(places)
+
+    def test_of_panels_beside_one_another_begin_at_zero(self, sweep: Maker) -> None:
+        summary, design = study(sweep, lambda _, t: [90 + t, 91 + t], {"t": [1, 2, 3]})
+        (panel,) = panels(response_curves(summary, design, GAP), "longest gap")
+        assert panel.get_ylim()[0] == 0
+
+    def test_bands_do_not_reach_below_zero(self, sweep: Maker) -> None:
+        summary, design = study(sweep, lambda _, t: [0.0, t], {"t": [1, 2, 3]})
+        (panel,) = panels(response_curves(summary, design, GAP), "longest gap")
+        assert panel.collections[0].get_paths()[0].get_extents().y0 == 0
 
 
 def test_bins_hold_equally_many_points() -> None:

@@ -79,7 +79,7 @@ class TestMorris:
         one = found("morris", linear, 20, at_5=np.nan, at_6=np.nan, at_79=np.nan)
         assert (one.blocks, one.missing) == (18, 2)
         assert [knob.weight for knob in one.knobs] == pytest.approx([30.0, 2.0, 0.0])
-        assert "18 trajectories; 2 left out for want of a value" in sensitivity_table(one, SHORT).notes[0]
+        assert "18 trajectories; 2 left out: a value is missing" in sensitivity_table(one, SHORT).notes[0]
 
 
 class TestSobol:
@@ -181,7 +181,7 @@ class TestSentence:
 
     def test_tells_shares_of_the_variance(self) -> None:
         told = sentence(found("sobol_indices", linear, 256), SHORT)
-        assert told.startswith("horizon matters most: it has a part in ")
+        assert told.startswith("horizon matters most: it accounts for ")
         assert "% of the variance of the longest gap, " in told
         assert told.endswith("count and every do next to nothing.")
 

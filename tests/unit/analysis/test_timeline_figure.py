@@ -12,43 +12,13 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex, to_rgb
-from matplotlib.figure import Figure
 
 from groupsim.analysis.errors import MissingTable, ResultError
 from groupsim.analysis.figures import palette, timeline
 from groupsim.analysis.figures.history import history
 from groupsim.analysis.figures.raster import image
-
-S = 1_000_000
-Maker = Callable[..., pd.DataFrame]
-Tables = dict[str, pd.DataFrame]
-
-
-def texts(figure: Figure) -> list[str]:
-    return [text.get_text() for axes in figure.axes for text in axes.texts]
-
-
-def row_panels(figure: Figure) -> list[Axes]:
-    """The axes with bars of partitions, the whole first."""
-    return [axes for axes in figure.axes if any(isinstance(one, PolyCollection) for one in axes.collections)]
-
-
-def row_labels(axes: Axes) -> list[str]:
-    return [label.get_text() for label in axes.get_yticklabels()]
-
-
-def bars(axes: Axes) -> list[tuple[str, int, float, float]]:
-    """(colour, row, from, to) of each rectangle, as drawn."""
-    found = []
-    for collection in axes.collections:
-        assert isinstance(collection, PolyCollection)
-        colours = np.asarray(collection.get_facecolor())
-        for path, colour in zip(collection.get_paths(), colours, strict=True):
-            x, y = path.vertices[:, 0], path.vertices[:, 1]  # type: ignore[index]
-            found.append((to_hex(colour), int(y.min()), float(x.min()), float(x.max())))
-    return found
+from tests.unit.analysis.timelines import Maker, S, Tables, bars, gap, result, row_labels, row_panels, stretch, texts
 
 
 def overlaps(axes: Axes) -> list[tuple[str, str]]:
@@ -68,22 +38,6 @@ def crossed(axes: Axes) -> list[str]:
         middle = (box.y0 + box.y1) / 2
         found += [text.get_text() for (x, low), (_, high) in lines if box.x0 < x < box.x1 and low < middle < high]
     return found
-
-
-def result(make_table: Maker, horizon_s: float = 60, **rows: list[dict[str, Any]]) -> Tables:
-    names = ("rebalances", "ownership", "unavailability", "states", "events")
-    summary = make_table("summary", [{"scenario": "case", "group": "g", "horizon_s": float(horizon_s)}])
-    return {
-        name: make_table(name, [{"group": "g", "topic": "t"} | row for row in rows.get(name, [])]) for name in names
-    } | {"summary": summary}
-
-
-def stretch(partition: int, member: str, start: float, end: float) -> dict[str, Any]:
-    return {"partition": partition, "member": member, "from_us": int(start * S), "to_us": int(end * S)}
-
-
-def gap(partition: int, cause: str, start: float, end: float) -> dict[str, Any]:
-    return {"partition": partition, "cause": cause, "from_us": int(start * S), "to_us": int(end * S)}
 
 
 def test_each_partition_has_a_row_with_its_label(small: SimpleNamespace) -> None:
@@ -174,10 +128,13 @@ def test_legends_name_what_is_there_and_nothing_else(make_table: Maker) -> None:
     assert not {"detection", "resume", "Empty"} & set(shown)
 
 
-def test_many_members_have_no_legend(make_restart: Callable[..., Tables]) -> None:
-    figure = timeline(make_restart(26, 13, 120, 0, 1))
-    assert "served by" not in texts(figure)
-    assert any("13 members: a colour each, which may repeat" in text for text in texts(figure))
+def test_many_members_have_a_colour_for_each_block(make_restart: Callable[..., Tables]) -> None:
+    figure = timeline(make_restart(32, 16, 120, 0, 1))
+    served = [text for text in texts(figure) if text.startswith("billing/")]
+    assert served[:2] == ["billing/0 to 1", "billing/2 to 3"]
+    assert len(served) == 8
+    drawn = {colour for colour, *_ in bars(row_panels(figure)[-1])}
+    assert set(palette.BLOCKS) <= drawn
 
 
 def test_a_run_much_longer_than_its_gaps_gets_a_second_panel(make_restart: Callable[..., Tables]) -> None:
@@ -267,22 +224,9 @@ def test_the_image_shows_members_and_the_main_cause(make_table: Maker) -> None:
     assert to_hex(picture[1, 0]) == colours["g/1"]
     assert to_hex(picture[0, 6]) == to_hex(picture[0, 7]) == palette.CAUSES["barrier"]
     assert to_hex(picture[1, 9]) == colours["g/0"]
-    # 0.1 s of one partition of two: still to be seen, with 0.45 + 0.55 / 2 of its colour over nobody's white
-    assert picture[1, 6] == pytest.approx(1 - 0.725 * (1 - np.array(to_rgb(palette.CAUSES["unowned"]))))
+    # 0.1 s of 10 s, of one partition of two: half a hundredth of the colour, over nobody's white
+    assert picture[1, 6] == pytest.approx(1 - 0.005 * (1 - np.array(to_rgb(palette.CAUSES["unowned"]))))
     assert to_hex(picture[1, 7]) == "#ffffff"
-
-
-def test_short_gaps_are_drawn_wide_enough_to_be_seen(make_restart: Callable[..., Tables]) -> None:
-    panel = row_panels(timeline(make_restart(6, 3, 36_000, 1, 40)))[0]
-    causes = set(palette.CAUSES.values())
-    dot_s = 36_000 / (panel.get_position().width * 12 * 110)
-    widest: dict[tuple[int, int], float] = {}
-    for colour, row, start, end in bars(panel):
-        if colour in causes:
-            key = (row, int(start))
-            widest[key] = max(widest.get(key, 0.0), end - start)
-    assert len(widest) >= 18
-    assert sum(width >= 1.99 * dot_s for width in widest.values()) == 18  # three gaps of each of six partitions
 
 
 @pytest.mark.parametrize("size", [(6, 3, 240, 3, 40, 200), (10, 4, 7200, 4, 300, 3600), (60, 12, 3600, 4, 45, 900)])

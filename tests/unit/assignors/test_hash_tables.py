@@ -17,7 +17,7 @@ from groupsim.assignors.server.table_sizes import (
 
 
 def walk(numbers: list[int], capacity: int = 16) -> list[int]:
-    table = HashTable(capacity)
+    table = HashTable[int](capacity)
     for number in numbers:
         table.put(number, number)
     return table.walk()
@@ -38,7 +38,7 @@ def test_a_number_is_in_a_table_once() -> None:
 
 
 def test_a_computed_key_comes_first_in_its_bucket() -> None:
-    table = HashTable()
+    table = HashTable[int]()
     assert table.compute_if_absent(1, 1)
     assert table.compute_if_absent(17, 17)
     assert not table.compute_if_absent(1, 1)
@@ -47,7 +47,7 @@ def test_a_computed_key_comes_first_in_its_bucket() -> None:
 
 def test_a_table_grows_before_a_computed_key_comes_in() -> None:
     """Kafka's copies of small maps start with a single bucket."""
-    table = HashTable(0)
+    table = HashTable[int](0)
     for number in (4, 1, 2, 8):
         table.compute_if_absent(number, number)
     assert table.walk() == [8, 4, 1, 2]
@@ -56,7 +56,7 @@ def test_a_table_grows_before_a_computed_key_comes_in() -> None:
 
 
 def test_removal_does_not_shrink_a_table() -> None:
-    table = HashTable(2)
+    table = HashTable[int](2)
     for number in (4, 2, 1):
         table.put(number, number)
     table.remove(1)
@@ -66,13 +66,41 @@ def test_removal_does_not_shrink_a_table() -> None:
     assert table.walk() == [4, 1, 2]
 
 
+def test_a_set_never_shrinks() -> None:
+    table = HashTable[int]()
+    for number in range(13):
+        table.put(number, number + 16)
+    for number in range(12):
+        table.remove(number)
+    table.put(20, 1)
+    assert (len(table), table.first(), table.walk()) == (2, 20, [20, 12])
+
+
+def test_tables_that_go_on_alike_are_in_one_state() -> None:
+    one, other = HashTable[int](), HashTable[int]()
+    for number in (1, 17, 2):
+        one.put(number, number)
+    for number in (2, 1, 17):
+        other.put(number, number)
+    assert one.state() == other.state()
+    other.remove(1)
+    other.put(1, 1)
+    assert one.state() != other.state(), "it is the last of its bucket now"
+    one.remove(2)
+    one.put(2, 2)
+    for table in (one, other):
+        for number in (1, 17):
+            table.remove(number)
+    assert one.state() == other.state()
+
+
 @pytest.mark.parametrize(("count", "first"), [(8, [0, 16, 32]), (9, [0, 32, 64]), (16, [0, 32, 64])])
 def test_a_crowded_bucket_doubles_a_small_table(count: int, first: list[int]) -> None:
     assert walk([16 * number for number in range(count)])[:3] == first
 
 
 def test_a_computed_key_crowds_a_bucket_one_sooner() -> None:
-    table = HashTable()
+    table = HashTable[int]()
     for number in range(8):
         table.compute_if_absent(16 * number, 16 * number)
     assert table.walk()[:2] == [96, 64]

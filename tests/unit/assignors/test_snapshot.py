@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groupsim.assignors import Assignment, GroupSnapshot, InvalidSnapshot, MemberSubscription, Topics, positions_of
+from groupsim.assignors import (
+    Assignment,
+    AssignorError,
+    GroupSnapshot,
+    InvalidSnapshot,
+    MemberSubscription,
+    Topics,
+    positions_of,
+)
 from groupsim.assignors.core.topics import Racks
 
 ORDERS_USERS = Topics.of({"users": 2, "orders": 3})
@@ -109,3 +117,112 @@ def test_vectors_cannot_be_changed() -> None:
         assignment.flat[0] = 1
     with pytest.raises(ValueError, match="read-only"):
         ORDERS_USERS.topic_of[0] = np.int32(1)
+
+
+COUNTS = {"users": 2, "orders": 3}
+LISTS = {
+    "b": (["orders", "users"], [("users", 1), ("orders", 0)]),
+    "a": (["users"], []),
+    "c": (["nowhere"], [("orders", 2)]),
+}
+
+
+def test_a_group_of_plain_lists_is_that_of_its_members() -> None:
+    group = GroupSnapshot.of_lists(COUNTS, LISTS, generation=7)
+    assert group.topics == ORDERS_USERS
+    for member, (name, (topics, owned)) in zip(group.members, LISTS.items(), strict=True):
+        one = MemberSubscription(
+            name, tuple(topics), positions_of([ORDERS_USERS.position(*each) for each in owned]), generation=7
+        )
+        assert repr(member) == repr(one)
+    assert (GroupSnapshot.of_lists({}, {}).members, GroupSnapshot.of_lists(COUNTS, {}).n_members) == ((), 0)
+
+
+def test_members_that_share_a_list_of_topics_share_a_tuple() -> None:
+    names = ["orders"]
+    group = GroupSnapshot.of_lists(COUNTS, {"a": (names, ()), "b": (names, ()), "c": (["orders"], ())})
+    first, second, third = (member.topics for member in group.members)
+    assert first is second is not third == first
+
+
+def test_an_assignment_becomes_plain_lists_again() -> None:
+    assignment = Assignment.of_lists(ORDERS_USERS, [[4, 0], [], [2, 1]])
+    assert assignment.plain("bac") == {
+        "b": [("users", 1), ("orders", 0)], "a": [], "c": [("orders", 2), ("orders", 1)],
+    }  # fmt: skip
+    turned = Assignment(ORDERS_USERS, positions_of([4, 0, 2]), np.array([2, 0]), np.array([3, 2]))
+    assert turned.plain("ab") == {"a": [("orders", 2)], "b": [("users", 1), ("orders", 0)]}
+
+
+@pytest.mark.parametrize(
+    ("owned", "reason"),
+    [
+        ([("orders", 3)], "no partition orders-3"),
+        ([("orders", 0), ("orders", -1)], "no partition orders--1"),
+        ([("nowhere", 0)], "no partition nowhere-0"),
+        ([("orders", 0.5)], "pairs of topic and number"),
+        ([("orders", 2**40)], "pairs of topic and number"),
+        (["o"], "pairs of topic and number"),
+        ([3], "pairs of topic and number"),
+        ([(["orders"], 0)], "pairs of topic and number"),
+    ],
+)
+def test_plain_lists_of_what_there_is_not_are_refused(owned: list[object], reason: str) -> None:
+    with pytest.raises(InvalidSnapshot, match=reason):
+        GroupSnapshot.of_lists(COUNTS, {"a": (["orders"], owned)})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("members", [{1: ([], [])}, {"a": ()}, {"a": 3}, {"a": ([], 3)}, {"a": (3, [])}, 3])
+def test_members_that_are_no_plain_lists_are_refused(members: object) -> None:
+    with pytest.raises(InvalidSnapshot):
+        GroupSnapshot.of_lists(COUNTS, members)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "values", [[0, 1], (0, 1), iter([0, 1]), np.array([0, 1], dtype=np.int64), [np.int8(0), 1], [0, True]]
+)
+def test_positions_are_taken_from_whatever_yields_whole_numbers(values: object) -> None:
+    found = positions_of(values)  # type: ignore[arg-type]
+    assert (found.tolist(), found.dtype, found.flags.writeable) == ([0, 1], np.int32, False)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0, 0.5],
+        [0.5],
+        [True, False],
+        np.array([True]),
+        np.array([[0]]),
+        [2**31],
+        [0, 2**70],
+        [0, "1"],
+        [0, None],
+        [[0], [1, 2]],
+        3,
+    ],
+)
+def test_what_is_no_position_is_refused(values: object) -> None:
+    with pytest.raises(AssignorError, match="positions must be"):
+        positions_of(values)  # type: ignore[arg-type]
+
+
+def test_positions_of_a_vector_are_a_copy_of_it() -> None:
+    vector = np.array([1, 2], dtype=np.int32)
+    positions_of(vector)
+    vector[0] = 3
+    assert vector.tolist() == [3, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("member_id", 3), ("topics", ["t"]), ("owned", [0]), ("owned", np.array([[0]], dtype=np.int32)),
+        ("owned", np.array([0.5])), ("generation", True), ("generation", 2**31), ("generation", 1.5),
+        ("instance_id", 3), ("rack", 3), ("layout", 3), ("capacity", 1.5), ("capacity", True),
+    ],
+)  # fmt: skip
+def test_a_members_field_of_another_type_is_named(name: str, value: object) -> None:
+    fields: dict[str, object] = {"member_id": "m", "topics": ("t",)} | {name: value}
+    with pytest.raises(InvalidSnapshot, match=f"{name} of member"):
+        MemberSubscription(**fields)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groupsim.assignors import Assignment, GroupSnapshot, StickyAssignor, UniformAssignor, create
+from groupsim.assignors import Assignment, GroupSnapshot, StickyAssignor, StickyUserData, UniformAssignor, create
 from groupsim.assignors.evaluation.events import Event
 from groupsim.assignors.evaluation.trials import asked_after, settle
 from groupsim.scenarios.assignors import bench as assignor_bench
@@ -24,6 +24,7 @@ SMALL = Shape(10, 5, 5)
 @pytest.fixture(autouse=True)
 def _in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assignor_bench, "_ENOUGH_S", 0.0)
+    monkeypatch.setattr(assignor_bench, "_FEWEST", 1)
 
 
 def test_the_grid_is_that_of_kafkas_benchmarks() -> None:
@@ -57,6 +58,53 @@ def test_asked_are_a_first_assignment_then_one_joining_and_one_leaving() -> None
     assert "member5" not in leave.member_ids
     assert set(record["ms"]) == {"full", "join", "leave"}
     assert (record["java_ms"], record["kafka_python_ms"]) == ({}, {})
+
+
+def test_each_run_has_a_group_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was computed for one run, and is kept in its objects, is not there for the next."""
+    monkeypatch.setattr(assignor_bench, "_FEWEST", 3)
+    asked: list[GroupSnapshot] = []
+
+    class Watched(StickyAssignor):
+        def assign(self, snapshot: GroupSnapshot) -> Assignment:
+            fresh.append(snapshot._table is snapshot.topics._topic_of is None)
+            asked.append(snapshot)
+            return super().assign(snapshot)
+
+    fresh: list[bool] = []
+    list(bench(Contender("mine", Watched), equal=True, grid=[SMALL]))
+    joins = asked[-6:-3]
+    assert fresh[-9:] == [True] * 9
+    assert len({id(one.topics) for one in joins}) == len({id(one.members[0]) for one in joins}) == 3
+    data = [one.members[0].user_data for one in joins]
+    assert all(isinstance(one, StickyUserData) for one in data)
+    assert len({id(one.owned) for one in data}) == len({id(one.layout) for one in data}) == 3
+    first, second = (create("sticky").assign(one).lists() for one in joins[:2])
+    assert [each.tolist() for each in first] == [each.tolist() for each in second]
+
+
+def test_the_time_is_the_median_of_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assignor_bench, "_FEWEST", 3)
+    monkeypatch.setattr(assignor_bench, "_seconds", lambda prepare: [0.004, 0.001, 0.002])
+    (record,) = bench(Contender("range", partial(create, "range")), equal=True, grid=[SMALL])
+    assert record["ms"] == {"full": 2.0, "join": 2.0, "leave": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("times", "enough"),
+    [([], False), ([0.06, 0.06], False), ([0.06, 0.06, 0.06], True), ([0.01] * 9, False), ([0.4, 0.7], True)],
+)
+def test_runs_are_many_or_long_enough(monkeypatch: pytest.MonkeyPatch, times: list[float], enough: bool) -> None:
+    monkeypatch.setattr(assignor_bench, "_ENOUGH_S", 0.1)
+    monkeypatch.setattr(assignor_bench, "_FEWEST", 3)
+    assert assignor_bench._is_enough(times) is enough
+
+
+def test_the_way_from_plain_lists_and_back_is_timed_step_by_step() -> None:
+    (record,) = assignor_bench.from_lists([SMALL])
+    assert set(record["ms"]) == {"in", "assign", "out"}
+    assert min(record["ms"].values()) > 0
+    assert (record["members"], record["partitions"]) == (10, 50)
 
 
 def test_the_coordinators_assignors_find_the_group_as_they_keep_it() -> None:
@@ -151,6 +199,10 @@ class TestCommand:
         assert "cooperative-sticky, equal subscriptions" in told.out
         assert "server:uniform, unequal subscriptions" in told.out
         assert told.out.count("kafka-python, ms of CPU") == 6
+        assert "recorded once on another" in told.out
+        assert "Not in it:" in told.out
+        assert "range, equal subscriptions, ms of CPU (in brackets: recorded):" in told.out
+        assert told.out.count("sticky from plain lists, and back to them, ms of CPU") == 1
         assert max(map(len, told.out.splitlines())) <= 80
 
     def test_in_json_has_a_record_per_assignor_and_point(self, groupsim: CommandLine) -> None:

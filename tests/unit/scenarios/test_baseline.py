@@ -156,7 +156,7 @@ class TestFingerprint:
         for change in (
             {"groups.billing.members.count": 13},
             {"goals.recovery_lag_records": 1},
-            {"timeline[murder].until": "141s"},
+            {"timeline[kill].until": "141s"},
         ):
             assert fingerprint(load("kill-detection", set_=change).document) != base
 

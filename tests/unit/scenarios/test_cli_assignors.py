@@ -59,7 +59,7 @@ class TestCompare:
         told = groupsim("assignors", "compare", "--members", 15, "--partitions", 60, "--many", 5)
         assert told.code == 0
         lines = told.out.splitlines()
-        assert lines[0] == "15 members, 1 topic, 60 partitions: what moves (in brackets: what had to)"
+        assert lines[0] == "15 members, 1 topic, 60 partitions: what moves (in brackets: the fewest)"
         assert max(map(len, lines)) <= 80
         assert len(lines) <= 45
         assert "join 5" in told.out

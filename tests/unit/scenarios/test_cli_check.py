@@ -30,7 +30,7 @@ class TestCheck:
             "within noise: the 95 % interval of the differences, paired by seed, holds 0",
             "the scenario is the one of the baseline: groupsim, a package or an assignor is not",
             "replay: groupsim run small.yaml --seed 3 --replication 1",
-            "meant? then write the baseline anew, and commit it: groupsim check suite.yaml --update",
+            "if the change was meant, write the baseline again and commit it: groupsim check suite.yaml --update",
         ):
             assert words in flat(told.err)
 

@@ -215,7 +215,7 @@ class TestWrongInput:
             ([], "name the suite to check"),
             (["nowhere.yaml"], "cannot be read: No such file or directory"),
             (["small.yaml"], "is no suite"),
-            (["suite.yaml", "--init", "--update"], "--init goes with a folder alone"),
+            (["suite.yaml", "--init", "--update"], "--init takes a folder and no other option"),
             (["suite.yaml", "--junit", "."], "is no file"),
             (["suite.yaml", "--frobnicate"], "--frobnicate"),
             (["suite.yaml", "--allow-code", "nonsense"], "nonsense"),

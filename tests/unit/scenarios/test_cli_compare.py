@@ -67,6 +67,11 @@ class TestChoice:
         told = groupsim("compare", crossed(tmp_path / "out", [10000, 20000]), *named, "--json").json
         assert {(one["a"], one["b"]) for one in told} == {(named[3], named[1])}
 
+    def test_of_bundles_may_be_named_with_a_comma(self, groupsim: CommandLine, tmp_path: Path) -> None:
+        out = crossed(tmp_path / "out", [10000, 20000])
+        told = groupsim("compare", out, "--variant", "range,static", "--json").json
+        assert told == groupsim("compare", out, "--variant", "range", "--variant", "static", "--json").json
+
     def test_of_a_baseline(self, groupsim: CommandLine, tmp_path: Path) -> None:
         out = crossed(tmp_path / "out", [10000, 20000])
         by_bundle = groupsim("compare", out, "--baseline", "static", "--json").json
@@ -91,6 +96,27 @@ class TestChoice:
         assert (told.code, told.out) == (2, "")
         assert says in told.err
         assert "Traceback" not in told.err
+
+
+class TestOfASingleRun:
+    @pytest.fixture
+    def out(self, groupsim: CommandLine, tmp_path: Path) -> Path:
+        groupsim("run", "kill-detection", "--out", tmp_path / "mine")
+        return tmp_path / "mine"
+
+    def test_tells_its_numbers_and_draws_it(self, groupsim: CommandLine, out: Path, tmp_path: Path) -> None:
+        told = groupsim("compare", out, "--figures", tmp_path / "drawn")
+        assert told.code == 0
+        assert "longest gap" in told.out
+        assert "nothing to compare with: the only variant is 'mine'" in told.err
+        assert {path.name for path in (tmp_path / "drawn").iterdir()} == {
+            "compare.png", "mine-lag.png", "mine-timeline.png",
+        }  # fmt: skip
+
+    def test_has_every_form(self, groupsim: CommandLine, out: Path) -> None:
+        assert groupsim("compare", out, "--json").json[0]["metric"] == "unavailable_gap_s_max"
+        assert groupsim("compare", out, "--csv").out.startswith("metric,unit,")
+        assert groupsim("compare", out, "--markdown").out.startswith("| metric | unit |")
 
 
 class TestOutput:
@@ -141,10 +167,10 @@ class TestRuns:
         told = groupsim("compare", write_sweep(tmp_path / "out", pd.concat(parts), variants, lost))
         assert told.code == 0
         assert "2 pairs of runs with the same faults" in told.out
-        assert "of 2 pairs, 1 left out for want of a value" in " ".join(told.out.split())
+        assert "of 2 pairs, 1 left out: a value is missing" in " ".join(told.out.split())
         assert told.err.splitlines() == [
             "warning: starved is left out: all its runs (3) failed",
-            "warning: 1 run failed: left out, and so are the partners",
+            "warning: 1 run failed: left out, as are the runs that they would be paired with",
         ]
 
     def test_beyond_those_of_the_partner_are_left_out(self, groupsim: CommandLine, tmp_path: Path) -> None:
@@ -153,7 +179,7 @@ class TestRuns:
         told = groupsim("compare", write_sweep(tmp_path / "out", pd.concat(parts), document=until))
         assert told.code == 0
         said = " ".join(told.err.split())
-        assert said == "warning: some variants needed fewer runs than others: what has no partner is left out"
+        assert said == "warning: some variants needed fewer runs than others: runs without a counterpart are left out"
         assert "2 pairs of runs with the same faults" in told.out
 
     def test_of_other_scenarios_are_told(self, groupsim: CommandLine, tmp_path: Path) -> None:

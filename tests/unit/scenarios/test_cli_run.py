@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from groupsim.analysis.data.load import load_result, load_summary
+from groupsim.analysis.data.metrics import METRICS
 from groupsim.sim.errors import SimError
 from groupsim.sim.tables import SUMMARY
 from tests.support import fake_simulation as fake
@@ -39,6 +40,13 @@ class TestTable:
         assert "billing" in told.out
         assert "one run" in told.out
 
+    def test_has_the_first_numbers_and_on_demand_all(self, groupsim: CommandLine, small: Path) -> None:
+        short, full = groupsim("run", small).out.splitlines(), groupsim("run", small, "--full").out.splitlines()
+        assert len(short) == 2 + 8 + 2, "header, eight numbers, how many runs, and how to see more"
+        assert short[-1] == f"--full shows all {len(METRICS)} numbers"
+        assert len(full) == 2 + len(METRICS) + 1
+        assert "evictions" in "".join(full)
+
     def test_of_replications_tells_means_and_half_widths(self, groupsim: CommandLine, small: Path) -> None:
         out = groupsim("run", small, "--replications", 3).out
         assert "±" in out
@@ -58,7 +66,7 @@ class TestTable:
 class TestJson:
     def test_has_an_object_per_group(self, groupsim: CommandLine, small: Path) -> None:
         told = groupsim("run", small, "--seed", 9, "--json").json
-        assert list(told) == ["scenario", "seed", "summary", "rebalances", "out"]
+        assert list(told) == ["scenario", "seed", "summary", "rebalances", "unserved", "stands_out", "out"]
         assert (told["scenario"], told["seed"], told["out"]) == ("small", 9, None)
         assert [row["group"] for row in told["summary"]] == ["billing"]
         assert list(told["summary"][0]) == list(SUMMARY)
@@ -99,6 +107,44 @@ class TestOut:
         assert told.code == 2
         assert "not empty" in told.err
         assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine"]
+
+
+class TestFigures:
+    @pytest.fixture(autouse=True)
+    def _real(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from groupsim.sim.simulation import simulate
+
+        monkeypatch.setattr("groupsim.sim.simulate", simulate, raising=False)
+
+    def test_of_a_run_are_its_timeline_and_its_lag(self, groupsim: CommandLine, small: Path, tmp_path: Path) -> None:
+        told = groupsim("run", small, "--figures", tmp_path / "drawn")
+        assert told.code == 0
+        assert told.err == f"figures in {tmp_path / 'drawn'}\n"
+        assert sorted(path.name for path in (tmp_path / "drawn").iterdir()) == ["lag.png", "timeline.png"]
+        assert all(path.stat().st_size > 5_000 for path in (tmp_path / "drawn").iterdir())
+
+    def test_of_several_are_those_of_each_and_their_means(
+        self, groupsim: CommandLine, small: Path, tmp_path: Path
+    ) -> None:
+        groupsim("run", small, "--replications", 2, "--figures", tmp_path / "drawn", "--out", tmp_path / "out")
+        drawn = sorted(path.name for path in (tmp_path / "drawn").iterdir())
+        each = [f"run-{number}-{kind}.png" for number in range(2) for kind in ("lag", "timeline")]
+        assert drawn == ["means.png", *each]
+        assert load_summary(tmp_path / "out")["replication"].tolist() == [0, 1]
+
+    def test_have_a_folder_of_their_own(self, groupsim: CommandLine, small: Path, tmp_path: Path) -> None:
+        told = groupsim("run", small, "--figures", tmp_path / "one", "--out", tmp_path / "one")
+        assert told.code == 2
+        assert "name the same folder" in told.err
+        assert not (tmp_path / "one").exists()
+
+    def test_never_replace_what_is_there(self, groupsim: CommandLine, small: Path, tmp_path: Path) -> None:
+        (tmp_path / "drawn").mkdir()
+        (tmp_path / "drawn" / "mine").write_text("mine")
+        told = groupsim("run", small, "--figures", tmp_path / "drawn", "--out", tmp_path / "out")
+        assert told.code == 2
+        assert "not empty" in told.err
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn", "small.yaml"]
 
 
 class TestWrongInput:
@@ -198,6 +244,25 @@ class TestGoals:
         assert told.code == code
         assert ("goal missed: lag_s_max < 0 of group billing" in told.err) == bool(code)
         assert (tmp_path / "out" / "summary.parquet").exists(), "a missed goal is a result"
+
+    def test_that_are_met_are_told_with_the_value(self, groupsim: CommandLine, small: Path) -> None:
+        goals = ("--set", "goals={lag_s_max: '>= 0', losses: '< 9999999'}")
+        alone = groupsim("run", small, *goals, "--json")
+        value = alone.json["summary"][0]["lag_s_max"]
+        assert alone.err.splitlines()[1] == f"goal met: lag_s_max >= 0 of group billing: {value:g}"
+        several = groupsim("run", small, *goals, "--replications", 3)
+        assert several.err.count("goal met: ") == 2
+        assert "in all 3 runs, at worst" in several.err.replace("\n  ", " ")
+
+    def test_that_one_run_misses_are_not_met(self, groupsim: CommandLine, small: Path) -> None:
+        lags = [
+            fake.simulate(fake.scenario("small", ("billing",), 2), seed=1, replication=r).summary["lag_s_max"][0]
+            for r in range(3)
+        ]
+        goal = f"goals={{lag_s_max: '< {sorted(lags)[1] + 0.001:.4f}'}}"
+        told = groupsim("run", small, "--set", goal, "--replications", 3)
+        assert told.code == 1
+        assert "goal met" not in told.err
 
     def test_a_value_that_is_null_misses(self, groupsim: CommandLine, small: Path) -> None:
         told = groupsim("run", small, "--set", "goals={rscore: '>= 0'}")

@@ -203,8 +203,9 @@ class TestCompare:
         assert missing in told.err
         assert "Traceback" not in told.err
 
-    def test_of_one_result_is_refused(self, groupsim: CommandLine, folder: Path) -> None:
+    def test_of_one_result_tells_its_numbers(self, groupsim: CommandLine, folder: Path) -> None:
         groupsim("run", folder / "small.yaml", "--out", folder / "out")
         told = groupsim("compare", folder / "out")
-        assert told.code == 2
-        assert "nothing to compare" in told.err
+        assert told.code == 0
+        assert "longest gap" in told.out
+        assert "nothing to compare with: the only variant is 'out'" in told.err

@@ -31,7 +31,6 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content)
     (tmp_path / "folder.yaml").mkdir()
-    monkeypatch.setattr("groupsim.scenarios.files.yaml_text.NODES_MAX", 20_000)  # the bomb goes off in no time
     monkeypatch.chdir(tmp_path)
 
 
@@ -51,12 +50,12 @@ def refused(told: Told, says: str) -> None:
         ("null.yaml", "is not YAML"),
         ("list.yaml", "holds [1, 2]"),
         ("two.yaml", "is not YAML"),
-        ("code.yaml", "is not YAML"),
+        ("code.yaml", "a tag (!!int, !name)"),
         ("deep.yaml", "is nested too deeply"),
         ("endless.yaml", "aliases unfold without end"),
-        ("bomb.yaml", "aliases unfold without end"),
+        ("bomb.yaml", "holds more than 100,000 values, aliases unfolded"),
         ("absent.yaml", "cannot be read: No such file or directory"),
-        ("/dev/zero", "is longer than 64 MiB"),
+        ("/dev/zero", "is longer than 2 MiB"),
         ("kill-detektion", "did you mean 'kill-detection'?"),
         ("", "cannot be read: Is a directory"),
         ("sweep.yaml", "it is a sweep, for groupsim sweep"),
@@ -79,12 +78,43 @@ def test_a_file_that_is_no_scenario_is_told(groupsim: CommandLine, file: str, sa
         ("topics.orders.rate={csv: folder.yaml}", "folder.yaml: cannot be read: Is a directory"),
         ('topics.orders.rate={csv: "a\\0b"}', "cannot be read: embedded null byte"),
         ("groups.billing.config={file: binary.yaml}", "binary.yaml: is not UTF-8"),
+        ("groups.billing.topics={pattern: '(o+'}", "is no pattern of java.util.regex: Unclosed group"),
     ],
 )
 def test_a_value_that_cannot_be_is_told(groupsim: CommandLine, setting: str, says: str) -> None:
     told = groupsim("run", "small.yaml", "--set", setting, "--out", "out")
     refused(told, says)
     assert "after validation" not in told.err
+
+
+PATTERN = """
+version: 1
+question: What is read?
+horizon: 1min
+topics: {orders: {partitions: 1}}
+groups:
+  billing: {topics: {pattern: 'x*'}, members: {count: 1}}
+timeline:
+  - {at: 1s, create_topic: {name: AAAA, partitions: 1}}
+  - at: 2s
+    subscribe:
+      target: billing
+      topics: {pattern: 'BBBB'}
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "line", "path"),
+    [("x*", 7, "groups.billing.topics.pattern"), ("BBBB", 13, "timeline[subscribe-1].subscribe.topics.pattern")],
+)
+def test_a_pattern_that_takes_too_long_for_any_topic_is_told_with_its_line(
+    groupsim: CommandLine, tmp_path: Path, place: str, line: int, path: str
+) -> None:
+    (tmp_path / "small.yaml").write_text(PATTERN.replace(place, r"(a|aa)+\1b").replace("AAAA", "a" * 40))
+    refused(
+        groupsim("run", "small.yaml"),
+        rf"{path} (line {line}) = '(a|aa)+\\1b' takes more than 1,000,000 steps to be held against 'aaaa",
+    )
 
 
 @pytest.mark.parametrize("option", ["--seed", "--replication", "--replications"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -38,10 +39,18 @@ def _problems(text: str) -> list[tuple[int, str, str]]:
         ("a:\n\tb: 1\n", 2, "", "never with tabs"),
         ("a: [1\n", 2, "", "is not YAML"),
         ("a: 1\n---\nb: 2\n", 2, "", "another document"),
-        ("a: !!python/object/apply:os.system [echo]\n", 1, "", "could not determine a constructor"),
-        ("a: &x [*x]\n", 0, "", "unfold without end"),
+        ("a: 1\nb: !!python/object/apply:os.system [echo]\n", 2, "", "a tag"),
+        ("a: &x [*x]\n", 1, "", "unfold without end"),
         ("a: \x00\n", 0, "", "special characters are not allowed"),
-        ("a: !!int x\n", 0, "", "is not YAML"),
+        ("a: !!int ''\n", 1, "", "a tag"),
+        ("a: !!bool x\n", 1, "", "a tag"),
+        ("a: !!float nan\n", 1, "", "a tag"),
+        ("a: !!binary eA==\n", 1, "", "a tag"),
+        ("a: !!set {b}\n", 1, "", "a tag"),
+        ("a: !!omap [b: 1]\n", 1, "", "a tag"),
+        ("a: ! x\n", 1, "", "a tag"),
+        ('a: "\\uD800"\n', 1, "a", "half of a surrogate pair"),
+        ('"\\uDfff": 1\n', 1, "", "a key must be text"),
     ],
 )
 def test_a_trap_is_refused_with_its_line(text: str, line: int, path: str, message: str) -> None:
@@ -54,14 +63,56 @@ def test_all_traps_of_a_file_are_told_at_once() -> None:
     assert [line for line, _, _ in _problems("a: 1e3\nb: yes\nc: ok\nd: 1:30\n")] == [1, 2, 4]
 
 
-def test_aliases_that_multiply_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groupsim.scenarios.files.yaml_text.NODES_MAX", 10_000)
-    lines = ["a0: &a0 [1, 1]", *(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]" for i in range(1, 40))]
-    assert "unfold without end" in _problems("\n".join(lines))[0][2]
+def multiplying(form: str, levels: int) -> str:
+    """Lines each of which names the one before several times."""
+    return "\n".join(["a0: &a0 {k: 1}", *(form.format(own=n, below=f"*a{n - 1}") for n in range(1, levels))])
 
 
-def test_nesting_without_end_is_stopped() -> None:
-    assert _problems("a: " + "[" * 1000 + "]" * 1000) == [(0, "", "is nested too deeply")]
+@pytest.mark.parametrize(
+    "form",
+    [
+        "a{own}: &a{own} [{below}, {below}, {below}]",
+        "a{own}: &a{own} {{x: {below}, y: {below}}}",
+        "a{own}: &a{own} {{<<: [{below}, {below}]}}",
+    ],
+)
+def test_aliases_that_multiply_are_counted_and_never_unfolded(form: str) -> None:
+    tracemalloc.start()
+    (found,) = _problems(multiplying(form, 45))
+    assert found[2] == "holds more than 100,000 values, aliases unfolded"
+    assert 8 < found[0] < 20
+    assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    tracemalloc.stop()
+
+
+def test_aliases_that_nest_ever_deeper_are_stopped() -> None:
+    (found,) = _problems(multiplying("a{own}: &a{own} [{below}]", 200))
+    assert found == (50, "", "is nested too deeply: at most 50 levels, aliases unfolded")
+
+
+def test_nesting_is_stopped_before_python_gives_up() -> None:
+    (found,) = _problems("a: " + "[" * 100_000)
+    assert found == (1, "", "is nested too deeply: at most 50 levels, aliases unfolded")
+
+
+def test_a_list_longer_than_any_scenario_is_told() -> None:
+    assert "more than 100,000 values" in _problems("a: [" + "1," * 100_001 + "]")[0][2]
+
+
+def test_a_long_file_is_not_even_read(tmp_path: Path) -> None:
+    (tmp_path / "long.yaml").write_bytes(b"#" * (2 << 20) + b"\n")
+    with pytest.raises(ScenarioFileError, match="is longer than 2 MiB"):
+        read_yaml(tmp_path / "long.yaml")
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 5000, "9" * 5000 + ".0", "-" + "1" * 41])
+def test_a_number_that_nobody_means_is_told_with_its_line(number: str) -> None:
+    assert _problems(f"a: 1\nb: {{c: {number}}}\n") == [(2, "b.c", "is a number of more than 40 characters")]
+
+
+@pytest.mark.parametrize("number", ["1.0e+400", "-1.0E+999", "1_0.0e+309"])
+def test_a_number_beyond_floats_is_no_number(number: str) -> None:
+    assert _problems(f"a: 1\nb: {number}\n")[0][:2] == (2, "b")
 
 
 def test_what_only_looks_like_a_trap_is_left_alone() -> None:

@@ -14,7 +14,7 @@ import pytest
 import groupsim
 from groupsim.analysis.data.load import load_summary
 from groupsim.scenarios.errors import ScenarioFileError
-from groupsim.scenarios.files.result_folder import OccupiedFolder
+from groupsim.scenarios.files.new_folder import OccupiedFolder
 from groupsim.scenarios.spark.java import NoJava
 from groupsim.scenarios.spark.session import Where, where_of
 from groupsim.sim.errors import ConfigError

@@ -8,12 +8,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from groupsim.scenarios.files.result_folder import OccupiedFolder
+from groupsim.scenarios.files.new_folder import OccupiedFolder
 from groupsim.scenarios.sweep.chunk import Chunk
+from groupsim.scenarios.sweep.execution import Listener, carry_out_sweep
 from groupsim.scenarios.sweep.folder import AnotherSweep, FolderInUse, sweep_folder
 from groupsim.scenarios.sweep.identity import identity_of
+from groupsim.scenarios.sweep.replications import Replications
+from groupsim.sim.output.result import Result
 from tests.support import fake_simulation as fake
 from tests.support.sweeps import carried_out, sizes_of, sweep_of
 
@@ -89,7 +94,9 @@ def test_is_free_again_after_its_sweep_was_killed(tmp_path: Path) -> None:
     assert sum(one.runs for one in carried_out(sweep_of(), tmp_path / "out", resume=True)[1]) == 6
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"identity": 3, "chunk_runs": 4}', "\x00"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"identity": 3, "chunk_runs": 4}', "\x00", "[" * 100_000, "9" * 5000]
+)
 def test_whose_plan_is_damaged_is_refused_in_words(tmp_path: Path, text: str) -> None:
     carried_out(sweep_of(), tmp_path / "out")
     (tmp_path / "out/sweep.json").write_text(text)
@@ -110,25 +117,147 @@ def test_with_a_damaged_file_has_its_chunk_carried_out_again_and_no_other(
     tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
     folder, _ = carried_out(sweep_of(), tmp_path / "out", fake.fail_on_second)
-    before = folder.summary("range"), folder.failures("range")
+    before = folder.summary("range", 99), folder.failures("range", 99)
     damage(tmp_path / "out/summary/variant=range/part-0000002.parquet")
     _, done = carried_out(sweep_of(), tmp_path / "out", fake.fail_on_second, resume=True)
     assert [one.runs for one in done] == [1]
-    assert (folder.summary("range"), folder.failures("range")) == before
+    assert (folder.summary("range", 99), folder.failures("range", 99)) == before
+
+
+def flipped(content: bytes, at: int, bit: int = 0) -> bytes:
+    return content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :]
 
 
 def test_notices_every_flipped_bit_that_changes_what_is_read(tmp_path: Path) -> None:
     chunk = Chunk(variant="range", seed=5, first=0, count=2, replay="")
     folder, _ = carried_out(sweep_of(2, ("range",)), tmp_path / "out")
-    file, noticed = tmp_path / "out/summary/variant=range/part-0000000.parquet", 0
-    whole, content = folder.summary("range"), file.read_bytes()
-    for at in range(0, len(content), 331):
-        file.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    file, noticed, tried = tmp_path / "out/summary/variant=range/part-0000000.parquet", 0, 0
+    whole, content = folder.summary("range", 2), file.read_bytes()
+    footer = len(content) - int.from_bytes(content[-8:-4], "little")
+    for at in [*range(0, footer, 331), *range(footer, len(content), 23)]:
+        file.write_bytes(flipped(content, at, at % 8))
+        tried += 1
         if folder.damage(chunk):
             noticed += 1
         else:
-            assert folder.summary("range") == whole, at
-    assert noticed > len(content) // 331 / 3
+            assert folder.summary("range", 2) == whole, at
+    assert noticed > tried / 2
+
+
+@pytest.mark.parametrize(("old", "new"), [(b"rebalances", b"rebalances"[:-1] + b"\xf3"), (b"lag_s_max", b"lag_s_mex")])
+def test_with_a_footer_that_is_no_text_has_its_chunk_carried_out_again(tmp_path: Path, old: bytes, new: bytes) -> None:
+    folder, _ = carried_out(sweep_of(), tmp_path / "out")
+    whole = folder.summary("range", 3)
+    file = tmp_path / "out/summary/variant=range/part-0000000.parquet"
+    file.write_bytes(file.read_bytes().replace(old, new))
+    _, done = carried_out(sweep_of(), tmp_path / "out", resume=True)
+    assert [one.runs for one in done] == [2]
+    assert folder.summary("range", 3) == whole
+
+
+def test_with_a_part_of_other_values_has_its_chunk_carried_out_again(tmp_path: Path) -> None:
+    folder, _ = carried_out(sweep_of(), tmp_path / "out")
+    whole, file = folder.summary("range", 3), tmp_path / "out/summary/variant=range/part-0000000.parquet"
+    table = pq.read_table(file, partitioning=None)
+    at = table.column_names.index("rebalances")
+    pq.write_table(table.set_column(at, "rebalances", pa.array([1] * len(table), pa.int64())), file)
+    _, done = carried_out(sweep_of(), tmp_path / "out", resume=True)
+    assert [one.runs for one in done] == [2]
+    assert folder.summary("range", 3) == whole
+
+
+def test_parts_have_no_statistics_that_could_be_damaged_unnoticed(tmp_path: Path) -> None:
+    carried_out(sweep_of(), tmp_path / "out")
+    group = pq.read_metadata(tmp_path / "out/summary/variant=range/part-0000000.parquet").row_group(0)
+    assert not any(group.column(n).is_stats_set for n in range(group.num_columns))
+
+
+def test_with_a_kept_table_of_another_run_has_its_chunk_carried_out_again(tmp_path: Path) -> None:
+    carried_out(sweep_of(), tmp_path / "out")
+    kept, other = (tmp_path / "out/runs" / name / "lag.parquet" for name in ("0-range", "1-static_a_b=1"))
+    whole = kept.read_bytes()
+    kept.write_bytes(other.read_bytes())
+    assert [one.runs for one in carried_out(sweep_of(), tmp_path / "out", resume=True)[1]] == [2]
+    assert kept.read_bytes() == whole
+
+
+@pytest.mark.parametrize("table", ["summary", "lag", "members"])
+@pytest.mark.parametrize(
+    "damage", [cut_in_half, empty, Path.unlink, lambda file: file.write_bytes(flipped(file.read_bytes(), 60))]
+)
+def test_with_a_damaged_table_of_a_kept_run_has_its_chunk_carried_out_again(
+    tmp_path: Path, table: str, damage: Callable[[Path], None]
+) -> None:
+    carried_out(sweep_of(), tmp_path / "out")
+    kept = tmp_path / f"out/runs/0-range/{table}.parquet"
+    whole = pq.read_table(kept)
+    damage(kept)
+    _, done = carried_out(sweep_of(), tmp_path / "out", resume=True)
+    assert [one.runs for one in done] == [2]
+    assert pq.read_table(kept) == whole
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{}", b"[" * 100_000, b'{"digests": {}}', b'{"digests": 3}', b"\xff", b"9" * 5000]
+)
+def test_with_a_damaged_manifest_of_a_kept_run_has_its_chunk_carried_out_again(tmp_path: Path, text: bytes) -> None:
+    carried_out(sweep_of(), tmp_path / "out")
+    kept = tmp_path / "out/runs/0-range/manifest.json"
+    kept.write_bytes(text)
+    _, done = carried_out(sweep_of(), tmp_path / "out", resume=True)
+    assert [one.runs for one in done] == [2]
+    assert json.loads(kept.read_text())["replication"] == 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "variant=range/part-0000001.parquet",
+        "variant=range/copy of part-0000000.parquet",
+        "variant=third/part-0000000.parquet",
+        "x.parquet",
+    ],
+)
+def test_with_a_part_that_is_no_chunk_of_it_is_refused_and_left_alone(tmp_path: Path, name: str) -> None:
+    carried_out(sweep_of(), tmp_path / "out")
+    part = tmp_path / "out/summary/variant=range/part-0000000.parquet"
+    stranger = tmp_path / "out/summary" / name
+    stranger.parent.mkdir(exist_ok=True)
+    stranger.write_bytes(part.read_bytes())
+    with pytest.raises(AnotherSweep, match=f"{stranger.name} is no part of this sweep"):
+        carried_out(sweep_of(), tmp_path / "out", resume=True)
+    assert stranger.exists()
+
+
+def test_counts_runs_that_are_wanted_and_no_more(tmp_path: Path) -> None:
+    enough = Replications(at_least=2, at_most=8, metric="horizon_s", half_width=1.0)
+    sweep = sweep_of(enough, ("range",))
+    carried_out(sweep, tmp_path / "out")
+    carried_out(sweep_of(8, ("range",)), tmp_path / "more")
+    surplus = Path("summary/variant=range/part-0000006.parquet")
+    (tmp_path / "out" / surplus).write_bytes((tmp_path / "more" / surplus).read_bytes())
+    found = carry_out_sweep(sweep, tmp_path / "out", None, fake.simulate, resume=True, listener=Listener())
+    assert found.runs == 2
+    assert sorted(path.name for path in (tmp_path / "out/summary/variant=range").iterdir()) == ["part-0000000.parquet"]
+
+
+def _never(*arguments: object, **others: object) -> Result:
+    pytest.fail("nothing may be computed for a folder that cannot be")
+
+
+def test_that_cannot_be_made_is_refused_before_any_pilot_run(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for place in ("file/out", "loop", "n" * 300):
+        with pytest.raises(OccupiedFolder, match="cannot be made"):
+            carry_out_sweep(sweep_of(), tmp_path / place, None, _never, resume=False, listener=Listener())
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_may_be_where_a_symbolic_link_leads(tmp_path: Path, resume: bool) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "disk/out")
+    assert carried_out(sweep_of(), tmp_path / "link", resume=resume)[1] != []
+    assert (tmp_path / "disk/out/sweep.json").exists()
 
 
 def test_without_the_tables_of_a_kept_run_has_its_chunk_carried_out_again(tmp_path: Path) -> None:
@@ -145,4 +274,4 @@ def test_chunks_stay_as_the_folder_has_them_from_its_first_day(tmp_path: Path) -
     (tmp_path / "out/summary/variant=range/part-0000002.parquet").unlink()
     _, done = carried_out(sweep_of(4), tmp_path / "out", chunk=4, resume=True)
     assert [one.runs for one in done] == [2]
-    assert folder.summary("range")["replication"].to_pylist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert folder.summary("range", 99)["replication"].to_pylist() == [0, 0, 1, 1, 2, 2, 3, 3]

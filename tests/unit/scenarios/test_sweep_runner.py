@@ -22,7 +22,7 @@ from tests.support.sweeps import carried_out, sizes_of, sweep_of
 def test_every_run_is_there_once(tmp_path: Path) -> None:
     folder, _ = carried_out(sweep_of(5), tmp_path / "out", chunk=2)
     for variant in ("range", "static, a/b=1"):
-        assert folder.summary(variant)["replication"].to_pylist() == [r for r in range(5) for _ in range(2)]
+        assert folder.summary(variant, 99)["replication"].to_pylist() == [r for r in range(5) for _ in range(2)]
 
 
 def test_does_not_depend_on_the_order_in_which_chunks_end(tmp_path: Path) -> None:
@@ -32,8 +32,8 @@ def test_does_not_depend_on_the_order_in_which_chunks_end(tmp_path: Path) -> Non
     forth, _ = carried_out(sweep_of(), tmp_path / "forth", fake.fail_on_second)
     back, _ = carried_out(sweep_of(), tmp_path / "back", fake.fail_on_second, backwards)
     for variant in ("range", "static, a/b=1"):
-        assert forth.summary(variant) == back.summary(variant)
-        assert forth.failures(variant) == back.failures(variant)
+        assert forth.summary(variant, 99) == back.summary(variant, 99)
+        assert forth.failures(variant, 99) == back.failures(variant, 99)
 
 
 def test_the_longest_chunks_come_first(tmp_path: Path) -> None:
@@ -92,8 +92,8 @@ def test_of_many_variants_keeps_no_runs() -> None:
 def test_runs_are_added_until_the_mean_is_known_or_there_are_as_many_as_allowed(tmp_path: Path) -> None:
     plan = Replications(at_least=4, at_most=33, metric="unavailable_gap_s_max", half_width=0.2)
     folder, done = carried_out(sweep_of(plan), tmp_path / "out", steady_and_wild)
-    assert len(set(folder.summary("range")["replication"].to_pylist())) == 4, "no spread: enough at once"
-    assert len(set(folder.summary("static, a/b=1")["replication"].to_pylist())) == 33
+    assert len(set(folder.summary("range", 99)["replication"].to_pylist())) == 4, "no spread: enough at once"
+    assert len(set(folder.summary("static, a/b=1", 99)["replication"].to_pylist())) == 33
     assert sum(one.runs for one in done) == 37
 
 
@@ -111,7 +111,7 @@ def test_added_runs_are_the_same_after_a_death_in_the_middle(tmp_path: Path) -> 
         carried_out(sweep_of(plan), tmp_path / "out", steady_and_wild, dies)
     resumed, _ = carried_out(sweep_of(plan), tmp_path / "out", steady_and_wild, resume=True)
     for variant in ("range", "static, a/b=1"):
-        assert resumed.summary(variant) == whole.summary(variant)
+        assert resumed.summary(variant, 99) == whole.summary(variant, 99)
 
 
 def steady_and_wild(scenario: Scenario, *, seed: int, replication: int, variant: str) -> Result:

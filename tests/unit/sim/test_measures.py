@@ -9,19 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groupsim.sim.books.causes import UNOWNED
 from groupsim.sim.output.measures import (
-    by_cause,
     clip,
     gaps,
+    longest_gaps_us,
     merge_touching,
     quantile,
-    recovery_s,
     stop_the_world_us,
     unavailable_us,
 )
-from groupsim.sim.units import S
+from groupsim.sim.tables import CAUSES
 
-UNOWNED, DETECTION, BARRIER, RESUME = 1, 2, 3, 5
 SPAN = 30
 
 
@@ -32,7 +31,9 @@ def table(*rows: tuple[int, int, int, int]) -> Any:
 @st.composite
 def unavailable(draw: st.DrawFn) -> Any:
     """Causes of three partitions at each of thirty instants (0: served), and the same as shuffled rows."""
-    grid = np.array(draw(st.lists(st.lists(st.integers(0, 5), min_size=SPAN, max_size=SPAN), min_size=3, max_size=3)))
+    grid = np.array(
+        draw(st.lists(st.lists(st.integers(0, len(CAUSES)), min_size=SPAN, max_size=SPAN), min_size=3, max_size=3))
+    )
     cells = [(p, t, t + 1, grid[p, t]) for p in range(3) for t in range(SPAN) if grid[p, t]]
     return grid, table(*draw(st.permutations(cells)))
 
@@ -48,9 +49,8 @@ def test_rows_say_what_each_instant_was(drawn: Any) -> None:
     assert (found == grid).all()
     touching = (merged[1:, 0] == merged[:-1, 0]) & (merged[1:, 1] == merged[:-1, 2]) & (merged[1:, 3] == merged[:-1, 3])
     assert not touching.any()
-    assert unavailable_us(merged, 3).tolist() == (grid > 0).sum(axis=1).tolist()
-    assert by_cause(merged).tolist() == [0, *((grid == cause).sum() for cause in range(1, 6))]
-    assert by_cause(merged).sum() == unavailable_us(merged, 3).sum()
+    expected = [[0, *((row == cause).sum() for cause in range(1, len(CAUSES) + 1))] for row in grid]
+    assert unavailable_us(merged, 3).tolist() == expected
 
 
 @given(unavailable())
@@ -61,7 +61,10 @@ def test_a_gap_is_a_longest_stretch_whatever_its_causes(drawn: Any) -> None:
     for position in range(3):
         edges = np.flatnonzero(np.diff(down[position].astype(int)))
         expected += [(position, int(begin), int(end)) for begin, end in zip(edges[::2], edges[1::2], strict=True)]
-    assert [tuple(map(int, one)) for one in gaps(merge_touching(rows))] == expected
+    found = gaps(merge_touching(rows))
+    assert [tuple(map(int, one)) for one in found] == expected
+    for position, longest in enumerate(longest_gaps_us(found, 3)):
+        assert longest == max((end - begin for one, begin, end in expected if one == position), default=0)
 
 
 @given(unavailable(), st.integers(0, SPAN), st.integers(0, SPAN))
@@ -89,8 +92,8 @@ def test_nothing_is_nothing() -> None:
     none = table()
     assert merge_touching(none).shape == (0, 4)
     assert gaps(none).shape == (0, 3)
-    assert unavailable_us(none, 2).tolist() == [0, 0]
-    assert by_cause(none).tolist() == [0] * 6
+    assert unavailable_us(none, 2).tolist() == [[0] * (len(CAUSES) + 1)] * 2
+    assert longest_gaps_us(gaps(none), 2).tolist() == [0, 0]
     assert stop_the_world_us(none, gaps(none), np.array([0]), 0) == 0
     assert quantile(np.empty(0, np.int64), 0.99) == 0
 
@@ -98,32 +101,3 @@ def test_nothing_is_nothing() -> None:
 def test_a_quantile_lies_between_order_statistics() -> None:
     assert quantile(np.arange(101), 0.99) == 99
     assert quantile(np.array([0, 10]), 0.99) == pytest.approx(9.9)
-
-
-# --- recovery ---------------------------------------------------------------------------------------------------------
-
-
-def lag(*records: int) -> list[tuple[int, int, int]]:
-    """One sample a second, from 0 on."""
-    return [(second * S, each, 0) for second, each in enumerate(records)]
-
-
-@pytest.mark.parametrize(
-    ("records", "expected"),
-    [
-        ((0, 0, 50, 40, 5, 0), 2.0),  # below from 4 s on; the fault ended at 2 s
-        ((0, 0, 50, 5, 50, 5), 3.0),  # for good
-        ((0, 0, 5, 5, 5, 5), 0.0),
-        ((0, 0, 50, 40, 30, 20), None),
-        ((0, 0, 50, 40, 30, 10), None),  # below, not at
-        ((99, 99, 9, 9, 9, 9), 0.0),  # what was before the fault does not count
-    ],
-)
-def test_recovery_is_until_below_for_good(records: tuple[int, ...], expected: float | None) -> None:
-    assert recovery_s(lag(*records), 2 * S, 10) == expected
-
-
-def test_recovery_needs_a_fault_a_limit_and_a_sample() -> None:
-    assert recovery_s(lag(0, 0), None, 10) is None
-    assert recovery_s(lag(0, 0), 0, None) is None
-    assert recovery_s(lag(0, 0), 5 * S, 10) is None

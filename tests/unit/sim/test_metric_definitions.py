@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from groupsim.sim.config import CoordinatorConfig, Timing
 from groupsim.sim.model import (
     AddPartitions,
     Close,
+    Cluster,
     Cut,
     GcPause,
     Kill,
+    Network,
     Restart,
     Start,
     Stuck,
@@ -19,6 +22,7 @@ from groupsim.sim.model import (
     Subscription,
     Target,
     Topic,
+    Unsubscribe,
 )
 from groupsim.sim.tables import CAUSES
 from groupsim.sim.units import MS, S
@@ -51,13 +55,12 @@ both = pytest.mark.parametrize("fidelity", FIDELITIES)
 # --- the clock --------------------------------------------------------------------------------------------------------
 
 
-def test_a_group_that_never_becomes_stable_is_unavailable_from_its_first_join_group_on() -> None:
-    result = simulate(scene(initial_delay_us=30 * S, horizon_us=10 * S))
-    assert stretches(result) == [(partition, FIRST_JOIN, 10 * S, "barrier") for partition in range(4)]
-    assert summary(result)["unavailable_partition_s"] == 4 * (10 * S - FIRST_JOIN) / S
-    assert summary(result)["unavailable_gap_s_max"] == (10 * S - FIRST_JOIN) / S
-    assert not rows(result, "ownership")
-    assert summary(result)["stop_the_world_s"] == 0  # there was no first service
+def test_a_group_that_serves_is_unavailable_from_its_first_join_group_on() -> None:
+    result = simulate(scene(initial_delay_us=5 * S, horizon_us=10 * S))
+    served = [one["from_us"] for one in rows(result, "ownership")]
+    assert [one[1] for one in stretches(result) if one[3] == "barrier"] == [FIRST_JOIN] * 4
+    assert summary(result)["unavailable_gap_s_max"] == (max(served) - FIRST_JOIN) / S
+    assert summary(result)["stop_the_world_s"] == 0  # nothing was stopped after the first service
 
 
 def test_nothing_is_unavailable_before_anybody_asks_to_join() -> None:
@@ -75,7 +78,7 @@ def test_the_clock_starts_with_the_window_if_that_is_later(begin: int, expected:
 
 
 def test_the_window_ends_unavailability_too() -> None:
-    result = simulate(scene(initial_delay_us=30 * S, horizon_us=10 * S, measure_to_us=4 * S))
+    result = simulate(scene(initial_delay_us=8 * S, horizon_us=20 * S, measure_to_us=4 * S))
     assert stretches(result, partition=0) == [(0, FIRST_JOIN, 4 * S, "barrier")]
 
 
@@ -197,6 +200,34 @@ def test_a_dead_member_that_the_coordinator_still_knows_is_detection_even_if_it_
     assert found == [(0, 20 * S, expired, "detection"), (0, expired, 60 * S, "unowned")]
 
 
+@both
+def test_a_static_member_that_is_closed_on_purpose_is_away_until_it_is_back(fidelity: str) -> None:
+    back = Restart(target=member(0), down=lasting(5 * S))
+    result = simulate(scene(group(static=True), timeline=(entry(20 * S, back),)), fidelity)
+    found = [one for one in stretches(result, 0) if one[1] >= 20 * S]
+    closed = rows(result, "members", incarnation=1)[0]["ended_us"]
+    away = found[1]
+    assert [one[3] for one in found] == ["resume", "away", "assignment", "resume"], "while it closes, without it, back"
+    assert away[1] == closed
+    assert away[2] > closed + 5 * S
+    assert summary(result)["unavailable_detection_s"] == 0
+    assert summary(result)["unavailable_away_s"] == pytest.approx(4 * (away[2] - away[1]) / S)
+
+
+@both
+def test_a_static_member_that_stays_away_is_so_until_its_session_ends(fidelity: str) -> None:
+    result = simulate(scene(group(static=True), timeline=(entry(20 * S, Close(target=member(0))),)), fidelity)
+    expired = rows(result, "states", state="Empty")[0]["from_us"]
+    found = [one for one in stretches(result, 0) if one[1] >= 20 * S]
+    assert [one[3] for one in found] == ["resume", "away", "unowned"]
+    assert found[1][2] == found[2][1] == expired
+
+
+def test_a_static_member_that_is_killed_is_detection() -> None:
+    result = simulate(scene(group(static=True), timeline=(entry(20 * S, Kill(target=member(0))),)))
+    assert [one[3] for one in stretches(result, 0) if one[1] >= 20 * S] == ["detection", "unowned"]
+
+
 # --- pauses -----------------------------------------------------------------------------------------------------------
 
 
@@ -234,6 +265,25 @@ def test_a_pause_that_the_horizon_cuts_short_is_short(fidelity: str) -> None:
     result = simulate(scene(timeline=(pause,), horizon_us=20 * S), fidelity)
     assert summary(result)["paused_s"] == 4 * 0.5
     assert not [one for one in stretches(result) if one[1] >= S]
+
+
+@both
+def test_whoever_is_killed_in_a_pause_was_paused_until_then(fidelity: str) -> None:
+    pause = entry(20 * S, GcPause(target=member(0), duration=lasting(10 * S)))
+    result = simulate(scene(timeline=(pause, entry(23 * S, Kill(target=member(0))))), fidelity)
+    assert [(one["ended_us"], one["paused_us"]) for one in rows(result, "members")] == [(23 * S, 3 * S)]
+
+
+@both
+def test_a_first_fetch_under_way_is_worth_nothing_once_its_partitions_are_given_up(fidelity: str) -> None:
+    """It is answered 5 s after the committed offsets; unsubscribe() comes in between."""
+    slow = Cluster(
+        config=CoordinatorConfig(initial_rebalance_delay_us=0), network=Network(latency=lasting(MS)),
+        timing=Timing(fetch_us=5 * S),
+    )  # fmt: skip
+    left = entry(2 * S, Unsubscribe(target=member(0)))
+    assert rows(simulate(scene(cluster=slow, timeline=(left,)), fidelity), "ownership") == []
+    assert rows(simulate(scene(cluster=slow), fidelity), "ownership") != []
 
 
 def test_a_stuck_application_serves_nothing_from_its_first_moment_on_however_short() -> None:

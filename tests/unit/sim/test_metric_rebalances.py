@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from groupsim.sim.model import Close, GcPause, Kill, Override, Processing, Rate, Restart, Subscription, Topic
+from groupsim.sim.model import Close, GcPause, Kill, Override, Processing, Rate, Restart, Subscription, Target, Topic
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import (
     CLIENT,
@@ -76,6 +76,22 @@ def test_an_expired_session_opens_a_rebalance_of_its_own() -> None:
     assert (lost["members_before"], lost["members_after"], lost["members_out"]) == (3, 2, 1)
     assert summary(result)["evictions"] == 1
     assert summary(result)["leaves"] == 0
+
+
+def test_members_that_expire_at_one_instant_are_counted_before_and_after() -> None:
+    """They joined together and their last heartbeats came together, so their sessions end together."""
+    result = simulate(scene(group(count=4), timeline=(entry(20 * S, Kill(target=member(1, 2, 3))),)))
+    lost = rows(result, "rebalances")[1]
+    assert (lost["trigger"], lost["members_before"], lost["members_after"]) == ("expiry", 4, 1)
+    assert (lost["members_out"], lost["members_kicked"]) == (3, 3)
+
+
+def test_the_leader_is_meant_by_its_name() -> None:
+    """The second joins later, so the first leads; once that is dead, the other one does."""
+    first, then = (entry(at * S, Kill(target=Target("group", "g", pick="leader"))) for at in (20, 40))
+    result = simulate(scene(group(**with_start(5 * S)), timeline=(first, then)))
+    ended = {one["member"]: (one["ended_us"], one["ended_by"]) for one in rows(result, "members")}
+    assert ended == {"g/0": (20 * S, "killed"), "g/1": (40 * S, "killed")}
 
 
 def test_whoever_is_expired_is_kicked() -> None:

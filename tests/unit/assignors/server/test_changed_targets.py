@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groupsim.assignors import Assignment, GroupSpec, Topics
+from groupsim.assignors import Assignment, GroupSpec, TopicIds, Topics
 from groupsim.assignors.server.changed_targets import changed_targets
-from groupsim.assignors.server.held_targets import held_targets, target_map
+from groupsim.assignors.server.held_targets import held_targets
 from groupsim.assignors.server.target_changes import Move, TargetChanges
+from groupsim.assignors.server.target_map import TargetMap, TopicKeys
 from tests.unit.assignors.server.specs import spec
 
 NAMES = [f"topic{number}" for number in range(20)]
@@ -26,11 +27,23 @@ def specs(draw: st.DrawFn) -> GroupSpec:
     holder = draw(st.lists(st.integers(-1, len(names) - 1), min_size=topics.n_partitions, max_size=topics.n_partitions))
     order = draw(st.permutations(range(topics.n_partitions)))
     near = [at for at in order if topics.number_of[at] % step == 0]
-    targets = [[at for at in near if holder[at] == member] for member in range(len(names))]
-    told = [" ".join(topics.label(at) for at in target) for target in targets]
-    group = spec(counts, {name: ("", target) for name, target in zip(names, told, strict=True)})
-    group.gone[:] = draw(st.lists(st.sampled_from([0, 0, 1, 12]), min_size=len(names), max_size=len(names)))
-    return group
+    gone = draw(st.lists(st.sampled_from([0, 0, 1, 12]), min_size=len(names), max_size=len(names)))
+    layout = Topics.of({f"gone{number}": 1 for number in range(12)} | counts)
+    targets = []
+    for member, ghosts in enumerate(gone):
+        held = [topics.label(at) for at in near if holder[at] == member]
+        targets.append(draw(st.permutations([*held, *(f"gone{number}-0" for number in range(ghosts))])))
+    group = spec(counts, {name: ("", " ".join(target)) for name, target in zip(names, targets, strict=True)}, layout)
+    codes = draw(st.lists(st.sampled_from(range(0, draw(st.sampled_from([2, 4000])), 64)), min_size=32, max_size=32))
+    if draw(st.booleans()):
+        return group
+    ids = {name: [at, at ^ code] for at, (name, code) in enumerate(zip(layout.names, codes, strict=False))}
+    both = (TopicIds(np.array([ids[name] for name in each.names], dtype=np.int64)) for each in (topics, layout))
+    return GroupSpec(topics, next(both), group.names, group.subscriptions, group.record, next(both))
+
+
+def target_map(group: GroupSpec, member: int) -> TargetMap:
+    return TargetMap.of_record(TopicKeys.of(group), group, member)
 
 
 @st.composite
@@ -59,7 +72,8 @@ def changes_of(draw: st.DrawFn, group: GroupSpec) -> TargetChanges:
 def test_many_targets_change_as_each_of_them_step_by_step(data: st.DataObject, group: GroupSpec) -> None:
     changes = data.draw(changes_of(group))
     members = changes.held.members.tolist()
-    maps = [target_map(group, member).copy() for member in members]
+    lost = changes.lost(range(len(members)))
+    maps = [target_map(group, member).copy(lost[at]) for at, member in enumerate(members)]
     for at, position, comes in changes.steps(range(len(members))):
         if comes:
             maps[at].add(position, changes.capacity.tolist())

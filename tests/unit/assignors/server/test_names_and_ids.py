@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.assignors import InvalidSnapshot, MemberNames, TopicIds
-from groupsim.assignors.server.topic_walks import range_walk, subscription_walk, topic_set_walk
+from groupsim.assignors.server.topic_walks import RangeWalk, subscription_walk, topic_set_walk
 from tests.unit.assignors.server.specs import spec
 
 
@@ -62,7 +62,7 @@ def test_topics_are_walked_by_the_hash_of_name_or_id() -> None:
     assert (group.topic_ids.codes & 15).tolist() == [15, 0, 7, 15]
     assert topic_set_walk(group, 0).tolist() == [topic10, topic3, topic0, topic6]
     assert (group.topic_ids.codes & 7).tolist() == [7, 0, 7, 7]
-    assert range_walk(group, 0, homogeneous=True).tolist() == [topic10, topic0, topic6, topic3]
+    assert RangeWalk(group, 0, homogeneous=True).topics.tolist() == [topic10, topic0, topic6, topic3]
     assert topic_set_walk(group, 0, java_order=False).tolist() == [topic0, topic10, topic3, topic6]
 
 
@@ -74,5 +74,5 @@ def test_unknown_names_make_room_in_the_sets() -> None:
     assert (few.topic_ids.codes & 31).tolist() == [11, 24]
     assert topic_set_walk(few, 0).tolist() == [1, 0]
     assert topic_set_walk(many, 0).tolist() == [0, 1]
-    assert range_walk(many, 0, homogeneous=False).tolist() == [0, 1]
-    assert range_walk(many, 0, homogeneous=True).tolist() == [1, 0]
+    assert RangeWalk(many, 0, homogeneous=False).topics.tolist() == [0, 1]
+    assert RangeWalk(many, 0, homogeneous=True).topics.tolist() == [1, 0]

@@ -9,7 +9,15 @@ from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.classic.records import CommittedOffsets, GroupMetadata, GroupTombstone
 from groupsim.sim.protocol.classic.states import GroupState
-from groupsim.sim.protocol.messages import Error, JoinGroup, JoinResponse, LeaveGroup, OffsetCommit, Subscription
+from groupsim.sim.protocol.messages import (
+    Error,
+    JoinGroup,
+    JoinResponse,
+    LeaveGroup,
+    MemberIdentity,
+    OffsetCommit,
+    Subscription,
+)
 from groupsim.sim.units import MS
 from tests.support.groups import GroupHarness, in_state
 
@@ -202,13 +210,18 @@ def test_a_group_that_could_not_be_created_refuses_its_first_member() -> None:
     assert (reply.waiter, reply.response.error, reply.response.member_id) == ("waiter", Error.NOT_COORDINATOR, "")
 
 
-def test_describing_a_group_tells_assignments_only_while_it_is_stable_and_changes_nothing() -> None:
-    """GroupMetadataManager.describeGroups (4.4)."""
+def test_describing_a_group_tells_subscriptions_only_while_it_is_stable_and_changes_nothing() -> None:
+    """GroupMetadataManager.describeGroups, ClassicGroupMember.describeNoMetadata (4.4)."""
+    assert ClassicGroup("g", CoordinatorConfig()).describe().error is Error.GROUP_ID_NOT_FOUND
     h = in_state(STABLE)
     described = h.group.describe()
-    assert (described.state, described.protocol) == ("Stable", "range")
-    assert [(member_id, found.tolist()) for member_id, _, found in described.members] == [
-        (h.ids["a"], [0]), (h.ids["b"], [1]),
+    assert (described.state, described.protocol, described.protocol_type) == ("Stable", "range", "consumer")
+    assert [(one.member_id, one.subscription is None, one.assignment.tolist()) for one in described.members] == [
+        (h.ids["a"], False, [0]), (h.ids["b"], False, [1]),
     ]  # fmt: skip
-    h.group.on_request(0, LeaveGroup(h.ids["a"], None, ""), object())
-    assert (h.group.describe().state, h.group.describe().members) == ("PreparingRebalance", ())
+    h.group.on_request(0, LeaveGroup((MemberIdentity(h.ids["a"], None),)), object())
+    described = h.group.describe()
+    assert (described.state, described.protocol) == ("PreparingRebalance", None)
+    assert [(one.member_id, one.subscription, one.assignment.tolist()) for one in described.members] == [
+        (h.ids["b"], None, [1]),
+    ]  # fmt: skip

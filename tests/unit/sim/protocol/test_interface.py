@@ -45,7 +45,7 @@ class OpenDoor:
         self._names.append(record)
 
     def describe(self) -> GroupDescription:
-        return GroupDescription("Open", len(self._names), None, ())
+        return GroupDescription("Open", len(self._names))
 
 
 def groups() -> tuple[GroupMachine[str, str], GroupMachine[GroupRequest, GroupRecord]]:

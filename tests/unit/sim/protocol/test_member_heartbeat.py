@@ -259,7 +259,7 @@ class TestLeaving:
         h.busy = True
         h.joined(Error.MEMBER_ID_REQUIRED, member_id="m-7")
         h.do(h.member.close(0))
-        assert h.last(Api.LEAVE_GROUP).member_id == "m-7"
+        assert [one.member_id for one in h.last(Api.LEAVE_GROUP).members] == ["m-7"]
 
     def test_nobody_leaves_without_a_coordinator(self) -> None:
         h = MemberHarness(commits="none").stable()

@@ -1,0 +1,123 @@
+"""What has ever changed about a group's offsets, in the order in which it was written down.
+
+Between two such changes of a partition its lag is a closed form (`sim.books.ledger`), so this is all that peaks,
+crossings and the work of members are computed from, once, at the end (`sim.output.stretches`). For each partition the
+order is that of time; for different partitions it need not be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.protocol.messages import Positions
+
+SERVE, REST, RAISE, PRODUCE, CARRY = range(5)
+"""Kinds of rows; `CARRY` stands for all that was said of a partition before."""
+
+
+class Block(NamedTuple):
+    """Rows of one kind: each tells something new about a partition.
+
+    Attributes
+    ----------
+    kind : int
+        SERVE: consumed from ``offset`` on, by a service; REST: consumed up to ``offset`` and no further; RAISE: all
+        below ``offset`` needs nobody any more; PRODUCE: produced at another rate.
+    partitions : int32 array, shape (k,)
+        Each at most once.
+    time, offset : int, or int64 array of shape (k,)
+    first : int
+        Index of the first row's service, or of its production.
+    lengths : int64 array, or None
+        Rows of each service; None: all rows are of one. Productions have a row each.
+    """
+
+    kind: int
+    partitions: Positions
+    time: Any
+    offset: Any
+    first: int = 0
+    lengths: NDArray[np.int64] | None = None
+
+
+class OffsetLog:
+    """The changes of one group.
+
+    Attributes
+    ----------
+    blocks : list of Block
+    rows : int
+        Of all blocks.
+    """
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.rows = 0
+        self._services: list[tuple[Any, ...]] = []
+        self._served = 0
+        self._productions: list[tuple[Any, ...]] = []
+        self._produced = 0
+
+    def _add(self, block: Block) -> None:
+        self.blocks.append(block)
+        self.rows += len(block.partitions)
+
+    def serve(
+        self, slot: int, now: int, partitions: Positions, offset: Any, backlog: float, rate: float, capacity: float
+    ) -> None:
+        """One consumer serves ``partitions`` from ``offset`` on; its backlog, rate and capacity are of all it has."""
+        self._add(Block(SERVE, partitions, now, offset, self._served))
+        self._services.append((slot, now, backlog, rate, capacity))
+        self._served += 1
+
+    def serve_all(
+        self, slots: Any, times: Any, partitions: Positions, offset: Any, lengths: NDArray[np.int64],
+        backlog: NDArray[np.float64], rate: NDArray[np.float64], capacity: NDArray[np.float64],
+    ) -> None:  # fmt: skip
+        """The same of many consumers: arrays of shape (n,); partitions and offsets one consumer after the other."""
+        self._add(Block(SERVE, partitions, np.repeat(times, lengths), offset, self._served, lengths))
+        self._services.append((slots, times, backlog, rate, capacity))
+        self._served += len(slots)
+
+    def rest(self, time: Any, partitions: Positions, offset: Any) -> None:
+        """Nobody serves these any more; they have been processed up to ``offset``."""
+        self._add(Block(REST, partitions, time, offset))
+
+    def raise_to(self, time: Any, partitions: Positions, offset: Any) -> None:
+        """What is below ``offset`` needs nobody any more, whoever consumes these."""
+        self._add(Block(RAISE, partitions, time, offset))
+
+    def produce(self, time: Any, partitions: Positions, base: Any, rate: Any) -> None:
+        """These are produced to with ``rate`` (milli-records a second) from ``time`` on; ``base`` are there then."""
+        self._add(Block(PRODUCE, partitions, time, -1, self._produced))
+        self._productions.append((time, base, rate))
+        self._produced += len(partitions)
+
+    def services(self) -> list[NDArray[Any]]:
+        """Slot, since when, backlog, rate and capacity (records a microsecond) of each service. Shapes (n,)."""
+        dtypes = (np.int64, np.int64, np.float64, np.float64, np.float64)
+        return [_column(self._services, index, dtype) for index, dtype in enumerate(dtypes)]
+
+    def productions(self) -> list[NDArray[np.int64]]:
+        """Since when, milli-records then, and rate of each production. Shapes (n,)."""
+        return [_column(self._productions, index, np.int64) for index in range(3)]
+
+
+def _column(parts: Sequence[tuple[Any, ...]], index: int, dtype: Any) -> NDArray[Any]:
+    """One column of parts that are single values or arrays."""
+    pieces: list[NDArray[Any]] = []
+    singles: list[Any] = []
+    for part in parts:
+        value = part[index]
+        if isinstance(value, np.ndarray):
+            if singles:
+                pieces.append(np.array(singles, dtype))
+                singles = []
+            pieces.append(value)
+        else:
+            singles.append(value)
+    return np.concatenate([*pieces, np.array(singles, dtype)]).astype(dtype, copy=False)

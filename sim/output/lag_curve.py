@@ -1,0 +1,259 @@
+"""The lag of a group, summed over its partitions: its exact peak, and the last instant at which it is at a limit.
+
+The sum is a step function of whole microseconds with a step for every record, far too many to visit. In a stretch a
+line bounds the lag of a partition from above, and lines can be summed by the million: time is divided, what cannot
+hold what is looked for is left out, and what remains is divided again until its steps are few enough to be written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.output.stretches import Floats, Integers, Motion, Stretches
+
+Window = tuple[int, int]
+"""First and last instant, microseconds."""
+_PARTS = 64
+_STEPS = 1 << 13
+"""So many steps are written out at once, or four for each stretch if that is more."""
+
+
+class Bounds:
+    """Upper bounds of the sum in equal parts of a window, from stretches that are added bit by bit.
+
+    Parameters
+    ----------
+    window : (int, int)
+    parts : int
+    """
+
+    def __init__(self, window: Window, parts: int) -> None:
+        self._first, self._last = window
+        self._width = -(-(self._last + 1 - self._first) // parts)
+        self._count = -(-(self._last + 1 - self._first) // self._width)
+        self._within = np.zeros(self._count)
+        self._level, self._slope = np.zeros(self._count + 1), np.zeros(self._count + 1)
+
+    def part(self, index: int) -> Window:
+        """First and last instant of a part."""
+        begin = self._first + index * self._width
+        return begin, min(begin + self._width - 1, self._last)
+
+    def add(self, rows: Stretches, level: Floats, slope: Floats) -> None:
+        """Stretches within the window, and a line above each (`line_above`)."""
+        begin, last = rows.begin - self._first, rows.end - 1 - self._first
+        first_part, last_part = begin // self._width, last // self._width
+        ends = np.minimum(last, (first_part + 1) * self._width - 1)
+        self._add_within(first_part, level, level + slope * (ends - begin))
+        long = np.flatnonzero(last_part > first_part)
+        begin, last, level, slope = begin[long], last[long], level[long], slope[long]
+        first_part, last_part = first_part[long] + 1, last_part[long]
+        at_last = level + slope * (last_part * self._width - begin)
+        self._add_within(last_part, at_last, level + slope * (last - begin))
+        for total, values in ((self._level, level - slope * begin), (self._slope, slope)):
+            total += np.bincount(first_part, values, len(total)) - np.bincount(last_part, values, len(total))
+
+    def _add_within(self, part: Integers, one: Floats, other: Floats) -> None:
+        self._within += np.bincount(part, np.maximum(one, other), self._count)
+
+    def values(self) -> Floats:
+        """A bound for each part."""
+        level, slope = np.cumsum(self._level)[:-1], np.cumsum(self._slope)[:-1]
+        begin = np.arange(self._count) * self._width
+        end = begin + self._width - 1
+        # Half a record is more than the floating point of the sums can be wrong by, and less than would be looked for.
+        values: Floats = self._within + np.maximum(level + slope * begin, level + slope * end) + 0.5
+        return values
+
+
+def line_above(motion: Motion, rows: Stretches) -> tuple[Floats, Floats]:
+    """A line that the lag of each stretch never exceeds: its value at the beginning, and its slope a microsecond.
+
+    Where nobody serves, that is production without its whole records. Where somebody works off a backlog, what is
+    left of a partition's share is convex in time, and below its chord, or concave, and below any tangent; whole
+    records and the record that is being produced add less than two.
+    """
+    rate = motion.mrps[rows.production] / 1e9
+    ahead = rows.begin - motion.produced_since[rows.production]
+    level = motion.base[rows.production] / 1e3 + rate * ahead - rows.floor + 1e-3
+    slope = rate.copy()
+    busy = np.flatnonzero(rows.service >= 0)
+    if busy.size:
+        level[busy], slope[busy] = _line_above_work(motion, rows[busy], rate[busy])
+    return level, slope
+
+
+def _line_above_work(motion: Motion, rows: Stretches, rate: Floats) -> tuple[Floats, Floats]:
+    who = rows.service
+    backlog, total, capacity = motion.backlog[who], motion.rate[who], motion.capacity[who]
+    begin, last = rows.begin - motion.since[who], rows.end - 1 - motion.since[who]
+    length = np.maximum(last - begin, 1)
+
+    def left(elapsed: Floats) -> tuple[Floats, Floats, Floats]:
+        """What of the partition is left, which share of everything that is, and all that has been offered."""
+        offered = np.maximum(backlog + total * elapsed, 1e-30)
+        share = np.maximum(1 - capacity * elapsed / offered, 0)
+        return (rows.offered + rate * elapsed) * share, share, offered
+
+    at_begin, at_last = left(begin)[0], left(last)[0]
+    middle = (begin + last) / 2
+    at_middle, share, offered = left(middle)
+    falling = capacity * backlog / offered**2
+    tangent = rate * share - (rows.offered + rate * middle) * falling
+    is_convex = rate * backlog <= rows.offered * total
+    slope = np.where(is_convex, (at_last - at_begin) / length, tangent)
+    level = np.where(is_convex, at_begin, at_middle + tangent * (begin - middle))
+    return level + 2, slope
+
+
+class GroupLag:
+    """The summed lag of a group over a window.
+
+    Parameters
+    ----------
+    motion : Motion
+    stretches : callable
+        All stretches in which something can be unprocessed, in blocks, as often as they are asked for.
+    bounds : Bounds
+        Of all of them.
+    """
+
+    def __init__(self, motion: Motion, stretches: Callable[[], Iterable[Stretches]], bounds: Bounds) -> None:
+        self._motion = motion
+        self._stretches = stretches
+        self._bounds = bounds
+        self._values = bounds.values()
+
+    def peak(self, best: int) -> int:
+        """The highest value, records; at least ``best``, which one partition has alone."""
+        if not best:
+            return 0
+        for part in np.argsort(-self._values, kind="stable").tolist():
+            if self._values[part] <= best:
+                break
+            window = self._bounds.part(part)
+            best = highest(self._motion, self._in(window), window, best)
+        return best
+
+    def last_at_least(self, limit: int, since: int) -> int | None:
+        """The last instant from ``since`` on at which it is ``limit`` or more; None if there is none."""
+        for part in np.flatnonzero(self._values >= limit)[::-1].tolist():
+            begin, end = self._bounds.part(part)
+            if end < since:
+                break
+            window = (max(begin, since), end)
+            if (found := latest(self._motion, self._in(window), window, limit)) is not None:
+                return found
+        return None
+
+    def at(self, time: int) -> int:
+        """Its value at an instant, records."""
+        rows = self._in((time, time))
+        return int(self._motion.lag(rows, rows.begin).sum())
+
+    def _in(self, window: Window) -> Stretches:
+        begin, end = window[0], window[1] + 1
+        found = [rows[(rows.begin < end) & (rows.end > begin)] for rows in self._stretches()]
+        return Stretches.joined([Stretches.none(), *found]).cut(begin, end)
+
+
+# --- dividing ---------------------------------------------------------------------------------------------------------
+
+
+def highest(motion: Motion, rows: Stretches, window: Window, best: int) -> int:
+    """The peak of the sum of some stretches within a window, if it is above ``best``; else ``best``."""
+    if not len(rows):
+        return best
+    steps = Steps(motion, rows)
+    if steps.are_few or window[0] == window[1]:
+        return max(best, int(steps.written_out()[1].max()))
+    bounds = _divided(motion, rows, window)
+    values = bounds.values()
+    for part in np.argsort(-values, kind="stable").tolist():
+        if values[part] <= best:
+            break
+        inner = bounds.part(part)
+        best = highest(motion, _within(rows, inner), inner, best)
+    return best
+
+
+def latest(motion: Motion, rows: Stretches, window: Window, limit: int) -> int | None:
+    """The last instant of a window at which the sum of some stretches within it is ``limit`` or more."""
+    if not len(rows):
+        return None
+    steps = Steps(motion, rows)
+    if steps.are_few or window[0] == window[1]:
+        times, values = steps.written_out()
+        high = np.flatnonzero(values >= limit)
+        return int(np.append(times, window[1] + 1)[high[-1] + 1]) - 1 if high.size else None
+    bounds = _divided(motion, rows, window)
+    for part in np.flatnonzero(bounds.values() >= limit)[::-1].tolist():
+        inner = bounds.part(part)
+        if (found := latest(motion, _within(rows, inner), inner, limit)) is not None:
+            return found
+    return None
+
+
+def _divided(motion: Motion, rows: Stretches, window: Window) -> Bounds:
+    bounds = Bounds(window, _PARTS)
+    bounds.add(rows, *line_above(motion, rows))
+    return bounds
+
+
+def _within(rows: Stretches, window: Window) -> Stretches:
+    begin, end = window[0], window[1] + 1
+    return rows[(rows.begin < end) & (rows.end > begin)].cut(begin, end)
+
+
+# --- step by step -----------------------------------------------------------------------------------------------------
+
+
+class Steps:
+    """The sum of some stretches, record by record.
+
+    Parameters
+    ----------
+    motion : Motion
+    rows : Stretches
+    """
+
+    def __init__(self, motion: Motion, rows: Stretches) -> None:
+        self._motion, self._rows = motion, rows
+        ends = (rows.begin, rows.end - 1)
+        self._produced = [motion.produced(rows.production, at) for at in ends]
+        self._processed = [motion.processed(rows, at) for at in ends]
+        self._arrivals = self._produced[1] - self._produced[0]
+        self._departures = self._processed[1] - self._processed[0]
+
+    @property
+    def are_few(self) -> bool:
+        """Whether they can be written out at once."""
+        return int((self._arrivals + self._departures).sum()) <= max(_STEPS, 4 * len(self._rows))
+
+    def written_out(self) -> tuple[Integers, Integers]:
+        """The sum is ``values[i]`` from ``times[i]`` until before the next. Shapes (n,)."""
+        motion, rows = self._motion, self._rows
+        came, record = counted(self._produced[0], self._arrivals)
+        arrived = motion.arrival(rows.production[came], record)
+        went, record = counted(self._processed[0], self._departures)
+        departed = motion.departure(rows[went], record)
+        begun, left = self._produced[0] - self._processed[0], self._processed[1] - self._produced[1]
+        times = [rows.begin, rows.end, arrived, departed]
+        changes = [begun, left, np.ones(len(came), np.int64), np.full(len(went), -1)]
+        return _summed(np.concatenate(times), np.concatenate(changes))
+
+
+def _summed(times: Integers, changes: Integers) -> tuple[Integers, Integers]:
+    order = np.argsort(times, kind="stable")
+    times, values = times[order], np.cumsum(changes[order])
+    is_last = np.append(times[1:] != times[:-1], True)
+    return times[is_last], values[is_last]
+
+
+def counted(first: Integers, counts: Integers) -> tuple[NDArray[np.intp], Integers]:
+    """So many numbers from above ``first`` on for each row, and whose each is."""
+    row = np.repeat(np.arange(len(first)), counts)
+    return row, np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts - first - 1, counts)

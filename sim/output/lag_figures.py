@@ -1,0 +1,115 @@
+"""What the log of a group's offsets gives at the end of a run: peaks of its lag, recovery, the work of its services."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from groupsim.sim.books.ledger import Ledger
+from groupsim.sim.output.lag_curve import Bounds, GroupLag, Window, line_above
+from groupsim.sim.output.lag_peaks import OldestRecord, RecordPeaks
+from groupsim.sim.output.stretches import Floats, Integers, Motion, Reader, Stretches
+from groupsim.sim.units import seconds
+
+_PARTS = 4096
+"""Of the window, at most: fewer where little has happened."""
+_KEPT = 1 << 21
+"""So many stretches are kept; of longer logs they are read again instead."""
+
+
+class LagFigures:
+    """Lag and work of one group.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    horizon_us : int, microseconds
+    measure : (int, int), microseconds
+        First and last instant that count for lag.
+
+    Attributes
+    ----------
+    record_peaks : int64 array, shape (n_partitions,)
+        Most unprocessed records of each partition.
+    age_us : int, microseconds
+        The greatest age of an unprocessed record.
+    slots, since : int64 arrays, shape (n_services,)
+        Who served, and since when.
+    records : int64 array, shape (n_services,)
+        What each service has processed in the whole run.
+    busy_us : float64 array, shape (n_services,)
+        How long that took at its capacity.
+    partition_us : int64 array, shape (n_services,)
+        Time served, summed over partitions.
+    """
+
+    def __init__(self, ledger: Ledger, horizon_us: int, measure: Window) -> None:
+        self._motion = motion = Motion(ledger.log)
+        self._horizon_us = horizon_us
+        self._window = (measure[0], min(measure[1], horizon_us))
+        self._reader = Reader(ledger.log, motion, len(ledger.frontier), horizon_us)
+        self._kept: list[Stretches] | None = []
+        self.slots, self.since = motion.slot[:-1], motion.since[:-1]
+        self.records = np.zeros(len(self.slots), np.int64)
+        self.partition_us = np.zeros(len(self.slots), np.int64)
+        peaks, oldest = RecordPeaks(motion, len(ledger.frontier)), OldestRecord(motion, ledger)
+        bounds = Bounds(self._window, min(16 + ledger.log.rows // 8, _PARTS))
+        for rows in self._first_reading():
+            level, slope = line_above(motion, rows)
+            bounds.add(rows, level, slope)
+            peaks.add(rows, np.maximum(level, level + slope * (rows.end - 1 - rows.begin)))
+            oldest.add(rows)
+        self.record_peaks, self.age_us = peaks.records, oldest.age_us()
+        self.busy_us: Floats = self.records / np.maximum(motion.capacity[:-1], 1e-30)
+        self._group = GroupLag(motion, self._lagging, bounds)
+
+    def records_max(self) -> int:
+        """Most unprocessed records of the group at once."""
+        return self._group.peak(int(self.record_peaks.max(initial=0)))
+
+    def records_end(self) -> int:
+        """Unprocessed records at the last instant that counts."""
+        return self._group.at(self._window[1])
+
+    def recovery_s(self, last_fault_us: int | None, limit: int | None) -> float | None:
+        """From the last fault's end until the lag is below ``limit`` records for good; None if never."""
+        if not limit or last_fault_us is None or last_fault_us > self._window[1]:
+            return None
+        since = max(last_fault_us, self._window[0])
+        last = self._group.last_at_least(limit, since)
+        if last == self._window[1]:
+            return None
+        return seconds((since if last is None else last + 1) - last_fault_us)
+
+    def _first_reading(self) -> Iterator[Stretches]:
+        kept = 0
+        for stretches in self._reader:
+            self._count_work(stretches)
+            rows = self._motion.lagging(stretches, self._window)
+            kept += len(rows)
+            if self._kept is not None:
+                self._kept.append(rows)
+            if kept > _KEPT:
+                self._kept = None
+            yield rows
+
+    def _count_work(self, rows: Stretches) -> None:
+        """What services have processed in these stretches, whoever had processed it before."""
+        rows = rows[rows.service >= 0]
+        end, services = np.minimum(rows.end, self._horizon_us), len(self.records)
+        done = self._motion.served(rows, end) - self._begun(rows)
+        self.records += np.bincount(rows.service, done, services).astype(np.int64)
+        self.partition_us += np.bincount(rows.service, end - rows.begin, services).astype(np.int64)
+
+    def _begun(self, rows: Stretches) -> Integers:
+        begun = rows.offset.copy()
+        later = np.flatnonzero(rows.begin > self._motion.since[rows.service])
+        begun[later] = self._motion.served(rows[later], rows.begin[later])
+        return begun
+
+    def _lagging(self) -> Iterable[Stretches]:
+        """All stretches that count in which something can be unprocessed."""
+        if self._kept is not None:
+            return self._kept
+        return (self._motion.lagging(rows, self._window) for rows in self._reader)

@@ -1,0 +1,148 @@
+"""Exact peaks of single partitions: most unprocessed records of each, and the greatest age of one in all of them.
+
+Where nobody serves, both are highest at the end of a stretch. Where somebody works off a backlog, records are most
+when one arrives: at one of the two arrivals around the only peak of what is left of the partition's share, or at the
+first and the last where it has none. What that leaves open is settled by dividing time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from groupsim.sim.books.production import Production
+from groupsim.sim.output.lag_curve import counted, highest
+from groupsim.sim.output.stretches import Floats, Integers, Motion, Stretches
+
+_DEPARTURES = 1 << 12
+"""So many are looked at one by one, or four for each stretch if that is more."""
+
+
+class RecordPeaks:
+    """Most unprocessed records of each partition, from stretches that are added bit by bit.
+
+    Parameters
+    ----------
+    motion : Motion
+    partitions : int
+
+    Attributes
+    ----------
+    records : int64 array, shape (n_partitions,)
+    """
+
+    def __init__(self, motion: Motion, partitions: int) -> None:
+        self._motion = motion
+        self.records = np.zeros(partitions, np.int64)
+
+    def add(self, rows: Stretches, above: Floats) -> None:
+        """Stretches in which something is unprocessed, or can be, and what none of them exceeds."""
+        rests = np.flatnonzero(rows.service < 0)
+        waiting = self._motion.produced(rows.production[rests], rows.end[rests] - 1) - rows.floor[rests]
+        self._raise(rows.partition[rests], waiting)
+        higher = np.flatnonzero((rows.service >= 0) & (above > self.records[rows.partition]))
+        served, above = rows[higher], above[higher]
+        self._raise(served.partition, self._motion.lag(served, served.begin))
+        served = served[above > self.records[served.partition]]
+        if len(served):
+            self._add_arrivals(served)
+
+    def _raise(self, partitions: Integers, values: Integers) -> None:
+        np.maximum.at(self.records, partitions, values)
+
+    def _add_arrivals(self, rows: Stretches) -> None:
+        motion, last = self._motion, rows.end - 1
+        before, after = _arrivals_around_peak(motion, rows)
+        most = np.zeros(len(rows))
+        for at in (before, after):
+            is_there = (rows.begin < at) & (at <= last)
+            at = np.where(is_there, at, rows.begin)
+            self._raise(rows.partition, motion.lag(rows, at))
+            most = np.where(is_there, np.maximum(most, motion.left(rows, at)), most)
+        # A record arrives up to a microsecond after the fluid has reached it: another one may have lost less by that.
+        for row in np.flatnonzero(np.ceil(most + 1e-6) > self.records[rows.partition]).tolist():
+            one, position = rows[row : row + 1], rows.partition[row]
+            window = (int(one.begin[0]), int(last[row]))
+            self.records[position] = highest(motion, one, window, int(self.records[position]))
+
+
+def _arrivals_around_peak(motion: Motion, rows: Stretches) -> tuple[Integers, Integers]:
+    """Two arrivals, one of which finds the most records unprocessed. Shapes (n,), microseconds.
+
+    With ``o`` offered by the partition and ``B`` by all of the service, rates ``r`` and ``R``, capacity ``C`` and
+    ``D = C - R``, what is left after ``e`` is ``(o + r e)(B - D e) / (B + R e)``, which grows where
+    ``B (r B - o C) - 2 r D B e - r D R e^2`` is positive. Without spare capacity it falls first, if at all, and then
+    grows.
+    """
+    who, last = rows.service, rows.end - 1
+    backlog, total, capacity = motion.backlog[who], motion.rate[who], motion.capacity[who]
+    rate, spare = motion.mrps[rows.production] / 1e9, capacity - total
+    gains = rate * backlog - rows.offered * capacity
+    with np.errstate(divide="ignore", invalid="ignore"):
+        peak = backlog / total * (np.sqrt(np.maximum(1 + total * gains / (rate * spare * backlog), 1)) - 1)
+    elapsed = np.where((spare > 0) & (gains > 0), np.nan_to_num(peak, posinf=1e17), 0)
+    at = np.clip(motion.since[who] + np.minimum(elapsed, 1e17).astype(np.int64), rows.begin, last)
+    before = np.where(spare > 0, motion.produced(rows.production, at), motion.produced(rows.production, last))
+    after = np.where(spare > 0, before, motion.produced(rows.production, rows.begin)) + 1
+    return motion.arrival(rows.production, before), motion.arrival(rows.production, after)
+
+
+class OldestRecord:
+    """The greatest age of an unprocessed record, from stretches that are added bit by bit.
+
+    Parameters
+    ----------
+    motion : Motion
+    production : Production
+        When each record was produced.
+    """
+
+    def __init__(self, motion: Motion, production: Production) -> None:
+        self._motion = motion
+        self._production = production
+        self._age_us = 0
+        self._open: list[Stretches] = []
+
+    def add(self, rows: Stretches) -> None:
+        """Stretches in which something is unprocessed, or can be."""
+        ages = self._ages(rows, rows.end - 1, rows.floor)
+        rests = rows.service < 0
+        self._age_us = max(self._age_us, int(ages[rests].max(initial=0)))
+        self._open.append(rows[~rests & (ages > self._age_us)])
+
+    def age_us(self) -> int:
+        """The greatest age, microseconds."""
+        rows = Stretches.joined([Stretches.none(), *self._open])
+        self._open = []
+        while len(rows := self._that_can_be_older(rows)):
+            first = self._motion.processed(rows, rows.begin)
+            counts = self._motion.processed(rows, rows.end - 1) - first
+            if int(counts.sum()) <= max(_DEPARTURES, 4 * len(rows)):
+                row, record = counted(first, counts)
+                departing = rows[row]
+                self._look_at(departing, self._motion.departure(departing, record) - 1)
+                break
+            middle = (rows.begin + rows.end) // 2
+            rows = Stretches.joined([rows.between(rows.begin, middle), rows.between(middle, rows.end)])
+        return self._age_us
+
+    def _that_can_be_older(self, rows: Stretches) -> Stretches:
+        """Stretches that can hold something older, between their ends, than what is known then."""
+        last = rows.end - 1
+        self._look_at(rows, rows.begin)
+        self._look_at(rows, last)
+        # None is older than the first unprocessed one of the beginning would be at the end.
+        oldest = self._ages(rows, last, self._motion.processed(rows, rows.begin))
+        return rows[(oldest > self._age_us) & (last - rows.begin > 1)]
+
+    def _look_at(self, rows: Stretches, at: Integers) -> None:
+        """What is oldest in each row at an instant is known from now on."""
+        first = self._motion.processed(rows, at)
+        ages = self._ages(rows, at, first)[self._motion.produced(rows.production, at) > first]
+        self._age_us = max(self._age_us, int(ages.max(initial=0)))
+
+    def _ages(self, rows: Stretches, at: Integers, record: Integers) -> Integers:
+        """How long before ``at`` a record of each row was produced, or its production will be. Shape (n,)."""
+        ages = at - self._motion.arrival(rows.production, record + 1)
+        older = (record + 1) * 1000 <= self._motion.base[rows.production]
+        ages[older] = self._production.age(at[older], rows.partition[older], record[older])
+        return ages

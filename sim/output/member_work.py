@@ -1,0 +1,43 @@
+"""What each incarnation of a member has done, from what its services have processed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.books.record import Life
+from groupsim.sim.output.lag_figures import LagFigures
+
+
+def work_of(lives: Sequence[Life], slots: Mapping[str, int], lag: LagFigures) -> dict[str, NDArray[Any]]:
+    """Columns ``records``, ``busy`` and ``partitions`` of the table of members. Shapes (n_lives,).
+
+    Parameters
+    ----------
+    lives : sequence of Life
+    slots : mapping of str to int
+        Index in the group of each consumer.
+    lag : LagFigures
+        Whose services they were.
+    """
+    if not lives:
+        return {"records": np.empty(0, np.int64), "busy": np.empty(0), "partitions": np.empty(0)}
+    slot = np.array([slots[life.member] for life in lives])
+    started = np.array([life.started_us for life in lives])
+    order = np.lexsort((started, slot))
+    span = max(int(started.max()), int(lag.since.max(initial=0))) + 1
+    moments = (slot * span + started)[order]
+    life = order[np.searchsorted(moments, lag.slots * span + lag.since, side="right") - 1]
+    length = np.maximum(np.array([one.ended_us for one in lives]) - started, 1)
+
+    def total(values: NDArray[Any]) -> NDArray[Any]:
+        return np.bincount(life, values, len(lives))
+
+    return {
+        "records": total(lag.records).astype(np.int64),
+        "busy": total(lag.busy_us) / length,
+        "partitions": total(lag.partition_us) / length,
+    }

@@ -1,0 +1,307 @@
+"""From the log of a group's offsets to stretches: a partition, from when until when, and how its offsets move in it.
+
+A stretch is a row of columns, cut to the time in which metrics count. Instants are whole microseconds, and what changes
+at an instant has changed by then. Production and processed records of a stretch are the closed forms of
+`sim.books.ledger`, to the last bit; both only ever grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.books.offset_log import CARRY, PRODUCE, RAISE, REST, SERVE, Block, OffsetLog
+from groupsim.sim.units import FOREVER, S
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+_ROWS = 1 << 16
+"""Rows of the log that are worked on at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretches:
+    """Rows; arrays of shape (n,).
+
+    Attributes
+    ----------
+    partition : int array
+    begin, end : int64 array, microseconds
+        First instant, and the first that no longer belongs to it.
+    floor : int64 array
+        Records below this need nobody any more; -1: nobody ever began.
+    service : int array
+        Index of who serves it, -1: nobody.
+    offset, offered : int64 arrays
+        Where the service began, and what was waiting then.
+    production : int array
+        Index of the production.
+    """
+
+    partition: Integers
+    begin: Integers
+    end: Integers
+    floor: Integers
+    service: Integers
+    offset: Integers
+    offered: Integers
+    production: Integers
+
+    def __len__(self) -> int:
+        return len(self.partition)
+
+    def __getitem__(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Stretches:
+        if isinstance(rows, np.ndarray) and rows.dtype == np.bool_:
+            rows = np.flatnonzero(rows)  # found once, not for each column
+        return Stretches(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    def cut(self, begin: Integers | int, end: Integers | int) -> Stretches:
+        """The part of each in [begin, end)."""
+        low, high = np.maximum(self.begin, begin), np.minimum(self.end, end)
+        return self.between(low, high)
+
+    def between(self, begin: Integers, end: Integers) -> Stretches:
+        """The same with other ends."""
+        service = self.service.copy()
+        return Stretches(self.partition, begin, end, self.floor, service, self.offset, self.offered, self.production)
+
+    @classmethod
+    def none(cls) -> Stretches:
+        """No rows."""
+        return cls(*np.empty((8, 0), np.int64))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Stretches]) -> Stretches:
+        """The rows of several, one below the other."""
+        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
+
+class Motion:
+    """How offsets move: productions and services by index, and what they make of a stretch at any instant in it.
+
+    Parameters
+    ----------
+    log : OffsetLog
+    """
+
+    def __init__(self, log: OffsetLog) -> None:
+        self._log = log
+        # The last element is nobody's: index -1.
+        nobody = (-1, 0, 0.0, 0.0, 0.0)
+        services = [np.append(column, one) for column, one in zip(log.services(), nobody, strict=True)]
+        self.slot, self.since, self.backlog, self.rate, self.capacity = services
+        self.produced_since, self.base, self.mrps = log.productions()
+        self.caught_up = self._caught_up()
+
+    def _caught_up(self) -> Integers:
+        """When each service has processed all that there is for the first time; nobody never. Shape (services + 1,)."""
+        spare = self.capacity - self.rate
+        with np.errstate(divide="ignore", invalid="ignore"):
+            needed = np.where(spare > 0, self.backlog / spare, np.inf)
+        elapsed = np.ceil(np.minimum(needed, 1e17))
+        for _ in range(3):
+            elapsed += (needed < 1e17) & ~self._is_through(elapsed)
+        for _ in range(3):
+            elapsed -= (elapsed > 0) & (needed < 1e17) & self._is_through(elapsed - 1)
+        return np.where((needed < 1e17) & (self.slot >= 0), self.since + elapsed, FOREVER).astype(np.int64)
+
+    def _is_through(self, elapsed: Floats) -> NDArray[np.bool_]:
+        return self.capacity * elapsed >= self.backlog + self.rate * elapsed
+
+    def produced(self, production: Integers, at: Integers) -> Integers:
+        """Log end offsets of productions at an instant each. Shape (n,)."""
+        milli: Integers = self.base[production] + self.mrps[production] * (at - self.produced_since[production]) // S
+        return milli // 1000
+
+    def served(self, rows: Stretches, at: Integers) -> Integers:
+        """Offsets that the service has got to, where there is one. Shape (n,)."""
+        who = rows.service
+        elapsed = at - self.since[who]
+        offered, done = self.backlog[who] + self.rate[who] * elapsed, self.capacity[who] * elapsed
+        share = np.divide(done, offered, out=np.ones_like(done), where=offered > done)
+        produced = np.maximum(self.produced(rows.production, at), rows.offset)
+        part = (rows.offered + self.mrps[rows.production] / 1e9 * elapsed) * share
+        worked = np.minimum(rows.offset + np.floor(part).astype(np.int64), produced)
+        return np.where((done >= offered) & (elapsed > 0), produced, worked)
+
+    def processed(self, rows: Stretches, at: Integers) -> Integers:
+        """Offsets below which nothing needs anybody any more, in stretches that `lagging` has made. Shape (n,)."""
+        return np.where(rows.service >= 0, self.served(rows, at), rows.floor)
+
+    def lag(self, rows: Stretches, at: Integers) -> Integers:
+        """Records not processed. Shape (n,)."""
+        lag: Integers = np.maximum(self.produced(rows.production, at) - self.processed(rows, at), 0)
+        return lag
+
+    def left(self, rows: Stretches, at: Integers) -> Floats:
+        """What is unprocessed where somebody serves, if records were divisible. Shape (n,)."""
+        who, which = rows.service, rows.production
+        elapsed = at - self.since[who]
+        offered, done = self.backlog[who] + self.rate[who] * elapsed, self.capacity[who] * elapsed
+        share = np.divide(done, offered, out=np.ones_like(done), where=offered > done)
+        begun = self.base[which] / 1e3 - rows.offset + self.mrps[which] / 1e9 * (at - self.produced_since[which])
+        left: Floats = begun - (rows.offered + self.mrps[which] / 1e9 * elapsed) * share
+        return left
+
+    def arrival(self, production: Integers, record: Integers) -> Integers:
+        """When so many records have been produced for the first time; `FOREVER` if they never are. Shape (n,)."""
+        missing, mrps = record * 1000 - self.base[production], self.mrps[production]
+        time = self.produced_since[production] - (-missing * S // np.maximum(mrps, 1))
+        return np.where((mrps > 0) | (missing <= 0), time, FOREVER)
+
+    def departure(self, rows: Stretches, record: Integers) -> Integers:
+        """When the service has got to so many records, which it has by the end of the stretch. Shape (n,)."""
+        near = self._near_departure(rows, record)
+        low, high = np.clip(near - 2, rows.begin, rows.end - 1), np.clip(near + 2, rows.begin, rows.end - 1)
+        before = np.where(self.served(rows, low) < record, low, rows.begin)
+        by = np.where(self.served(rows, high) >= record, high, rows.end - 1)
+        while (by - before > 1).any():
+            middle = (before + by) // 2
+            is_done = self.served(rows, middle) >= record
+            before, by = np.where(is_done, before, middle), np.where(is_done, middle, by)
+        return by
+
+    def _near_departure(self, rows: Stretches, record: Integers) -> Integers:
+        """The same but for rounding: where ``(o + r e) C e = k (B + R e)`` for the k-th record."""
+        who, count = rows.service, record - rows.offset
+        rate, capacity = self.mrps[rows.production] / 1e9, self.capacity[who]
+        half = (rows.offered * capacity - count * self.rate[who]) / 2
+        root = np.sqrt(np.maximum(half * half + rate * capacity * count * self.backlog[who], 0)) + np.abs(half)
+        constant = count * self.backlog[who]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            elapsed = np.where(half > 0, constant / root, root / (rate * capacity))
+        near: Integers = self.since[who] + np.nan_to_num(np.minimum(elapsed, 1e16)).astype(np.int64)
+        return near
+
+    def lagging(self, rows: Stretches, window: tuple[int, int]) -> Stretches:
+        """Those parts of stretches within a window in which something is unprocessed, or can be.
+
+        Where a service goes over what had been processed before, nothing moves until it is through with that: such a
+        part is one that nobody serves.
+        """
+        begin = np.maximum(rows.begin, window[0])
+        end = np.minimum(np.minimum(rows.end, self.caught_up[rows.service]), window[1] + 1)
+        rests = np.flatnonzero(rows.service < 0)
+        behind = self.arrival(rows.production[rests], rows.floor[rests] + 1)
+        begin[rests] = np.maximum(begin[rests], behind)
+        kept = np.flatnonzero(begin < end)
+        found = rows[kept].between(begin[kept], end[kept])
+        repeats = (found.service >= 0) & (found.floor > found.offset)
+        if not repeats.any():
+            return found
+        return Stretches.joined([found[~repeats], *self._once_and_twice(found[repeats])])
+
+    def _once_and_twice(self, rows: Stretches) -> tuple[Stretches, Stretches]:
+        """Served stretches, as parts that nobody seems to serve, and what comes after all has been read again."""
+        is_through = self.served(rows, rows.end - 1) >= rows.floor
+        through = np.where(is_through, self.departure(rows, rows.floor), rows.end)
+        behind = self.arrival(rows.production, rows.floor + 1)
+        again = rows.between(np.maximum(rows.begin, behind), through)
+        again.service[:] = -1
+        new = rows.between(through, rows.end)
+        return again[again.begin < again.end], new[new.begin < new.end]
+
+
+class Reader:
+    """Reads stretches off a log, some of its rows at a time.
+
+    Parameters
+    ----------
+    log : OffsetLog
+    motion : Motion
+    partitions : int
+    last : int, microseconds
+        The last instant.
+    """
+
+    def __init__(self, log: OffsetLog, motion: Motion, partitions: int, last: int) -> None:
+        self._log = log
+        self._motion = motion
+        self._partitions = partitions
+        self._last = last
+
+    def __iter__(self) -> Iterator[Stretches]:
+        """Every stretch in which the group has begun, in no particular order."""
+        carried = Stretches(
+            np.arange(self._partitions), np.full(self._partitions, -1), np.zeros(self._partitions, np.int64),
+            *np.full((5, self._partitions), -1),
+        )  # fmt: skip
+        everything, last = np.arange(self._partitions, dtype=np.int32), self._last + 1
+        closing = Block(RAISE, everything, last, -1)
+        for blocks in _portions([*self._log.blocks, closing]):
+            states = self._states(carried, blocks)
+            is_last = np.append(states.partition[1:] != states.partition[:-1], True)
+            latest = states[is_last]
+            for field in fields(Stretches):
+                getattr(carried, field.name)[latest.partition] = getattr(latest, field.name)
+            states.end[:-1] = states.begin[1:]
+            begun = (states.floor >= 0) & ~is_last & (states.begin < states.end) & (states.begin < last)
+            yield states[begun].cut(0, last)
+
+    def _states(self, carried: Stretches, blocks: Sequence[Block]) -> Stretches:
+        """How each partition is after each row, by partition, each from its row's time on; the first is as before."""
+        kind, partition, time, offset, reference = _columns(blocks)
+        is_told = np.zeros(self._partitions, np.bool_)
+        is_told[partition] = True
+        known = carried[is_told]
+        first, length = len(known), len(known) + len(kind)
+        kinds = np.concatenate([np.full(first, CARRY, np.int8), kind])
+        order = np.argsort(np.concatenate([known.partition, partition]), kind="stable")
+        kinds = kinds[order]
+        begin = np.concatenate([known.begin, time])[order]
+        offsets = np.concatenate([known.offset, offset])[order]
+        rows = np.arange(length)
+        serving = np.maximum.accumulate(np.where((kinds == SERVE) | (kinds == REST) | (kinds == CARRY), rows, 0))
+        producing = np.maximum.accumulate(np.where((kinds == PRODUCE) | (kinds == CARRY), rows, 0))
+        raised = np.concatenate([known.floor, np.where(kind == PRODUCE, -1, offset)])[order]
+        production = np.concatenate([known.production, reference])[order][producing]
+        service = np.concatenate([known.service, np.where(kind == SERVE, reference, -1)])[order][serving]
+        states = Stretches(
+            np.concatenate([known.partition, partition])[order], begin, begin.copy(), _highest(raised, kinds == CARRY),
+            service, offsets[serving], np.concatenate([known.offered, np.zeros(len(kind), np.int64)])[order],
+            production,
+        )  # fmt: skip
+        begun = np.flatnonzero(kinds == SERVE)
+        waiting = self._motion.produced(production[begun], begin[begun]) - offsets[begun]
+        states.offered[begun] = np.maximum(waiting, 0)
+        states.offered[:] = states.offered[serving]
+        return states
+
+
+def _portions(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:
+    """The blocks in order, so many at once that it is worth it."""
+    begin = rows = 0
+    for end, block in enumerate(blocks, start=1):
+        rows += len(block.partitions)
+        if rows >= _ROWS or end == len(blocks):
+            yield blocks[begin:end]
+            begin, rows = end, 0
+
+
+def _columns(blocks: Sequence[Block]) -> tuple[NDArray[np.int8], Integers, Integers, Integers, Integers]:
+    """Kind, partition, time, offset and reference of all rows of some blocks. Shapes (n,)."""
+    lengths = [len(block.partitions) for block in blocks]
+    kind = np.repeat(np.array([block.kind for block in blocks], np.int8), lengths)
+    partition = np.concatenate([block.partitions for block in blocks])
+    time, offset = np.empty(len(kind), np.int64), np.empty(len(kind), np.int64)
+    reference = np.repeat(np.array([block.first for block in blocks]), lengths)
+    end = 0
+    for block, length in zip(blocks, lengths, strict=True):
+        begin, end = end, end + length
+        time[begin:end], offset[begin:end] = block.time, block.offset
+        if block.lengths is not None:
+            reference[begin:end] += np.repeat(np.arange(len(block.lengths)), block.lengths)
+        elif block.kind == PRODUCE:
+            reference[begin:end] += np.arange(length)
+    return kind, partition, time, offset, reference
+
+
+def _highest(values: Integers, begins: NDArray[np.bool_]) -> Integers:
+    """The highest value so far, beginning anew where ``begins``. Shape of ``values``."""
+    span = int(values.max(initial=0)) + 2
+    shift = np.cumsum(begins) * span
+    highest: Integers = np.maximum.accumulate(values + shift) - shift
+    return highest

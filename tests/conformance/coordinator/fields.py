@@ -1,0 +1,74 @@
+"""What of a conversation is not compared, and the names and numbers of Kafka's errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupsim.sim.protocol.messages import Error
+
+IGNORED = {
+    "throttleTimeMs": "quotas are not modelled",
+    "clientHost": "hosts of clients decide nothing and are not modelled",
+    "client_host": "the same",
+    "subscribed_topics": "asked only when offsets of single topics are deleted, which is not modelled",
+    "errorMessage": "texts are not modelled; the code is compared",
+    "authorizedOperations": "access control is not modelled",
+    "retentionTimeMs": "retention is the broker's, as since OffsetCommit v5",
+    "leaderEpoch": "leader epochs are not modelled",
+    "metadata of a committed offset": "decides nothing and is not modelled",
+    "commitTimestamp, expireTimestamp": "offsets expire with their group (`Timers.expiry_due`)",
+    "topicId": "topics are known by name",
+    "offsets": "committed offsets are the host's (`GroupHost`), what is committed is compared in the records",
+    "tasks": "classic groups have none",
+    "polled": "says whether timers have run, and decides what is played",
+    "awaits_append of an emptied group's record": "Kafka only logs a warning if that append fails",
+    "timers that cannot change anything": "of a group that is Dead or gone; a session of nobody's; join outside "
+    "PreparingRebalance; sync when nobody is waited for. Kafka lets them run to no effect, here they do not exist",
+}
+"""Field, or what it is about -> why it is not compared. Every other field that a conversation has is."""
+
+CODES = {
+    -1: Error.UNKNOWN_SERVER_ERROR,
+    0: Error.NONE,
+    15: Error.COORDINATOR_NOT_AVAILABLE,
+    16: Error.NOT_COORDINATOR,
+    22: Error.ILLEGAL_GENERATION,
+    23: Error.INCONSISTENT_GROUP_PROTOCOL,
+    25: Error.UNKNOWN_MEMBER_ID,
+    26: Error.INVALID_SESSION_TIMEOUT,
+    27: Error.REBALANCE_IN_PROGRESS,
+    69: Error.GROUP_ID_NOT_FOUND,
+    79: Error.MEMBER_ID_REQUIRED,
+    81: Error.GROUP_MAX_SIZE_REACHED,
+    82: Error.FENCED_INSTANCE_ID,
+}
+"""``Errors`` of Kafka's wire; one that is missing here fails every comparison by its number."""
+
+
+class Unplayable(Exception):
+    """The conversation is about something that groupsim does not model."""
+
+
+class Difference(Exception):
+    """Kafka and the machine do not say the same."""
+
+
+def code(number: int) -> str:
+    """The name of an error by its number."""
+    return CODES[number].value if number in CODES else f"error {number}"
+
+
+def expect(what: str, expected: Any, found: Any) -> None:
+    """Raise `Difference` unless both are equal; names the first place where they are not."""
+    if isinstance(expected, dict) and isinstance(found, dict) and expected.keys() == found.keys():
+        for key, value in expected.items():
+            expect(f"{what}.{key}", value, found[key])
+    elif expected != found or type(expected) is not type(found):
+        raise Difference(f"{what}: Kafka has {expected!r}, the machine {found!r}")
+
+
+def known(what: str, fields: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    """The fields that are compared; one of which nothing is known is a `Difference`."""
+    if strange := fields.keys() - names - IGNORED.keys():
+        raise Difference(f"{what}: the player does not know the field {sorted(strange)[0]}")
+    return {name: value for name, value in fields.items() if name not in IGNORED}

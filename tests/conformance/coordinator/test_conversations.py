@@ -1,0 +1,148 @@
+"""Kafka's own conversations with its group coordinator, played to the group machine; and the player itself is tried."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.coordinator.__main__ import main
+from tests.conformance.coordinator.conversations import read_folder
+from tests.conformance.coordinator.fields import IGNORED
+from tests.conformance.coordinator.verdicts import Verdict, play
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "coordinator"
+CONVERSATIONS = read_folder(GOLDEN)
+
+_RESULTS = (
+    "response", "error", "pending", "records", "applied", "awaits_append", "completes", "groups", "timers", "expired",
+)  # fmt: skip
+_NOT_COMPARED = {*IGNORED, "type", "message", "class"}
+"""``type``: of another one is skipped. Texts of errors are not modelled, nor are Java's classes."""
+
+
+@pytest.mark.parametrize("conversation", CONVERSATIONS, ids=[one["name"].partition(".")[2] for one in CONVERSATIONS])
+def test_the_machine_says_what_kafka_says(conversation: dict[str, Any]) -> None:
+    assert play(conversation) == Verdict(conversation["name"], "classic", "pass")
+
+
+def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where a single value stands in a result, but for those that are not compared."""
+    if isinstance(value, (dict, list)) and value:
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            if key not in _NOT_COMPARED:
+                yield from _leaves(inner, (*path, key))
+    else:
+        yield path
+
+
+def _changed(value: Any) -> Any:
+    """Another value of its kind."""
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + 1
+        case str():
+            return value + "x"
+        case _:
+            return {"x": 1} if value is None or isinstance(value, (dict, list)) else None
+
+
+def _with_change(conversation: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any]:
+    other = copy.deepcopy(conversation)
+    inner: Any = other["steps"]
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = _changed(inner[path[-1]])
+    return other
+
+
+_LEAVES = [
+    (number, (at, result, *rest))
+    for number, one in enumerate(CONVERSATIONS)
+    for at, step in enumerate(one["steps"]) if step["call"] != "set_state"
+    for result in _RESULTS if result in step
+    for rest in _leaves(step[result])
+    if not (result == "timers" and step["timers"][rest[0]] is None)  # what it could do shows in the state
+    if not (result == "expired" and ("timer_tie" in one["needs"] or "awaits_append" in rest))
+]  # fmt: skip
+
+
+def test_the_player_notices_every_change_of_what_kafka_says() -> None:
+    """One value of one step is another: 600 of the 13,000 that there are."""
+    unnoticed = [
+        (CONVERSATIONS[number]["name"], path)
+        for number, path in random.Random(16).sample(_LEAVES, 600)
+        if play(_with_change(CONVERSATIONS[number], path)).outcome != "fail"
+    ]
+    assert unnoticed == []
+
+
+@pytest.mark.parametrize("result", ["response", "completes", "records", "expired", "groups", "timers", "pending"])
+def test_the_player_notices_a_result_that_is_missing(result: str) -> None:
+    """The machine does something of which the conversation says nothing."""
+    places = [
+        (number, at) for number, one in enumerate(CONVERSATIONS) for at, step in enumerate(one["steps"])
+        if step.get(result) and step["call"] != "set_state"
+        if result != "timers" or any(deadline is not None for deadline in step["timers"].values())
+        if result != "expired" or "completes" in step
+    ]  # fmt: skip
+    for number, at in random.Random(16).sample(places, min(20, len(places))):
+        other = copy.deepcopy(CONVERSATIONS[number])
+        del other["steps"][at][result]
+        assert play(other).outcome == "fail", (other["name"], at)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"kind": "consumer"}, "not modelled yet"),
+        ({"needs": ["mock_group"]}, "mock_group: the group is a stub"),
+        ({"v44": ["empty_group"]}, "v44: recorded on 4.3.1, 4.4 differs (empty_group)"),
+        ({"config": {"group.max.size": 3, "log.dirs": "a"}}, "not modelled yet: setting log.dirs"),
+        ({"steps": [{"at_ms": 1, "call": "TxnOffsetCommit"}]}, "not modelled yet: call TxnOffsetCommit"),
+    ],
+)
+def test_what_is_not_modelled_is_skipped_by_name(change: dict[str, Any], why: str) -> None:
+    verdict = play(CONVERSATIONS[0] | change)
+    assert (verdict.outcome, verdict.why) == ("skipped", why)
+
+
+def _write(folder: Path, *conversations: dict[str, Any]) -> None:
+    with gzip.open(folder / "classic.jsonl.gz", "wt") as lines:
+        lines.writelines(json.dumps(one) + "\n" for one in conversations)
+
+
+def test_the_table_names_what_differs_and_the_exit_code_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = CONVERSATIONS[0]
+    step = next(at for at, one in enumerate(good["steps"]) if one.get("response"))
+    wrong = _with_change(good, (step, "response", "errorCode")) | {"name": "Wrong.one"}
+    _write(tmp_path, good, wrong, good | {"kind": "share"})
+    assert main([str(tmp_path)]) == 1
+    printed = capsys.readouterr().out
+    assert "classic        1     1        0\nshare          0     0        1\n" in printed
+    assert f"  Wrong.one: step {step}, JoinGroup: response.errorCode: Kafka has " in printed
+    _write(tmp_path, good)
+    assert main([str(tmp_path)]) == 0
+
+
+def test_a_wrong_folder_is_one_line_and_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "classic.jsonl.gz").write_bytes(b"no gzip")
+    other = tmp_path / "other"
+    other.mkdir()
+    _write(other, {"name": "a"})
+    for arguments in ([], ["a", "b"], [str(tmp_path / "none")], [str(tmp_path)], [str(broken)], [str(other)]):
+        assert main(arguments) == 2
+        printed = capsys.readouterr()
+        assert (printed.out, printed.err.count("\n")) == ("", 1)

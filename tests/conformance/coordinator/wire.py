@@ -1,0 +1,277 @@
+"""Kafka's messages and records as the conversations have them (JSON), and the machine's, in one form.
+
+Bytes that are opaque to the coordinator travel through the machine as they stand: a subscription keeps its JSON in
+``user_data``, an assignment is an array of one number that stands for it. What is empty and what is null is the same
+(``None``) where Kafka's messages have no meaning for the difference: names of protocols, types and leaders.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from groupsim.sim.protocol.classic.records import CommittedOffsets, GroupMetadata, GroupTombstone, MemberMetadata
+from groupsim.sim.protocol.interface import GroupDescription
+from groupsim.sim.protocol.messages import (
+    NO_PARTITIONS,
+    Acknowledgement,
+    Heartbeat,
+    JoinGroup,
+    JoinResponse,
+    LeaveGroup,
+    LeaveResponse,
+    MemberIdentity,
+    OffsetCommit,
+    Positions,
+    Subscription,
+    SyncGroup,
+    SyncResponse,
+)
+from groupsim.sim.units import MS
+from tests.conformance.coordinator.fields import Unplayable, code, known
+
+Json = Any
+
+EMPTY_BYTES = {"hex": ""}
+_JOIN_RESPONSE = frozenset(
+    ["errorCode", "generationId", "protocolType", "protocolName", "leader", "skipAssignment", "memberId", "members"]
+)
+_SYNC_RESPONSE = frozenset(["errorCode", "protocolType", "protocolName", "assignment"])
+_LEAVE_RESPONSE = frozenset(["errorCode", "members"])
+_DESCRIBED = frozenset(["errorCode", "groupId", "groupState", "protocolType", "protocolData", "members"])
+
+
+def _text(bytes_: Json) -> str:
+    return json.dumps(bytes_, sort_keys=True)
+
+
+class Payloads:
+    """Assignments by number, and partitions that offsets are committed for."""
+
+    def __init__(self) -> None:
+        self._known: list[str] = []
+
+    def _number(self, text: str) -> int:
+        if text not in self._known:
+            self._known.append(text)
+        return self._known.index(text)
+
+    def assignment(self, bytes_: Json) -> Positions:
+        """The assignment that stands for these bytes; none at all for no bytes."""
+        return NO_PARTITIONS if bytes_ == EMPTY_BYTES else np.array([self._number(_text(bytes_))], np.int32)
+
+    def assignment_bytes(self, positions: Positions) -> Json:
+        """The bytes that this assignment stands for."""
+        return json.loads(self._known[positions.item()]) if positions.size else EMPTY_BYTES
+
+    def position(self, topic: str, partition: int) -> int:
+        """The position that stands for a partition."""
+        return self._number(_text([topic, partition]))
+
+    def partition(self, position: int) -> Json:
+        """Topic and number of the partition that this position stands for."""
+        return json.loads(self._known[position])
+
+
+def subscription(bytes_: Json) -> Subscription:
+    """A subscription whose bytes are equal exactly if these are."""
+    topics = bytes_.get("subscription", {}).get("topics", [])
+    return Subscription(tuple(sorted(topics)), user_data=_text(bytes_))
+
+
+def subscription_bytes(one: Subscription | None) -> Json:
+    """The bytes that it stands for."""
+    return EMPTY_BYTES if one is None else json.loads(one.user_data)
+
+
+def protocols(listed: Json) -> tuple[tuple[str, Subscription], ...]:
+    """Assignors in the member's order."""
+    return tuple((one["name"], subscription(one["metadata"])) for one in listed)
+
+
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+
+def request(step: Json, payloads: Payloads, fresh_id: str) -> Any:
+    """The machine's request; ``fresh_id`` is what Kafka made up in this step."""
+    asked, version = step["request"], step["api_version"]
+    match step["call"]:
+        case "JoinGroup":
+            return JoinGroup(
+                asked["memberId"], asked["groupInstanceId"], asked["sessionTimeoutMs"] * MS,
+                asked["rebalanceTimeoutMs"] * MS, protocols(asked["protocols"]), asked["reason"] or "", fresh_id,
+                knows_member_id_required=version >= 4, knows_skip_assignment=version >= 9, name="client",
+                protocol_type=asked["protocolType"],
+            )  # fmt: skip
+        case "SyncGroup":
+            given = {one["memberId"]: payloads.assignment(one["assignment"]) for one in asked["assignments"]}
+            return SyncGroup(
+                asked["memberId"], asked["groupInstanceId"], asked["generationId"], asked["protocolName"], given,
+                asked["protocolType"],
+            )  # fmt: skip
+        case "Heartbeat":
+            return Heartbeat(asked["memberId"], asked["groupInstanceId"], asked["generationId"])
+        case "LeaveGroup":
+            return LeaveGroup(
+                tuple(
+                    MemberIdentity(one["memberId"], one["groupInstanceId"], one["reason"] or "")
+                    for one in asked["members"]
+                )
+            )
+        case "OffsetCommit":
+            return _commit(asked, payloads)
+        case call:
+            raise Unplayable(f"call {call}")
+
+
+def _commit(asked: Json, payloads: Payloads) -> OffsetCommit:
+    each = [
+        (payloads.position(topic["name"], one["partitionIndex"]), one["committedOffset"])
+        for topic in asked["topics"] for one in topic["partitions"]
+    ]  # fmt: skip
+    positions, offsets = np.array(each, np.int64).reshape(-1, 2).T
+    generation = asked["generationIdOrMemberEpoch"]
+    return OffsetCommit(asked["memberId"], asked["groupInstanceId"], generation, positions.astype(np.int32), offsets)
+
+
+# --- responses --------------------------------------------------------------------------------------------------------
+
+
+def kafka_response(call: str, response: Json) -> Json:
+    """A response of the conversation, without what is not compared."""
+    match call:
+        case "JoinGroup":
+            told = known(call, response, _JOIN_RESPONSE)
+            told["members"] = {one["memberId"]: [one["groupInstanceId"], one["metadata"]] for one in told["members"]}
+        case "SyncGroup":
+            told = known(call, response, _SYNC_RESPONSE)
+        case "LeaveGroup":
+            told = known(call, response, _LEAVE_RESPONSE)
+            told["members"] = [
+                [one["memberId"], one["groupInstanceId"], code(one["errorCode"])] for one in told.get("members", [])
+            ]
+        case "OffsetCommit":
+            codes = {one["errorCode"] for topic in response["topics"] for one in topic["partitions"]}
+            told = {"errorCode": codes.pop() if len(codes) == 1 else codes}
+        case _:
+            told = known(call, response, frozenset(["errorCode"]))
+    told["errorCode"] = code(told["errorCode"])
+    return _without_empty_names(told)
+
+
+def machine_response(response: Any, asked: Any, payloads: Payloads) -> Json:
+    """A response of the machine in the same form; ``asked`` is its request."""
+    match response:
+        case JoinResponse():
+            return _without_empty_names({
+                "errorCode": response.error.value, "generationId": response.generation,
+                "protocolType": response.protocol_type, "protocolName": response.protocol, "leader": response.leader,
+                "skipAssignment": response.skip_assignment, "memberId": response.member_id,
+                "members": {one: [instance, subscription_bytes(told)] for one, instance, told in response.members},
+            })  # fmt: skip
+        case SyncResponse():
+            return _without_empty_names({
+                "errorCode": response.error.value, "protocolType": response.protocol_type,
+                "protocolName": response.protocol, "assignment": payloads.assignment_bytes(response.assignment),
+            })  # fmt: skip
+        case LeaveResponse():
+            each = zip(asked.members, response.members, strict=bool(response.members))
+            members = [[who.member_id, who.instance_id, error.value] for who, error in each]
+            return {"errorCode": response.group_error.value, "members": members}
+        case Acknowledgement():
+            return {"errorCode": response.error.value}
+    raise AssertionError(response)
+
+
+def _without_empty_names(fields: Json) -> Json:
+    names = ("protocolType", "protocolName", "protocolData", "protocol_type", "protocol", "leader")
+    return {name: (value or None) if name in names else value for name, value in fields.items()}
+
+
+def kafka_description(described: Json, version: int) -> Json:
+    """One group of a ``DescribeGroups`` response. Before v6 a group that is not there is no error."""
+    told = known("DescribeGroups", described, _DESCRIBED)
+    told["errorCode"] = code(69 if version < 6 and told["groupState"] == "Dead" else told["errorCode"])
+    told["members"] = {
+        one["memberId"]: [one["groupInstanceId"], one["clientId"], one["memberMetadata"], one["memberAssignment"]]
+        for one in told["members"]
+    }
+    return _without_empty_names(told)
+
+
+def machine_description(group_id: str, one: GroupDescription, payloads: Payloads) -> Json:
+    """A description of the machine's in the same form."""
+    members = {
+        each.member_id: [
+            each.instance_id, each.name, subscription_bytes(each.subscription),
+            payloads.assignment_bytes(each.assignment),
+        ] for each in one.members
+    }  # fmt: skip
+    return _without_empty_names({
+        "errorCode": one.error.value, "groupId": group_id, "groupState": one.state,
+        "protocolType": one.protocol_type, "protocolData": one.protocol, "members": members,
+    })  # fmt: skip
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+
+def restored_record(record: Json, payloads: Payloads) -> GroupMetadata | GroupTombstone | None:
+    """A record of the conversation as the machine replays it; None for committed offsets."""
+    value = record["value"]
+    if record["type"] == "OffsetCommit":
+        return None
+    if record["type"] != "GroupMetadata":
+        raise Unplayable(f"records of type {record['type']}")
+    if value is None:
+        return GroupTombstone()
+    members = tuple(
+        MemberMetadata(
+            one["memberId"], one["groupInstanceId"], one["clientId"], one["sessionTimeout"] * MS,
+            one["rebalanceTimeout"] * MS, subscription(one["subscription"]), payloads.assignment(one["assignment"]),
+        ) for one in value["members"]
+    )  # fmt: skip
+    return GroupMetadata(
+        value["generation"], value["protocol"], value["leader"], value["currentStateTimestamp"] * MS, members,
+        value["protocolType"] or "",
+    )  # fmt: skip
+
+
+def kafka_record(record: Json) -> Json:
+    """A record without what is not compared; offsets of one group, by partition."""
+    key, value = record["key"], record["value"]
+    if record["type"] == "OffsetCommit":
+        return [key["topic"], key["partition"], value["offset"]]
+    if record["type"] != "GroupMetadata" or value is None:
+        return {"type": record["type"], "key": key, "value": value}
+    fields = frozenset(["protocolType", "generation", "protocol", "leader", "currentStateTimestamp", "members"])
+    told = known("GroupMetadata", value, fields)
+    told["members"] = {one["memberId"]: {**one, "clientHost": None} for one in told["members"]}
+    return {"type": "GroupMetadata", "key": key, "value": told}
+
+
+def machine_records(group_id: str, record: Any, payloads: Payloads) -> list[Json]:
+    """What Kafka writes for a record of the machine's, in the same form."""
+    match record:
+        case CommittedOffsets():
+            pairs = zip(record.positions.tolist(), record.offsets.tolist(), strict=True)
+            return [[*payloads.partition(position), offset] for position, offset in pairs]
+        case GroupTombstone():
+            return [{"type": "GroupMetadata", "key": {"group": group_id}, "value": None}]
+    value = {
+        "protocolType": record.protocol_type, "generation": record.generation, "protocol": record.protocol,
+        "leader": record.leader, "currentStateTimestamp": record.state_us // MS,
+        "members": {one.member_id: _machine_member(one, payloads) for one in record.members},
+    }  # fmt: skip
+    return [{"type": "GroupMetadata", "key": {"group": group_id}, "value": value}]
+
+
+def _machine_member(one: MemberMetadata, payloads: Payloads) -> Json:
+    return {
+        "memberId": one.member_id, "groupInstanceId": one.instance_id, "clientId": one.name, "clientHost": None,
+        "rebalanceTimeout": one.rebalance_timeout_us // MS, "sessionTimeout": one.session_timeout_us // MS,
+        "subscription": subscription_bytes(one.subscription),
+        "assignment": payloads.assignment_bytes(one.assignment),
+    }  # fmt: skip
