@@ -99,7 +99,7 @@ def _study(folders: Sequence[Path], wanted: Sequence[str], metrics: Sequence[str
     from groupsim.analysis.data.load import load_absent, load_failures, load_summaries
     from groupsim.scenarios.sweep.design import short_names
 
-    summary = load_summaries(folders, metrics)
+    summary = load_summaries(folders, [*metrics, "end_state"])
     design = load_design(folders[0]) if len(folders) == 1 else None
     if design is not None:
         design = replace(design, names=short_names(design.paths))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from groupsim.analysis.stats.statistics import Estimate
     from groupsim.analysis.text.outliers import Outlier
     from groupsim.sim import Result
+    from groupsim.sim.output.result import Tables
 
 _NAMES = ("scenario", "variant", "group", "seed")
 NUMBERS = tuple(name for name, dtype in SUMMARY.items() if dtype != TEXT and name not in (*_NAMES, "replication"))
@@ -33,13 +34,10 @@ class Replications:
     warnings: dict[str, None] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     runs: int = 0
-    outliers: list[Outlier] = field(default_factory=list)
-    """What stands out in the latest run."""
+    _latest: Tables | None = None
 
     def add(self, result: Result) -> None:
         """Take what matters of a run."""
-        from groupsim.analysis.text.outliers import outliers
-
         summary = result.tables.rows("summary")
         own = {"replication": summary[0]["replication"]}
         self.summary += summary
@@ -47,7 +45,14 @@ class Replications:
         self.warnings |= dict.fromkeys(result.warnings)
         self.versions = result.manifest["versions"]
         self.runs += 1
-        self.outliers = outliers(result.tables.columns("partitions"), result.tables.columns("members"))
+        self._latest = result.tables
+
+    def outliers(self) -> list[Outlier]:
+        """What stands out in the latest run."""
+        from groupsim.analysis.text.outliers import outliers
+
+        latest = self._latest
+        return outliers(latest.columns("partitions"), latest.columns("members")) if latest is not None else []
 
     def files(self) -> dict[str, bytes]:
         """The summary of all runs and their manifest, by file name."""
@@ -67,15 +72,16 @@ class Replications:
             "summary": means(self.summary) if several else self.summary,
             "rebalances": self.rebalances if several else once,
             "unserved": self.unserved(),
-            **({} if several else {"stands_out": [asdict(one) for one in self.outliers]}),
+            **({} if several else {"stands_out": [asdict(one) for one in self.outliers()]}),
         }
 
     def met_goals(self) -> Iterator[str]:
         """The goals that a group met in every run, with the value that came nearest to missing them."""
         for goal in goals_of(self.scenario.document):
             for group in dict.fromkeys(row["group"] for row in self.summary):
-                values = [row[goal.column] for row in self.summary if row["group"] == group]
-                if all(map(goal.met, values)):
+                rows = [row for row in self.summary if row["group"] == group]
+                values = [row[goal.column] for row in rows]
+                if all(map(goal.met_by, rows)):
                     nearest = min(values, key=lambda value: abs(value - goal.bound))
                     runs = f" in all {len(values)} runs, at worst" if len(values) > 1 else ""
                     yield f"{goal} of group {group}: {nearest:g}{runs}"

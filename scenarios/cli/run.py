@@ -167,8 +167,8 @@ def _tell(done: Replications, out: Path | None, *, as_json: bool, full: bool) ->
         print_table(runs_table(done.summary, None if full else HEADLINE, width()))
         if not full:
             print(f"--full shows all {len(METRICS)} numbers")
-        if done.runs == 1 and done.outliers:
-            print_wrapped(outliers_line(done.outliers))
+        if done.runs == 1 and (found := done.outliers()):
+            print_wrapped(outliers_line(found))
     missed = done.missed_goals()
     for goal in done.met_goals():
         say_wrapped(f"goal met: {goal}")

@@ -207,8 +207,13 @@ def _section(name: str, content: Mapping[str, str]) -> list[str]:
     return [f"{name}:", *(f"  {key}: {content[key]}" for key in sorted(content))] if content else [f"{name}: {{}}"]
 
 
+_DIGITS_SHOWN = 40
+"""Longer numbers, which are tiny, have an exponent: files are refused that hold more (`scenarios.files.yaml_text`)."""
+
+
 def _text(value: float | None) -> str:
     """A number that YAML reads as the same number: without an exponent."""
     if value is None:
         return "null"
-    return format(Decimal(repr(value)), "f")
+    text = format(Decimal(repr(value)), "f")
+    return text if len(text) <= _DIGITS_SHOWN else f"{value:.16e}"

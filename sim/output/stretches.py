@@ -225,6 +225,8 @@ class Reader:
 
     def __iter__(self) -> Iterator[Stretches]:
         """Every stretch in which the group has begun, in no particular order."""
+        if not self._partitions:
+            return
         carried = Stretches(
             np.arange(self._partitions), np.full(self._partitions, -1), np.zeros(self._partitions, np.int64),
             *np.full((5, self._partitions), -1),

@@ -253,7 +253,7 @@ def _client_refusals(place: tuple[Any, ...], one: Any) -> Iterator[Finding]:
     if one.client not in (None, NEWEST):
         yield (*place, "client"), f"only clients of Kafka {NEWEST} are played", one.client
     for key in _OWN_CLIENT_KEYS:
-        if key in one.config:
+        if one.config.get(key):
             yield (*place, "config", key), "the oracle itself says which client is which", one.config[key]
     for strategy in one.config.get("partition.assignment.strategy", []):
         if strategy not in _CLASSES:

@@ -43,7 +43,7 @@ def simulate(
     columns = {name: _columns(name, scenario, numbers) for name in TABLES}
     groups, rscores = columns["summary"]["group"], columns["summary"]["rscore"]
     own = {"scenario": scenario.name, "variant": variant, "seed": seed, "replication": replication, "horizon_s": 60.0}
-    columns["summary"] |= {name: [value] * len(groups) for name, value in own.items()}
+    columns["summary"] |= {name: [value] * len(groups) for name, value in {**own, "end_state": "Stable"}.items()}
     null = [None if group == min(groups) else rscore for group, rscore in zip(groups, rscores, strict=True)]
     columns["summary"]["rscore"] = np.array(null, dtype=object)
     tables = Tables(columns)

@@ -41,7 +41,7 @@ class Given:
         return replace(result, tables=_Rows(rows), warnings=[], manifest=manifest)
 
     def _row(self, row: dict[str, Any], replication: int) -> dict[str, Any]:
-        names = {"scenario", "variant", "group", "seed", "replication", "horizon_s"}
+        names = {"scenario", "variant", "group", "seed", "replication", "horizon_s", "end_state"}
         given = {name: one(replication) if callable(one) else one for name, one in self.numbers.items()}
         return {name: value if name in names else given.get(name, 0) for name, value in row.items()}
 

@@ -433,8 +433,8 @@ def test_keys_that_are_not_modelled_are_listed_once() -> None:
         **{
             "cluster.config": {"log.dirs": "/d", "num.io.threads": 8},
             "topics.orders.config": {"segment.ms": 5},
-            "groups.billing.config": {"client.id": "a", "max.poll.records": 5, "group.protocol": "classic"},
-            "groups.billing.overrides": [{"members": "0", "config": {"client.id": "b", "fetch.min.bytes": 2}}],
+            "groups.billing.config": {"reconnect.backoff.ms": 7, "max.poll.records": 5, "group.protocol": "classic"},
+            "groups.billing.overrides": [{"members": "0", "config": {"reconnect.backoff.ms": 9, "fetch.min.bytes": 2}}],
             "timeline": [
                 {"at": "1s", "create_topic": {"name": "t", "partitions": 1, "config": {"segment.bytes": 1_048_576}}},
             ],
@@ -443,7 +443,7 @@ def test_keys_that_are_not_modelled_are_listed_once() -> None:
     assert found == [
         "broker keys that have no effect here: log.dirs, num.io.threads",
         "topic keys that have no effect here: segment.bytes, segment.ms",
-        "consumer keys that have no effect here: client.id, fetch.min.bytes",
+        "consumer keys that have no effect here: fetch.min.bytes, reconnect.backoff.ms",
     ]
 
 

@@ -127,7 +127,7 @@ def test_the_ledger_takes_many_consumers_as_it_takes_one(
     assert which.tolist() == [slot for slot in range(4) for _ in parts[slot]]
     now = max(begins)
     assert many.processed(now).tolist() == one.processed(now).tolist()
-    many.release_all(slots[which], partitions, at)
+    many.release_all(slots[which], np.array(ends)[which], partitions, at)
     for holding, end, part in zip(ones, ends, parts, strict=True):
         one.release(holding, end, part, np.ones(len(part), np.bool_), one.positions(holding, end))
     assert many.processed(20 * S).tolist() == one.processed(20 * S).tolist()

@@ -244,7 +244,7 @@ def test_what_somebody_else_skips_needs_nobody_though_the_owner_reads_on() -> No
     run.ledger.anchor(run.holdings[1], run.now, one, np.array([15]), 0.0)
     run.pass_until(300)
     figures = LagFigures(run.ledger, run.now - 1, (200, run.now - 1))
-    assert figures.records_end() == run.lag[-1].sum() == 14
+    assert figures.records_end() == run.lag[-1].sum() == 15
     assert figures.age_us == max(run.ages[200:])
 
 
