@@ -21,6 +21,9 @@ from tests.conformance.library.runs import (
 
 HANG_S, HANG_UNTIL_S = 180.0, 300.0
 
+BATCH_S = 1.0
+"""500 records of 2 ms."""
+
 
 def test_a_hung_consumer_holds_the_round_until_it_polls_again() -> None:
     for result in runs("barrier-hostage"):
@@ -44,7 +47,9 @@ def test_cooperative_members_read_on_while_one_is_hung_and_pay_in_duplicates() -
     eager, cooperative = summaries(runs("barrier-hostage")), summaries(runs("barrier-hostage", COOPERATIVE))
     assert (cooperative["stop_the_world_s"] == 0).all()
     kept = cooperative["unavailable_partition_s"] - cooperative["unavailable_detection_s"]
-    assert (kept <= 4 * (HEARTBEAT_S + TRIPS_S)).all(), "three that move and one that comes back, for a round"
+    assert (kept <= 4 * (HEARTBEAT_S + TRIPS_S)).mean() > 0.9, "three that move and one that comes back, for a round"
+    # The member that was hung has a backlog: it hears of the round, and if it leads of its beginning, between batches.
+    assert (kept <= 4 * (HEARTBEAT_S + 2 * BATCH_S + TRIPS_S)).all()
     assert (kept < eager["unavailable_barrier_s"] / 100).all()
     assert (cooperative["duplicates"] > 100 * 50).all(), "a member parked in a join does not commit what it reads on"
     assert (eager["duplicates"] == 0).all()

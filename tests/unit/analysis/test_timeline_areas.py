@@ -38,7 +38,7 @@ def test_areas_of_the_count_are_true(make_table: Maker) -> None:
     edges, counts = mean_counts(past, (0.0, 3600.0), 1188)
     area = (counts[:, :-1] * np.diff(edges)).sum(axis=1)
     assert dict(zip(CAUSES, area, strict=True)) == pytest.approx(
-        {"unowned": 0, "detection": 36, "barrier": 100 * 10 * 0.01, "assignment": 0, "resume": 0}
+        {"unowned": 0, "detection": 36, "away": 0, "barrier": 100 * 10 * 0.01, "assignment": 0, "resume": 0}
     )
 
 

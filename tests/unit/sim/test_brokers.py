@@ -12,6 +12,7 @@ from groupsim.sim.books.record import GroupRecord
 from groupsim.sim.books.requests import RequestCounts
 from groupsim.sim.client.requests import Requests
 from groupsim.sim.cluster.coordinator import partition_for
+from groupsim.sim.gauge import Gauge
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, OffsetCommit
 from groupsim.sim.randomness import Streams
@@ -44,7 +45,7 @@ class _Line:
 
 def test_a_commit_is_answered_when_it_is_in_the_log_and_a_refused_one_at_once() -> None:
     """OffsetMetadataManager.commitOffset throws before anything is appended."""
-    world = _build(scene(), Streams(1, 0), is_loud=True)
+    world = _build(scene(), Streams(1, 0), Gauge(), is_loud=True)
     world.env.run_before(10 * S)
     host, line, now = world.groups["g"], _Line(), world.env.now
     (member,) = host.machine.roster
@@ -98,7 +99,7 @@ def _requests(machine: _Machine) -> tuple[Requests, Any]:
     )  # fmt: skip
     client.env = SimpleNamespace(now=5 * MS)
     in_flight = SimpleNamespace(connection=object(), pending={})
-    return Requests(client, in_flight, None, None), in_flight  # type: ignore[arg-type]
+    return Requests(client, in_flight, None, None, None), in_flight  # type: ignore[arg-type]
 
 
 def test_what_happens_to_another_connection_says_nothing_about_the_coordinator() -> None:

@@ -73,7 +73,7 @@ def test_only_what_counts_is_in_a_partition_s_row() -> None:
     killed = entry(20 * S, Kill(target=member(0), down=lasting(15 * S)))
     later = simulate(scene(group(count=2), timeline=(killed,), measure_from_us=50 * S))
     for row in rows(later, "partitions"):
-        assert [value for name, value in row.items() if name not in ("group", "topic", "partition")] == [0] * 10
+        assert [value for name, value in row.items() if name not in ("group", "topic", "partition")] == [0] * 11
 
 
 # --- members ----------------------------------------------------------------------------------------------------------
