@@ -84,17 +84,23 @@ class Engine:
 
     def before_deadline(self, now: int) -> None:
         """A timer of the group is due: what members have done by now is done."""
-        self._precede_decision()
+        self._precede_decision(may_leave=self._group.machine.deadline <= now)
         if self._group.machine.join_due <= now:
             self._settle_rejoins()
 
-    def _precede_decision(self) -> None:
-        """The coordinator is about to decide: what members have done in the present generation is done."""
+    def _precede_decision(self, *, may_leave: bool = True) -> None:
+        """The coordinator is about to decide: what members have done in the present generation is done.
+
+        ``may_leave``: the group may leave Stable by it. If something is only in the log now, those go on who resume as
+        the last SyncGroups come.
+        """
         self._has_preceded = True
         if not has_cohort(self._group):
             self._settle_rejoins()  # no room for everybody: it matters who joins first
+        is_resuming = self._resume.is_under_way
         self._sync.precede_decision()
-        self._resume.settle()
+        if may_leave or is_resuming:
+            self._resume.settle()
         if self._group.machine.state is not GroupState.PREPARING_REBALANCE:
             self._keep.settle_done()
             self._late.precede_decision()
