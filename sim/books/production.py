@@ -121,6 +121,27 @@ class Production:
         """Production of some partitions, records per microsecond."""
         return float(int(self.rate_mrps[positions].sum())) / 1e9
 
+    def loads_of(
+        self, at: Offsets, positions: Positions, offsets: Offsets, begins: NDArray[np.intp]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """`rate_of` some shares of partitions, and how many records each has from ``offsets`` on.
+
+        Parameters
+        ----------
+        at : int64 array, shape (k,), microseconds
+        positions, offsets : arrays, shape (k,)
+            Of one share after the other.
+        begins : intp array, shape (n,)
+            Where each share begins.
+
+        Returns
+        -------
+        rates, backlogs : float64 arrays, shape (n,)
+            Records per microsecond, and records.
+        """
+        backlogs = np.add.reduceat(np.maximum(self.produced(at, positions) - offsets, 0), begins)
+        return np.add.reduceat(self.rate_mrps[positions], begins) / 1e9, backlogs.astype(np.float64)
+
     def around(self, at: NDArray[np.int64], positions: NDArray[np.int32]) -> tuple[Offsets, Offsets]:
         """When the last record up to ``at`` was produced (0: none was), and when the next one is at the rate of now.
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from groupsim.assignors import Assignor
 from groupsim.assignors import Protocol as RebalanceProtocol
+from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.record import FAILED, KILLED
 from groupsim.sim.client.alarms import Alarms
 from groupsim.sim.client.commits import Commits
@@ -274,6 +275,11 @@ class Client(Incarnation):
             max_poll=poll_loop.max_poll_due(now),
             timeout=self.in_flight.given_up_us,
         )
+
+    def watch_long_pauses(self) -> None:
+        """A quiet member has no timers of its own; of its pauses those are watched that are too long to be elided."""
+        self.alarms.disarm_member()
+        self.suspension.arm_pause(SHORT_PAUSE_US)
 
     def on_poll(self, now: int) -> None:
         """The application must be looked at."""

@@ -114,11 +114,12 @@ class Suspension:
             return
         client.frozen = None
         self._go_on(now, start)
+        # Before what may let the member go quiet, which then watches long pauses only.
+        self.arm_pause()
         late, client.late = client.late, []
         for action in late:
             action()
         self._requests.read_waiting(now)
-        self.arm_pause()
         client.drive(now)
 
     def _go_on(self, now: int, start: int) -> None:

@@ -18,7 +18,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
@@ -333,9 +332,8 @@ class DeferredMembers:
             replay_resume(client, self.now, slot, self.slowdown.item(slot))
             self.return_order(client, slot)
             self._fall_silent(slot, self.now)
-            client.alarms.disarm_member()
             client.metadata.arm(self.now.told.item(slot))
-            client.suspension.arm_pause(SHORT_PAUSE_US)
+            client.watch_long_pauses()
 
     # --- catching up --------------------------------------------------------------------------------------------------
 

@@ -206,8 +206,7 @@ class Quiescence:
         is_consuming = machine.owned.size and schedule is not None
         commits = max(machine.commit_due, client.poll_loop.upcoming(now)) if is_consuming else FOREVER
         self.fall_silent(machine.heartbeat_due, commits, schedule, self._group.suspend(machine.member_id))
-        client.alarms.disarm_member()
-        client.suspension.arm_pause(SHORT_PAUSE_US)
+        client.watch_long_pauses()
 
     def fall_silent(self, heartbeat_due: int, commit_due: int, schedule: PollSchedule | None, renewed_us: int) -> None:
         """Heartbeats and commits are arithmetic from these instants on; alarms are the caller's affair.

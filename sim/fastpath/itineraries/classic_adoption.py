@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.poll_schedule import Load, PollSchedule, full_passes
@@ -38,8 +37,7 @@ def adopt(group: GroupHost, deferred: DeferredMembers, slots: Slots) -> None:
         client, renewed = deferred.clients[slot], group.suspend(deferred.member_ids[slot])
         machine = client.machine
         deferred.elided[slot].fall_silent(machine.heartbeat_due, machine.commit_due, client.poll_loop.schedule, renewed)
-        client.alarms.disarm_member()
-        client.suspension.arm_pause(SHORT_PAUSE_US)
+        client.watch_long_pauses()
 
 
 def _repace(group: GroupHost, deferred: DeferredMembers, kind: int, slots: Slots, times: Column) -> None:
@@ -49,9 +47,7 @@ def _repace(group: GroupHost, deferred: DeferredMembers, kind: int, slots: Slots
     lengths, partitions = np.array([len(one) for one in parts]), np.concatenate(parts)
     begins = np.cumsum(lengths) - lengths
     offsets, which = ledger.positions_of(slots, partitions, lengths.tolist(), times)
-    backlogs = np.add.reduceat(np.maximum(ledger.produced(times[which], partitions) - offsets, 0), begins)
-    rates = np.add.reduceat(ledger.rate_mrps[partitions], begins) / 1e9
-    load = Load(rates, backlogs.astype(float))
+    load = Load(*ledger.loads_of(times[which], partitions, offsets, begins))
     paced = deferred.pace(kind, slots, lengths, load)
     ledger.anchor_all(slots, times, partitions, offsets, lengths, paced.capacity)
     poll_us, slowdown = group.cluster.timing.poll_us, deferred.slowdown[slots].tolist()

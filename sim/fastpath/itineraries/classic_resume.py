@@ -84,9 +84,7 @@ class ResumePhase(AnswerPhase):
             offsets = self._reset(slots, partitions, offsets, lengths)
         for slot, begin, end in zip(slots.tolist(), begins.tolist(), (begins + lengths).tolist(), strict=True):
             now.partitions[slot], now.offsets[slot] = partitions[begin:end], offsets[begin:end]
-        begun = np.repeat(now.begun[slots], lengths)
-        backlogs = np.add.reduceat(np.maximum(ledger.produced(begun, partitions) - offsets, 0), begins).astype(float)
-        rates = np.add.reduceat(ledger.rate_mrps[partitions], begins) / 1e9
+        rates, backlogs = ledger.loads_of(np.repeat(now.begun[slots], lengths), partitions, offsets, begins)
         clear: NDArray[np.bool_] = np.logical_and.reduceat(self._is_plain(partitions), begins)
         clear &= is_alike & (now.begun[slots] < now.first_beat[slots])
         clear &= [self._wants(slot) for slot in slots.tolist()]

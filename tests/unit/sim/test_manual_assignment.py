@@ -26,6 +26,13 @@ from groupsim.sim.model import (
 )
 from groupsim.sim.units import MS, S
 
+AWAY = Entry(
+    id="kill",
+    at_us=33 * S,
+    verb=Kill(target=Target("group", "g", pick="index", indices=(0,)), down=Distribution.constant(9 * S)),
+)
+"""The first is killed, and its process is back 9 s later."""
+
 
 def scene(*timeline: Entry) -> Scenario:
     """Two consumers, three partitions each, ten records a second and partition."""
@@ -67,18 +74,13 @@ def test_there_is_no_rebalance_and_everybody_reads_its_own(fidelity: str) -> Non
 
 @pytest.mark.parametrize("fidelity", ["elided", "message"])
 def test_a_killed_one_leaves_its_partitions_unowned_until_it_is_back(fidelity: str) -> None:
-    kill = Entry(
-        id="kill",
-        at_us=33 * S,
-        verb=Kill(target=Target("group", "g", pick="index", indices=(0,)), down=Distribution.constant(9 * S)),
-    )
-    result = run(fidelity, kill)
+    result = run(fidelity, AWAY)
     gaps = result.tables["unavailability"].query("from_us >= 33_000_000 and cause == 'unowned'")
     assert gaps.partition.tolist() == [0, 1, 2]
     assert set(gaps.to_us - gaps.from_us) == {9 * S + 700 * MS}
     assert result.summary.rebalances.tolist() == [0]
     assert result.tables["delivery"].cause.tolist() == ["kill"], "read twice from the last commit on"
-    assert run("elided", kill).manifest["digests"] == result.manifest["digests"]
+    assert run("elided", AWAY).manifest["digests"] == result.manifest["digests"]
 
 
 def test_partitions_that_do_not_exist_are_left_out() -> None:
@@ -91,12 +93,7 @@ def test_partitions_that_do_not_exist_are_left_out() -> None:
 @pytest.mark.parametrize("fidelity", ["elided", "message"])
 def test_two_that_take_the_same_read_everything_twice_and_lose_nothing(fidelity: str) -> None:
     """One is away from 33 s to 42.7 s; what it has missed the other has read, and it goes on from the last commit."""
-    kill = Entry(
-        id="kill",
-        at_us=33 * S,
-        verb=Kill(target=Target("group", "g", pick="index", indices=(0,)), down=Distribution.constant(9 * S)),
-    )
-    scenario = scene(kill)
+    scenario = scene(AWAY)
     group = replace(scenario.groups[0], overrides=())
     result = simulate(replace(scenario, groups=(group,)), seed=1, fidelity=fidelity, check=True)  # type: ignore[arg-type]
     delivery = result.tables["delivery"]
