@@ -12,6 +12,8 @@ from typing import Literal
 from groupsim.sim.units import MS, S
 
 ClientFamily = Literal["java", "librdkafka", "kafka-python"]
+GroupProtocol = Literal["classic", "consumer"]
+MigrationPolicy = Literal["bidirectional", "upgrade", "downgrade", "disabled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,8 @@ class ClientBehaviour:
 class ClientConfig:
     """A consumer's configuration (``ConsumerConfig``, Kafka 4.4.0 defaults). All times in microseconds."""
 
+    group_protocol: GroupProtocol = "classic"
+    group_remote_assignor: str | None = None
     session_timeout_us: int = 45_000 * MS
     heartbeat_interval_us: int = 3_000 * MS
     max_poll_interval_us: int = 300_000 * MS
@@ -83,8 +87,31 @@ class CoordinatorConfig:
     offsets_topic_num_partitions: int = 50
     offsets_retention_us: int = 10_080 * 60 * S
     offsets_retention_check_interval_us: int = 600 * S
+    consumer_session_timeout_us: int = 45_000 * MS
+    consumer_min_session_timeout_us: int = 45_000 * MS
+    consumer_max_session_timeout_us: int = 60_000 * MS
+    consumer_heartbeat_interval_us: int = 5_000 * MS
+    consumer_min_heartbeat_interval_us: int = 5_000 * MS
+    consumer_max_heartbeat_interval_us: int = 15_000 * MS
+    consumer_assignment_interval_us: int = 1_000 * MS
+    consumer_min_assignment_interval_us: int = 0
+    consumer_max_assignment_interval_us: int = 15_000 * MS
+    consumer_max_size: int = 2_147_483_647
+    consumer_assignors: tuple[str, ...] = ("uniform", "range")
+    consumer_migration_policy: MigrationPolicy = "bidirectional"
+    consumer_regex_refresh_interval_us: int = 600_000 * MS
     version: str = "4.4"
-    """Which coordinator: "4.4", or "0.9" (AwaitingSync, a new group is Stable, no initial delay, no ids asked for)."""
+    """Which coordinator's rules: "4.4" back to "4.0", or "0.9" (AwaitingSync, a new group is Stable, no initial
+    delay, no ids asked for)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupConfig:
+    """What is set for one group (``GroupConfig``, Kafka 4.4), in microseconds; None: as the broker has it."""
+
+    consumer_session_timeout_us: int | None = None
+    consumer_heartbeat_interval_us: int | None = None
+    consumer_assignment_interval_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from groupsim.sim.config import ClientConfig, ClientFamily
+from groupsim.sim.config import ClientConfig, ClientFamily, GroupConfig
 from groupsim.sim.model.distributions import Distribution
 from groupsim.sim.units import MS
 
@@ -19,6 +19,8 @@ class Subscription:
     pattern: str | None = None
     assign: Mapping[str, tuple[int, ...]] | None = None
     """Manual assignment (``KafkaConsumer.assign``): no group membership, never rebalances."""
+    re2: str | None = None
+    """A pattern that the broker matches (``SubscriptionPattern``, RE2/J); the consumer protocol only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,7 @@ class Group:
     client: ClientConfig = ClientConfig()
     processing: Processing = Processing()
     overrides: tuple[Override, ...] = ()
+    group_config: GroupConfig = GroupConfig()
     assignor_failure: Literal["rebalance", "refuse"] = "rebalance"
     client_family: ClientFamily = "java"
     """Whose assignor the leader runs: it decides how long that takes (`sim.cluster.assignor_costs`)."""

@@ -1,0 +1,1 @@
+"""The consumer protocol (KIP-848): a group machine, `group`, and a member machine, `member`."""
