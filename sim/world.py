@@ -73,14 +73,14 @@ class World:
 
     def _build(self, spec: Group) -> None:
         slots = slots_of(self.scenario, spec)
-        group = GroupHost(self.env, self.scenario, spec.name, self.catalog, slots)
-        self.groups[spec.name] = group
         partition = partition_for(spec.name, self.scenario.cluster.config.offsets_topic_num_partitions)
         node = self.broker_ids[partition % len(self.broker_ids)]
         self._homes[spec.name] = node
         coordinator = self.coordinators.get(partition)
         if coordinator is None:
             coordinator = self.coordinators[partition] = Coordinator(self.env, partition, node)
+        group = GroupHost(self.env, self.scenario, spec.name, self.catalog, slots, coordinator.loop)
+        self.groups[spec.name] = group
         coordinator.adopt(group)
         members = self.members[spec.name] = []
         engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=self.is_loud)

@@ -7,7 +7,7 @@ owners, and into what each partition waits for that nobody owns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,9 @@ from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions, without
 class _Held:
     """What one member has, by the coordinator's books; ``pending``: it has not acknowledged their revocation yet."""
 
-    assigned: Positions = NO_PARTITIONS
-    pending: Positions = NO_PARTITIONS
-    target: Positions = NO_PARTITIONS
+    assigned: Positions = field(default_factory=lambda: NO_PARTITIONS)
+    pending: Positions = field(default_factory=lambda: NO_PARTITIONS)
+    target: Positions = field(default_factory=lambda: NO_PARTITIONS)
     epoch: int = 0
 
 

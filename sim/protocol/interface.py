@@ -58,7 +58,7 @@ class Batch:
 class Outcome:
     """What a group machine wants done: append ``batch``, send ``replies`` now, charge so much time, note the facts.
 
-    No classic outcome charges time, since members assign there; `GroupHost` does not carry ``charged_us`` out yet.
+    ``charged_us`` is what an assignor takes: replies leave that much later, and the shard's other events wait.
     """
 
     replies: list[Reply] = field(default_factory=list)
