@@ -182,6 +182,7 @@ class GroupBooks:
                 work(fact)
 
     def _see(self, fact: MemberSeen) -> None:
+        self.cover(fact.topics)
         self.meet(fact.member_id, fact.topics)
 
     def _admit(self, fact: MemberAdmitted) -> None:

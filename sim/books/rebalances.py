@@ -30,10 +30,20 @@ _TRIGGERS = (
     ("Leader", "leader rejoined"),
     ("Updating metadata", "member rejoined"),
     ("tatic member", "static member"),
+    (" joins", "join"),
+    (": left", "leave"),
+    (": expired", "expiry"),
+    (": not revoked", "revocation timeout"),
+    ("subscribes to", "subscription"),
+    ("most votes", "assignor vote"),
+    ("regular expression", "metadata"),
+    ("metadata of", "metadata"),
 )
-"""What a reason contains, as ``GroupMetadataManager`` logs it, and what it is called here."""
-_GONE = ("leave", "expiry")
-_KICKED = ("expiry", "sync timeout")
+"""What a reason contains, and what it is called here: as ``GroupMetadataManager`` logs it or, of a consumer group, as
+its machine tells it.
+"""
+_GONE = ("leave", "expiry", "revocation timeout")
+_KICKED = ("expiry", "sync timeout", "revocation timeout")
 
 
 def trigger_of(reason: str) -> str:

@@ -6,6 +6,7 @@ It adds no rule, and keeps nothing but what is on its way.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.catalog import Catalog
@@ -13,14 +14,20 @@ from groupsim.sim.cluster.assignment import Layouts
 from groupsim.sim.cluster.event_loop import EventLoop
 from groupsim.sim.cluster.interface import FastPath
 from groupsim.sim.cluster.log import GroupLog
+from groupsim.sim.cluster.target_assignors import target_assignors
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
 from groupsim.sim.kernel.network import Exchange
-from groupsim.sim.model import Cluster, Scenario
+from groupsim.sim.model import Cluster, Group, Scenario, SetConfig
 from groupsim.sim.protocol.classic.group import ClassicGroup
-from groupsim.sim.protocol.interface import Batch, Outcome, Reply
+from groupsim.sim.protocol.consumer.group import ConsumerGroup
+from groupsim.sim.protocol.interface import Batch, Outcome, Reply, Task
 from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetFetch, OffsetFetchResponse
 from groupsim.sim.randomness import name_hash
+from groupsim.sim.units import MS
+
+_TASK_US = MS
+"""A regular expression is matched against all topics in the background (``Scanned N topics ... in 1ms``, Kafka 4.4)."""
 
 
 class GroupHost:
@@ -30,7 +37,7 @@ class GroupHost:
     ----------
     env : Environment
     scenario : Scenario
-    name : str
+    spec : Group
     catalog : Catalog
     slots : int
         Number of consumers that it can have.
@@ -46,19 +53,30 @@ class GroupHost:
     fast_path: FastPath
 
     def __init__(
-        self, env: Environment, scenario: Scenario, name: str, catalog: Catalog, slots: int, loop: EventLoop
+        self, env: Environment, scenario: Scenario, spec: Group, catalog: Catalog, slots: int, loop: EventLoop
     ) -> None:
         self._env = env
         self._loop = loop
-        self.name = name
+        name = self.name = spec.name
         self.cluster: Cluster = scenario.cluster
         self._service_us = scenario.cluster.timing.service_us
         self._append_us = scenario.cluster.timing.append_us
-        self.machine = ClassicGroup(name, scenario.cluster.config)
         self._log = GroupLog(self._append_us)
         self.books = GroupBooks(env, scenario, name, catalog, slots)
         self.layouts = Layouts(self.books.partitions)
+        self.is_classic = is_classic(scenario, spec)
+        self.machine = self._new_machine(scenario, spec, catalog)
+        self._task_key = deadline_key(name_hash("task", name), Kind.TIMER)
         self._alarm = Alarm(env, deadline_key(name_hash("group", name), Kind.TIMER), self._fire)
+
+    def _new_machine(self, scenario: Scenario, spec: Group, catalog: Catalog) -> Any:
+        config = scenario.cluster.config
+        if self.is_classic:
+            return ClassicGroup(spec.name, config)
+        assignors = target_assignors(config.consumer_assignors, self.layouts, java_order=spec.java_order)
+        machine = ConsumerGroup(spec.name, config, self.books.partitions, assignors, spec.group_config)
+        machine.on_metadata(0, catalog.counts)
+        return machine
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
@@ -123,6 +141,8 @@ class GroupHost:
             self._log.append(now, batch)
             for reply in batch.replies:
                 self._acknowledge(now + outcome.charged_us, reply, batch)
+            if not batch.is_awaited and not self.is_classic:
+                self.machine.on_appended(now, batch.number, Error.NONE)
 
     def _acknowledge(self, now: int, reply: Reply, batch: Batch) -> None:
         """What is answered when it is in the log; offsets count at once."""
@@ -154,6 +174,8 @@ class GroupHost:
         """Write down what happened, answer, and watch the next deadline."""
         self.books.note(outcome.facts)
         self._loop.occupy(outcome.charged_us)
+        for task in outcome.tasks:
+            self._env.at(self._env.now + _TASK_US, self._task_key, self._finish, task)
         leave, replies = self._env.now + self._service_us + outcome.charged_us, outcome.replies
         self.books.requests.count_answers(replies)
         for reply in self.fast_path.after_decision(replies, leave):
@@ -164,8 +186,13 @@ class GroupHost:
     def on_metadata(self, image: Mapping[str, int]) -> None:
         """Topics have been created, deleted, or have grown: topic -> number of partitions."""
         outcome = self.machine.on_metadata(self._env.now, image)
-        if outcome.replies or outcome.facts or outcome.batch is not None:
+        if outcome != Outcome():
             self._settle(self._commit_log(self._env.now, outcome))
+
+    def _finish(self, task: Task) -> None:
+        """A task is done in the background."""
+        now = self._env.now
+        self._settle(self._commit_log(now, self.machine.on_task_done(now, task.key, task.run())))
 
     # --- quiet members ------------------------------------------------------------------------------------------------
 
@@ -183,6 +210,13 @@ class GroupHost:
         self.books.finish(horizon, self.machine.generation)
 
 
+def is_classic(scenario: Scenario, spec: Group) -> bool:
+    """Whether all of a group's members use the classic protocol all the time."""
+    configs = [spec.client, *(one.client for one in spec.overrides)]
+    configs += [entry.verb.client for entry in scenario.timeline if isinstance(entry.verb, SetConfig)]
+    return all(one is None or one.group_protocol == "classic" for one in configs)
+
+
 def _exchange(reply: Reply) -> Exchange:
     assert isinstance(reply.waiter, Exchange)
     return reply.waiter
@@ -193,4 +227,5 @@ def _extend(outcome: Outcome, more: Outcome) -> None:
     outcome.replies += more.replies
     outcome.facts += more.facts
     outcome.charged_us += more.charged_us
+    outcome.tasks += more.tasks
     outcome.batch = more.batch
