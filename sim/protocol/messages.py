@@ -239,13 +239,17 @@ class OffsetCommit:
     generation: int
     positions: Positions
     offsets: NDArray[np.int64]
+    is_awaited: bool = False
+    """As in `sim.protocol.effects.Commit`; decides nothing at the coordinator."""
 
 
 @dataclass(slots=True, eq=False)
 class OffsetFetch:
-    """``OffsetFetchRequest`` for some partitions."""
+    """``OffsetFetchRequest`` for some partitions; only members of the consumer protocol say who they are."""
 
     positions: Positions
+    member_id: str = ""
+    member_epoch: int = -1
 
 
 @dataclass(slots=True, eq=False)
