@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Protocol, TypeVar
 
 from groupsim.sim.config import CoordinatorConfig
@@ -167,6 +168,15 @@ class GroupMachine(Protocol[Request, Record]):
     def describe(self) -> GroupDescription:
         """What an administrator is told; changes nothing."""
         ...
+
+
+class CloseOperation(Enum):
+    """What close() does about the group (``CloseOptions.GroupMembershipOperation``, KIP-1092)."""
+
+    DEFAULT = "default"
+    """Dynamic members leave; static ones keep their place."""
+    LEAVE_GROUP = "leave_group"
+    REMAIN_IN_GROUP = "remain_in_group"
 
 
 class MemberMachine(Protocol[Request, Response]):

@@ -5,12 +5,12 @@ Source: ``ConsumerCoordinator.close``, ``onLeavePrepare``, ``AbstractCoordinator
 
 from __future__ import annotations
 
-from groupsim.sim.protocol.classic.liveness import CoordinatorLookup
 from groupsim.sim.protocol.classic.membership import STABLE, Membership
 from groupsim.sim.protocol.classic.ownership import Ownership
 from groupsim.sim.protocol.classic.states import Step
 from groupsim.sim.protocol.classic.subscription import SubscriptionState
 from groupsim.sim.protocol.effects import Closed, Drop, Effects, Listen, Send
+from groupsim.sim.protocol.lookup import CoordinatorLookup
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Api
 
 CLOSING = "the consumer is being closed"

@@ -25,9 +25,9 @@ from typing import Any
 
 from groupsim.sim.protocol.classic.departure import CLOSING
 from groupsim.sim.protocol.classic.member_parts import MemberParts
-from groupsim.sim.protocol.classic.membership import LOST_COORDINATOR
 from groupsim.sim.protocol.classic.states import MemberState, Step
 from groupsim.sim.protocol.effects import Effects, Raise, Request, Send
+from groupsim.sim.protocol.lookup import LOST_COORDINATOR
 from groupsim.sim.protocol.messages import (
     Api,
     Error,

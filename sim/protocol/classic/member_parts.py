@@ -8,12 +8,13 @@ from groupsim.assignors.java.regex import JavaPattern
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.classic.departure import Departure
 from groupsim.sim.protocol.classic.joining import JoinLoop
-from groupsim.sim.protocol.classic.liveness import Backoff, CoordinatorLookup, HeartbeatTimers
+from groupsim.sim.protocol.classic.liveness import HeartbeatTimers
 from groupsim.sim.protocol.classic.membership import STABLE, Membership
 from groupsim.sim.protocol.classic.ownership import Ownership
 from groupsim.sim.protocol.classic.responses import ResponseHandlers
 from groupsim.sim.protocol.classic.states import MemberState
 from groupsim.sim.protocol.classic.subscription import AssignorMemory, SubscriptionState
+from groupsim.sim.protocol.lookup import Backoff, CoordinatorLookup
 from groupsim.sim.protocol.messages import Error, Positions
 
 

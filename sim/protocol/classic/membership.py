@@ -14,8 +14,6 @@ UNJOINED, PREPARING, COMPLETING, STABLE = MemberState
 ALREADY_REBALANCING = "group is already rebalancing"
 """Why a member rejoins whose heartbeat was answered REBALANCE_IN_PROGRESS."""
 
-LOST_COORDINATOR = frozenset({Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE, Error.DISCONNECTED})
-
 
 class Membership:
     """One consumer in one group.

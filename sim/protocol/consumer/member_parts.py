@@ -1,0 +1,146 @@
+"""The parts of a member of the consumer protocol, and what of them the shell may read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from groupsim.assignors.java.regex import JavaPattern
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.protocol.consumer.member_departure import Departure
+from groupsim.sim.protocol.consumer.member_epoch import MemberEpoch
+from groupsim.sim.protocol.consumer.member_heartbeats import HeartbeatContent, HeartbeatTimer
+from groupsim.sim.protocol.consumer.member_listeners import Listeners
+from groupsim.sim.protocol.consumer.member_ownership import MemberOwnership
+from groupsim.sim.protocol.consumer.member_reconciliation import Reconciliation
+from groupsim.sim.protocol.consumer.member_responses import HeartbeatResponses
+from groupsim.sim.protocol.consumer.member_states import MemberState
+from groupsim.sim.protocol.consumer.member_subscription import MemberSubscription
+from groupsim.sim.protocol.effects import Effects
+from groupsim.sim.protocol.lookup import Backoff, CoordinatorLookup
+from groupsim.sim.protocol.messages import Error, Positions
+
+
+class ConsumerMemberParts:
+    """One consumer in one group, taken apart.
+
+    Parameters
+    ----------
+    group_id, name : str
+    member_id : str
+        Made by the client; stays for the life of the process.
+    config : ClientConfig
+    instance_id : str or None
+        ``group.instance.id``; None: dynamic member.
+    jitter : callable
+        Retry number -> factor in permille (800 .. 1200), ``ExponentialBackoff``'s jitter.
+    commits : {"auto", "after_batch", "before_processing", "none"}
+        Who commits: the consumer every auto.commit.interval.ms, the application for each batch, or nobody.
+    commit_on_revoked : bool
+        The application calls commitSync in onPartitionsRevoked.
+    """
+
+    __slots__ = (
+        "config", "content", "departure", "instance_id", "listeners", "lookup", "membership", "ownership",
+        "reconciliation", "responses", "subscription", "timer",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        group_id: str,
+        name: str,
+        member_id: str,
+        config: ClientConfig,
+        instance_id: str | None,
+        jitter: Callable[[int], int],
+        commits: str = "auto",
+        commit_on_revoked: bool = False,
+    ) -> None:
+        self.config = config
+        self.instance_id = instance_id
+        backoff = Backoff(config, jitter)
+        self.membership = MemberEpoch(name, member_id, config, instance_id)
+        self.subscription = MemberSubscription()
+        self.ownership = MemberOwnership(self.membership, backoff, commits)
+        self.lookup = CoordinatorLookup(group_id, backoff)
+        self.listeners = Listeners()
+        self.timer = HeartbeatTimer(backoff, is_jitter_sound=config.behaviour.sound_heartbeat_jitter)
+        self.content = HeartbeatContent(self.membership, self.subscription)
+        self.reconciliation = Reconciliation(
+            self.membership, self.ownership, self.listeners, backoff, commit_on_revoked=commit_on_revoked
+        )
+        self.departure = Departure(
+            self.membership, self.subscription, self.ownership, self.reconciliation, self.listeners, self.timer,
+            self.content, self.work_in_background,
+        )  # fmt: skip
+        self.responses = HeartbeatResponses(
+            self.membership, self.reconciliation, self.departure, self.timer, self.content, self.lookup
+        )
+
+    def work_in_background(self, now: int) -> Effects:
+        """A turn of the background thread."""
+        raise NotImplementedError
+
+    @property
+    def state(self) -> MemberState:
+        """Its state."""
+        return self.membership.state
+
+    @property
+    def generation(self) -> int:
+        """Its member epoch, as far as commits carry it; -1: none."""
+        return self.membership.epoch if self.membership.is_member else -1
+
+    @property
+    def member_id(self) -> str:
+        """Its member id."""
+        return self.membership.member_id
+
+    @property
+    def failed(self) -> Error | None:
+        """What the next poll() raises."""
+        return self.membership.failed
+
+    @failed.setter
+    def failed(self, value: Error | None) -> None:
+        self.membership.failed = value
+
+    @property
+    def listening(self) -> bool:
+        """Whether the application runs a listener, or waits inside one."""
+        return self.listeners.running is not None
+
+    @property
+    def coordinator(self) -> int | None:
+        """Broker id of the coordinator."""
+        return self.lookup.node
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Subscribed topics, sorted."""
+        return self.subscription.topics
+
+    @property
+    def pattern(self) -> JavaPattern | None:
+        """Subscribed pattern, if this client matches it."""
+        return self.subscription.pattern
+
+    @property
+    def metadata(self) -> Mapping[str, int]:
+        """Topic -> number of partitions, as last seen."""
+        return self.subscription.metadata
+
+    @property
+    def owned(self) -> Positions:
+        """The assignment."""
+        return self.ownership.owned
+
+    @property
+    def uninitialised(self) -> Positions:
+        """Partitions of it without a position."""
+        return self.ownership.uninitialised
+
+    @property
+    def is_manual(self) -> bool:
+        """Whether partitions were taken by hand."""
+        return self.ownership.is_manual
