@@ -15,7 +15,7 @@ from groupsim.sim.protocol.classic.responses import ResponseHandlers
 from groupsim.sim.protocol.classic.states import MemberState
 from groupsim.sim.protocol.classic.subscription import AssignorMemory, SubscriptionState
 from groupsim.sim.protocol.lookup import Backoff, CoordinatorLookup
-from groupsim.sim.protocol.messages import Error, Positions
+from groupsim.sim.protocol.messages import Api, Error, Heartbeat, Positions
 
 
 class MemberParts:
@@ -137,6 +137,22 @@ class MemberParts:
     @heartbeat_due.setter
     def heartbeat_due(self, value: int) -> None:
         self.heartbeats.due = value
+
+    heartbeat_api = Api.HEARTBEAT
+
+    @property
+    def heartbeat_interval_us(self) -> int:
+        """From one heartbeat to the next."""
+        return self.config.heartbeat_interval_us
+
+    def beat_again(self, sent: int) -> Heartbeat:
+        """The heartbeat that was sent at ``sent``, and that nobody has looked at yet."""
+        membership = self.membership
+        return Heartbeat(membership.member_id, membership.instance_id, membership.generation)
+
+    def note_answer(self, read: int) -> None:
+        """A heartbeat's answer was read at ``read``, at which nobody has looked."""
+        self.heartbeats.session_due = read + self.config.session_timeout_us
 
     @property
     def session_due(self) -> int:
