@@ -245,10 +245,10 @@ class OffsetCommit:
 
 @dataclass(slots=True, eq=False)
 class OffsetFetch:
-    """``OffsetFetchRequest`` for some partitions; only members of the consumer protocol say who they are."""
+    """``OffsetFetchRequest`` for some partitions; only members of the consumer protocol say who they are (v9, KIP-848)."""
 
     positions: Positions
-    member_id: str = ""
+    member_id: str | None = None
     member_epoch: int = -1
 
 

@@ -267,9 +267,13 @@ class ClassicGroup:
 
     # --- members whose renewals are known in advance ------------------------------------------------------------------
 
-    def suspend(self, member_id: str) -> None:
-        """Take the session timer away from a member that is known to renew in time."""
+    def suspend(self, member_id: str) -> int:
+        """Take the session timer away from a member that is known to renew in time; its last renewal, microseconds."""
+        member = self.roster.get(member_id)
+        assert member is not None
+        renewed_us = self.session_due(member_id) - member.session_timeout_us
         self._rebalance.timers.cancel_session(member_id)
+        return renewed_us
 
     def resume(self, member_id: str, renewed_us: int) -> None:
         """Give the timer back, counting from the member's last renewal."""
