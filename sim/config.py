@@ -52,6 +52,8 @@ class ClientBehaviour:
     """4.3: a reconciliation that takes partitions away begins inside poll(). False: only with auto-commit."""
     ignores_missing_group_after_leave: bool = True
     """4.3: GROUP_ID_NOT_FOUND means nothing to a member that has left. False: it is fatal."""
+    paces_polls: bool = True
+    """Consumer protocol: poll() goes on in steps of retry.backoff.ms. False: an event wakes it (librdkafka)."""
     ignores_missing_group: bool = False
     """librdkafka before 2.15: GROUP_ID_NOT_FOUND is ignored for ever."""
     says_all_after_expiry: bool = True

@@ -44,6 +44,9 @@ class MemberParts:
         "responses", "subscription",
     )  # fmt: skip
 
+    is_paced = False
+    """Every answer wakes the application inside poll()."""
+
     def __init__(
         self,
         *,
@@ -232,6 +235,21 @@ class MemberParts:
         """Whether it commits in onPartitionsRevoked."""
         return self.joining.commit_on_revoked
 
+    @property
+    def reads_in_background(self) -> bool:
+        """Whether the heartbeat thread is there to read answers."""
+        return self.config.behaviour.background_heartbeat and self.membership.heartbeats_enabled
+
+    @property
+    def is_about_to_join(self) -> bool:
+        """Whether it could begin to join now."""
+        return self.membership.prepare_needed and self.lookup.node is not None
+
+    @property
+    def refreshes_to_join(self) -> bool:
+        """Whether it joins with what its pattern matches now, and takes what it is assigned as it is then."""
+        return self.subscription.pattern is not None
+
     # --- what is worth watching ---------------------------------------------------------------------------------------
 
     @property
@@ -248,6 +266,11 @@ class MemberParts:
             return not membership.join_retry_at
         ownership = self.ownership
         return ownership.uninitialised.size > 0 and not ownership.is_fetching and not ownership.fetch_retry_at
+
+    @property
+    def is_worth_a_poll(self) -> bool:
+        """Whether the next poll is to be watched for: not while the coordinator is looked for."""
+        return self.needs_application and self.lookup.node is not None
 
     @property
     def is_settled(self) -> bool:

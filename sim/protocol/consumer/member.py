@@ -229,13 +229,26 @@ class ConsumerMember(ConsumerMemberParts):
         """Whether the next pass through poll() changes something."""
         if self.listening:
             return False
-        if self.listeners.is_waiting or self.failed is not None or self.state is STALE:
+        if self.listeners.is_waiting or self.failed is not None or self.departure.is_stale:
             return True
         if (self.subscription.is_news and self.state is UNSUBSCRIBED) or self.reconciliation.is_wanted:
             return True
         ownership = self.ownership
         is_lacking = ownership.uninitialised.size > 0 and not ownership.is_fetching and not ownership.fetch_retry_at
         return is_lacking and self.lookup.node is not None
+
+    is_worth_a_poll = needs_application
+
+    @property
+    def is_joining(self) -> bool:
+        """Whether it is not at rest in the group."""
+        return not self.is_settled
+
+    @property
+    def next_commit_us(self) -> int:
+        """The first poll at or after it commits, microseconds."""
+        ownership = self.ownership
+        return ownership.commit_due if ownership.owned.size and self.lookup.node is not None else FOREVER
 
     @property
     def is_settled(self) -> bool:

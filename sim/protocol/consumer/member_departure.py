@@ -147,6 +147,12 @@ class Departure:
         self._clear()
         return self._join(now) if self._membership.state is STALE and self._rejoins_when_released else []
 
+    @property
+    def is_stale(self) -> bool:
+        """Whether the next poll() lets it join again."""
+        is_wanted = self._subscription.is_wanted and not self._rejoins_when_released
+        return self._membership.state is STALE and is_wanted
+
     def polled(self, now: int) -> Effects:
         """``maybeRejoinStaleMember``: the application is back; what it had may still have to be released."""
         self._rejoins_when_released = self._subscription.is_wanted

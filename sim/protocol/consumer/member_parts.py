@@ -44,6 +44,15 @@ class ConsumerMemberParts:
         "reconciliation", "responses", "subscription", "timer",
     )  # fmt: skip
 
+    protocol: str | None = None
+    """The coordinator assigns."""
+    is_leader = False
+    rejoin_needed = False
+    is_about_to_join = False
+    refreshes_to_join = False
+    """A pattern that the client matches is looked at with every refresh, and what it is assigned is taken as it is."""
+    reads_in_background = True
+
     def __init__(
         self,
         *,
@@ -80,6 +89,11 @@ class ConsumerMemberParts:
     def work_in_background(self, now: int) -> Effects:
         """A turn of the background thread."""
         raise NotImplementedError
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether it acts once in a pass through poll(), and no answer wakes it (the Java client)."""
+        return self.config.behaviour.paces_polls
 
     @property
     def state(self) -> MemberState:
