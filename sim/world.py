@@ -87,7 +87,7 @@ class World:
         if group.is_classic:
             engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=self.is_loud)
         else:
-            engine = group.fast_path = ConsumerEngine()
+            engine = group.fast_path = ConsumerEngine(self.env, group, is_loud=self.is_loud)
         for index in range(slots):
             members.append(self._add_consumer(spec, group, index, engine))
 

@@ -115,6 +115,7 @@ class RebalanceLog:
         """
         if self._open is not None:
             return
+        self._entered_us = now
         trigger, lost = trigger_of(reason), self._members_entering - self.members
         went = max(lost, int(trigger in _GONE))
         self._open = Rebalance(

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.assignment import Layouts
@@ -99,8 +101,9 @@ class GroupHost:
         if self.books.is_contested:
             # Others commit the same partitions: what quiet members have committed by now counts.
             self.fast_path.wake_all()
-        offsets = self.books.ledger.committed[body.positions]
-        self._answer(Reply(exchange, OffsetFetchResponse(Error.NONE, offsets)), self._env.now + self._service_us)
+        error = Error.NONE if self.is_classic else self.machine.check_fetch(body)
+        offsets = self.books.ledger.committed[body.positions] if error is Error.NONE else np.empty(0, np.int64)
+        self._answer(Reply(exchange, OffsetFetchResponse(error, offsets)), self._env.now + self._service_us)
 
     def _work(self, now: int, exchange: Exchange) -> Outcome:
         """Work on a request, and on whatever is in the log by ``now``."""
@@ -186,7 +189,7 @@ class GroupHost:
     def on_metadata(self, image: Mapping[str, int]) -> None:
         """Topics have been created, deleted, or have grown: topic -> number of partitions."""
         outcome = self.machine.on_metadata(self._env.now, image)
-        if outcome != Outcome():
+        if not self.is_classic:
             self._settle(self._commit_log(self._env.now, outcome))
 
     def _finish(self, task: Task) -> None:
@@ -199,6 +202,13 @@ class GroupHost:
     def suspend(self, member_id: str) -> int:
         """From now on the member's renewals are arithmetic; its last renewal so far, microseconds."""
         return self.machine.suspend(member_id)
+
+    def advance(self, now: int, member_ids: Sequence[str]) -> None:
+        """Heartbeats of quiet members have come that only report the group's epoch."""
+        outcome = self.machine.advance(now, member_ids)
+        self.books.note(outcome.facts)
+        if outcome.batch is not None:
+            self.machine.on_appended(now, outcome.batch.number, Error.NONE)
 
     def rouse(self, member_id: str, renewed_us: int) -> None:
         """The member is loud again; its session counts from its last renewal."""

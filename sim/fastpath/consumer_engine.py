@@ -56,6 +56,16 @@ class ConsumerQuiescence(Quiescence):
     behind_since: Moment | None = None
     """When the target was computed whose epoch it has not been told yet; None: it has."""
 
+    def _may_begin(self) -> bool:
+        machine = self._machine
+        # No commit is sent while another is under way.
+        is_slow = machine.commits != "auto" or machine.commit_interval_us > self.bounds.round_trip_us
+        return is_slow and super()._may_begin()
+
+    def _only_commits_are_pending(self) -> bool:
+        """Nothing may be in flight: with every answer the background thread takes a turn."""
+        return not self.client.in_flight.pending
+
     def wake(self) -> None:
         """Become loud; a heartbeat that has come since the target was computed has reported the epoch."""
         since, self.behind_since = self.behind_since, None
@@ -194,7 +204,7 @@ class ConsumerEngine:
         """A target was computed: who has news is woken, the others are behind until their next heartbeat."""
         self._end_behind()
         outlook, now = self._group.machine.outlook, self._env.now
-        if not self._group.machine.accepts_older_epochs:
+        if not outlook.accepts_older_epochs:
             self.wake_all()  # a commit on its way would be refused
             return
         for member_id, one in list(self._quiet.items()):

@@ -53,6 +53,10 @@ class HeartbeatTimer:
         self.woken_us = now
         self._due = now + self.interval_us
 
+    def restore(self, due: int) -> None:
+        """The next is due then, after some that nobody has looked at."""
+        self._due = due
+
     def succeeded(self, now: int, interval_us: int) -> None:
         """``onSuccessfulAttempt``; an interval that is news begins now."""
         self.reset()

@@ -15,9 +15,10 @@ from groupsim.sim.protocol.consumer.member_reconciliation import Reconciliation
 from groupsim.sim.protocol.consumer.member_responses import HeartbeatResponses
 from groupsim.sim.protocol.consumer.member_states import MemberState
 from groupsim.sim.protocol.consumer.member_subscription import MemberSubscription
+from groupsim.sim.protocol.consumer.messages import ConsumerGroupHeartbeat
 from groupsim.sim.protocol.effects import Effects
 from groupsim.sim.protocol.lookup import Backoff, CoordinatorLookup
-from groupsim.sim.protocol.messages import Error, Positions
+from groupsim.sim.protocol.messages import Api, Error, Positions
 
 
 class ConsumerMemberParts:
@@ -128,6 +129,58 @@ class ConsumerMemberParts:
     def coordinator(self) -> int | None:
         """Broker id of the coordinator."""
         return self.lookup.node
+
+    @property
+    def commits(self) -> str:
+        """Who commits."""
+        return self.ownership.commits
+
+    @property
+    def commit_on_revoked(self) -> bool:
+        """Whether the application calls commitSync in onPartitionsRevoked."""
+        return self.reconciliation.commit_on_revoked
+
+    @property
+    def commit_interval_us(self) -> int:
+        """From one commit to when the next is due."""
+        return self.ownership.commit_interval_us
+
+    @property
+    def commit_due(self) -> int:
+        """The first pass at or after it commits, microseconds."""
+        return self.ownership.commit_due
+
+    @commit_due.setter
+    def commit_due(self, value: int) -> None:
+        self.ownership.commit_due = value
+
+    # --- heartbeats that nobody looks at ------------------------------------------------------------------------------
+
+    heartbeat_api = Api.CONSUMER_GROUP_HEARTBEAT
+
+    @property
+    def heartbeat_interval_us(self) -> int:
+        """From one heartbeat to the next, as the coordinator says; 0 until it has."""
+        return self.timer.interval_us
+
+    @property
+    def heartbeat_due(self) -> int:
+        """When the next heartbeat goes out, microseconds."""
+        return self.timer.due
+
+    @heartbeat_due.setter
+    def heartbeat_due(self, value: int) -> None:
+        self.timer.restore(value)
+
+    def beat_again(self, sent: int) -> ConsumerGroupHeartbeat:
+        """The heartbeat that was sent at ``sent``, and whose answer nobody has looked at yet."""
+        self.timer.in_flight = True
+        self.timer.woken_us = sent
+        return ConsumerGroupHeartbeat(self.member_id, self.membership.epoch, self.instance_id, name=self.membership.name)
+
+    def note_answer(self, read: int) -> None:
+        """A heartbeat's answer was read at ``read``, at which nobody has looked."""
+        self.timer.woken_us = read
 
     @property
     def topics(self) -> tuple[str, ...]:

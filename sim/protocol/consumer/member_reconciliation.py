@@ -46,8 +46,8 @@ class Reconciliation:
     """
 
     __slots__ = (
-        "_backoff", "_commit_attempts", "_commit_on_revoked", "_commit_until", "_has_rejoined", "_listeners",
-        "_membership", "_ownership", "_repeat_at", "_revoked", "current", "running", "target",
+        "_backoff", "_commit_attempts", "_commit_until", "_has_rejoined", "_listeners",
+        "_membership", "_ownership", "_repeat_at", "_revoked", "commit_on_revoked", "current", "running", "target",
     )  # fmt: skip
 
     def __init__(
@@ -58,7 +58,7 @@ class Reconciliation:
         self._ownership = ownership
         self._listeners = listeners
         self._backoff = backoff
-        self._commit_on_revoked = commit_on_revoked
+        self.commit_on_revoked = commit_on_revoked
         self.current: LocalAssignment = NOTHING
         self.target: LocalAssignment = NOTHING
         self.running: LocalAssignment | None = None
@@ -125,7 +125,7 @@ class Reconciliation:
             self._commit_until = now + self._membership.config.max_poll_interval_us
             self._commit_attempts = 0
             return [ownership.commit(ownership.owned, is_awaited=True), *effects]
-        if self._commit_on_revoked and revoked.size:
+        if self.commit_on_revoked and revoked.size:
             effects.insert(0, ownership.commit(revoked, is_awaited=False))
         self._revoke(now)
         return effects

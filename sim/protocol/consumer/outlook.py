@@ -27,6 +27,11 @@ class Outlook:
         self._targets = targets
 
     @property
+    def accepts_older_epochs(self) -> bool:
+        """Whether a commit counts that was sent before the member knew its epoch (4.3)."""
+        return self._core.rules.accepts_older_epochs
+
+    @property
     def work_us(self) -> int:
         """From when on a heartbeat of anybody's does something for the whole group, microseconds; `FOREVER`: none."""
         roster = self._core.roster
