@@ -28,6 +28,7 @@ from groupsim.sim.fastpath.quiescence import Quiescence
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, Moment, deadline_key
 from groupsim.sim.protocol.interface import Reply
+from groupsim.sim.protocol.messages import OffsetCommit
 from groupsim.sim.randomness import name_hash
 from groupsim.sim.units import FOREVER
 
@@ -110,7 +111,8 @@ class ConsumerEngine:
         self._group = group
         self._is_loud = is_loud
         self._quiet: dict[str, ConsumerQuiescence] = {}
-        self._behind: list[ConsumerQuiescence] = []
+        self._behind: list[tuple[ConsumerQuiescence, int]] = []
+        """Each with when it sends the heartbeat that reports the epoch."""
         self._target_epoch = -1
         self._settles_us = FOREVER
         """When all who are behind and still quiet have reported."""
@@ -125,10 +127,16 @@ class ConsumerEngine:
     # --- what the group's host asks -----------------------------------------------------------------------------------
 
     def before_request(self, request: Any) -> bool:
-        """A request is about to be worked on."""
+        """A request is about to be worked on: if a target can be computed by it, who has reported the last one has."""
         if self._settles_us <= self._env.now:
             self._settle_behind()
+        elif self._behind and self._may_compute(request):
+            self._part_behind()
         return False
+
+    def _may_compute(self, request: Any) -> bool:
+        is_plain = type(request) is OffsetCommit or (request.topics is None and request.pattern is None)
+        return not is_plain or self._group.machine.outlook.work_us <= self._env.now
 
     def before_deadline(self, now: int) -> None:
         """A timer of the group is due."""
@@ -202,7 +210,7 @@ class ConsumerEngine:
 
     def _retarget(self) -> None:
         """A target was computed: who has news is woken, the others are behind until their next heartbeat."""
-        self._end_behind()
+        self._forget_behind()
         outlook, now = self._group.machine.outlook, self._env.now
         if not outlook.accepts_older_epochs:
             self.wake_all()  # a commit on its way would be refused
@@ -216,32 +224,43 @@ class ConsumerEngine:
         trips = np.array([one.bounds.round_trip_us for one in members], np.int64)
         last = int(sent.max())
         stays = is_sure & (sent + 2 * trips < last)
-        for one, is_quiet in zip(members, stays.tolist(), strict=True):
+        for index, is_quiet in enumerate(stays.tolist()):
             if is_quiet:
-                one.behind_since = self._env.moment
-                self._behind.append(one)
+                members[index].behind_since = self._env.moment
+                self._behind.append((members[index], int(sent[index])))
             else:
-                one.wake()
+                members[index].wake()
         self._settles_us = last if self._behind else FOREVER
 
-    def _end_behind(self) -> None:
-        """Another target: whoever has certainly reported the last one has, the others are looked at one by one."""
-        if self._settles_us <= self._env.now:
-            self._settle_behind()
-        for one in self._behind:
-            if one.behind_since is not None:
-                one.wake()
+    def _forget_behind(self) -> None:
+        """Another target: nobody who is left has been told the last one."""
+        for one, _ in self._behind:
+            one.behind_since = None
         self._behind.clear()
         self._settles_us = FOREVER
+
+    def _part_behind(self) -> None:
+        """Whoever has certainly reported has; who may have is woken; who has certainly not is still behind."""
+        now = self._env.now
+        waiting = [(one, sent) for one, sent in self._behind if one.behind_since is not None]
+        self._behind = [(one, sent) for one, sent in waiting if sent > now]
+        self._report([one for one, sent in waiting if sent + 2 * one.bounds.round_trip_us <= now])
+        for one, sent in waiting:
+            if sent <= now and one.behind_since is not None:
+                one.wake()
 
     def _settle_behind(self) -> None:
         """All heartbeats of members that are behind have come, and their answers too."""
-        behind = [one for one in self._behind if one.behind_since is not None]
+        behind = [one for one, _ in self._behind if one.behind_since is not None]
         self._behind.clear()
         self._settles_us = FOREVER
-        if behind:
-            self._group.advance(self._env.now, [one.member_id for one in behind])
-        for one in behind:
+        self._report(behind)
+
+    def _report(self, members: Sequence[ConsumerQuiescence]) -> None:
+        """Heartbeats of these have come, and have been answered."""
+        if members:
+            self._group.advance(self._env.now, [one.member_id for one in members])
+        for one in members:
             one.behind_since = None
             one.learn()
 
