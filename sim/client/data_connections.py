@@ -117,6 +117,25 @@ class DataConnections:
             return int(self._parked_until(np.array([at]), node_)[0])
         return max(at, self.parked.get(node, 0))
 
+    def is_open(self, node: int) -> bool:
+        """Whether there is a connection to a broker, because something is read from it."""
+        return node in self.nodes
+
+    def answered(self, asked: int, node: int, trips: Trips) -> int:
+        """When the answer to a request for positions is here that is sent at ``asked``."""
+        return self.free_at(asked + int(trips.up), node) + self._service_us + int(trips.down)
+
+    def fetched(self, sent: int, node: int, trips: Trips) -> int:
+        """When a first fetch is answered that the client can send from ``sent`` on.
+
+        To a broker that something is read from already there is one at a time: it waits for the answer to that.
+        """
+        there, back = int(trips.there), int(trips.back)
+        arrived = self.free_at(sent + there, node)
+        if self.is_open(node):
+            arrived += back + there
+        return arrived + self._service_us + back
+
     def first_fetches(self, known: int, positions: Positions, trips: Trips) -> FirstFetch:
         """When partitions are read whose positions are asked for at ``known``. Arrays of shape (n_positions,)."""
         nodes, which = np.unique(self._partitions.leader[positions], return_inverse=True)

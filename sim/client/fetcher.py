@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record import CUT, OUT_OF_RANGE
@@ -103,13 +104,33 @@ class Fetcher:
         there, back = self._trip()
         if is_refused:
             now += sum(self._trip()) + self._client.world.timing.service_us
-        worked, begun = self._connections.first_fetches(now, positions, Trips(up, down, there, back))
+        trips = Trips(up, down, there, back)
+        worked, begun = self._connections.first_fetches(now, positions, trips)
+        if self._machine.is_paced:
+            known = offsets >= 0
+            begun[known] = self._confirmed(now, positions[known], trips)
         offsets = np.where(offsets < 0, self._where_to_begin(worked, positions), offsets)
         for time in np.unique(begun).tolist():
             these = begun == time
             self._number += 1
             self._awaited[self._number] = (positions[these], offsets[these])
             self._env.at(time, self.fetched_key, self._fetched, self._number)
+
+    def _confirmed(self, now: int, positions: Positions, trips: Trips) -> NDArray[np.int64]:
+        """When partitions are read whose committed offsets came at ``now``, if each step takes a pass. Shape (n,).
+
+        The first pass asks the leader whether it knows the offset, or opens the connection and leaves that to the
+        second; the next one fetches (``OffsetFetcherUtils``, ``OffsetsRequestManager.updateFetchPositions``, Kafka
+        4.4).
+        """
+        leader, begun = self._books.partitions.leader[positions], np.empty(len(positions), np.int64)
+        for node in np.unique(leader).tolist():
+            asked = self._poll_loop.coming_pass(now)
+            if not self._connections.is_open(node):
+                asked = self._poll_loop.coming_pass(asked + 1)
+            sent = self._poll_loop.coming_pass(self._connections.answered(asked, node, trips))
+            begun[leader == node] = self._connections.fetched(sent, node, trips)
+        return begun
 
     def _trip(self) -> tuple[int, int]:
         """Latencies of the next request, there and back."""

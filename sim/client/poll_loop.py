@@ -53,7 +53,7 @@ class PollLoop:
         self._is_loud = client.world.is_loud
         timeout_us, backoff_us = client.processing.poll_timeout_us, client.config.retry_backoff_us
         self._is_paced = client.machine.is_paced
-        self._pass_us = max(min(timeout_us, backoff_us), client.world.timing.poll_us, 1)
+        self._pass_us = max(min(timeout_us, backoff_us) + client.world.timing.poll_us, 1)
         self._passed_us = client.opened_us - self._pass_us
         self._work_key = deadline_key(client.consumer.entity, Kind.FETCH)
         self._poll_key = deadline_key(client.consumer.entity, Kind.POLL)
@@ -88,6 +88,13 @@ class PollLoop:
             return self.reaction(time)
         if self._job is not None or self._client.frozen is not None:
             return FOREVER
+        return self._pass_from(time)
+
+    def coming_pass(self, time: int) -> int:
+        """The same as it looks now, whatever the application is at: the job under way ends when it is due to."""
+        return self._pass_from(max(time, self._job.due) if self._job is not None else time)
+
+    def _pass_from(self, time: int) -> int:
         at = max(time, self.stuck_until, self._passed_us + 1)
         if self.schedule is not None:
             return int(self.schedule.next_pass(at))

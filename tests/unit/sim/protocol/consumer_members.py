@@ -26,7 +26,8 @@ def positions(*numbers: int) -> Positions:
 
 
 class ConsumerHarness:
-    """One member, milliseconds. `told` is what the application was told, `in_flight` what is not answered yet.
+    """One member, milliseconds. `told` is what the application was told, `in_flight` what is not answered yet,
+    `interval_ms` the heartbeat interval that the coordinator names.
 
     Nothing polls by itself: a test says `pass_by` for each pass through poll().
     """
@@ -41,6 +42,7 @@ class ConsumerHarness:
         self.member.subscribe(("t",), None)
         self.now = 0
         self.slow_listener = False
+        self.interval_ms = 5_000
         self.in_flight: list[Any] = []
         self.told: list[str] = []
 
@@ -120,7 +122,7 @@ class ConsumerHarness:
         """A heartbeat is answered; without partitions there is no assignment in it, unless it is said to be empty."""
         body = self.take(ConsumerGroupHeartbeat)
         given = positions(*assignment) if assignment or empty else None
-        response = ConsumerGroupHeartbeatResponse(error, body.member_id, epoch, 5_000 * MS, given)
+        response = ConsumerGroupHeartbeatResponse(error, body.member_id, epoch, self.interval_ms * MS, given)
         return self.do(self.member.on_response(self.now * MS, body, response))
 
     def committed(self, error: Error = Error.NONE) -> ConsumerHarness:
