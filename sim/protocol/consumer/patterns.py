@@ -84,7 +84,7 @@ class Patterns:
                 self._core.write(ConsumerGroupRegularExpression(pattern, None))
 
     def _maybe_start(self, now: int, resolved: Mapping[str, ResolvedPattern], is_new: bool) -> None:
-        """All are resolved together, at most every 10 s, and only if something is not resolved or may be out of date."""
+        """All are resolved together, at most every 10 s, and only if one is not resolved or may be out of date."""
         if self._running is not None:
             return
         first = next(iter(resolved.values()), None)
