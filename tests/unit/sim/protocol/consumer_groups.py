@@ -181,7 +181,8 @@ class Coordination:
     def fail_append(self, batch: int | None = None) -> Outcome:
         """The last batch, or one of this number, cannot be appended."""
         number = batch if batch is not None else self.records[-1].number
-        self.records = [one for one in self.records if one.number < number]
+        last = max(place for place, one in enumerate(self.records) if one.number == number)
+        self.records = self.records[:last]
         return self.take(self.group.on_appended(self.now, number, Error.NOT_ENOUGH_REPLICAS))
 
     def run_task(self) -> Outcome:
