@@ -89,6 +89,17 @@ def test_an_older_epoch_is_taken_only_if_the_answer_may_have_been_lost() -> None
     assert run.beat("a", 4).error is Error.FENCED_MEMBER_EPOCH
 
 
+def test_who_has_left_for_a_while_cannot_go_on_as_if_its_last_answer_had_been_lost() -> None:
+    run = Coordination(consumer_assignment_interval_us=0)
+    run.join("a", instance_id="i")
+    run.see(t=5)
+    run.beat("a", instance_id="i")
+    run.beat("a", STATIC_LEAVE_EPOCH, instance_id="i")
+    previous = run.current("a").previous_epoch
+    assert previous == 2
+    assert run.beat("a", previous, owned=(0,), instance_id="i").error is Error.FENCED_MEMBER_EPOCH
+
+
 def test_a_known_member_that_joins_again_keeps_what_it_has() -> None:
     run = Coordination()
     run.join("a")
@@ -104,6 +115,7 @@ def test_the_assignment_is_told_to_who_asks_everything_or_has_another_one() -> N
     full = {"rebalance_timeout_us": S, "owned": (0, 1, 2, 3)}
     assert run.beat("a").assignment is None
     assert run.beat("a", **full).assignment is None
+    assert run.beat("a", topics=("t",), rebalance_timeout_us=S).assignment is None
     assert run.beat("a", topics=("t",), **full).assignment.tolist() == [0, 1, 2, 3]
 
 

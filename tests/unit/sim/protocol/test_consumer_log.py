@@ -192,13 +192,16 @@ def test_an_older_epoch_counts_for_what_was_held_since_then_all_or_nothing() -> 
 
 
 def test_what_is_pending_revocation_still_counts() -> None:
-    run = Coordination(consumer_assignment_interval_us=0, image={"t": 3})
+    run = Coordination(consumer_assignment_interval_us=0)
     run.join("a")
+    run.see(u=1)
+    run.beat("a", topics=("t", "u"))
     run.join("b")
     run.beat("a")
-    assert run.current("a").pending.size
-    run.see(t=4)
-    assert run.commit("a", 2, *run.current("a").pending.tolist()) is Error.NONE
+    pending = run.current("a").pending.tolist()
+    assert (run.current("a").member_epoch, pending) == (3, [2, 3])
+    assert run.commit("a", 2, *pending) is Error.NONE
+    assert run.commit("a", 2, 100) is Error.STALE_MEMBER_EPOCH
 
 
 def test_a_static_leave_sets_the_epochs_back() -> None:
