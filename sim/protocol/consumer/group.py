@@ -11,20 +11,24 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from groupsim.sim.config import ClientConfig, CoordinatorConfig, GroupConfig
+from groupsim.sim.protocol.classic.records import CommittedOffsets
 from groupsim.sim.protocol.consumer.assigning import TargetAssignor, TopicView
 from groupsim.sim.protocol.consumer.core import GroupCore, reconciled
 from groupsim.sim.protocol.consumer.heartbeat import Heartbeats
 from groupsim.sim.protocol.consumer.journal import Undo
 from groupsim.sim.protocol.consumer.messages import (
     JOIN_EPOCH,
-    STATIC_LEAVE_EPOCH,
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,
 )
 from groupsim.sim.protocol.consumer.offsets import Offsets
 from groupsim.sim.protocol.consumer.outlook import Outlook
 from groupsim.sim.protocol.consumer.patterns import Matches, Patterns
-from groupsim.sim.protocol.consumer.records import CommittedOffsets, ConsumerGroupRecord
+from groupsim.sim.protocol.consumer.records import (
+    ConsumerGroupMetadata,
+    ConsumerGroupRecord,
+    ConsumerGroupTargetAssignmentMetadata,
+)
 from groupsim.sim.protocol.consumer.refusals import Refused
 from groupsim.sim.protocol.consumer.removal import Removal
 from groupsim.sim.protocol.consumer.roster import Roster
@@ -33,6 +37,8 @@ from groupsim.sim.protocol.consumer.static_members import StaticMembers
 from groupsim.sim.protocol.consumer.targets import Targets
 from groupsim.sim.protocol.consumer.timers import WRITE_RETRY_US, Timers
 from groupsim.sim.protocol.consumer.topics import SubscribedTopics
+from groupsim.sim.protocol.consumer.validation import check
+from groupsim.sim.protocol.facts import GroupForgotten
 from groupsim.sim.protocol.interface import GroupDescription, MemberDescription, Outcome, Reply, Waiter
 from groupsim.sim.protocol.messages import Acknowledgement, Error, OffsetCommit, OffsetFetch, Subscription
 
@@ -119,10 +125,9 @@ class ConsumerGroup:
         """When `on_deadline` wants to be called, microseconds."""
         return self._core.timers.earliest
 
-    @property
-    def session_timeout_us(self) -> int:
-        """Of all members that use this protocol, microseconds."""
-        return self._core.session_timeout_us
+    def session_timeout_of(self, member_id: str) -> int:
+        """How long the session of a member lasts, microseconds."""
+        return self._core.session_timeout_of(member_id)
 
     def session_due(self, member_id: str) -> int:
         """When the session of ``member_id`` expires, microseconds; `FOREVER` while it has no timer."""
@@ -152,6 +157,7 @@ class ConsumerGroup:
         if isinstance(request, OffsetCommit):
             return self._commit(request, waiter)
         try:
+            check(request, self.config.consumer_assignors)
             if request.member_epoch < JOIN_EPOCH:
                 response = self._removal.leave(request)
             else:
@@ -172,6 +178,15 @@ class ConsumerGroup:
         """Whether a member may fetch offsets, by what the log says of it."""
         return self._offsets.check_fetch(request)
 
+    def delete(self) -> Outcome:
+        """An administrator deletes the group; nothing happens to one with members, or to none."""
+        core = self._core
+        if core.roster.exists and not len(core.roster):
+            core.write(ConsumerGroupTargetAssignmentMetadata(None))
+            core.write(ConsumerGroupMetadata(None))
+            core.note(GroupForgotten())
+        return core.take()
+
     # --- time and the log ---------------------------------------------------------------------------------------------
 
     def on_deadline(self, now: int) -> Outcome:
@@ -188,12 +203,14 @@ class ConsumerGroup:
         for undo in core.journal.failed(batch):
             self._tell_undone(undo)
             for member_id in undo.expired:
-                if member_id in self.roster.members:
-                    core.timers.arm_session(member_id, now + WRITE_RETRY_US)
+                core.timers.arm_session(member_id, now + WRITE_RETRY_US)
+            for member_id in undo.member_ids:
+                if member_id not in self.roster.members:
+                    core.timers.cancel(member_id)
         return core.take()
 
     def _tell_undone(self, undo: Undo) -> None:
-        for member_id in dict.fromkeys(getattr(one, "member_id", "") for one in undo.inverses):
+        for member_id in undo.member_ids:
             member = self.roster.members.get(member_id)
             if member is not None:
                 self._core.note(reconciled(member))
@@ -223,7 +240,7 @@ class ConsumerGroup:
         core = self._core
         for member in self.roster:
             core.renew(now, member.member_id)
-            if member.current.state is MemberState.UNREVOKED_PARTITIONS and member.epoch != STATIC_LEAVE_EPOCH:
+            if member.current.state is MemberState.UNREVOKED_PARTITIONS:
                 core.timers.arm_rebalance(member.member_id, now + member.metadata.rebalance_timeout_us, member.epoch)
         return core.take()
 
