@@ -25,6 +25,7 @@ from groupsim.scenarios import (
     warnings_of,
 )
 from groupsim.scenarios.build.paths import parse_path
+from groupsim.sim.config import ClientConfig
 from groupsim.sim.model import SetConfig
 
 MINIMAL = """
@@ -197,6 +198,37 @@ def test_mappings_on_the_way_are_made() -> None:
 
 def test_a_whole_group_or_topic_may_be_added() -> None:
     assert _set("topics.late", {"partitions": 1})["topics"]["late"] == {"partitions": 1}
+
+
+def test_null_removes_a_key_with_all_below_it() -> None:
+    document = load_document("rolling-deploy")
+    assert "config" in document["groups"]["billing"]
+    key = next(iter(document["groups"]["billing"]["config"]))
+    set_path(document, f"groups.billing.config[{key}]", None)
+    assert key not in document["groups"]["billing"]["config"]
+    set_path(document, "groups.billing.config", None)
+    assert "config" not in document["groups"]["billing"]
+
+
+def test_null_makes_nothing_on_the_way_and_needs_no_key_to_remove() -> None:
+    before = load_document("rolling-deploy")
+    assert _set("topics.orders.config[retention.ms]", None) == before
+    assert _set("cluster.timing.append", None) == before
+    with pytest.raises(ScenarioFileError, match="did you mean 'horizon'"):
+        _set("horizont", None)
+
+
+def test_null_does_not_take_an_element_out_of_a_list() -> None:
+    with pytest.raises(ScenarioFileError, match="null removes a key of a mapping, and this is an element of a list"):
+        _set("timeline[deploy]", None)
+
+
+def test_a_set_null_gives_the_default_back(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(MINIMAL.replace("    topics: [orders]", "    topics: [orders]\n    config: {max.poll.records: 7}"))
+    assert load(file).groups[0].client.max_poll_records == 7
+    changed = load(file, set_={"groups.billing.config[max.poll.records]": None})
+    assert changed.groups[0].client.max_poll_records == ClientConfig().max_poll_records
 
 
 def test_entries_without_an_id_go_by_verb_and_number_and_other_lists_by_position() -> None:
