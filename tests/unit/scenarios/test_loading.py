@@ -244,6 +244,7 @@ def test_entries_without_an_id_go_by_verb_and_number_and_other_lists_by_position
 @pytest.mark.parametrize(
     ("path", "message"),
     [
+        ("cluster.coordinator", "cluster.coordinator is called cluster.version now"),
         ("horizont", "a scenario has no 'horizont'; did you mean 'horizon'?"),
         ("groups.biling.members.count", "groups has no 'biling'; did you mean 'billing'? known: billing"),
         ("groups.billing.member.count", "groups.billing has no 'member'; did you mean 'members'?"),
@@ -389,7 +390,7 @@ _CHANGES = {
         max_size=4,
     ),
     "topics.orders.rate": st.sampled_from([{"per_partition": 1.5}, {"total": 9, "zipf": 0.5}, {"steps": [["0s", 3]]}]),
-    "cluster.coordinator": st.sampled_from(["4.4", "0.9"]),
+    "cluster.version": st.sampled_from(["4.4", "4.2", "0.9"]),
     "timeline[deploy].at": st.integers(0, 30).map("{}min".format),
     "timeline[deploy].rolling_restart.next": st.sampled_from(["running", "stable", {"gap": "3s"}]),
 }
@@ -433,9 +434,9 @@ def test_a_plain_scenario_has_no_warnings() -> None:
          "groups.billing.config: retry.backoff.ms (1001) is above retry.backoff.max.ms (1000)"),
         ({"groups.billing.client": "0.9", "groups.billing.config": {"max.poll.interval.ms": 5}},
          "groups.billing.config: client 0.9 does not know max.poll.interval.ms: no effect"),
-        ({"cluster": {"coordinator": "0.9", "config": {"group.initial.rebalance.delay.ms": 5}},
+        ({"cluster": {"version": "0.9", "config": {"group.initial.rebalance.delay.ms": 5}},
           "groups.billing.client": "0.9"},
-         "cluster.config: coordinator 0.9 does not know group.initial.rebalance.delay.ms: no effect"),
+         "cluster.config: brokers of 0.9 do not know group.initial.rebalance.delay.ms: no effect"),
         ({"timeline": [{"id": "late", "at": "10min", "kill": {"target": "billing"}}]},
          "timeline[late]: never fires: the horizon is 10min"),
         ({"groups.billing.overrides": [{"members": "0", "config": {"partition.assignment.strategy": ["sticky"]}}]},
