@@ -23,6 +23,8 @@ class Cause(Enum):
     """The join phase ended without it, or the group was full when it rejoined."""
     NOT_SYNCED = "not synced"
     """It never asked for its assignment."""
+    NOT_REVOKED = "not revoked"
+    """It never acknowledged what it had to give up (consumer protocol)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +119,48 @@ class MemberReplaced(Fact):
 @dataclass(frozen=True, slots=True)
 class GroupForgotten(Fact):
     """The group is gone, and its committed offsets with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupEpochBumped(Fact):
+    """Something has changed that may change the assignment (consumer protocol)."""
+
+    epoch: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TargetComputed(Fact):
+    """A server assignor has run (consumer protocol).
+
+    Parameters
+    ----------
+    epoch : int
+        The group epoch for which the target is.
+    targets : tuple of (member id, positions)
+        Of members whose target has changed.
+    """
+
+    epoch: int
+    targets: tuple[tuple[str, Positions], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemberReconciled(Fact):
+    """A member has come nearer to its target, or has reported an epoch (consumer protocol).
+
+    Parameters
+    ----------
+    member_id : str
+    epoch : int
+        The member's.
+    assigned : int32 array
+        All that it may own now.
+    pending : int32 array
+        What it has to give up, and has not acknowledged yet.
+    """
+
+    member_id: str
+    epoch: int
+    assigned: Positions
+    pending: Positions
