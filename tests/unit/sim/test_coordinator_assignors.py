@@ -198,3 +198,11 @@ def test_what_a_users_own_does_wrong_is_its_failure(answer: str, reason: str, mo
     monkeypatch.setattr(Own, "answer", answer)
     with pytest.raises(AssignorError, match=reason):
         _own(_partitions("abc"))(_group({"x": ("a", "b", "c")}))
+
+
+def test_a_target_keeps_its_order() -> None:
+    partitions = _partitions("bca")
+    layout = Layouts(partitions).of(COUNTS)
+    lists = [partitions.of("c")[::-1], np.concatenate([partitions.of("a")[3:], partitions.of("b")[:1]]), NO_PARTITIONS]
+    local = layout.local_targets(lists)
+    assert [layout.to_group[one].tolist() for one in local.lists()] == [one.tolist() for one in lists]
