@@ -18,7 +18,7 @@ MigrationPolicy = Literal["bidirectional", "upgrade", "downgrade", "disabled"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientBehaviour:
-    """What a generation of the Java consumer does differently from 4.4."""
+    """What a generation of the Java consumer, or another client, does differently from Java's 4.4."""
 
     background_heartbeat: bool = True
     """KIP-62 (0.10.1): heartbeats from a thread of their own. False: only from inside poll() (0.9)."""
@@ -42,6 +42,22 @@ class ClientBehaviour:
     """KIP-881 (subscription v3, 3.5): client.rack travels in the subscription, for the leader's assignor."""
     exponential_backoff: bool = True
     """KIP-580 (3.7): exponential retry backoff. False: constant retry.backoff.ms."""
+    rack_in_heartbeat: bool = True
+    """KAFKA-17747 (4.1): client.rack travels in the heartbeat that joins. False: never."""
+    close_operations: bool = True
+    """KIP-1092 (4.1): close() can be told to leave the group, or to remain in it. False: it leaves by its kind."""
+    sound_heartbeat_jitter: bool = True
+    """4.2: jitter of a fifth on a heartbeat's backoff. False: max.poll.interval.ms stands in its place."""
+    revokes_in_poll: bool = True
+    """4.3: a reconciliation that takes partitions away begins inside poll(). False: only with auto-commit."""
+    ignores_missing_group_after_leave: bool = True
+    """4.3: GROUP_ID_NOT_FOUND means nothing to a member that has left. False: it is fatal."""
+    paces_polls: bool = True
+    """Consumer protocol: poll() goes on in steps of retry.backoff.ms. False: an event wakes it (librdkafka)."""
+    ignores_missing_group: bool = False
+    """librdkafka before 2.15: GROUP_ID_NOT_FOUND is ignored for ever."""
+    says_all_after_expiry: bool = True
+    """False: librdkafka before 2.15, which joins after max.poll.interval.ms without saying everything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

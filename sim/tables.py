@@ -31,10 +31,13 @@ SUMMARY: Final = MappingProxyType(
         "duplicates": INT, "losses": INT,
         "joins": INT, "leaves": INT, "evictions": INT, "fenced": INT, "requests": INT,
         "failed_assignments": INT, "unstable_s": FLOAT, "end_state": TEXT, "first_service_s": FLOAT,
+        "failed": INT, "stale_commits": INT, "idle_heartbeats": INT,
     }
 )  # fmt: skip
 """One row per run and group. Nullable: rscore, recovery_s, partitions_moved and partitions_moved_min (broadcast), and
-``first_service_s``, which is null for a group that never served a partition."""
+``first_service_s``, which is null for a group that never served a partition. ``failed``: members that died of an error
+which poll() throws; ``stale_commits``: commits refused with STALE_MEMBER_EPOCH; ``idle_heartbeats``: heartbeats that
+were answered and changed nothing."""
 
 REBALANCES: Final = MappingProxyType(
     {
@@ -44,9 +47,15 @@ REBALANCES: Final = MappingProxyType(
         "members_before": INT, "members_after": INT, "members_in": INT, "members_out": INT, "members_kicked": INT,
         "partitions_moved": INT, "partitions_moved_min": INT, "rscore": FLOAT,
         "imbalance_partitions": INT, "stdev_partitions": FLOAT, "imbalance_rate": FLOAT, "stdev_rate": FLOAT,
+        "reported_us": INT,
     }
 )  # fmt: skip
-"""One row per rebalance: from leaving Stable (or Empty) until Stable or Empty; ``ended_by``: stable, empty, horizon."""
+"""One row per rebalance: from leaving Stable (or Empty) until Stable or Empty; ``ended_by``: stable, empty, horizon.
+
+A rebalance of a consumer group runs from a bump of the group epoch until every member has exactly its target.
+``reported_us`` is when all of its members have reported the epoch, which can be long before that; null in a classic
+group, or if they never have.
+"""
 
 OWNERSHIP: Final = MappingProxyType(
     {"group": TEXT, "topic": TEXT, "partition": INT, "member": TEXT, "from_us": INT, "to_us": INT, "ended_by": TEXT}
@@ -54,9 +63,15 @@ OWNERSHIP: Final = MappingProxyType(
 """One row per stretch in which a member served a partition, zombies included; pauses do not end a stretch."""
 
 UNAVAILABILITY: Final = MappingProxyType(
-    {"group": TEXT, "topic": TEXT, "partition": INT, "from_us": INT, "to_us": INT, "cause": TEXT}
-)
-"""One row per partition and cause; rows of one partition that touch are one gap."""
+    {
+        "group": TEXT, "topic": TEXT, "partition": INT, "from_us": INT, "to_us": INT, "cause": TEXT, "detail": TEXT,
+    }
+)  # fmt: skip
+"""One row per partition, cause and detail; rows of one partition that touch are one gap.
+
+``detail`` is empty but in groups of the consumer protocol: ``revocation`` (for the donor) and ``assignment_interval``
+(for a target) of a barrier, ``handover`` (for the new owner's heartbeat) of an assignment.
+"""
 
 MEMBERS: Final = MappingProxyType(
     {

@@ -18,6 +18,7 @@ from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.producer import Producer
 from groupsim.sim.cluster.retention import Retention
 from groupsim.sim.errors import ScenarioError
+from groupsim.sim.fastpath.consumer_engine import ConsumerEngine
 from groupsim.sim.fastpath.engine import Engine
 from groupsim.sim.gauge import Gauge
 from groupsim.sim.kernel.environment import Environment
@@ -73,21 +74,24 @@ class World:
 
     def _build(self, spec: Group) -> None:
         slots = slots_of(self.scenario, spec)
-        group = GroupHost(self.env, self.scenario, spec.name, self.catalog, slots)
-        self.groups[spec.name] = group
         partition = partition_for(spec.name, self.scenario.cluster.config.offsets_topic_num_partitions)
         node = self.broker_ids[partition % len(self.broker_ids)]
         self._homes[spec.name] = node
         coordinator = self.coordinators.get(partition)
         if coordinator is None:
             coordinator = self.coordinators[partition] = Coordinator(self.env, partition, node)
+        group = GroupHost(self.env, self.scenario, spec, self.catalog, slots, coordinator.loop)
+        self.groups[spec.name] = group
         coordinator.adopt(group)
         members = self.members[spec.name] = []
-        engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=self.is_loud)
+        if group.is_classic:
+            engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=self.is_loud)
+        else:
+            engine = group.fast_path = ConsumerEngine(self.env, group, is_loud=self.is_loud)
         for index in range(slots):
             members.append(self._add_consumer(spec, group, index, engine))
 
-    def _add_consumer(self, spec: Group, group: GroupHost, index: int, engine: Engine) -> Consumer:
+    def _add_consumer(self, spec: Group, group: GroupHost, index: int, engine: Engine | ConsumerEngine) -> Consumer:
         name = f"{spec.name}/{index}"
         override = spec.override_of(index)
         consumer = Consumer(

@@ -41,7 +41,11 @@ _4_4: Final[Mapping[str, Value]] = MappingProxyType(
     }
 )
 
+_BEFORE_4_3: Final = {"revokes_in_poll": False, "ignores_missing_group_after_leave": False}
+_BEFORE_4_2: Final = {**_BEFORE_4_3, "sound_heartbeat_jitter": False}
+_BEFORE_4_1: Final = {**_BEFORE_4_2, "rack_in_heartbeat": False, "close_operations": False}
 _BEFORE_3_2: Final = {
+    **_BEFORE_4_1,
     "bounded_join_prepare": False,
     "keep_id_on_illegal_generation": False,
     "skip_assignment": False,
@@ -138,13 +142,19 @@ _JAVA: Final[Mapping[str, ClientProfile]] = MappingProxyType(
         "3.x": ClientProfile(
             name="client 3.x",
             defaults=_4_4,
-            behaviour=ClientBehaviour(),
+            behaviour=ClientBehaviour(**_BEFORE_4_1),
             assignors=_ALL,
             no_consumer_protocol=_PREVIEW,
         ),
-        "4.0": ClientProfile(name="client 4.0", defaults=_4_4, behaviour=ClientBehaviour(), assignors=_ALL),
-        "4.1": ClientProfile(name="client 4.1", defaults=_4_4, behaviour=ClientBehaviour(), assignors=_ALL),
-        "4.2": ClientProfile(name="client 4.2", defaults=_4_4, behaviour=ClientBehaviour(), assignors=_ALL),
+        "4.0": ClientProfile(
+            name="client 4.0", defaults=_4_4, behaviour=ClientBehaviour(**_BEFORE_4_1), assignors=_ALL
+        ),
+        "4.1": ClientProfile(
+            name="client 4.1", defaults=_4_4, behaviour=ClientBehaviour(**_BEFORE_4_2), assignors=_ALL
+        ),
+        "4.2": ClientProfile(
+            name="client 4.2", defaults=_4_4, behaviour=ClientBehaviour(**_BEFORE_4_3), assignors=_ALL
+        ),
         "4.3": ClientProfile(name="client 4.3", defaults=_4_4, behaviour=ClientBehaviour(), assignors=_ALL),
         "4.4": ClientProfile(name="client 4.4", defaults=_4_4, behaviour=ClientBehaviour(), assignors=_ALL),
     }
@@ -172,13 +182,15 @@ PROFILES: Final[Mapping[ClientFamily, Mapping[str, ClientProfile]]] = MappingPro
                 "2.14": ClientProfile(
                     name="librdkafka 2.14",
                     defaults=_RDKAFKA,
-                    behaviour=ClientBehaviour(),
+                    behaviour=ClientBehaviour(
+                        paces_polls=False, ignores_missing_group=True, says_all_after_expiry=False
+                    ),
                     assignors=_RDKAFKA_ASSIGNORS,
                 ),
                 "2.15": ClientProfile(
                     name="librdkafka 2.15",
                     defaults=_RDKAFKA,
-                    behaviour=ClientBehaviour(),
+                    behaviour=ClientBehaviour(paces_polls=False),
                     assignors=_RDKAFKA_ASSIGNORS,
                 ),
             }

@@ -12,9 +12,11 @@ is served, or unavailable for one cause, the first that holds:
     the last owner is a static member that was closed on purpose, and the coordinator keeps its place until the session
     ends;
 ``barrier``
-    PreparingRebalance (initial delay included), or waiting for a revocation and the round that it triggers;
+    PreparingRebalance (initial delay included), or waiting for a revocation and the round that it triggers; in a
+    consumer group waiting for a revocation, or for a target;
 ``assignment``
-    CompletingRebalance, or the assignment has not reached the owner;
+    CompletingRebalance, or the assignment has not reached the owner; in a consumer group also waiting for the new
+    owner's heartbeat;
 ``resume``
     listeners, offset fetch, first fetch.
 
@@ -71,6 +73,10 @@ class Availability:
         self._last: NDArray[np.int32] = np.empty(0, np.int32)
         self.owner: NDArray[np.int32] = np.empty(0, np.int32)
         """Handle of the owner in the last synced assignment, -1: none."""
+        self._received: NDArray[np.bool_] = np.empty(0, np.bool_)
+        """Whether the owner knows of it."""
+        self._waits_for: NDArray[np.int8] = np.empty(0, np.int8)
+        """Cause of what nobody owns."""
         self._subscribed: NDArray[np.bool_] = np.empty(0, np.bool_)
         self._severed: NDArray[np.bool_] = np.empty(0, np.bool_)
         self._by_hand: NDArray[np.bool_] = np.empty(0, np.bool_)
@@ -79,7 +85,6 @@ class Availability:
         self._impaired: NDArray[np.bool_] = np.zeros(64, np.bool_)
         self._away: NDArray[np.bool_] = np.zeros(64, np.bool_)
         self._known: NDArray[np.bool_] = np.zeros(64, np.bool_)
-        self._received: NDArray[np.bool_] = np.zeros(64, np.bool_)
         self._frozen_at: NDArray[np.int64] = np.full(64, -1, np.int64)
 
     # --- who there is -------------------------------------------------------------------------------------------------
@@ -96,9 +101,9 @@ class Availability:
         self._since = np.concatenate([self._since, np.maximum(created, start)])
         for name in ("_server", "_last", "owner"):
             setattr(self, name, np.concatenate([getattr(self, name), np.full(new, -1, np.int32)]))
-        self._subscribed = np.concatenate([self._subscribed, np.zeros(new, np.bool_)])
-        self._severed = np.concatenate([self._severed, np.zeros(new, np.bool_)])
-        self._by_hand = np.concatenate([self._by_hand, np.zeros(new, np.bool_)])
+        self._waits_for = np.concatenate([self._waits_for, np.full(new, BARRIER, np.int8)])
+        for name in ("_received", "_subscribed", "_severed", "_by_hand"):
+            setattr(self, name, np.concatenate([getattr(self, name), np.zeros(new, np.bool_)]))
 
     def begin(self, now: int) -> None:
         """The group's first JoinGroup has arrived: the clocks start."""
@@ -110,7 +115,7 @@ class Availability:
     def handle(self) -> int:
         """A new member id is known to the coordinator."""
         if self._handles == len(self._known) - 1:
-            for name in ("_impaired", "_away", "_known", "_received", "_frozen_at"):
+            for name in ("_impaired", "_away", "_known", "_frozen_at"):
                 old = getattr(self, name)
                 new = np.full(2 * len(old), old[-1])
                 new[: self._handles] = old[: self._handles]
@@ -143,6 +148,20 @@ class Availability:
         self._interrupt(now, self.taken_from(owner)[0])
         self.refresh(now)
 
+    def give(self, now: int, handle: int, positions: Positions) -> None:
+        """One member's part of the assignment has changed: these are its own now, beside what it keeps."""
+        self.owner[positions] = handle
+        self._received[positions] = False
+        self._last[positions[self._server[positions] < 0]] = handle
+        self._interrupt(now, positions[(self._server[positions] >= 0) & (self._server[positions] != handle)])
+        self.refresh(now, positions)
+
+    def take(self, now: int, positions: Positions, waits_for: NDArray[np.int8]) -> None:
+        """Nobody owns these now, and each waits for something. Shapes (n,)."""
+        self.owner[positions] = -1
+        self._waits_for[positions] = waits_for
+        self.refresh(now, positions)
+
     def taken_from(self, owner: NDArray[np.int32]) -> tuple[Positions, NDArray[np.int32]]:
         """Partitions that an assignment gives to somebody else than their server, and the handles of those servers."""
         taken = np.flatnonzero((self._server >= 0) & (self._server != owner) & (owner >= 0)).astype(np.int32)
@@ -152,7 +171,7 @@ class Availability:
         """Partitions that were taken by hand: owned and received at once."""
         self._by_hand[positions] = True
         self.owner[positions] = handle
-        self._received[handle] = True
+        self._received[positions] = True
         self.refresh(now, positions)
 
     def disown(self, now: int, handle: int) -> None:
@@ -162,7 +181,7 @@ class Availability:
 
     def receive(self, now: Times, handle: Handles, positions: Positions) -> None:
         """The assignment has reached its owner; or each position's owner, at its own time."""
-        self._received[handle] = True
+        self._received[positions] |= self.owner[positions] == handle
         self.refresh(now, positions)
 
     def serve(self, now: Times, handle: Handles, positions: Positions) -> None:
@@ -191,7 +210,7 @@ class Availability:
     def succeed(self, now: int, old: int, new: int) -> None:
         """A static instance has come back under a new member id: what the old handle owned, the new one owns."""
         self.owner = np.where(self.owner == old, new, self.owner).astype(np.int32)
-        self._received[new] = False
+        self._received[self.owner == new] = False
         self.refresh(now, np.flatnonzero(self.owner == new).astype(np.int32))
 
     def serving(self, handle: int, positions: Positions) -> int:
@@ -278,7 +297,8 @@ class Availability:
         if self._state_cause is not None:
             result = np.full(len(positions), self._state_cause, np.int8)
         else:
-            result = np.where(owner < 0, BARRIER, np.where(self._received[owner], RESUME, ASSIGNMENT)).astype(np.int8)
+            owned = np.where(self._received[positions], RESUME, ASSIGNMENT)
+            result = np.where(owner < 0, self._waits_for[positions], owned).astype(np.int8)
         result[(self._impaired[last] | self._severed[positions]) & self._known[last]] = DETECTION
         result[self._away[last] & self._known[last]] = AWAY
         result[~self._subscribed[positions] | (self._by_hand[positions] & (owner < 0))] = UNOWNED

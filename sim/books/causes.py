@@ -1,5 +1,25 @@
-"""Causes of unread time by code, in the order of `sim.tables.CAUSES`; what is served has none."""
+"""Causes of unread time by code, in the order of `sim.tables.CAUSES`; what is served has none.
+
+Finer codes tell what a consumer group's partition waits for. They count as one of the causes, so that rows of every
+protocol add up alike, and are its ``detail`` in the table.
+"""
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 NOT_STARTED, SERVED, UNOWNED, DETECTION, AWAY, BARRIER, ASSIGNMENT, RESUME = -1, 0, 1, 2, 3, 4, 5, 6
+REVOCATION, ASSIGNMENT_INTERVAL, HANDOVER = 7, 8, 9
+"""Waiting for the donor's acknowledgement, for a target to be computed, and for the new owner's heartbeat."""
+
+DETAILS = ("",) * 7 + ("revocation", "assignment_interval", "handover")
+"""The detail of each code from 0 on."""
+
+_COARSE = np.array([*range(7), BARRIER, BARRIER, ASSIGNMENT])
+
+
+def coarse(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Codes of the causes that these count as. Shape of ``codes``."""
+    found: NDArray[np.int64] = _COARSE[codes]
+    return found

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.availability import Availability, BroadcastAvailability
+from groupsim.sim.books.consumer_assignments import ConsumerAssignments
 from groupsim.sim.books.delivery import Delivery
 from groupsim.sim.books.handles import Handles
 from groupsim.sim.books.interest import Interest
@@ -24,12 +25,15 @@ from groupsim.sim.protocol.facts import (
     AssignmentSynced,
     Cause,
     Fact,
+    GroupEpochBumped,
     GroupForgotten,
     MemberAdmitted,
+    MemberReconciled,
     MemberRemoved,
     MemberReplaced,
     MemberSeen,
     StateChanged,
+    TargetComputed,
 )
 from groupsim.sim.protocol.messages import Positions
 
@@ -76,6 +80,7 @@ class GroupBooks:
             self.partitions, self.ledger, self.availability, self.record, self.measure,
             is_broadcast=self.is_broadcast, clock=lambda: env.now,
         )  # fmt: skip
+        self.consumers = ConsumerAssignments(self.availability)
         self.handles = Handles()
         self.interest = Interest()
         self.assigns_by_hand = False
@@ -89,6 +94,9 @@ class GroupBooks:
             AssignmentSynced: self._sync,
             StateChanged: self._enter,
             GroupForgotten: self._forget_offsets,
+            GroupEpochBumped: self._bump,
+            TargetComputed: self._retarget,
+            MemberReconciled: self._reconcile,
         }
 
     def cover(self, topics: Sequence[str]) -> None:
@@ -97,6 +105,7 @@ class GroupBooks:
             return
         self.ledger.cover(self._env.now)
         self.availability.cover()
+        self.consumers.cover(len(self.partitions))
         self.delivery.cover()
         self.rebalances.cover(len(self.partitions))
         self.availability.subscribe(self._env.now, self.interest.topics)
@@ -173,6 +182,7 @@ class GroupBooks:
                 work(fact)
 
     def _see(self, fact: MemberSeen) -> None:
+        self.cover(fact.topics)
         self.meet(fact.member_id, fact.topics)
 
     def _admit(self, fact: MemberAdmitted) -> None:
@@ -193,13 +203,16 @@ class GroupBooks:
         self.rebalances.went(kicked=False, is_pending=False)
         handle = self.handles.find(fact.member_id)
         if handle is not None:
-            self.availability.succeed(self._env.now, handle, self._know(fact.successor, fact.name))
+            successor = self._know(fact.successor, fact.name)
+            self.consumers.replace(handle, successor)
+            self.availability.succeed(self._env.now, handle, successor)
         self._forget_member(fact.member_id)
 
     def _forget_member(self, member_id: str) -> None:
         now, handle = self._env.now, self.handles.find(member_id)
         self.interest.forget(member_id)
         if handle is not None:
+            self.consumers.remove(now, handle)
             self.availability.forget(now, handle)
             reading = self.handles.reading(handle)
             if reading is not None:
@@ -241,6 +254,26 @@ class GroupBooks:
             reading = self.handles.reading(int(handle))
             if reading is not None:
                 reading.become_zombie(now, taken[servers == handle])
+
+    def _bump(self, fact: GroupEpochBumped) -> None:
+        self.consumers.bump(fact.epoch)
+        self.rebalances.begin(self._env.now, fact.reason, fact.epoch - 1)
+        self.rebalances.report(self._env.now, is_reported=False)
+
+    def _retarget(self, fact: TargetComputed) -> None:
+        """A target has been computed: what has moved, how balanced it is."""
+        now, consumers = self._env.now, self.consumers
+        consumers.retarget(now, {self.handles[member_id]: positions for member_id, positions in fact.targets})
+        slots = self.handles.slots
+        self.rebalances.count_moves(slots[consumers.target])
+        by_slot = sorted(consumers.targets().items(), key=lambda one: int(slots[one[0]]))
+        self.rebalances.measure_balance([positions for _, positions in by_slot], measured=self.is_measured(now))
+
+    def _reconcile(self, fact: MemberReconciled) -> None:
+        """A member's own part of the assignment has changed."""
+        now, handle = self._env.now, self.handles[fact.member_id]
+        self.consumers.reconcile(now, handle, fact.epoch, fact.assigned, fact.pending)
+        self.rebalances.report(now, is_reported=self.consumers.is_reported)
 
     def fail_assignment(self) -> None:
         """The leader's assignor threw."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.errors import InvariantViolation
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.protocol.classic.group import ClassicGroup
-from groupsim.sim.protocol.classic.member import ClassicMember
+from groupsim.sim.protocol.interface import MemberMachine
 
 
 class Member(Protocol):
@@ -21,7 +21,7 @@ class Member(Protocol):
     name: str
 
     @property
-    def machine(self) -> ClassicMember | None:
+    def machine(self) -> MemberMachine[Any, Any] | None:
         """The member that is open."""
         ...
 

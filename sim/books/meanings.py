@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from groupsim.sim.books.causes import ASSIGNMENT, BARRIER
 from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.consumer.states import GroupState as ConsumerState
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,4 +40,9 @@ MEANINGS: Final[Mapping[Enum, Meaning]] = {
     GroupState.COMPLETING_REBALANCE: Meaning(ASSIGNMENT, "completing"),
     GroupState.STABLE: Meaning(ends="stable"),
     GroupState.DEAD: Meaning(),
+    ConsumerState.EMPTY: Meaning(ends="empty"),
+    ConsumerState.ASSIGNING: Meaning(phase="preparing"),
+    ConsumerState.RECONCILING: Meaning(phase="completing"),
+    ConsumerState.STABLE: Meaning(ends="stable"),
+    ConsumerState.DEAD: Meaning(),
 }

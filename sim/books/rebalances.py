@@ -1,6 +1,8 @@
 """The books of a group's rebalances: phases, who came and went, what moved, how balanced it became.
 
-A rebalance runs from leaving Stable (or Empty) until Stable again, or Empty; generations in between are counted in it.
+A rebalance of a classic group runs from leaving Stable (or Empty) until Stable again, or Empty; one of a consumer group
+from a bump of the group epoch until everybody has exactly its target, which is Stable too. Generations, or epochs, in
+between are counted in it.
 """
 
 from __future__ import annotations
@@ -28,10 +30,20 @@ _TRIGGERS = (
     ("Leader", "leader rejoined"),
     ("Updating metadata", "member rejoined"),
     ("tatic member", "static member"),
+    (" joins", "join"),
+    (": left", "leave"),
+    (": expired", "expiry"),
+    (": not revoked", "revocation timeout"),
+    ("subscribes to", "subscription"),
+    ("most votes", "assignor vote"),
+    ("regular expression", "metadata"),
+    ("metadata of", "metadata"),
 )
-"""What a reason contains, as ``GroupMetadataManager`` logs it, and what it is called here."""
-_GONE = ("leave", "expiry")
-_KICKED = ("expiry", "sync timeout")
+"""What a reason contains, and what it is called here: as ``GroupMetadataManager`` logs it or, of a consumer group, as
+its machine tells it.
+"""
+_GONE = ("leave", "expiry", "revocation timeout")
+_KICKED = ("expiry", "sync timeout", "revocation timeout")
 
 
 def trigger_of(reason: str) -> str:
@@ -82,7 +94,7 @@ class RebalanceLog:
         self._leave_phase(now)
         self._phase = meaning.phase
         if meaning.begins:
-            self._begin(now, fact)
+            self.begin(now, fact.reason, fact.generation)
         if meaning.ends is not None:
             self._end(now, meaning.ends, fact.generation)
         self._members_entering = self.members
@@ -96,17 +108,18 @@ class RebalanceLog:
                 self._open.completing_us += now - self._entered_us
         self._entered_us = now
 
-    def _begin(self, now: int, fact: StateChanged) -> None:
-        """The group has left Stable or Empty, unless a rebalance is under way already.
+    def begin(self, now: int, reason: str, generation: int) -> None:
+        """A rebalance of ``generation`` begins, unless one is under way already.
 
-        Who has come or gone since the group entered that state is part of the rebalance.
+        Who has come or gone since the group entered its state is part of the rebalance.
         """
         if self._open is not None:
             return
-        trigger, lost = trigger_of(fact.reason), self._members_entering - self.members
+        self._entered_us = now
+        trigger, lost = trigger_of(reason), self._members_entering - self.members
         went = max(lost, int(trigger in _GONE))
         self._open = Rebalance(
-            now, fact.reason, trigger, fact.generation, members_before=self._members_entering,
+            now, reason, trigger, generation, members_before=self._members_entering,
             members_in=int(trigger == "join"), members_out=went, kicked=went if trigger in _KICKED else 0,
         )  # fmt: skip
         self._record.rebalances.append(self._open)
@@ -123,6 +136,11 @@ class RebalanceLog:
         if self._open is not None:
             self._open.members_out += 1
             self._open.kicked += kicked
+
+    def report(self, now: int, *, is_reported: bool) -> None:
+        """Whether every member has reported the group epoch by now."""
+        if self._open is not None and is_reported != (self._open.reported_us is not None):
+            self._open.reported_us = now if is_reported else None
 
     def finish(self, horizon: int, generation: int) -> None:
         """The horizon cuts a rebalance that is under way."""

@@ -60,6 +60,7 @@ class Rebalance:
     members_before: int
     end_us: int = -1
     ended_by: str = "horizon"
+    reported_us: int | None = None
     generation_to: int = 0
     members_after: int = 0
     members_in: int = 0

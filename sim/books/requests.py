@@ -34,6 +34,11 @@ class RequestCounts:
         if low <= exchange.sent_us <= high:
             self._record.requests[exchange.api.value, error.value] += 1
 
+    def count_busy(self, exchange: Exchange) -> None:
+        """A heartbeat has changed something."""
+        low, high = self._measure
+        self._record.counts["busy_heartbeats"] += low <= exchange.sent_us <= high
+
     def count_answers(self, replies: Iterable[Reply]) -> None:
         """`count` for many, most of which are alike."""
         for (api, error), alike in groupby(replies, _kind):

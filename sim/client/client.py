@@ -11,13 +11,11 @@ timers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from groupsim.assignors import Assignor
-from groupsim.assignors import Protocol as RebalanceProtocol
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.record import FAILED, KILLED
 from groupsim.sim.client.alarms import Alarms
@@ -28,6 +26,7 @@ from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Command, Incarnation
 from groupsim.sim.client.interface import Identity, Surroundings
 from groupsim.sim.client.leader import Leader
+from groupsim.sim.client.members import new_assignors, new_member
 from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.rebalancing import Rebalancing
@@ -36,7 +35,6 @@ from groupsim.sim.client.suspension import Suspension
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.model import Processing, Subscription
-from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.effects import (
     Adopt,
     Closed,
@@ -49,7 +47,8 @@ from groupsim.sim.protocol.effects import (
     RunAssignor,
     Send,
 )
-from groupsim.sim.randomness import hash64, mean_of
+from groupsim.sim.protocol.interface import CloseOperation
+from groupsim.sim.randomness import mean_of
 from groupsim.sim.units import FOREVER
 
 
@@ -72,10 +71,9 @@ class Client(Incarnation):
         super().__init__(consumer, world, group, alarms, config, processing)
         self.subscription = subscription
         self._on_gone = on_gone
-        self.assignors: tuple[Assignor, ...] = tuple(
-            world.new_assignor(name, group.name) for name in config.partition_assignment_strategy
-        )
-        self.machine: ClassicMember = self._new_machine()
+        self.close_operation = CloseOperation.DEFAULT
+        self.assignors: tuple[Assignor, ...] = new_assignors(self)
+        self.machine = new_member(self, self.assignors)
         self.in_flight = InFlight(self)
         self.poll_loop = PollLoop(self)
         self.connections = DataConnections(self)
@@ -97,25 +95,6 @@ class Client(Incarnation):
             Raise: self.fail,
             Closed: self._closed,
         }
-
-    def _new_machine(self) -> ClassicMember:
-        consumer, processing = self.consumer, self.processing
-        commits = processing.commit if processing.commit != "auto" or self.config.enable_auto_commit else "none"
-        period = self.config.heartbeat_interval_us + self.world.timing.heartbeat_late_us
-        jitter_key = self.world.streams.key("backoff", self.label)
-        machine = ClassicMember(
-            group_id=self.group.name,
-            name=consumer.name,
-            config=replace(self.config, heartbeat_interval_us=period),
-            instance_id=consumer.instance_id,
-            assignors=self.assignors,
-            cooperative=all(RebalanceProtocol.COOPERATIVE in one.protocols for one in self.assignors),
-            jitter=lambda number: 800 + hash64(jitter_key, number) % 401,
-            commits=commits,
-            commit_on_revoked=processing.commit_on_revoked,
-        )
-        machine.subscription.topic_of = lambda position: self.books.partitions.topic[position]
-        return machine
 
     @property
     def capacity_mrps(self) -> int:
@@ -177,7 +156,8 @@ class Client(Incarnation):
 
     def _note_absence(self, now: int) -> None:
         """Closed on purpose: a static member keeps its place, any other is found missing if LeaveGroup gets lost."""
-        if self.machine.instance_id is None:
+        keeps_place = self.machine.instance_id is not None and self.close_operation is not CloseOperation.LEAVE_GROUP
+        if not keeps_place:
             self.books.availability.impair(now, self.consumption.handle, True)
         else:
             self.books.availability.leave_place(now, self.consumption.handle)
@@ -223,10 +203,10 @@ class Client(Incarnation):
             self.metadata.subscribe(now, self.subscription)
         elif command is Command.CLOSE:
             self.is_closing = True
-            self.do(now, self.machine.close(now))
+            self.do(now, self.machine.close(now, self.close_operation))
         else:
             self.is_closing = False
-            self.do(now, self.machine.close(now, "the consumer unsubscribed from all topics"))
+            self.do(now, self.machine.unsubscribe(now))
 
     # --- driving ------------------------------------------------------------------------------------------------------
 
@@ -240,7 +220,7 @@ class Client(Incarnation):
                 self.requests.read(now, *inbox.popleft())
             elif self.command is not None and not machine.listening:
                 self._execute(now)
-            elif not machine.needs_application or not self._poll(now):
+            elif not (machine.needs_application and self.poll_loop.may_pass(now) and self._poll(now)):
                 break
         if not self.is_over:
             self._rest(now)
@@ -248,15 +228,19 @@ class Client(Incarnation):
     def _poll(self, now: int) -> bool:
         """A pass of the machine through poll(); whether it wanted anything."""
         machine = self.machine
-        if machine.pattern is not None and machine.rejoin_needed:
+        if machine.refreshes_to_join and machine.rejoin_needed:
             # A pattern subscriber refreshes its metadata before it joins (``ConsumerCoordinator.poll``).
             if self.metadata.is_stale_for_join(now):
                 self.poll_loop.work(now, self.metadata.ask(now), self.metadata.refresh)
                 return True
             self.metadata.refresh(now)
-        effects = machine.on_poll(now)
+        return bool(self._pass(now))
+
+    def _pass(self, now: int) -> Effects:
+        self.poll_loop.passed(now)
+        effects = self.machine.on_poll(now)
         self.do(now, effects)
-        return bool(effects)
+        return effects
 
     def _rest(self, now: int) -> None:
         """Go quiet if nothing can happen, else arm the alarms."""
@@ -269,10 +253,12 @@ class Client(Incarnation):
         due = machine.deadline
         if due < FOREVER and not machine.config.behaviour.background_heartbeat:
             due = poll_loop.reaction(max(due, now))
+        max_poll = poll_loop.max_poll_due(now)
         alarms.watch_member(
-            heartbeat=FOREVER if poll_loop.holds_monitor else max(due, now),
+            # A thread that wakes to beat looks first whether the application is too late.
+            heartbeat=FOREVER if poll_loop.holds_monitor or max_poll == due else max(due, now),
             poll=poll_loop.next_poll(now),
-            max_poll=poll_loop.max_poll_due(now),
+            max_poll=max(max_poll, now),
             timeout=self.in_flight.given_up_us,
         )
 
@@ -289,17 +275,15 @@ class Client(Incarnation):
         if poll_loop.reaction(now) != now:
             self._rest(now)
             return
-        if not machine.needs_application and self.command is None and not self.inbox:
-            effects = machine.on_poll(now)
-            if not effects:
-                self._rest(now)
-                return
-            self.do(now, effects)
+        is_idle = not (machine.needs_application or self.command is not None or self.inbox)
+        if is_idle and not (poll_loop.may_pass(now) and self._pass(now)):
+            self._rest(now)
+            return
         self.drive(now)
 
     def on_poll_expired(self, now: int) -> None:
         """max.poll.interval.ms is over, if the application has not been inside poll() in the meantime."""
-        if self.frozen is not None or not self.machine.heartbeats_enabled:
+        if self.frozen is not None:
             return
         if self.poll_loop.max_poll_due(now) > now:
             self._rest(now)

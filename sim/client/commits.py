@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from groupsim.sim.books.production import Offsets
@@ -9,7 +11,8 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.requests import Requests
 from groupsim.sim.protocol.effects import Commit
-from groupsim.sim.protocol.messages import Api, Error, OffsetCommit
+from groupsim.sim.protocol.interface import MemberMachine
+from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, OffsetCommit, Positions
 
 
 class Commits:
@@ -26,7 +29,7 @@ class Commits:
         self._client = client
         self._poll_loop = poll_loop
         self._requests = requests
-        self._machine = client.machine
+        self._machine: MemberMachine[Any, Any] = client.machine
         self._consumption = client.consumption
         self._ledger = client.books.ledger
         self._is_ahead = client.processing.commit == "before_processing"
@@ -45,13 +48,18 @@ class Commits:
         mine = held if whole else np.intersect1d(held, effect.positions)
         if not mine.size:
             # No position is known yet: the client sends nothing, and whoever waited goes on.
-            self._client.do(now, machine.on_commit_response(now, Error.NONE, machine.generation))
+            nothing = np.empty(0, np.int64)
+            body = self._request(effect, mine, nothing)
+            self._client.do(now, machine.on_response(now, body, Acknowledgement(Error.NONE)))
             return
         offsets = self.offsets(now)
         if not whole:
             offsets = offsets[np.isin(held, mine)]
-        body = OffsetCommit(effect.member_id, machine.instance_id, effect.generation, mine, offsets)
-        self._requests.request(now, Api.OFFSET_COMMIT, body)
+        self._requests.request(now, Api.OFFSET_COMMIT, self._request(effect, mine, offsets))
+
+    def _request(self, effect: Commit, mine: Positions, offsets: Offsets) -> OffsetCommit:
+        instance_id = self._machine.instance_id
+        return OffsetCommit(effect.member_id, instance_id, effect.generation, mine, offsets, effect.is_awaited)
 
     def lose_ahead(self, now: int) -> None:
         """Commit before processing: what was committed and is not processed is gone with the process."""

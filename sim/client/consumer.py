@@ -22,7 +22,7 @@ from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.model import Processing, Subscription
-from groupsim.sim.protocol.classic.member import ClassicMember
+from groupsim.sim.protocol.interface import CloseOperation, MemberMachine
 from groupsim.sim.randomness import name_hash
 
 
@@ -182,7 +182,7 @@ class Consumer:
         return self.named_instance if self.static else None
 
     @property
-    def machine(self) -> ClassicMember | None:
+    def machine(self) -> MemberMachine[Any, Any] | None:
         """The member that is open; its id is true even when it is behind."""
         return self.incumbent.machine if self.incumbent is not None else None
 
@@ -202,9 +202,10 @@ class Consumer:
 
     # --- what the outside does ----------------------------------------------------------------------------------------
 
-    def close(self) -> None:
-        """SIGTERM: the application finishes its batch, then calls close()."""
+    def close(self, operation: CloseOperation = CloseOperation.DEFAULT) -> None:
+        """SIGTERM: the application finishes its batch, then calls close(), with what it is to do about the group."""
         if self.client is not None:
+            self.client.close_operation = operation
             self.client.issue(Command.CLOSE)
         else:
             self.is_running = False

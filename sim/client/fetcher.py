@@ -11,6 +11,7 @@ on; the rest of the batch in hand costs what it costs from now on.
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, DrawnPollSchedule, Load, Pace, PollSchedule, pace
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.protocol.effects import Raise
+from groupsim.sim.protocol.interface import MemberMachine
 from groupsim.sim.protocol.messages import Error, OffsetFetch, OffsetFetchResponse, Positions
 from groupsim.sim.randomness import Draw
 
@@ -54,7 +56,7 @@ class Fetcher:
         self._connections = connections
         self._env = client.env
         self._books = client.books
-        self._machine = client.machine
+        self._machine: MemberMachine[Any, Any] = client.machine
         self._consumption = client.consumption
         self.fetched_key = deadline_key(client.consumer.entity, Kind.FETCH)
         self._number = 0
@@ -218,7 +220,7 @@ class Fetcher:
         self, start: int, paced: Pace, load: Load, before: int | None, held_until: int = NOT_INSIDE
     ) -> PollSchedule:
         """Polls from ``start`` on."""
-        client, processing, fetch_us = self._client, self._client.processing, self._client.config.fetch_max_wait_us
+        client, processing, fetch_us = self._client, self._client.processing, self._poll_loop.interrupted_us
         if processing.per_record.kind == "constant":
             return PollSchedule(start, paced, load, before, held_until, fetch_us)
         cost = Draw(client.world.streams.key("per-record", client.label), processing.per_record)

@@ -11,7 +11,7 @@ from groupsim.sim.protocol.effects import Request
 from groupsim.sim.protocol.messages import Api
 from groupsim.sim.units import FOREVER, S
 
-_KINDS = {Api.HEARTBEAT: "heartbeat", Api.OFFSET_COMMIT: "commit"}
+_KINDS = {Api.HEARTBEAT: "heartbeat", Api.CONSUMER_GROUP_HEARTBEAT: "heartbeat", Api.OFFSET_COMMIT: "commit"}
 _JOIN_GRACE_US = 5 * S
 """A JoinGroup is given up this long after the rebalance timeout (``AbstractCoordinator.sendJoinGroupRequest``)."""
 

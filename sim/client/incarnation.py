@@ -18,7 +18,6 @@ from groupsim.sim.config import ClientConfig
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange, Path
 from groupsim.sim.model import Processing
-from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.effects import Effects, Raise
 
 
@@ -46,8 +45,8 @@ class Incarnation(ABC):
     ----------
     label : str
         Name and incarnation: what its draws are called by.
-    machine : ClassicMember
-        Its side of the group protocol.
+    machine : MemberMachine
+        Its side of the group protocol; the fast path of a protocol knows more of its own.
     elision : Elision
         The fast path's view of it.
     is_over : bool
@@ -64,7 +63,7 @@ class Incarnation(ABC):
         What fell due during the freeze under way, in order.
     """
 
-    machine: ClassicMember
+    machine: Any
     elision: Elision
 
     def __init__(

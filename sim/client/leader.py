@@ -11,6 +11,7 @@ from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.cluster.assignment import Layout, Loads, assign
 from groupsim.sim.cluster.assignor_costs import Task, cost_us
+from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.effects import RunAssignor
 from groupsim.sim.protocol.messages import JoinResponse
 
@@ -34,11 +35,12 @@ class Leader:
         self._assignors = assignors
         self._poll_loop = poll_loop
         self._metadata = metadata
+        self._machine: ClassicMember = client.machine
 
     def run_assignor(self, now: int, effect: RunAssignor) -> None:
         """Metadata first if the group wants topics that this member does not know, then the assignor."""
         client, response = self._client, effect.response
-        machine, group = client.machine, client.group
+        machine, group = self._machine, client.group
         delay = self._learn(now)
         counts = {topic: machine.metadata[topic] for topic in machine.group_topics if topic in machine.metadata}
         client.books.cover(tuple(counts))
@@ -52,7 +54,7 @@ class Leader:
 
     def _learn(self, now: int) -> int:
         """Metadata as of now if some topics of the group are news, else of the last refresh; how long that takes."""
-        machine = self._client.machine
+        machine = self._machine
         if not set(machine.group_topics) - set(machine.topics):
             machine.on_metadata(self._metadata.last_seen(now))
             return 0
@@ -68,9 +70,9 @@ class Leader:
             assignments = assign(assignor, layout, response, self._loads(response) if assignor.needs_loads else None)
         except AssignorError as error:
             client.world.assignor_failed(client.consumer, error)
-            client.do(now, client.machine.on_assignor_failed(now))
+            client.do(now, self._machine.on_assignor_failed(now))
         else:
-            client.do(now, client.machine.on_assignments(now, assignments, counts))
+            client.do(now, self._machine.on_assignments(now, assignments, counts))
 
     def _loads(self, response: JoinResponse) -> Loads:
         """Rates and capacities as they are now."""

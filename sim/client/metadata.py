@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from groupsim.sim.client.data_connections import DataConnections
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.model import Subscription
+from groupsim.sim.protocol.interface import MemberMachine
 from groupsim.sim.randomness import hash64
 from groupsim.sim.units import FOREVER
 
@@ -34,7 +36,7 @@ class Metadata:
         self._client = client
         self._in_flight = in_flight
         self._connections = connections
-        self._machine = client.machine
+        self._machine: MemberMachine[Any, Any] = client.machine
         self._world = client.world
         self._catalog = client.world.catalog
         self._age_us = client.config.metadata_max_age_us
@@ -52,7 +54,7 @@ class Metadata:
         self._seen_version = self._catalog.version
         self._asked_us = now
         machine.on_metadata(self._catalog.counts_at(now))
-        machine.subscribe(subscription.topics, subscription.pattern)
+        machine.subscribe(subscription.topics, subscription.pattern, subscription.re2)
         self._client.books.cover(machine.topics)
         self.arm(now)
 
@@ -80,8 +82,7 @@ class Metadata:
     def is_stale_for_join(self, now: int) -> bool:
         """Whether a member that could begin to join has to ask first: not again so early (``timeToAllowUpdate``)."""
         machine = self._machine
-        is_about_to = machine.membership.prepare_needed and machine.coordinator is not None
-        return is_about_to and now - self._asked_us >= self._client.config.retry_backoff_us
+        return machine.is_about_to_join and now - self._asked_us >= self._client.config.retry_backoff_us
 
     def ask(self, now: int) -> int:
         """Send a request that somebody waits for; how long it takes, microseconds. `refresh` must follow."""

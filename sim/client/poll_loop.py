@@ -2,6 +2,10 @@
 
 Its polls are a closed form (`sim.client.poll_schedule`). A job is a stretch of time with an end that somebody waits
 for: a rebalance listener, or the assignor of the leader.
+
+A member that is paced acts in passes: at the beginning of each poll(), and whenever that has waited for
+retry.backoff.ms (``AsyncKafkaConsumer.pollForFetches``, Kafka 4.4). Without partitions, passes follow one another all
+the time.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from typing import Any
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.kernel.environment import Kind, Occurrence, deadline_key
+from groupsim.sim.protocol.interface import MemberMachine
 from groupsim.sim.units import FOREVER
 
 
@@ -44,8 +49,12 @@ class PollLoop:
 
     def __init__(self, client: Incarnation) -> None:
         self._client = client
-        self._machine = client.machine
+        self._machine: MemberMachine[Any, Any] = client.machine
         self._is_loud = client.world.is_loud
+        timeout_us, backoff_us = client.processing.poll_timeout_us, client.config.retry_backoff_us
+        self._is_paced = client.machine.is_paced
+        self._pass_us = max(min(timeout_us, backoff_us), client.world.timing.poll_us, 1)
+        self._passed_us = client.opened_us - self._pass_us
         self._work_key = deadline_key(client.consumer.entity, Kind.FETCH)
         self._poll_key = deadline_key(client.consumer.entity, Kind.POLL)
         self.schedule: PollSchedule | None = None
@@ -66,6 +75,33 @@ class PollLoop:
         at = now if now > self.stuck_until else self.stuck_until
         return at if self.schedule is None else self.schedule.reaction(at)
 
+    # --- passes -------------------------------------------------------------------------------------------------------
+
+    @property
+    def interrupted_us(self) -> int:
+        """How long a wait inside poll() lasts at most before poll() looks around, microseconds."""
+        return self._pass_us if self._is_paced else self._client.config.fetch_max_wait_us
+
+    def next_pass(self, time: int) -> int:
+        """The first instant at or after ``time`` at which the machine may act for the application, microseconds."""
+        if not self._is_paced:
+            return self.reaction(time)
+        if self._job is not None or self._client.frozen is not None:
+            return FOREVER
+        at = max(time, self.stuck_until, self._passed_us + 1)
+        if self.schedule is not None:
+            return int(self.schedule.next_pass(at))
+        since = max(self._passed_us, self.stuck_until)
+        return since + -(-(at - since) // self._pass_us) * self._pass_us
+
+    def may_pass(self, now: int) -> bool:
+        """Whether the machine may act for the application now, which is inside poll()."""
+        return not self._is_paced or self.next_pass(now) == now
+
+    def passed(self, now: int) -> None:
+        """The machine has acted for the application."""
+        self._passed_us = now
+
     def goes_on_at(self, now: int) -> int:
         """When the thread goes on with its batch, on its own clock: that stops in a freeze, and a hang comes first."""
         frozen = self._client.frozen
@@ -80,31 +116,33 @@ class PollLoop:
         if self._job is not None:
             return FOREVER
         machine, client, schedule = self._machine, self._client, self.schedule
-        due, ownership = FOREVER, machine.ownership
-        waiting = client.inbox or client.command is not None
-        if waiting or (machine.needs_application and machine.coordinator is not None):
+        due = FOREVER
+        if client.inbox or client.command is not None:
             due = self.reaction(now + 1)
+        elif machine.is_worth_a_poll:
+            due = self.next_pass(now + 1)
         if schedule is not None:
             upcoming = self.upcoming(now)
             if self._is_loud:
                 due = min(due, schedule.next_poll(upcoming))
-            elif ownership.commit_due < FOREVER and ownership.owned.size and not machine.is_joining:
-                due = min(due, schedule.next_poll(max(ownership.commit_due, upcoming)))
+            elif (commit_due := machine.next_commit_us) < FOREVER:
+                due = min(due, schedule.next_poll(max(commit_due, upcoming)))
         return due
 
     def max_poll_due(self, now: int) -> int:
-        """max.poll.interval.ms after the last pass inside poll(), if the next one would be too late."""
-        machine = self._machine
-        if not machine.membership.heartbeats_enabled or machine.lookup.node is None:
-            # The heartbeat thread looks for the coordinator first (``HeartbeatThread.run``).
-            return FOREVER
+        """When somebody sees that max.poll.interval.ms is over since the last pass, if the next one comes too late."""
+        interval_us = self._machine.config.max_poll_interval_us
         if self._job is not None:
-            return self._job.since + machine.config.max_poll_interval_us
+            return self._noticed(self._job.since + interval_us)
         upcoming = self.reaction(now)
         if upcoming == now:
             return FOREVER
-        due = self._last_pass(now) + machine.config.max_poll_interval_us
-        return due if due < upcoming else FOREVER
+        due = self._last_pass(now) + interval_us
+        noticed = self._noticed(due) if due < upcoming else FOREVER
+        return noticed if noticed < upcoming else FOREVER
+
+    def _noticed(self, expiry: int) -> int:
+        return self._machine.max_poll_noticed_at(expiry)
 
     def _last_pass(self, now: int) -> int:
         at = min(now, self._stuck_since) if now < self.stuck_until else now
@@ -136,6 +174,9 @@ class PollLoop:
         if job is None:
             return
         self._job = None
+        # A wait that the job has used up is over; what is left of it follows.
+        is_over = now - job.since >= self._client.processing.poll_timeout_us
+        self._passed_us = now - self._pass_us if is_over else now
         job.done(now)
         self._client.drive(now)
 
@@ -157,6 +198,7 @@ class PollLoop:
             self.schedule.shift(start, length)
         if self.stuck_until > start:
             self.stuck_until += length
+        self._passed_us = min(self._passed_us + length, start + length - 1)
         job = self._job
         if job is not None:
             job.due += length

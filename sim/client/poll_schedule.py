@@ -121,7 +121,8 @@ class PollSchedule:
     held_until : int, microseconds
         The pass before that is inside poll() until then, if it still is.
     fetch_us : int, microseconds
-        ``fetch.max.wait.ms``: so often a wait inside poll() is interrupted by the answer to a fetch.
+        So often a wait inside poll() is interrupted: by the answer to a fetch (``fetch.max.wait.ms``), or to look
+        around (`PollLoop.interrupted_us`).
     """
 
     __slots__ = (
@@ -242,6 +243,17 @@ class PollSchedule:
         until = self.held_until + is_under_way * (begin + wait - self.held_until)
         upcoming = begin + (begin != at) * length
         return upcoming - (time <= until) * (upcoming - time)
+
+    def next_pass(self, time: int) -> int:
+        """The first instant at or after ``time`` at which poll() begins, or looks around while it waits."""
+        if time < self.start:
+            begin, until, following = self.before, self.held_until, self.start
+        else:
+            begin, wait, length = self._pass_at(time)
+            until, following = begin + wait, begin + length
+        every_us = max(self.fetch_us, 1)
+        looks = FOREVER if begin is None else begin + -(-(time - begin) // every_us) * every_us
+        return looks if looks <= until else following
 
     def train(self, poll: Any, interval: Any, before: Any) -> tuple[Any, Any]:
         """Polls that act every ``interval``: how many after ``poll`` keep a constant stride, and the stride.

@@ -73,7 +73,7 @@ class Rebalancing:
         books.availability.receive(now, consumption.handle, effect.positions)
         self.remember(now, effect)
         self._fetcher.repace(now)
-        if machine.pattern is not None:
+        if machine.refreshes_to_join:
             self._metadata.refresh(now)
         self._metadata.arm(now)
 

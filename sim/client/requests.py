@@ -18,6 +18,7 @@ from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.kernel.network import Connection, Exchange
 from groupsim.sim.protocol.effects import Disconnect, Request, Send
+from groupsim.sim.protocol.interface import MemberMachine
 from groupsim.sim.protocol.messages import Api, Error, FindCoordinator, JoinGroup, OffsetFetch, failed
 from groupsim.sim.randomness import hash64
 
@@ -45,7 +46,7 @@ class Requests:
         self._fetcher = fetcher
         self._metadata = metadata
         self._env = client.env
-        self._machine = client.machine
+        self._machine: MemberMachine[Any, Any] = client.machine
         self._reset_key = deadline_key(client.consumer.entity, Kind.TIMER)
         self._lookup = Lookup(client, in_flight, self.deliver)
 
@@ -117,8 +118,7 @@ class Requests:
     def _read_or_keep(self, now: int, exchange: Exchange, response: Any) -> None:
         """Read an answer if a thread is there to do so."""
         machine, poll_loop = self._machine, self._poll_loop
-        background = machine.config.behaviour.background_heartbeat and machine.heartbeats_enabled
-        if (background and not poll_loop.holds_monitor) or poll_loop.reaction(now) == now:
+        if (machine.reads_in_background and not poll_loop.holds_monitor) or poll_loop.reaction(now) == now:
             self.read(now, exchange, response)
         else:
             self._client.inbox.append((exchange, response))

@@ -85,6 +85,14 @@ class Layouts:
             layout = self._known[key] = Layout(counts, self._partitions)
         return layout
 
+    def of_known(self, image: Mapping[str, int]) -> Layout:
+        """The layout of all topics of the group that a metadata image has: topic -> partition count."""
+        layout = self.of({name: image[name] for name in sorted(self._partitions.topics) if name in image})
+        assert len(layout.to_group) == layout.topics.n_partitions, (
+            "every partition of the group's topics has a position"
+        )
+        return layout
+
 
 @dataclass(frozen=True, slots=True)
 class Loads:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import simpy
 
+from groupsim.sim.cluster.event_loop import EventLoop
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
@@ -43,6 +44,7 @@ class Coordinator:
         self.env = env
         self.partition = partition
         self.node = node
+        self.loop = EventLoop(env, partition)
         self.groups: dict[str, GroupHost] = {}
         self.is_active = False
         self.resigned = env.event()
@@ -60,4 +62,8 @@ class Coordinator:
 
     def receive(self, exchange: Exchange) -> None:
         """A request for one of its groups."""
-        self.groups[exchange.group_id].handle(exchange)
+        group = self.groups[exchange.group_id]
+        if self.loop.is_free:
+            group.handle(exchange)
+        else:
+            self.loop.submit(partial(group.handle, exchange))

@@ -5,21 +5,31 @@ It adds no rule, and keeps nothing but what is on its way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.assignment import Layouts
+from groupsim.sim.cluster.event_loop import EventLoop
 from groupsim.sim.cluster.interface import FastPath
 from groupsim.sim.cluster.log import GroupLog
+from groupsim.sim.cluster.target_assignors import target_assignors
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
 from groupsim.sim.kernel.network import Exchange
-from groupsim.sim.model import Cluster, Scenario
+from groupsim.sim.model import Cluster, Group, Scenario, SetConfig
 from groupsim.sim.protocol.classic.group import ClassicGroup
-from groupsim.sim.protocol.interface import Batch, Outcome, Reply
-from groupsim.sim.protocol.messages import Error, OffsetFetch, OffsetFetchResponse
+from groupsim.sim.protocol.consumer.group import ConsumerGroup
+from groupsim.sim.protocol.interface import Batch, Outcome, Reply, Task
+from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetFetch, OffsetFetchResponse
 from groupsim.sim.randomness import name_hash
+from groupsim.sim.units import MS
+
+_TASK_US = MS
+"""A regular expression is matched against all topics in the background (``Scanned N topics ... in 1ms``, Kafka 4.4)."""
 
 
 class GroupHost:
@@ -29,10 +39,12 @@ class GroupHost:
     ----------
     env : Environment
     scenario : Scenario
-    name : str
+    spec : Group
     catalog : Catalog
     slots : int
         Number of consumers that it can have.
+    loop : EventLoop
+        Of its shard.
 
     Attributes
     ----------
@@ -42,17 +54,31 @@ class GroupHost:
 
     fast_path: FastPath
 
-    def __init__(self, env: Environment, scenario: Scenario, name: str, catalog: Catalog, slots: int) -> None:
+    def __init__(
+        self, env: Environment, scenario: Scenario, spec: Group, catalog: Catalog, slots: int, loop: EventLoop
+    ) -> None:
         self._env = env
-        self.name = name
+        self._loop = loop
+        name = self.name = spec.name
         self.cluster: Cluster = scenario.cluster
         self._service_us = scenario.cluster.timing.service_us
         self._append_us = scenario.cluster.timing.append_us
-        self.machine = ClassicGroup(name, scenario.cluster.config)
         self._log = GroupLog(self._append_us)
         self.books = GroupBooks(env, scenario, name, catalog, slots)
         self.layouts = Layouts(self.books.partitions)
+        self.is_classic = is_classic(scenario, spec)
+        self.machine = self._new_machine(scenario, spec, catalog)
+        self._task_key = deadline_key(name_hash("task", name), Kind.TIMER)
         self._alarm = Alarm(env, deadline_key(name_hash("group", name), Kind.TIMER), self._fire)
+
+    def _new_machine(self, scenario: Scenario, spec: Group, catalog: Catalog) -> Any:
+        config = scenario.cluster.config
+        if self.is_classic:
+            return ClassicGroup(spec.name, config)
+        assignors = target_assignors(scenario, spec, self.layouts)
+        machine = ConsumerGroup(spec.name, config, self.books.partitions, assignors, spec.group_config)
+        machine.on_metadata(0, catalog.counts)
+        return machine
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
@@ -64,7 +90,7 @@ class GroupHost:
             return
         may_decide = self.fast_path.before_request(body)
         outcome = self._work(now, exchange)
-        if may_decide:
+        if may_decide or outcome.facts:
             self._settle(outcome)
             return
         for reply in outcome.replies:
@@ -75,8 +101,9 @@ class GroupHost:
         if self.books.is_contested:
             # Others commit the same partitions: what quiet members have committed by now counts.
             self.fast_path.wake_all()
-        offsets = self.books.ledger.committed[body.positions]
-        self._answer(Reply(exchange, OffsetFetchResponse(Error.NONE, offsets)), self._env.now + self._service_us)
+        error = Error.NONE if self.is_classic else self.machine.check_fetch(body)
+        offsets = self.books.ledger.committed[body.positions] if error is Error.NONE else np.empty(0, np.int64)
+        self._answer(Reply(exchange, OffsetFetchResponse(error, offsets)), self._env.now + self._service_us)
 
     def _work(self, now: int, exchange: Exchange) -> Outcome:
         """Work on a request, and on whatever is in the log by ``now``."""
@@ -115,17 +142,22 @@ class GroupHost:
         batch, outcome.batch = outcome.batch, None
         if batch is not None:
             self._log.append(now, batch)
-            if batch.replies:
-                self._commit_offsets(now, batch)
+            for reply in batch.replies:
+                self._acknowledge(now + outcome.charged_us, reply, batch)
+            if not batch.is_awaited and not self.is_classic:
+                self.machine.on_appended(now, batch.number, Error.NONE)
 
-    def _commit_offsets(self, now: int, batch: Batch) -> None:
-        """Offsets count at once, and are acknowledged when they are in the log."""
-        for reply in batch.replies:
-            self.fast_path.renewed(now, _exchange(reply).body.member_id)
+    def _acknowledge(self, now: int, reply: Reply, batch: Batch) -> None:
+        """What is answered when it is in the log; offsets count at once."""
+        exchange = _exchange(reply)
+        if isinstance(exchange.body, OffsetCommit):
+            self.fast_path.renewed(now, exchange.body.member_id)
             for record in batch.records:
-                moment = (now, _exchange(reply).connection.request_key)
+                moment = (now, exchange.connection.request_key)
                 self.books.ledger.commit(record.positions, record.offsets, moment, contested=self.books.is_contested)
-            self._answer(reply, now + self._service_us + self._append_us)
+        else:
+            self.books.requests.count_busy(exchange)
+        self._answer(reply, now + self._service_us + self._append_us)
 
     @property
     def _deadline(self) -> int:
@@ -133,6 +165,9 @@ class GroupHost:
         return min(self.machine.deadline, self._log.due)
 
     def _fire(self, now: int) -> None:
+        if not self._loop.is_free:
+            self._loop.submit(lambda: self._fire(self._env.now))
+            return
         self.fast_path.before_deadline(now)
         outcome = self._commit_log(now, Outcome())
         _extend(outcome, self.machine.on_deadline(now))
@@ -141,22 +176,39 @@ class GroupHost:
     def _settle(self, outcome: Outcome) -> None:
         """Write down what happened, answer, and watch the next deadline."""
         self.books.note(outcome.facts)
-        leave, replies = self._env.now + self._service_us, outcome.replies
+        self._loop.occupy(outcome.charged_us)
+        for task in outcome.tasks:
+            self._env.at(self._env.now + _TASK_US, self._task_key, self._finish, task)
+        leave, replies = self._env.now + self._service_us + outcome.charged_us, outcome.replies
         self.books.requests.count_answers(replies)
         for reply in self.fast_path.after_decision(replies, leave):
             exchange = _exchange(reply)
             exchange.connection.reply(exchange, reply.response, leave)
         self._alarm.set(self._deadline)
 
+    def on_metadata(self, image: Mapping[str, int]) -> None:
+        """Topics have been created, deleted, or have grown: topic -> number of partitions."""
+        outcome = self.machine.on_metadata(self._env.now, image)
+        if not self.is_classic:
+            self._settle(self._commit_log(self._env.now, outcome))
+
+    def _finish(self, task: Task) -> None:
+        """A task is done in the background."""
+        now = self._env.now
+        self._settle(self._commit_log(now, self.machine.on_task_done(now, task.key, task.run())))
+
     # --- quiet members ------------------------------------------------------------------------------------------------
 
     def suspend(self, member_id: str) -> int:
         """From now on the member's renewals are arithmetic; its last renewal so far, microseconds."""
-        member = self.machine.roster.get(member_id)
-        assert member is not None
-        renewed_us = self.machine.session_due(member_id) - member.session_timeout_us
-        self.machine.suspend(member_id)
-        return renewed_us
+        return self.machine.suspend(member_id)
+
+    def advance(self, now: int, member_ids: Sequence[str]) -> None:
+        """Heartbeats of quiet members have come that only report the group's epoch."""
+        outcome = self.machine.advance(now, member_ids)
+        self.books.note(outcome.facts)
+        if outcome.batch is not None:
+            self.machine.on_appended(now, outcome.batch.number, Error.NONE)
 
     def rouse(self, member_id: str, renewed_us: int) -> None:
         """The member is loud again; its session counts from its last renewal."""
@@ -168,6 +220,13 @@ class GroupHost:
         self.books.finish(horizon, self.machine.generation)
 
 
+def is_classic(scenario: Scenario, spec: Group) -> bool:
+    """Whether all of a group's members use the classic protocol all the time."""
+    configs = [spec.client, *(one.client for one in spec.overrides)]
+    configs += [entry.verb.client for entry in scenario.timeline if isinstance(entry.verb, SetConfig)]
+    return all(one is None or one.group_protocol == "classic" for one in configs)
+
+
 def _exchange(reply: Reply) -> Exchange:
     assert isinstance(reply.waiter, Exchange)
     return reply.waiter
@@ -177,4 +236,6 @@ def _extend(outcome: Outcome, more: Outcome) -> None:
     """Add what follows; what was handed out before is in the log."""
     outcome.replies += more.replies
     outcome.facts += more.facts
+    outcome.charged_us += more.charged_us
+    outcome.tasks += more.tasks
     outcome.batch = more.batch

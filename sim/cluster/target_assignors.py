@@ -18,29 +18,46 @@ from groupsim.assignors import (
 )
 from groupsim.assignors.core.snapshot import SubscriptionTable
 from groupsim.assignors.guarded_call import ask, is_own
-from groupsim.sim.catalog import Partitions
 from groupsim.sim.cluster.assignment import Layout, Layouts
 from groupsim.sim.cluster.assignor_costs import Task, coordinator_cost_us
 from groupsim.sim.model import Group, Scenario
 from groupsim.sim.protocol.consumer.assigning import AssignorInput, Computed
 
 
+def target_assignors(scenario: Scenario, group: Group, layouts: Layouts) -> dict[str, CoordinatorAssignor]:
+    """The assignors that a broker offers a group (``group.consumer.assignors``), by name.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Says which assignors there are, and which of the user's own may be imported.
+    group : Group
+    layouts : Layouts
+        Of the group.
+    """
+    own = {one.name: one for one in load_classes(scenario.allow_assignors).values() if issubclass(one, ServerAssignor)}
+    return {
+        name: CoordinatorAssignor(
+            own[name]() if name in own else create_server(name, java_order=group.java_order), layouts
+        )
+        for name in scenario.cluster.config.consumer_assignors
+    }
+
+
 class CoordinatorAssignor:
-    """A server assignor for one group.
+    """A server assignor for one group (`TargetAssignor`).
 
     Parameters
     ----------
     assignor : ServerAssignor
-    partitions : Partitions
-        Of the group; every partition of its topics has a position.
     layouts : Layouts
         Of the group.
     """
 
-    def __init__(self, assignor: ServerAssignor, partitions: Partitions, layouts: Layouts) -> None:
+    def __init__(self, assignor: ServerAssignor, layouts: Layouts) -> None:
         self._assignor = assignor
-        self._partitions = partitions
         self._layouts = layouts
+        self._names = MemberNames(())
 
     def __call__(self, group: AssignorInput) -> Computed:
         """Compute targets, and what that takes.
@@ -50,48 +67,23 @@ class CoordinatorAssignor:
         assignors.AssignorError
             What Kafka's assignor would throw; or a user's own threw something or answered nonsense.
         """
-        counts = {name: group.counts[name] for name in sorted(self._partitions.topics) if name in group.counts}
-        layout = self._layouts.of(counts)
-        assert len(layout.to_group) == layout.topics.n_partitions, "every partition of the topics has a position"
-        spec = _spec(group, layout)
-        answer = (
-            ask(self._assignor, _snapshot(group, spec)) if is_own(self._assignor) else self._assignor.assign_group(spec)
-        )
+        assignor, layout = self._assignor, self._layouts.of_known(group.counts)
+        spec = self._spec(group, layout)
+        answer = ask(assignor, _snapshot(group, spec)) if is_own(assignor) else assignor.assign_group(spec)
         targets = [layout.to_group[one] for one in answer.within(layout.topics).lists()]
-        return Computed(targets, coordinator_cost_us(self._assignor.name, _task(spec)))
+        return Computed(targets, coordinator_cost_us(assignor.name, _task(spec)))
 
-
-def coordinator_assignors(
-    scenario: Scenario, group: Group, partitions: Partitions, layouts: Layouts
-) -> dict[str, CoordinatorAssignor]:
-    """The assignors that a broker offers a group (``group.consumer.assignors``), by name.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        Says which assignors there are, and which of the user's own may be imported.
-    group : Group
-    partitions, layouts
-        Of the group.
-    """
-    own = {one.name: one for one in load_classes(scenario.allow_assignors).values() if issubclass(one, ServerAssignor)}
-    return {
-        name: CoordinatorAssignor(
-            own[name]() if name in own else create_server(name, java_order=group.java_order), partitions, layouts
+    def _spec(self, group: AssignorInput, layout: Layout) -> GroupSpec:
+        if self._names.member_ids != group.member_ids or self._names.instance_ids != group.instance_ids:
+            self._names = MemberNames(group.member_ids, group.instance_ids)
+        topics = layout.topics
+        return GroupSpec(
+            topics,
+            TopicIds.derived(topics.names),
+            self._names,
+            SubscriptionTable.of_kinds(topics, group.kinds, group.kind_of),
+            layout.local_targets(group.targets),
         )
-        for name in scenario.cluster.config.consumer_assignors
-    }
-
-
-def _spec(group: AssignorInput, layout: Layout) -> GroupSpec:
-    topics = layout.topics
-    return GroupSpec(
-        topics,
-        TopicIds.derived(topics.names),
-        MemberNames(group.member_ids, group.instance_ids),
-        SubscriptionTable.of_kinds(topics, group.kinds, group.kind_of),
-        layout.local_targets(group.targets),
-    )
 
 
 def _snapshot(group: AssignorInput, spec: GroupSpec) -> GroupSnapshot:

@@ -17,8 +17,6 @@ class Bounds:
 
     Attributes
     ----------
-    beats_apart : bool
-        Whether elision is exact for its heartbeats (`heartbeats_apart`).
     round_trip_us : int
         The longest time from a request to its answer.
     """
@@ -28,13 +26,24 @@ class Bounds:
         self._machine = client.machine
         self._pauses = client.consumer.pauses
         self.round_trip_us = longest_round_trip(client.path, client.world.timing)
-        self.beats_apart = heartbeats_apart(client.machine.config, self.round_trip_us)
+
+    @property
+    def _session_us(self) -> int:
+        us: int = self._client.group.machine.session_timeout_of(self._client.config)
+        return us
+
+    @property
+    def beats_apart(self) -> bool:
+        """Whether elision is exact for its heartbeats (`heartbeats_apart`)."""
+        is_background = self._client.config.behaviour.background_heartbeat
+        heartbeat_us = self._machine.heartbeat_interval_us
+        return is_background and heartbeats_apart(heartbeat_us, self._session_us, self.round_trip_us)
 
     def may_poll_like(self, schedule: PollSchedule | None) -> bool:
         """Whether the member can be quiet with these polls (None: without any)."""
         if schedule is None or not self.beats_apart:
             return self.beats_apart
-        timing, heartbeat_us = self._client.world.timing, self._machine.config.heartbeat_interval_us
+        timing, heartbeat_us = self._client.world.timing, self._machine.heartbeat_interval_us
         apart = commits_apart(self.stride(schedule), heartbeat_us, timing)
         return bool(apart) and self.polls_in_time(schedule.longest_us)
 
@@ -48,7 +57,7 @@ class Bounds:
         fixed = timing.poll_us + processing.per_poll_us * slowdown
         stride = max(int(min(fixed + cost, timeout)), self._machine.commit_interval_us)
         apart = self._machine.commits == "none" or commits_apart(
-            stride, self._machine.config.heartbeat_interval_us, timing
+            stride, self._machine.heartbeat_interval_us, timing
         )
         longest = int(max(fixed + client.config.max_poll_records * cost, timeout)) + 1
         return bool(apart) and self.polls_in_time(longest)
@@ -57,7 +66,7 @@ class Bounds:
         """The least time between two commits, microseconds."""
         machine = self._machine
         if schedule is None or machine.commits == "none":
-            return machine.config.session_timeout_us
+            return self._session_us
         return max(int(schedule.shortest_us), machine.commit_interval_us)
 
     def polls_in_time(self, longest: int) -> bool:

@@ -337,6 +337,10 @@ class DeferredMembers:
 
     # --- catching up --------------------------------------------------------------------------------------------------
 
+    def release(self, client: Client) -> None:
+        """A member that waits at a barrier goes on by itself."""
+        self.barrier.release(client)
+
     def catch_up(self, one: Elided) -> None:
         """Somebody is about to look at a member that is behind: its own objects show everything."""
         client, slot = one.client, one.client.consumer.slot

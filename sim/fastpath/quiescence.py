@@ -8,13 +8,14 @@ then is put into the books, and what would be on its way becomes messages.
 from __future__ import annotations
 
 from bisect import insort
+from typing import Protocol
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.bounds import Bounds
 from groupsim.sim.fastpath.catch_up import set_timers
-from groupsim.sim.fastpath.deferred import DeferredMembers, Phase
+from groupsim.sim.fastpath.deferred import Elided, Phase
 from groupsim.sim.fastpath.eligibility import has_memory, is_plain
 from groupsim.sim.fastpath.resending import Resending
 from groupsim.sim.fastpath.steady_state import (
@@ -25,9 +26,28 @@ from groupsim.sim.fastpath.steady_state import (
     reach,
 )
 from groupsim.sim.kernel.environment import Kind, deadline_key, message_key, process_key
-from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.messages import Api
 from groupsim.sim.units import FOREVER
+
+
+class Phases(Protocol):
+    """Phases that members of a group go through together (`sim.fastpath.deferred.DeferredMembers`)."""
+
+    def phase_of(self, slot: int) -> Phase | None:
+        """What a member goes with."""
+        ...
+
+    def is_in_phase(self, slot: int) -> bool:
+        """Whether it goes with others."""
+        ...
+
+    def catch_up(self, one: Elided) -> None:
+        """A member that is behind takes the steps that it is behind by."""
+        ...
+
+    def release(self, client: Client) -> None:
+        """A member that waits with others goes on by itself."""
+        ...
 
 
 class Quiescence:
@@ -36,7 +56,7 @@ class Quiescence:
     Parameters
     ----------
     client : Client
-    deferred : DeferredMembers
+    deferred : Phases
     others : dict of str to Quiescence
         The quiet members of the group, by member id.
     is_loud : bool
@@ -53,7 +73,7 @@ class Quiescence:
     """
 
     def __init__(
-        self, client: Client, deferred: DeferredMembers, others: dict[str, Quiescence], *, is_loud: bool
+        self, client: Client, deferred: Phases, others: dict[str, Quiescence], *, is_loud: bool
     ) -> None:
         entity = client.consumer.entity
         self.client = client
@@ -190,16 +210,11 @@ class Quiescence:
         machine, group = self._machine, self._group.machine
         if machine.deadline <= self._env.now or not machine.is_settled:
             return False
-        if group.state is not GroupState.STABLE or group.generation != machine.generation:
-            return False
-        roster, member_id = group.roster, machine.member_id
-        if roster.get(member_id) is None:
+        if not group.is_steady(machine.member_id, machine.instance_id, machine.generation):
             return False
         # The first heartbeat of the silence must come in time too (a cut may have eaten most of the session).
         first = machine.heartbeat_due + SHORT_PAUSE_US + self.bounds.round_trip_us
-        if group.session_due(member_id) <= first:
-            return False
-        return not machine.instance_id or roster.static[machine.instance_id] == member_id
+        return bool(group.session_due(machine.member_id) > first)
 
     def _begin(self, now: int) -> None:
         client, machine, schedule = self.client, self._machine, self.client.poll_loop.schedule
@@ -214,7 +229,7 @@ class Quiescence:
         ``renewed_us``: last renewal of the session, which the coordinator no longer watches.
         """
         client, machine, measure = self.client, self._machine, self._group.books.measure
-        numbers, heartbeat_us = client.in_flight.numbers, machine.config.heartbeat_interval_us
+        numbers, heartbeat_us = client.in_flight.numbers, machine.heartbeat_interval_us
         stride = self.bounds.stride(schedule)
         reach_us = reach(client.path.longest_us, stride, heartbeat_us, client.world.timing)
         # The last answered request of either kind, and what had a part in it.
@@ -255,7 +270,7 @@ class Quiescence:
         self.look()
         quiet, client = self.quiet, self.client
         if quiet is None:
-            self._deferred.barrier.release(client)
+            self._deferred.release(client)
             return
         self.quiet = None
         moment = self._env.moment
@@ -286,7 +301,7 @@ class Quiescence:
         set_timers(self._machine, quiet.heartbeats.due, quiet.commits.due)
         numbers["heartbeat"], numbers["commit"] = quiet.heartbeats.number, quiet.commits.number
         self._pass_pauses(quiet)
-        self._group.books.requests.count_measured(Api.HEARTBEAT, quiet.heartbeats.measured)
+        self._group.books.requests.count_measured(self._machine.heartbeat_api, quiet.heartbeats.measured)
         self._group.books.requests.count_measured(Api.OFFSET_COMMIT, quiet.commits.measured)
 
     def _pass_pauses(self, quiet: SteadyState) -> None:

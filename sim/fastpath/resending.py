@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from groupsim.sim.client.client import Client
 from groupsim.sim.fastpath.steady_state import Beat, SteadyState
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Connection, Exchange
 from groupsim.sim.protocol.effects import Request
-from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, Heartbeat, OffsetCommit
+from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, OffsetCommit
 
 
 class Resending:
@@ -43,7 +44,7 @@ class Resending:
             if is_held_up or (beat.worked, connection.request_key) >= moment:
                 self._resend(connection, beat, moment)
                 continue
-            if beat.kind != "commit" or not self._client.group.machine.is_old:
+            if beat.kind != "commit" or self._client.group.machine.commits_renew:
                 # Not the later of both: with a shorter session.timeout.ms it ends earlier than before.
                 renewed = beat.worked
             committed = beat if beat.kind == "commit" else committed
@@ -51,8 +52,7 @@ class Resending:
             if (beat.answered, connection.response_key) >= moment:
                 self._await_answer(connection, beat)
             elif beat.kind != "commit":
-                read = quiet.read_at(beat.answered)
-                self._machine.session_due = read + self._machine.config.session_timeout_us
+                self._machine.note_answer(quiet.read_at(beat.answered))
         if committed is not None:
             self._books.ledger.commit(
                 self._client.consumption.partitions,
@@ -74,17 +74,21 @@ class Resending:
         """The answer is on its way."""
         exchange = self._remake(connection, beat)
         exchange.answered = True
-        connection.answer_at(beat.answered, exchange, Acknowledgement(Error.NONE))
+        response: Any = Acknowledgement(Error.NONE)
+        if beat.kind != "commit":
+            response = self._client.group.machine.steady_answer(self._machine.member_id)
+        connection.answer_at(beat.answered, exchange, response)
 
     def _remake(self, connection: Connection, beat: Beat) -> Exchange:
         """The exchange that this quiet request would have been."""
         machine, client = self._machine, self._client
-        api = Api.OFFSET_COMMIT if beat.kind == "commit" else Api.HEARTBEAT
-        member_id, instance_id, generation = machine.member_id, machine.instance_id, machine.generation
-        body: Request = Heartbeat(member_id, instance_id, generation)
-        if api is Api.OFFSET_COMMIT:
+        if beat.kind == "commit":
+            member_id, instance_id, generation = machine.member_id, machine.instance_id, machine.generation
             offsets = client.commits.offsets(beat.sent)
-            body = OffsetCommit(member_id, instance_id, generation, client.consumption.partitions, offsets)
+            body: Request = OffsetCommit(member_id, instance_id, generation, client.consumption.partitions, offsets)
+            api = Api.OFFSET_COMMIT
+        else:
+            api, body = machine.heartbeat_api, machine.beat_again(beat.sent)
         exchange = client.in_flight.numbered(beat.sent, connection, api, body, beat.number)
         client.in_flight.pending[exchange] = None
         return exchange

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.client.poll_schedule import PollSchedule
-from groupsim.sim.config import ClientConfig, Timing
+from groupsim.sim.config import Timing
 from groupsim.sim.elementwise import least, most
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Path
@@ -260,14 +260,9 @@ class SteadyState:
         return any(start <= other_end and other_start <= end for other_start, other_end in self.pauses)
 
 
-def heartbeats_apart(config: ClientConfig, round_trip_us: int) -> bool:
+def heartbeats_apart(heartbeat_us: int, session_us: int, round_trip_us: int) -> bool:
     """Whether elision is exact for heartbeats: with X the longest round trip, H > 2 X and H + pause + X < session."""
-    heartbeat = config.heartbeat_interval_us
-    return (
-        config.behaviour.background_heartbeat
-        and heartbeat > 2 * round_trip_us
-        and heartbeat + SHORT_PAUSE_US + round_trip_us < config.session_timeout_us
-    )
+    return heartbeat_us > 2 * round_trip_us and heartbeat_us + SHORT_PAUSE_US + round_trip_us < session_us
 
 
 def commits_apart(stride_us: Any, heartbeat_us: Any, timing: Timing) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.causes import UNOWNED
+from groupsim.sim.books.causes import UNOWNED, coarse
 from groupsim.sim.tables import CAUSES
 
 Rows = NDArray[np.int64]
@@ -38,7 +38,7 @@ def clip(rows: Rows, low: int, high: int, begin: int, end: int) -> Rows:
 
 
 def merge_touching(rows: Rows) -> Rows:
-    """Sort by position and time, and join rows of one position and cause that touch."""
+    """Sort by position and time, and join rows of one position, cause and detail that touch."""
     if not len(rows):
         return rows
     rows = _taken(rows, np.lexsort((rows[:, 1], rows[:, 0])))
@@ -84,9 +84,10 @@ def never_served(rows: Rows, clock_us: NDArray[np.int64], begun_us: int, end_us:
 
 
 def unavailable_us(rows: Rows, partitions: int) -> NDArray[np.int64]:
-    """Total per partition and cause code (`sim.books.causes`), from 0 on. Shape (partitions, codes)."""
+    """Total per partition and code of the cause (`sim.books.causes.coarse`), from 0 on. Shape (partitions, codes)."""
     codes = len(CAUSES) + 1
-    totals = np.bincount(rows[:, 0] * codes + rows[:, 3], rows[:, 2] - rows[:, 1], minlength=partitions * codes)
+    cells = rows[:, 0] * codes + coarse(rows[:, 3])
+    totals = np.bincount(cells, rows[:, 2] - rows[:, 1], minlength=partitions * codes)
     return totals.astype(np.int64).reshape(partitions, codes)
 
 

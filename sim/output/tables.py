@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from groupsim.sim.books.causes import DETAILS, coarse
 from groupsim.sim.books.group_books import GroupBooks
-from groupsim.sim.books.record import ENDED_BY
+from groupsim.sim.books.record import ENDED_BY, GroupRecord
 from groupsim.sim.model import Scenario
 from groupsim.sim.output.lag_figures import LagFigures
 from groupsim.sim.output.measures import (
@@ -83,7 +84,8 @@ class Tabulator:
     def _unavailability(self, group: GroupBooks, rows: Any) -> Columns:
         return {
             **_places(group, rows[:, 0]),
-            "from_us": rows[:, 1], "to_us": rows[:, 2], "cause": Text(["", *CAUSES], rows[:, 3]),
+            "from_us": rows[:, 1], "to_us": rows[:, 2], "cause": Text(["", *CAUSES], coarse(rows[:, 3])),
+            "detail": Text(DETAILS, rows[:, 3]),
         }  # fmt: skip
 
     def _ownership(self, group: GroupBooks) -> Columns:
@@ -198,6 +200,9 @@ class Tabulator:
             "failed_assignments": record.counts["failed_assignments"],
             "unstable_s": seconds(self._unstable_us(group)), "end_state": self._end_state(group),
             "first_service_s": None if group.first_service_us is None else seconds(group.first_service_us),
+            "failed": sum(life.ended_by.startswith("failed") for life in record.lives),
+            "stale_commits": record.requests["OffsetCommit", "STALE_MEMBER_EPOCH"],
+            "idle_heartbeats": _idle_heartbeats(record),
         }  # fmt: skip
         return {column: [value] for column, value in values.items()}
 
@@ -260,6 +265,12 @@ def _places(group: GroupBooks, positions: Any) -> Columns:
         "group": Text([group.name], np.zeros(len(positions), np.int8)),
         "topic": Text(topics, of_position[positions]), "partition": group.partitions.number[positions],
     }  # fmt: skip
+
+
+def _idle_heartbeats(record: GroupRecord) -> int:
+    """Heartbeats by which nothing has changed; by one of the classic protocol nothing ever does."""
+    answered = sum(record.requests[api, "NONE"] for api in ("Heartbeat", "ConsumerGroupHeartbeat"))
+    return answered - record.counts["busy_heartbeats"]
 
 
 def _total(delivery: Any, kind: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from groupsim.sim.protocol.consumer.messages import ConsumerGroupHeartbeat
 from groupsim.sim.protocol.messages import (
     Api,
     Error,
@@ -19,7 +20,16 @@ from groupsim.sim.protocol.messages import (
     SyncGroup,
 )
 
-Request = FindCoordinator | JoinGroup | SyncGroup | Heartbeat | LeaveGroup | OffsetCommit | OffsetFetch
+Request = (
+    FindCoordinator
+    | JoinGroup
+    | SyncGroup
+    | Heartbeat
+    | LeaveGroup
+    | ConsumerGroupHeartbeat
+    | OffsetCommit
+    | OffsetFetch
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -32,11 +42,15 @@ class Send:
 
 @dataclass(slots=True, eq=False)
 class Commit:
-    """Commit the positions of ``positions`` as they are now, in the current generation."""
+    """Commit the positions of ``positions`` as they are now, in the current generation (or member epoch).
+
+    ``is_awaited``: a member of the consumer protocol goes on with something when the answer has come.
+    """
 
     positions: Positions
     generation: int
     member_id: str
+    is_awaited: bool = False
 
 
 @dataclass(slots=True, eq=False)

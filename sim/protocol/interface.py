@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Protocol, TypeVar
 
-from groupsim.sim.config import CoordinatorConfig
+from groupsim.assignors.java.regex import JavaPattern
+from groupsim.sim.config import ClientConfig, CoordinatorConfig
 from groupsim.sim.protocol.effects import Effects
 from groupsim.sim.protocol.facts import Fact
-from groupsim.sim.protocol.messages import Error, Positions, Subscription
+from groupsim.sim.protocol.messages import Error, OffsetFetchResponse, Positions, Subscription
 
 Waiter = object
 """Whatever the host hands in with a request, and gets back with its reply."""
@@ -67,8 +69,8 @@ class Task:
 class Outcome:
     """What a group machine wants done: append ``batch``, send ``replies`` now, charge so much time, note the facts.
 
-    No classic outcome charges time or starts tasks, since members assign there; `GroupHost` does not carry
-    ``charged_us`` and ``tasks`` out yet.
+    ``charged_us`` is what an assignor takes: replies leave that much later, and the shard's other events wait. The
+    results of ``tasks`` come back by `GroupMachine.on_task_done`.
     """
 
     replies: list[Reply] = field(default_factory=list)
@@ -170,12 +172,67 @@ class GroupMachine(Protocol[Request, Record]):
         ...
 
 
+class CloseOperation(Enum):
+    """What close() does about the group (``CloseOptions.GroupMembershipOperation``, KIP-1092)."""
+
+    DEFAULT = "default"
+    """Dynamic members leave; static ones keep their place."""
+    LEAVE_GROUP = "leave_group"
+    REMAIN_IN_GROUP = "remain_in_group"
+
+
 class MemberMachine(Protocol[Request, Response]):
-    """One member of one protocol; times are microseconds."""
+    """One member of one protocol; times are microseconds.
+
+    The shell calls `on_poll` for the application inside poll(): once in each pass if the member `is_paced` by passes,
+    else whenever something has changed.
+    """
+
+    config: ClientConfig
+    instance_id: str | None
+    is_paced: bool
+    """Whether the application acts once in a pass, and no answer wakes it."""
+
+    # --- who it is, what it has ---------------------------------------------------------------------------------------
 
     @property
-    def deadline(self) -> int:
-        """When `on_deadline` wants to be called; `FOREVER` if never."""
+    def member_id(self) -> str:
+        """Its member id; empty: none."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """The generation, or member epoch, that commits carry; -1: none."""
+        ...
+
+    @property
+    def protocol(self) -> str | None:
+        """The assignor of its generation, if members assign."""
+        ...
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether it assigns for the others."""
+        ...
+
+    @property
+    def coordinator(self) -> int | None:
+        """Broker id of the coordinator."""
+        ...
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Subscribed topics, sorted."""
+        ...
+
+    @property
+    def pattern(self) -> JavaPattern | None:
+        """Subscribed pattern, if this client matches it."""
+        ...
+
+    @property
+    def metadata(self) -> Mapping[str, int]:
+        """Topic -> number of partitions, as last seen."""
         ...
 
     @property
@@ -184,16 +241,132 @@ class MemberMachine(Protocol[Request, Response]):
         ...
 
     @property
+    def uninitialised(self) -> Positions:
+        """Partitions of it without a position."""
+        ...
+
+    @property
+    def is_manual(self) -> bool:
+        """Whether partitions were taken by hand."""
+        ...
+
+    @property
+    def failed(self) -> Error | None:
+        """What the next poll() raises."""
+        ...
+
+    @failed.setter
+    def failed(self, value: Error | None) -> None: ...
+
+    # --- what is worth watching ---------------------------------------------------------------------------------------
+
+    @property
+    def deadline(self) -> int:
+        """When `on_deadline` wants to be called; `FOREVER` if never."""
+        ...
+
+    @property
+    def next_commit_us(self) -> int:
+        """The first poll at or after it commits; `FOREVER` if none does."""
+        ...
+
+    @property
     def is_settled(self) -> bool:
         """Whether nothing is under way: the future depends on time alone."""
+        ...
+
+    @property
+    def is_joining(self) -> bool:
+        """Whether a rebalance is under way or wanted on this side."""
+        ...
+
+    @property
+    def needs_application(self) -> bool:
+        """Whether something waits for the application thread to be in poll(); a backoff is waited for elsewhere."""
+        ...
+
+    @property
+    def is_worth_a_poll(self) -> bool:
+        """Whether the shell has to watch for the next poll: something waits for it, and nothing else comes first."""
+        ...
+
+    @property
+    def listening(self) -> bool:
+        """Whether the application runs a listener, or waits inside one."""
+        ...
+
+    @property
+    def reads_in_background(self) -> bool:
+        """Whether some thread is there to read answers while the application is busy."""
+        ...
+
+    @property
+    def rejoin_needed(self) -> bool:
+        """Whether the next poll() joins."""
+        ...
+
+    @property
+    def is_about_to_join(self) -> bool:
+        """Whether it could begin to join now."""
+        ...
+
+    @property
+    def refreshes_to_join(self) -> bool:
+        """Whether it needs metadata of now for joining, and again for its assignment."""
+        ...
+
+    def max_poll_noticed_at(self, expiry: int) -> int:
+        """When somebody sees that max.poll.interval.ms was over at ``expiry``; `FOREVER`: nobody will."""
+        ...
+
+    # --- what happens -------------------------------------------------------------------------------------------------
+
+    def subscribe(self, topics: tuple[str, ...], pattern: str | None, broker_pattern: str | None = None) -> None:
+        """``subscribe()``: takes effect at the next poll."""
+        ...
+
+    def assign(self, now: int, positions: Positions) -> None:
+        """``assign()``: partitions by hand."""
+        ...
+
+    def on_metadata(self, counts: Mapping[str, int]) -> None:
+        """A metadata response: topic -> number of partitions."""
         ...
 
     def on_poll(self, now: int) -> Effects:
         """The application is inside poll()."""
         ...
 
+    def on_listener_done(self, now: int) -> Effects:
+        """The listener has returned."""
+        ...
+
+    def on_poll_expired(self, now: int) -> Effects:
+        """Somebody has seen that max.poll.interval.ms is over."""
+        ...
+
+    def close(self, now: int, operation: CloseOperation = CloseOperation.DEFAULT) -> Effects:
+        """``close()``."""
+        ...
+
+    def unsubscribe(self, now: int) -> Effects:
+        """``unsubscribe()``."""
+        ...
+
     def on_response(self, now: int, request: Request, response: Response) -> Effects:
         """A request of the member's is answered."""
+        ...
+
+    def on_offsets(self, now: int, response: OffsetFetchResponse) -> Effects:
+        """OffsetFetch is answered."""
+        ...
+
+    def on_coordinator(self, now: int, node: int | None) -> Effects:
+        """A lookup is answered with a node that can be reached, or failed (None)."""
+        ...
+
+    def mark_coordinator_unknown(self, now: int) -> Effects:
+        """The connection to the coordinator is gone."""
         ...
 
     def on_deadline(self, now: int) -> Effects:

@@ -239,11 +239,13 @@ class OffsetCommit:
     generation: int
     positions: Positions
     offsets: NDArray[np.int64]
+    is_awaited: bool = False
+    """As in `sim.protocol.effects.Commit`; decides nothing at the coordinator."""
 
 
 @dataclass(slots=True, eq=False)
 class OffsetFetch:
-    """``OffsetFetchRequest`` for some partitions; member id and epoch are told from v9 on (KIP-848)."""
+    """``OffsetFetchRequest`` for some partitions; only members of the consumer protocol say who they are (v9, KIP-848)."""
 
     positions: Positions
     member_id: str | None = None

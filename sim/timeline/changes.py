@@ -30,6 +30,7 @@ def _grow(dispatcher: Dispatcher, topic: str, to: int) -> None:
         group = world.groups[name]
         if topic in group.books.partitions.topics:
             group.books.cover((topic,))
+        group.on_metadata(world.catalog.counts)
     for consumer in world.consumers.values():
         if consumer.client is not None:
             consumer.client.metadata.arm(world.env.now)

@@ -5,12 +5,13 @@ Source: ``ConsumerCoordinator.close``, ``onLeavePrepare``, ``AbstractCoordinator
 
 from __future__ import annotations
 
-from groupsim.sim.protocol.classic.liveness import CoordinatorLookup
 from groupsim.sim.protocol.classic.membership import STABLE, Membership
 from groupsim.sim.protocol.classic.ownership import Ownership
 from groupsim.sim.protocol.classic.states import Step
 from groupsim.sim.protocol.classic.subscription import SubscriptionState
 from groupsim.sim.protocol.effects import Closed, Drop, Effects, Listen, Send
+from groupsim.sim.protocol.interface import CloseOperation
+from groupsim.sim.protocol.lookup import CoordinatorLookup
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Api
 
 CLOSING = "the consumer is being closed"
@@ -26,7 +27,7 @@ class Departure:
         The member's.
     """
 
-    __slots__ = ("_lookup", "_membership", "_ownership", "_reason", "_subscription")
+    __slots__ = ("_lookup", "_membership", "_operation", "_ownership", "_reason", "_subscription")
 
     def __init__(
         self, membership: Membership, subscription: SubscriptionState, ownership: Ownership, lookup: CoordinatorLookup
@@ -36,12 +37,13 @@ class Departure:
         self._ownership = ownership
         self._lookup = lookup
         self._reason = CLOSING
+        self._operation = CloseOperation.DEFAULT
 
-    def close(self, now: int, reason: str) -> Effects:
+    def close(self, now: int, reason: str, operation: CloseOperation) -> Effects:
         """``close()`` auto-commits, gives everything up and leaves; ``unsubscribe()`` does not commit."""
         membership, ownership = self._membership, self._ownership
         membership.after_listener = membership.after_commit = None
-        self._reason = reason
+        self._reason, self._operation = reason, operation
         commits = reason == CLOSING and ownership.commits == "auto" and ownership.owned.size
         if commits and ownership.may_commit and self._lookup.node is not None:
             membership.after_commit = Step.CLOSE
@@ -68,5 +70,5 @@ class Departure:
 
     def leave(self, reason: str) -> Effects:
         """``maybeLeaveGroup``: needs a coordinator, and something to say."""
-        farewell = self._membership.farewell(reason)
+        farewell = self._membership.farewell(reason, self._operation)
         return [Send(Api.LEAVE_GROUP, farewell)] if farewell is not None and self._lookup.node is not None else []

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groupsim.sim.config import CoordinatorConfig
+from groupsim.sim.config import ClientConfig, CoordinatorConfig
 from groupsim.sim.protocol.classic.admission import Admission
 from groupsim.sim.protocol.classic.member_requests import MemberRequests
 from groupsim.sim.protocol.classic.rebalance import COMPLETING, DEAD, EMPTY, STABLE, Rebalance
@@ -267,9 +267,32 @@ class ClassicGroup:
 
     # --- members whose renewals are known in advance ------------------------------------------------------------------
 
-    def suspend(self, member_id: str) -> None:
-        """Take the session timer away from a member that is known to renew in time."""
+    @property
+    def commits_renew(self) -> bool:
+        """Whether a commit renews the session; not at the coordinator of 0.9."""
+        return not self.is_old
+
+    def session_timeout_of(self, config: ClientConfig) -> int:
+        """How long the session of a member with this configuration is, microseconds."""
+        return config.session_timeout_us
+
+    def is_steady(self, member_id: str, instance_id: str | None, generation: int) -> bool:
+        """Whether this member's heartbeats change nothing, now and as long as nothing else happens."""
+        if self.state is not STABLE or self.generation != generation or self.roster.get(member_id) is None:
+            return False
+        return not instance_id or self.roster.static[instance_id] == member_id
+
+    def steady_answer(self, member_id: str) -> Acknowledgement:
+        """What a heartbeat is answered that changes nothing."""
+        return Acknowledgement(Error.NONE)
+
+    def suspend(self, member_id: str) -> int:
+        """Take the session timer away from a member that is known to renew in time; its last renewal, microseconds."""
+        member = self.roster.get(member_id)
+        assert member is not None
+        renewed_us = self.session_due(member_id) - member.session_timeout_us
         self._rebalance.timers.cancel_session(member_id)
+        return renewed_us
 
     def resume(self, member_id: str, renewed_us: int) -> None:
         """Give the timer back, counting from the member's last renewal."""

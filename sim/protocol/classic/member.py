@@ -25,9 +25,10 @@ from typing import Any
 
 from groupsim.sim.protocol.classic.departure import CLOSING
 from groupsim.sim.protocol.classic.member_parts import MemberParts
-from groupsim.sim.protocol.classic.membership import LOST_COORDINATOR
 from groupsim.sim.protocol.classic.states import MemberState, Step
 from groupsim.sim.protocol.effects import Effects, Raise, Request, Send
+from groupsim.sim.protocol.interface import CloseOperation
+from groupsim.sim.protocol.lookup import LOST_COORDINATOR
 from groupsim.sim.protocol.messages import (
     Api,
     Error,
@@ -64,8 +65,9 @@ class ClassicMember(MemberParts):
 
     # --- what the application asks for --------------------------------------------------------------------------------
 
-    def subscribe(self, topics: tuple[str, ...], pattern: str | None) -> None:
-        """``subscribe()``: takes effect at the next poll."""
+    def subscribe(self, topics: tuple[str, ...], pattern: str | None, broker_pattern: str | None = None) -> None:
+        """``subscribe()``: takes effect at the next poll. There are no patterns for the broker in this protocol."""
+        assert broker_pattern is None
         self.subscription.subscribe(topics, pattern)
 
     def assign(self, now: int, positions: Positions) -> None:
@@ -103,6 +105,13 @@ class ClassicMember(MemberParts):
         step, self.membership.after_listener = self.membership.after_listener, None
         return self._go_on(now, step)
 
+    @property
+    def next_commit_us(self) -> int:
+        """The first poll at or after it commits, microseconds; none does during a rebalance."""
+        ownership = self.ownership
+        due = ownership.commit_due
+        return due if due < FOREVER and ownership.owned.size and not self.is_joining else FOREVER
+
     def _go_on(self, now: int, step: Step | None) -> Effects:
         match step:
             case Step.REVOKE:
@@ -119,9 +128,13 @@ class ClassicMember(MemberParts):
                 return self.departure.end()
         return []
 
-    def close(self, now: int, reason: str = CLOSING) -> Effects:
-        """``close()``, or with another reason ``unsubscribe()``."""
-        return self.departure.close(now, reason)
+    def close(self, now: int, operation: CloseOperation = CloseOperation.DEFAULT) -> Effects:
+        """``close()``."""
+        return self.departure.close(now, CLOSING, operation)
+
+    def unsubscribe(self, now: int) -> Effects:
+        """``unsubscribe()``."""
+        return self.departure.close(now, "the consumer unsubscribed from all topics", CloseOperation.DEFAULT)
 
     # --- time ---------------------------------------------------------------------------------------------------------
 
@@ -164,6 +177,10 @@ class ClassicMember(MemberParts):
         effects = self.lookup.lose(now)
         self.lookup.retry_at = now + self.config.retry_backoff_us
         return effects
+
+    def max_poll_noticed_at(self, expiry: int) -> int:
+        """At once, if the heartbeat thread is awake and need not look for the coordinator (``HeartbeatThread.run``)."""
+        return expiry if self.membership.heartbeats_enabled and self.lookup.node is not None else FOREVER
 
     def on_poll_expired(self, now: int) -> Effects:
         """max.poll.interval.ms is over (``handlePollTimeoutExpiry``): leave; lose the partitions at the next poll."""

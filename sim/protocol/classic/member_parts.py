@@ -8,13 +8,14 @@ from groupsim.assignors.java.regex import JavaPattern
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.classic.departure import Departure
 from groupsim.sim.protocol.classic.joining import JoinLoop
-from groupsim.sim.protocol.classic.liveness import Backoff, CoordinatorLookup, HeartbeatTimers
+from groupsim.sim.protocol.classic.liveness import HeartbeatTimers
 from groupsim.sim.protocol.classic.membership import STABLE, Membership
 from groupsim.sim.protocol.classic.ownership import Ownership
 from groupsim.sim.protocol.classic.responses import ResponseHandlers
 from groupsim.sim.protocol.classic.states import MemberState
 from groupsim.sim.protocol.classic.subscription import AssignorMemory, SubscriptionState
-from groupsim.sim.protocol.messages import Error, Positions
+from groupsim.sim.protocol.lookup import Backoff, CoordinatorLookup
+from groupsim.sim.protocol.messages import Api, Error, Heartbeat, Positions
 
 
 class MemberParts:
@@ -42,6 +43,9 @@ class MemberParts:
         "backoff", "config", "departure", "heartbeats", "instance_id", "joining", "lookup", "membership", "ownership",
         "responses", "subscription",
     )  # fmt: skip
+
+    is_paced = False
+    """Every answer wakes the application inside poll()."""
 
     def __init__(
         self,
@@ -137,6 +141,22 @@ class MemberParts:
     def heartbeat_due(self, value: int) -> None:
         self.heartbeats.due = value
 
+    heartbeat_api = Api.HEARTBEAT
+
+    @property
+    def heartbeat_interval_us(self) -> int:
+        """From one heartbeat to the next."""
+        return self.config.heartbeat_interval_us
+
+    def beat_again(self, sent: int) -> Heartbeat:
+        """The heartbeat that was sent at ``sent``, and that nobody has looked at yet."""
+        membership = self.membership
+        return Heartbeat(membership.member_id, membership.instance_id, membership.generation)
+
+    def note_answer(self, read: int) -> None:
+        """A heartbeat's answer was read at ``read``, at which nobody has looked."""
+        self.heartbeats.session_due = read + self.config.session_timeout_us
+
     @property
     def session_due(self) -> int:
         """When the session is over on this side, microseconds."""
@@ -215,6 +235,21 @@ class MemberParts:
         """Whether it commits in onPartitionsRevoked."""
         return self.joining.commit_on_revoked
 
+    @property
+    def reads_in_background(self) -> bool:
+        """Whether the heartbeat thread is there to read answers."""
+        return self.config.behaviour.background_heartbeat and self.membership.heartbeats_enabled
+
+    @property
+    def is_about_to_join(self) -> bool:
+        """Whether it could begin to join now."""
+        return self.membership.prepare_needed and self.lookup.node is not None
+
+    @property
+    def refreshes_to_join(self) -> bool:
+        """Whether it joins with what its pattern matches now, and takes what it is assigned as it is then."""
+        return self.subscription.pattern is not None
+
     # --- what is worth watching ---------------------------------------------------------------------------------------
 
     @property
@@ -231,6 +266,11 @@ class MemberParts:
             return not membership.join_retry_at
         ownership = self.ownership
         return ownership.uninitialised.size > 0 and not ownership.is_fetching and not ownership.fetch_retry_at
+
+    @property
+    def is_worth_a_poll(self) -> bool:
+        """Whether the next poll is to be watched for: not while the coordinator is looked for."""
+        return self.needs_application and self.lookup.node is not None
 
     @property
     def is_settled(self) -> bool:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.classic.states import MemberState, Step
+from groupsim.sim.protocol.interface import CloseOperation
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, LeaveGroup, MemberIdentity, Positions
 
 UNJOINED, PREPARING, COMPLETING, STABLE = MemberState
 
 ALREADY_REBALANCING = "group is already rebalancing"
 """Why a member rejoins whose heartbeat was answered REBALANCE_IN_PROGRESS."""
-
-LOST_COORDINATOR = frozenset({Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE, Error.DISCONNECTED})
 
 
 class Membership:
@@ -111,8 +110,16 @@ class Membership:
         self.rejoin_needed = True
         self.rejoin_reason = f"rebalance failed due to {error.value}"
 
-    def farewell(self, reason: str) -> LeaveGroup | None:
-        """``maybeLeaveGroup``: what a member says that leaves; a static member only forgets itself."""
-        if self.state is UNJOINED or not self.member_id or self.instance_id is not None:
+    def _leaves(self, operation: CloseOperation) -> bool:
+        if not self.config.behaviour.close_operations or operation is CloseOperation.DEFAULT:
+            return self.instance_id is None
+        return operation is CloseOperation.LEAVE_GROUP
+
+    def farewell(self, reason: str, operation: CloseOperation) -> LeaveGroup | None:
+        """``maybeLeaveGroup``: what a member says that leaves; a static one only forgets itself, unless told to leave.
+
+        ``operation``: KIP-1092 (4.1).
+        """
+        if self.state is UNJOINED or not self.member_id or not self._leaves(operation):
             return None
         return LeaveGroup((MemberIdentity(self.member_id, self.instance_id, reason),))

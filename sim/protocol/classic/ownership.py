@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from groupsim.sim.protocol.classic.liveness import Backoff
 from groupsim.sim.protocol.classic.membership import STABLE, Membership
 from groupsim.sim.protocol.effects import Commit, Effects, Send
+from groupsim.sim.protocol.lookup import Backoff
 from groupsim.sim.protocol.messages import (
     NO_PARTITIONS,
     Api,

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groupsim.sim.protocol.classic.liveness import CoordinatorLookup, HeartbeatTimers
+from groupsim.sim.protocol.classic.liveness import HeartbeatTimers
 from groupsim.sim.protocol.classic.membership import (
     ALREADY_REBALANCING,
     COMPLETING,
-    LOST_COORDINATOR,
     PREPARING,
     STABLE,
     Membership,
@@ -20,6 +19,7 @@ from groupsim.sim.protocol.classic.ownership import Ownership
 from groupsim.sim.protocol.classic.states import Step
 from groupsim.sim.protocol.classic.subscription import SubscriptionState
 from groupsim.sim.protocol.effects import Adopt, Drop, Effects, Listen, RunAssignor, Send
+from groupsim.sim.protocol.lookup import LOST_COORDINATOR, CoordinatorLookup
 from groupsim.sim.protocol.messages import (
     NO_PARTITIONS,
     Api,

@@ -7,10 +7,10 @@ coordinator knows, but for timers and tasks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
-from groupsim.sim.config import CoordinatorConfig, GroupConfig
+from groupsim.sim.config import ClientConfig, CoordinatorConfig, GroupConfig
 from groupsim.sim.protocol.classic.records import CommittedOffsets
 from groupsim.sim.protocol.consumer.assigning import TargetAssignor, TopicView
 from groupsim.sim.protocol.consumer.core import GroupCore, reconciled
@@ -22,6 +22,7 @@ from groupsim.sim.protocol.consumer.messages import (
     ConsumerGroupHeartbeatResponse,
 )
 from groupsim.sim.protocol.consumer.offsets import Offsets
+from groupsim.sim.protocol.consumer.outlook import Outlook
 from groupsim.sim.protocol.consumer.patterns import Matches, Patterns
 from groupsim.sim.protocol.consumer.records import ConsumerGroupRecord
 from groupsim.sim.protocol.consumer.refusals import Refused
@@ -69,6 +70,7 @@ class ConsumerGroup:
         self._removal = Removal(core, self._topics, self._patterns, static)
         self._heartbeats = Heartbeats(core, self._topics, targets, self._patterns, static)
         self._offsets = Offsets(core)
+        self.outlook = Outlook(core, self._topics, targets)
         self._is_dead = False
 
     # --- what anybody may read ----------------------------------------------------------------------------------------
@@ -245,9 +247,33 @@ class ConsumerGroup:
 
     # --- members whose renewals are known in advance ------------------------------------------------------------------
 
-    def suspend(self, member_id: str) -> None:
-        """Take the session timer away from a member that is known to renew in time."""
+    commits_renew = False
+    """A commit renews no session."""
+
+    def session_timeout_of(self, config: ClientConfig) -> int:
+        """How long the session of a member is, microseconds, whatever its configuration says."""
+        return self.session_timeout_us
+
+    def is_steady(self, member_id: str, instance_id: str | None, epoch: int) -> bool:
+        """Whether this member's heartbeats change nothing, now and as long as nothing else happens."""
+        return self.outlook.is_steady(member_id, epoch)
+
+    def suspend(self, member_id: str) -> int:
+        """Take the session timer away from a member that is known to renew in time; its last renewal, microseconds."""
+        renewed_us = self.session_due(member_id) - self._core.session_timeout_us
         self._core.timers.cancel_session(member_id)
+        return renewed_us
+
+    def advance(self, now: int, member_ids: Sequence[str]) -> Outcome:
+        """Heartbeats of members that have no news have come: they report the epoch. Their sessions stay suspended."""
+        for member_id in member_ids:
+            self._heartbeats.advance(now, self.roster.members[member_id], None, subscription_changed=False)
+        return self._core.take()
+
+    def steady_answer(self, member_id: str) -> ConsumerGroupHeartbeatResponse:
+        """What a heartbeat is answered that changes nothing."""
+        epoch = self.roster.members[member_id].epoch
+        return ConsumerGroupHeartbeatResponse(Error.NONE, member_id, epoch, self._core.heartbeat_interval_us)
 
     def resume(self, member_id: str, renewed_us: int) -> None:
         """Give the timer back, counting from the member's last renewal."""

@@ -154,7 +154,9 @@ class Heartbeats:
         if known is None or names_changed or pattern_changed:
             core.note(MemberSeen(member_id, self._topics.names_of((metadata.topics, metadata.pattern))))
         reason = ""
-        if names_changed or is_resolved or is_new_group:
+        if known is None and (names_changed or is_resolved or is_new_group):
+            reason = f"member {metadata.name or member_id} joins"
+        elif names_changed or is_resolved or is_new_group:
             reason = f"member {metadata.name or member_id} subscribes to other topics"
         elif core.rules.bumps_on_vote and self._targets.preferred_assignor != winner:
             reason = "another assignor has the most votes"

@@ -52,13 +52,16 @@ class Targets:
         most = max(votes.values())
         return _first_in_java([name for name, count in votes.items() if count == most])
 
+    @property
+    def wanted_us(self) -> int:
+        """From when on a heartbeat computes that finds the target behind (KIP-1263); nothing happens by itself then."""
+        target, interval = self._core.roster.target, self._core.assignment_interval_us
+        return target.timestamp_us + interval if target.timestamp_us and interval else 0
+
     def is_wanted(self, now: int) -> bool:
-        """Whether a heartbeat at ``now`` computes; nothing happens by itself at the end of the interval (KIP-1263)."""
-        core = self._core
-        target, interval = core.roster.target, core.assignment_interval_us
-        if core.roster.group.epoch <= target.epoch:
-            return False
-        return not target.timestamp_us or not interval or now >= target.timestamp_us + interval
+        """Whether a heartbeat at ``now`` computes."""
+        roster = self._core.roster
+        return roster.group.epoch > roster.target.epoch and now >= self.wanted_us
 
     def compute(self, now: int) -> None:
         """Compute all targets for the group epoch, and write those that have changed.

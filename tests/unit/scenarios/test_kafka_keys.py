@@ -329,17 +329,29 @@ def test_what_a_client_does_not_know_has_no_effect_and_is_told() -> None:
     assert client_config.unknown_to(JAVA["4.0"], protocol) == []
 
 
-def _differences(client: str) -> set[str]:
-    newest, own = ClientBehaviour(), JAVA[client].behaviour
+def _differences(client: str, family: Any = "java") -> set[str]:
+    newest, own = ClientBehaviour(), PROFILES[family][client].behaviour
     return {name for name in ClientBehaviour.__dataclass_fields__ if getattr(newest, name) != getattr(own, name)}
 
 
 def test_behaviour_comes_generation_by_generation() -> None:
+    since_4_3 = {"revokes_in_poll", "ignores_missing_group_after_leave"}
+    since_4_2 = {"sound_heartbeat_jitter", *since_4_3}
+    since_4_1 = {"rack_in_heartbeat", "close_operations", *since_4_2}
     since_3_2 = {"bounded_join_prepare", "keep_id_on_illegal_generation", "skip_assignment",
-                 "generation_in_subscription", "rack_in_subscription", "exponential_backoff"}  # fmt: skip
+                 "generation_in_subscription", "rack_in_subscription", "exponential_backoff", *since_4_1}  # fmt: skip
     since_2_2 = {"member_id_required", "poll_returns_in_rebalance", "heartbeat_in_completing"}
     since_0_10_1 = {"background_heartbeat", "rebalance_timeout_is_session"}
-    assert _differences("3.x") == set()
+    assert _differences("4.4") == _differences("4.3") == set()
+    assert _differences("4.2") == since_4_3
+    assert _differences("4.1") == since_4_2
+    assert _differences("4.0") == _differences("3.x") == since_4_1
     assert _differences("2.x") == since_3_2
     assert _differences("0.11") == since_3_2 | since_2_2
     assert _differences("0.9") == since_3_2 | since_2_2 | since_0_10_1
+
+
+def test_librdkafka_before_2_15_differs_from_itself() -> None:
+    assert _differences("2.15", "librdkafka") == {"paces_polls"}
+    newer = {"paces_polls", "ignores_missing_group", "says_all_after_expiry"}
+    assert _differences("2.14", "librdkafka") == newer

@@ -21,7 +21,7 @@ from groupsim.assignors import (
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.cluster.assignment import Layouts
 from groupsim.sim.cluster.assignor_costs import Task, coordinator_cost_us
-from groupsim.sim.cluster.target_assignors import CoordinatorAssignor, coordinator_assignors
+from groupsim.sim.cluster.target_assignors import CoordinatorAssignor, target_assignors
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.model import Broker, Cluster, Group, Members, Scenario, Subscription, Topic
 from groupsim.sim.protocol.consumer.assigning import AssignorInput
@@ -52,7 +52,7 @@ def _offered(
     scenario = Scenario(
         name="s", question="?", horizon_us=1, cluster=cluster, topics=(), groups=(group,), allow_assignors=own
     )
-    return coordinator_assignors(scenario, group, partitions, Layouts(partitions))
+    return target_assignors(scenario, group, Layouts(partitions))
 
 
 def _group(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.sim.config import ClientBehaviour, ClientConfig
-from groupsim.sim.protocol.classic.liveness import Backoff, CoordinatorLookup
+from groupsim.sim.protocol.lookup import Backoff, CoordinatorLookup
 from groupsim.sim.units import MS
 
 CONFIG = ClientConfig(retry_backoff_us=100 * MS, retry_backoff_max_us=1_000 * MS)

@@ -249,7 +249,7 @@ class TestLeaving:
     def test_unsubscribe_does_not_commit(self) -> None:
         """ClassicKafkaConsumer.unsubscribe: onLeavePrepare and maybeLeaveGroup only."""
         h = MemberHarness().stable()
-        h.do(h.member.close(0, "the consumer unsubscribed from all topics"))
+        h.do(h.member.unsubscribe(0))
         assert h.sent == [Api.LEAVE_GROUP]
         assert h.heard == ["revoked [0, 1]", "closed"]
 

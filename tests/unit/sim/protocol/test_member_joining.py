@@ -320,7 +320,7 @@ def test_a_pattern_that_matches_a_new_topic_rejoins() -> None:
 def test_after_unsubscribe_a_new_subscription_joins_again() -> None:
     """maybeLeaveGroup resets; rejoinNeeded is true again."""
     h = MemberHarness().stable()
-    h.do(h.member.close(0, "the consumer unsubscribed from all topics")).drive()
+    h.do(h.member.unsubscribe(0)).drive()
     assert h.sent == [Api.LEAVE_GROUP]
     assert h.heard == ["revoked [0, 1]", "closed"]
     h.member.subscribe(("t",), None)

@@ -1,0 +1,86 @@
+"""The machine of one incarnation: a member of the protocol that its configuration names."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from groupsim.assignors import Assignor
+from groupsim.assignors import Protocol as RebalanceProtocol
+from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.protocol.classic.member import ClassicMember
+from groupsim.sim.protocol.consumer.member import ConsumerMember
+from groupsim.sim.protocol.interface import MemberMachine
+from groupsim.sim.randomness import hash64
+
+
+def new_assignors(client: Incarnation) -> tuple[Assignor, ...]:
+    """Its own instances, in order of preference; none where the coordinator assigns."""
+    if client.config.group_protocol == "consumer":
+        return ()
+    names = client.config.partition_assignment_strategy
+    return tuple(client.world.new_assignor(name, client.group.name) for name in names)
+
+
+def new_member(client: Incarnation, assignors: tuple[Assignor, ...]) -> MemberMachine[Any, Any]:
+    """A member that has not done anything yet; ``assignors`` are its own."""
+    if client.config.group_protocol == "consumer":
+        return _new_consumer_member(client)
+    return _new_classic_member(client, assignors)
+
+
+def _commits(client: Incarnation) -> str:
+    processing = client.processing
+    return processing.commit if processing.commit != "auto" or client.config.enable_auto_commit else "none"
+
+
+def _jitter(client: Incarnation) -> Callable[[int], int]:
+    key = client.world.streams.key("backoff", client.label)
+    return lambda number: 800 + hash64(key, number) % 401
+
+
+def _new_classic_member(client: Incarnation, assignors: tuple[Assignor, ...]) -> ClassicMember:
+    period = client.config.heartbeat_interval_us + client.world.timing.heartbeat_late_us
+    machine = ClassicMember(
+        group_id=client.group.name,
+        name=client.consumer.name,
+        config=replace(client.config, heartbeat_interval_us=period),
+        instance_id=client.consumer.instance_id,
+        assignors=assignors,
+        cooperative=all(RebalanceProtocol.COOPERATIVE in one.protocols for one in assignors),
+        jitter=_jitter(client),
+        commits=_commits(client),
+        commit_on_revoked=client.processing.commit_on_revoked,
+    )
+    machine.subscription.topic_of = lambda position: client.books.partitions.topic[position]
+    return machine
+
+
+def _new_consumer_member(client: Incarnation) -> ConsumerMember:
+    return ConsumerMember(
+        group_id=client.group.name,
+        name=client.consumer.name,
+        member_id=_uuid(client),
+        config=client.config,
+        instance_id=client.consumer.instance_id,
+        jitter=_jitter(client),
+        commits=_commits(client),
+        commit_on_revoked=client.processing.commit_on_revoked,
+    )
+
+
+def _uuid(client: Incarnation) -> str:
+    """A member id as the client makes it up when it is constructed, named by whose it is (``Uuid.randomUuid``).
+
+    A random UUID of version 4 in base64 without padding, which does not begin with a dash (Kafka 4.4).
+    """
+    key, number = client.world.streams.key("member-id", client.label, 0), 0
+    while True:
+        high = hash64(key, number) & ~0xF000 | 0x4000
+        low = hash64(key, number + 1) & ~(3 << 62) | 1 << 63
+        text = urlsafe_b64encode(high.to_bytes(8, "big") + low.to_bytes(8, "big")).decode().rstrip("=")
+        if not text.startswith("-"):
+            return text
+        number += 2

@@ -1,0 +1,259 @@
+"""The fast path of a group all of whose members use the consumer protocol.
+
+There is no barrier to go through together. A member whose epoch is the group's, and who has what it is to have, is
+quiet (`sim.fastpath.quiescence`). Two things concern quiet members though nothing disturbs them:
+
+* *Work waits*: the group epoch is ahead of the target, or metadata have changed. The first heartbeat of anybody does
+  the work, from a certain time on (`Outlook.work_us`). Members whose next heartbeat can be that one are woken.
+* *A target was computed*. Who is to have something else is woken. For all others the next heartbeat only brings the
+  new epoch: they are *behind*, and stay quiet. Those whose heartbeats come last are woken too, so that the moment at
+  which everybody has reported is an event; by then the others have, and are told so all at once.
+
+A heartbeat's place in time is known within the longest round trip, as long as no pause comes into its way. Whoever has
+a pause there is woken: slow, never wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.client.client import Client
+from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.fastpath.deferred import Elided, Phase
+from groupsim.sim.fastpath.quiescence import Quiescence
+from groupsim.sim.kernel.alarm import Alarm
+from groupsim.sim.kernel.environment import Environment, Kind, Moment, deadline_key
+from groupsim.sim.protocol.interface import Reply
+from groupsim.sim.randomness import name_hash
+from groupsim.sim.units import FOREVER
+
+
+class NoPhases:
+    """Members of this protocol go through nothing together (`Phases`)."""
+
+    def phase_of(self, slot: int) -> Phase | None:
+        """None."""
+        return None
+
+    def is_in_phase(self, slot: int) -> bool:
+        """Never."""
+        return False
+
+    def catch_up(self, one: Elided) -> None:
+        """Nobody is behind by more than an epoch."""
+
+    def release(self, client: Client) -> None:
+        """Nobody waits with others."""
+
+
+class ConsumerQuiescence(Quiescence):
+    """One client: quiet, perhaps behind by an epoch, or loud."""
+
+    behind_since: Moment | None = None
+    """When the target was computed whose epoch it has not been told yet; None: it has."""
+
+    def _may_begin(self) -> bool:
+        machine = self._machine
+        # No commit is sent while another is under way.
+        is_slow = machine.commits != "auto" or machine.commit_interval_us > self.bounds.round_trip_us
+        return is_slow and super()._may_begin()
+
+    def _only_commits_are_pending(self) -> bool:
+        """Nothing may be in flight: with every answer the background thread takes a turn."""
+        return not self.client.in_flight.pending
+
+    def wake(self) -> None:
+        """Become loud; a heartbeat that has come since the target was computed has reported the epoch."""
+        since, self.behind_since = self.behind_since, None
+        if since is not None and self.quiet is not None:
+            self._report(since, self._env.moment)
+        super().wake()
+
+    def _report(self, since: Moment, moment: Moment) -> None:
+        quiet, connection = self.known, self.client.in_flight.connection
+        assert connection is not None
+        quiet.catch_up(moment)
+        for beat in self._beats(quiet, since[0]):
+            place = (beat.worked, connection.request_key)
+            if beat.kind != "commit" and since <= place < moment:
+                self.report(beat.worked)
+                if (quiet.read_at(beat.answered), connection.response_key) < moment:
+                    self.learn()
+                return
+
+    def report(self, now: int) -> None:
+        """Its heartbeat has come: the coordinator moves it to the new epoch."""
+        self._group.advance(now, (self.member_id,))
+
+    def learn(self) -> None:
+        """The answer has come: it knows the new epoch."""
+        self._machine.membership.epoch = self._group.machine.roster.members[self.member_id].epoch
+
+
+class ConsumerEngine:
+    """Of one group.
+
+    Parameters
+    ----------
+    env : Environment
+    group : GroupHost
+    is_loud : bool
+        Nobody is ever quiet.
+    """
+
+    def __init__(self, env: Environment, group: GroupHost, *, is_loud: bool) -> None:
+        self._env = env
+        self._group = group
+        self._is_loud = is_loud
+        self._quiet: dict[str, ConsumerQuiescence] = {}
+        self._behind: list[ConsumerQuiescence] = []
+        self._target_epoch = -1
+        self._settles_us = FOREVER
+        """When all who are behind and still quiet have reported."""
+        self._alarm = Alarm(env, deadline_key(name_hash("engine", group.name), Kind.TIMER), self._fire)
+        self._watches_us = FOREVER
+        """Until when somebody must have done the work that waits."""
+
+    def elide(self, client: Client) -> ConsumerQuiescence:
+        """The fast path's view of a client that is about to open."""
+        return ConsumerQuiescence(client, NoPhases(), self._quiet, is_loud=self._is_loud)  # type: ignore[arg-type]
+
+    # --- what the group's host asks -----------------------------------------------------------------------------------
+
+    def before_request(self, request: Any) -> bool:
+        """A request is about to be worked on."""
+        if self._settles_us <= self._env.now:
+            self._settle_behind()
+        return False
+
+    def before_deadline(self, now: int) -> None:
+        """A timer of the group is due."""
+        if self._settles_us <= now:
+            self._settle_behind()
+
+    def renewed(self, now: int, member_id: str) -> None:
+        """Commits renew nothing."""
+
+    def after_decision(self, replies: Sequence[Reply], leave_us: int) -> Sequence[Reply]:
+        """Something has changed: whoever is concerned by it is awake."""
+        roster = self._group.machine.roster
+        if roster.target.epoch != self._target_epoch:
+            self._target_epoch = roster.target.epoch
+            self._retarget()
+        self._watch_work()
+        return replies
+
+    def wake_all(self) -> None:
+        """Somebody looks at every member."""
+        for one in list(self._quiet.values()):
+            one.wake()
+
+    def settle_readers(self) -> None:
+        """Whoever has begun to consume has begun."""
+
+    def settle(self) -> None:
+        """Somebody looks at the books: they do not say who knows an epoch."""
+
+    # --- work that waits ----------------------------------------------------------------------------------------------
+
+    def _watch_work(self) -> None:
+        """Wake those of whom one may be the first to find that there is work."""
+        work_us = self._group.machine.outlook.work_us
+        if work_us == FOREVER or not self._quiet:
+            self._watches_us = FOREVER
+        elif self._watches_us == FOREVER:
+            self._wake_first(max(self._env.now, work_us))
+        self._set_alarm()
+
+    def _wake_first(self, work_us: int) -> None:
+        members, sent, is_sure = self._next_beats(work_us)
+        known = sent[is_sure]
+        trips = np.array([one.bounds.round_trip_us for one in members], np.int64)
+        self._watches_us = int((known + trips[is_sure]).min()) if len(known) else work_us
+        for index in np.flatnonzero(~is_sure | (sent <= self._watches_us)).tolist():
+            members[index].wake()
+        if self._watches_us <= self._env.now or not self._quiet:
+            self._watches_us = FOREVER
+
+    def _next_beats(self, since: int) -> tuple[list[ConsumerQuiescence], NDArray[np.int64], NDArray[np.bool_]]:
+        """The quiet members, the earliest that each can send the first heartbeat to arrive at ``since`` or later, and
+        whether it is sure when: no pause comes into its way. Shapes (n,).
+        """
+        members, moment = list(self._quiet.values()), self._env.moment
+        due, every, longest = np.empty((3, len(members)), np.int64)
+        is_sure = np.ones(len(members), np.bool_)
+        for index, one in enumerate(members):
+            quiet = one.known
+            if quiet.next_start <= moment[0]:
+                quiet.catch_up(moment)
+            due[index], every[index] = quiet.heartbeats.due, quiet.heartbeats.interval
+            longest[index] = one.bounds.round_trip_us
+            is_sure[index] = quiet.frozen is None
+        sent = due + -(-np.maximum(since - longest - due, 0) // every) * every
+        for index in np.flatnonzero(is_sure).tolist():
+            is_sure[index] = not members[index].known.overlaps(moment[0], int(sent[index] + 2 * longest[index]))
+        return members, sent, is_sure
+
+    # --- members that are behind by an epoch --------------------------------------------------------------------------
+
+    def _retarget(self) -> None:
+        """A target was computed: who has news is woken, the others are behind until their next heartbeat."""
+        self._end_behind()
+        outlook, now = self._group.machine.outlook, self._env.now
+        if not outlook.accepts_older_epochs:
+            self.wake_all()  # a commit on its way would be refused
+            return
+        for member_id, one in list(self._quiet.items()):
+            if outlook.has_news(member_id):
+                one.wake()
+        if not self._quiet:
+            return
+        members, sent, is_sure = self._next_beats(now)
+        trips = np.array([one.bounds.round_trip_us for one in members], np.int64)
+        last = int(sent.max())
+        stays = is_sure & (sent + 2 * trips < last)
+        for one, is_quiet in zip(members, stays.tolist(), strict=True):
+            if is_quiet:
+                one.behind_since = self._env.moment
+                self._behind.append(one)
+            else:
+                one.wake()
+        self._settles_us = last if self._behind else FOREVER
+
+    def _end_behind(self) -> None:
+        """Another target: whoever has certainly reported the last one has, the others are looked at one by one."""
+        if self._settles_us <= self._env.now:
+            self._settle_behind()
+        for one in self._behind:
+            if one.behind_since is not None:
+                one.wake()
+        self._behind.clear()
+        self._settles_us = FOREVER
+
+    def _settle_behind(self) -> None:
+        """All heartbeats of members that are behind have come, and their answers too."""
+        behind = [one for one in self._behind if one.behind_since is not None]
+        self._behind.clear()
+        self._settles_us = FOREVER
+        if behind:
+            self._group.advance(self._env.now, [one.member_id for one in behind])
+        for one in behind:
+            one.behind_since = None
+            one.learn()
+
+    # --- time ---------------------------------------------------------------------------------------------------------
+
+    def _set_alarm(self) -> None:
+        self._alarm.set(min(self._settles_us, self._watches_us))
+
+    def _fire(self, now: int) -> None:
+        if self._settles_us <= now:
+            self._settle_behind()
+        if self._watches_us <= now:
+            self._watches_us = FOREVER
+            self._watch_work()
+        self._set_alarm()
