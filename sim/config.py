@@ -11,7 +11,7 @@ from typing import Literal
 
 from groupsim.sim.units import MS, S
 
-ClientFamily = Literal["java", "librdkafka", "kafka-python"]
+ClientFamily = Literal["java", "librdkafka", "franz-go", "kafka-python"]
 GroupProtocol = Literal["classic", "consumer"]
 MigrationPolicy = Literal["bidirectional", "upgrade", "downgrade", "disabled"]
 

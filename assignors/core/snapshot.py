@@ -137,6 +137,16 @@ class SubscriptionTable:
     kind_of: Positions
     has: npt.NDArray[np.bool_]
 
+    @classmethod
+    def of_kinds(cls, topics: Topics, kinds: tuple[tuple[str, ...], ...], kind_of: Positions) -> SubscriptionTable:
+        """Who subscribes to what of these topics."""
+        has = np.zeros((len(kinds), len(topics.names)), dtype=bool)
+        for kind, names in enumerate(kinds):
+            known = [at for at in map(topics.index, names) if at is not None]
+            has[kind, known] = True
+        has &= np.array(topics.counts, dtype=np.int64) > 0
+        return cls(kinds, sealed(kind_of), has)
+
     @property
     def equal(self) -> bool:
         """Whether all members name the same topics, in the same order."""
@@ -282,9 +292,4 @@ def _table_of(topics: Topics, subscriptions: Sequence[tuple[str, ...]]) -> Subsc
         require(are_texts(names), "topics that a member names", "text", names)
     kind_by_id = {identity: kinds.setdefault(names, len(kinds)) for identity, names in distinct.items()}
     kind_of = np.array(list(map(kind_by_id.__getitem__, identities)), dtype=np.int32)
-    has = np.zeros((len(kinds), len(topics.names)), dtype=bool)
-    for kind, names in enumerate(kinds):
-        known = [at for at in map(topics.index, names) if at is not None]
-        has[kind, known] = True
-    has &= np.array(topics.counts, dtype=np.int64) > 0
-    return SubscriptionTable(tuple(kinds), sealed(kind_of), has)
+    return SubscriptionTable.of_kinds(topics, tuple(kinds), kind_of)

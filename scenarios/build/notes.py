@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from groupsim.scenarios.build.kafka_checks import STRATEGY, configurations
+from groupsim.scenarios.build.configurations import Configured, configurations
+from groupsim.scenarios.build.kafka_checks import STRATEGY
 from groupsim.scenarios.files.yaml_text import Place, path_text
 from groupsim.scenarios.kafka import broker_config, client_config
+from groupsim.scenarios.kafka.consumer_protocol import migration_advice
+from groupsim.scenarios.kafka.group_config import MODELLED_GROUP
 from groupsim.scenarios.kafka.keys import Kind
 from groupsim.scenarios.kafka.rules import advice
 from groupsim.scenarios.schema.durations import format_duration
@@ -19,6 +22,7 @@ _MODELLED: Final[Mapping[Kind, frozenset[str]]] = {
     "broker": broker_config.MODELLED_BROKER,
     "topic": broker_config.MODELLED_TOPIC,
     "consumer": client_config.MODELLED,
+    "group": MODELLED_GROUP,
 }
 
 
@@ -56,24 +60,35 @@ def _names(file: ScenarioFile) -> dict[Place, str]:
 
 
 def _warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
-    ignored = broker_config.unknown_to_coordinator(file.cluster.coordinator, file.cluster.config)
+    ignored = broker_config.unknown_to_coordinator(file.cluster.version, file.cluster.config)
     if ignored:
-        sentence = f"coordinator {file.cluster.coordinator} does not know {', '.join(ignored)}: no effect"
+        sentence = f"brokers of {file.cluster.version} do not know {', '.join(ignored)}: no effect"
         yield ("cluster", "config"), sentence
-    for one in configurations(file):
-        for sentence in advice(one.client, one.config, file.cluster.config):
+    found = list(configurations(file))
+    for one in found:
+        for sentence in advice(one.profile, one.config, file.cluster.config):
             yield (*one.place, "config"), sentence
     for key, group in file.groups.items():
         yield from _no_common_assignor(key, group)
+        yield from _protocol_warnings(file, key, [one for one in found if one.group == key])
     yield from _timeline_warnings(file)
 
 
 def _no_common_assignor(key: str, group: GroupFile) -> Iterator[tuple[Place, str]]:
-    names = set(group.config[STRATEGY])
+    names = set(group.config.get(STRATEGY, ()))
     for position, override in enumerate(group.overrides):
-        if STRATEGY in override.config and not names & set(override.config[STRATEGY]):
+        if names and STRATEGY in override.config and not names & set(override.config[STRATEGY]):
             place = ("groups", key, "overrides", position, "config", STRATEGY)
             yield place, "shares no assignor with the rest: who joins second is refused (INCONSISTENT_GROUP_PROTOCOL)"
+
+
+def _protocol_warnings(file: ScenarioFile, key: str, found: Sequence[Configured]) -> Iterator[tuple[Place, str]]:
+    protocols = {one.protocol for one in found}
+    if file.groups[key].group_config and "consumer" not in protocols:
+        yield ("groups", key, "group_config"), "has no effect: no member has the consumer protocol"
+    if len(protocols) > 1:
+        for sentence in migration_advice(file.cluster.config):
+            yield ("groups", key), sentence
 
 
 def _timeline_warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:

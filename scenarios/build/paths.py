@@ -43,6 +43,8 @@ def parse_path(path: str) -> tuple[str, ...]:
 def set_path(document: dict[str, Any], path: str, value: Any, *, file: str = "the scenario") -> Place:
     """Set one value of a scenario document, in place; mappings on the way that the file leaves out are created.
 
+    None removes a key, with all that is below it; a key that is not there needs no removing.
+
     Parameters
     ----------
     document : dict
@@ -73,10 +75,20 @@ def set_path(document: dict[str, Any], path: str, value: Any, *, file: str = "th
     while True:
         step, *steps = _joined(here, kind, steps)
         key, kind = walk.step(here, kind, step, steps)
-        if not steps:
+        if not steps and value is None:
+            walk.remove(here, key)
+        elif not steps:
             here[key] = value
+        if not steps:
             return tuple(walk.place)
-        here = here.setdefault(key, {}) if isinstance(here, dict) else here[key]
+        here = _below(here, key, create=value is not None)
+
+
+def _below(here: Any, key: Any, *, create: bool) -> Any:
+    """What stands at a key; where nothing does, a mapping, which is put there if it is to be filled."""
+    if not isinstance(here, dict):
+        return here[key]
+    return here.setdefault(key, {}) if create else here.get(key, {})
 
 
 def _joined(here: Any, kind: Any, steps: Sequence[str]) -> Sequence[str]:
@@ -115,6 +127,8 @@ class _Walk:
         if _is_model(kind):
             model = _entry_model(here) if kind is EntryFile else kind
             fields = {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+            if step in model.former_keys:
+                self.refuse(f"{self._where()}.{step} is called {self._where()}.{model.former_keys[step]} now")
             if step not in fields:
                 self.refuse(self._no_such(step, fields))
             return step, _plain(fields[step])
@@ -143,6 +157,12 @@ class _Walk:
             if (hint := belongs(key)) and not nearest(step, names):
                 return f"{where} has no {key!r}: {hint}"
         return f"{where} has no {step!r}; {nearest(step, names)}known: {listed(names) or 'nothing'}"
+
+    def remove(self, here: Any, key: Any) -> None:
+        """Take a key out of its mapping, if it is there."""
+        if not isinstance(here, dict):
+            self.refuse("null removes a key of a mapping, and this is an element of a list: set the list as a whole")
+        here.pop(key, None)
 
     def _where(self) -> str:
         named = {place: name for place, name in self._names.items() if isinstance(place[-1], int)}

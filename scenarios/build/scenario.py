@@ -8,7 +8,9 @@ from typing import Any
 
 from groupsim.scenarios.build.timeline import build_timeline
 from groupsim.scenarios.files.base_model import made
-from groupsim.scenarios.kafka.client_config import client_config
+from groupsim.scenarios.kafka.client_config import client_config, layered
+from groupsim.scenarios.kafka.client_profiles import ClientProfile
+from groupsim.scenarios.kafka.group_config import group_config
 from groupsim.scenarios.schema.goals import RECOVERY_LAG
 from groupsim.scenarios.schema.groups import GroupFile
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
@@ -46,9 +48,10 @@ def build_groups(key: str, file: GroupFile) -> list[model.Group]:
         name=key,
         subscription=file.topics,
         members=made(model.Members, file.members, start=file.members.start.build()),
-        client=client_config(file.client, file.config),
+        client=client_config(file.profile(), file.config),
         processing=made(model.Processing, file.processing),
         overrides=tuple(_overrides(file)),
+        group_config=group_config(file.group_config),
         assignor_failure=file.assignor_failure,
         client_family=file.client_family,
         java_order=file.java_order,
@@ -70,7 +73,7 @@ def _overrides(file: GroupFile) -> Iterator[model.Override]:
 
 
 def _merged(file: GroupFile, positions: tuple[int, ...], indices: frozenset[int]) -> model.Override:
-    client, config = overridden(file, positions)
+    profile, config = overridden(file, positions)
     processing, subscription, rack, instance = file.processing, None, None, None
     for position in positions:
         one = file.overrides[position]
@@ -80,7 +83,7 @@ def _merged(file: GroupFile, positions: tuple[int, ...], indices: frozenset[int]
         instance = one.instance or instance
     return model.Override(
         members=indices,
-        client=client_config(client, config) if (client, config) != (file.client, file.config) else None,
+        client=client_config(profile, config) if (profile, config) != (file.profile(), file.config) else None,
         processing=made(model.Processing, processing) if processing != file.processing else None,
         subscription=subscription,
         rack=rack,
@@ -88,10 +91,12 @@ def _merged(file: GroupFile, positions: tuple[int, ...], indices: frozenset[int]
     )
 
 
-def overridden(file: GroupFile, positions: Sequence[int]) -> tuple[str, dict[str, Any]]:
+def overridden(file: GroupFile, positions: Sequence[int]) -> tuple[ClientProfile, dict[str, Any]]:
     """Client profile and configuration of the members to whom these overrides apply."""
-    client, config = file.client, file.config
+    profile, layers = file.profile(), [file.config]
     for position in positions:
         one = file.overrides[position]
-        client, config = (client, {**config, **one.config}) if one.client is None else (one.client, one.config)
-    return client, config
+        if one.client is not None:
+            profile, layers = file.profile(one.client), []
+        layers.append(one.config)
+    return profile, layered(profile, layers)

@@ -9,7 +9,8 @@ from operator import itemgetter
 from typing import Any
 
 from groupsim.scenarios.files.base_model import made
-from groupsim.scenarios.kafka.client_config import client_config
+from groupsim.scenarios.kafka.client_config import client_config, layered
+from groupsim.scenarios.kafka.client_profiles import ClientProfile
 from groupsim.scenarios.schema.groups import ProcessingFile
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.scenarios.schema.timeline import EntryFile
@@ -104,27 +105,29 @@ def _begin_us(entry: EntryFile) -> int:
 
 
 def _set_config(file: ScenarioFile, entry: EntryFile, body: SetConfigFile) -> model.SetConfig:
-    client, config, processing = configured(file, entry)
+    profile, config, processing = configured(file, entry)
     return model.SetConfig(
         target=body.target,
-        client=client_config(client, config),
+        client=client_config(profile, config),
         processing=made(model.Processing, processing) if processing is not None else None,
         static=body.static,
     )
 
 
-def configured(file: ScenarioFile, entry: EntryFile) -> tuple[str, dict[str, Any], ProcessingFile | None]:
+def configured(file: ScenarioFile, entry: EntryFile) -> tuple[ClientProfile, dict[str, Any], ProcessingFile | None]:
     """Client profile, configuration and processing (None: unchanged) after a ``set_config`` entry."""
     target = entry.body.target
     group = file.groups[file.group_key(target.name) or target.name]
-    client, config, processing = group.client, dict(group.config), None
+    profile, layers, processing = group.profile(), [group.config], None
     wanted = (target, model.Target("group", target.name))
     changes = [one for one in file.timeline if one.verb == "set_config" and one.body.target in wanted]
     for other in sorted(changes, key=_begin_us):
         body: SetConfigFile = other.body
-        client, config = (client, {**config, **body.config}) if body.client is None else (body.client, body.config)
+        if body.client is not None:
+            profile, layers = group.profile(body.client), []
+        layers.append(body.config)
         if body.processing is not None:
             processing = (processing or group.processing).changed_by(body.processing)
         if other is entry:
             break
-    return client, config, processing
+    return profile, layered(profile, layers), processing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
@@ -18,7 +18,12 @@ _UNKNOWN_MAX: Final = 100
 
 
 class FileModel(BaseModel):
-    """A mapping of the scenario file. Unknown keys and keys without a value are errors of their own."""
+    """A mapping of the scenario file. Unknown keys and keys without a value are errors of their own.
+
+    ``former_keys``: what keys were once called, and their names of today.
+    """
+
+    former_keys: ClassVar[Mapping[str, str]] = {}
 
     model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
@@ -30,7 +35,7 @@ class FileModel(BaseModel):
         keys = cls.keys()
         unknown = [key for key in data if key not in keys]
         empty = [key for key, value in data.items() if key in keys and value is None]
-        errors = [error(str(key), unknown_key(key, keys)) for key in unknown[:_UNKNOWN_MAX]]
+        errors = [error(str(key), cls._unknown_key(key)) for key in unknown[:_UNKNOWN_MAX]]
         errors += [error(key, "has no value") for key in empty]
         wrong = {*unknown, *empty}
         hidden = {(key,) for key in wrong}
@@ -43,6 +48,12 @@ class FileModel(BaseModel):
         if errors:
             raise ValidationError.from_exception_data(cls.__name__, errors)
         return result
+
+    @classmethod
+    def _unknown_key(cls, key: object) -> PydanticCustomError:
+        if key in cls.former_keys:
+            return refusal(f"is called {cls.former_keys[str(key)]} now")
+        return unknown_key(key, cls.keys())
 
     @classmethod
     def keys(cls) -> list[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_UNBRACKETED: Final = re.compile(r"((?!(?:topics|groups)\.config\.).+?\.config)\.([^\[\]]+\.[^\[\]]+)")
+_UNBRACKETED: Final = re.compile(
+    r"((?!(?:topics|groups)\.(?:group_)?config\.).+?\.(?:group_)?config)\.([^\[\]]+\.[^\[\]]+)"
+)
 """A topic or a group may be called config."""
 
 

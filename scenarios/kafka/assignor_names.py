@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from groupsim.scenarios.errors import nearest
-from groupsim.scenarios.kafka.client_profiles import JAVA_CLASSES
+from groupsim.scenarios.kafka.client_profiles import JAVA_CLASSES, SERVER_CLASSES
 
 if TYPE_CHECKING:
     from groupsim.assignors import Assignor
@@ -32,6 +32,33 @@ def assignor_name(text: str, allow_code: Sequence[str]) -> str:
         raise ValueError(
             f"{text!r} is no known assignor (Kafka: ClassNotFoundException); {nearest(text, known)}"
             f"known: {', '.join(sorted(ASSIGNORS))}"
+        ) from None
+
+
+def server_assignor_name(text: str, allow_code: Sequence[str]) -> str:
+    """The name of an assignor of the group coordinator given by name, by Kafka's Java class or as ``module:Class``.
+
+    A user's own is one if its class says so: if it is a `assignors.server.ServerAssignor`.
+
+    Raises
+    ------
+    ValueError
+        There is none of that name, it is code that the command line does not allow, or it is a consumer's.
+    """
+    from groupsim.assignors import SERVER_ASSIGNORS, AssignorError, ServerAssignor, create_server
+
+    name = SERVER_CLASSES.get(text, text)
+    if ":" in name and name not in allow_code:
+        raise ValueError(f"{name!r} is code: allow it on the command line with --allow-code {name}")
+    own = _allowed(allow_code).get(name)
+    try:
+        return own.name if own is not None and issubclass(own, ServerAssignor) else create_server(name).name
+    except AssignorError:
+        known = sorted([*SERVER_ASSIGNORS, *SERVER_CLASSES])
+        theirs = " (an assignor of consumers; one of the coordinator is a ServerAssignor)" if own is not None else ""
+        raise ValueError(
+            f"{text!r} is no assignor of the group coordinator{theirs} (Kafka: ClassNotFoundException);"
+            f" {nearest(text, known)}known: {', '.join(SERVER_ASSIGNORS)}"
         ) from None
 
 
@@ -67,8 +94,14 @@ def common_protocols(names: Sequence[str], allow_code: Sequence[str]) -> set[str
 
 
 def _assignor(name: str, allow_code: Sequence[str]) -> type[Assignor]:
-    from groupsim.assignors import create, load_classes
+    from groupsim.assignors import create
+
+    return _allowed(allow_code).get(name) or type(create(name))
+
+
+def _allowed(allow_code: Sequence[str]) -> dict[str, type[Assignor]]:
+    """The user's own assignors, by ``module:Class`` and by their names."""
+    from groupsim.assignors import load_classes
 
     allowed = load_classes(allow_code)
-    allowed |= {one.name: one for one in allowed.values()}
-    return allowed.get(name) or type(create(name))
+    return allowed | {one.name: one for one in allowed.values()}

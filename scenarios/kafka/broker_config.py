@@ -19,8 +19,22 @@ _FIELDS: Final = MappingProxyType(
         "offsets.topic.num.partitions": ("offsets_topic_num_partitions", 1),
         "offsets.retention.minutes": ("offsets_retention_us", MINUTE),
         "offsets.retention.check.interval.ms": ("offsets_retention_check_interval_us", MS),
+        "group.consumer.session.timeout.ms": ("consumer_session_timeout_us", MS),
+        "group.consumer.min.session.timeout.ms": ("consumer_min_session_timeout_us", MS),
+        "group.consumer.max.session.timeout.ms": ("consumer_max_session_timeout_us", MS),
+        "group.consumer.heartbeat.interval.ms": ("consumer_heartbeat_interval_us", MS),
+        "group.consumer.min.heartbeat.interval.ms": ("consumer_min_heartbeat_interval_us", MS),
+        "group.consumer.max.heartbeat.interval.ms": ("consumer_max_heartbeat_interval_us", MS),
+        "group.consumer.assignment.interval.ms": ("consumer_assignment_interval_us", MS),
+        "group.consumer.min.assignment.interval.ms": ("consumer_min_assignment_interval_us", MS),
+        "group.consumer.max.assignment.interval.ms": ("consumer_max_assignment_interval_us", MS),
+        "group.consumer.max.size": ("consumer_max_size", 1),
+        "group.consumer.regex.refresh.interval.ms": ("consumer_regex_refresh_interval_us", MS),
     }
 )
+ASSIGNORS: Final = "group.consumer.assignors"
+POLICY: Final = "group.consumer.migration.policy"
+PROTOCOLS: Final = "group.coordinator.rebalance.protocols"
 _LOG_RETENTION: Final = MappingProxyType(
     {"log.retention.ms": MS, "log.retention.minutes": MINUTE, "log.retention.hours": 60 * MINUTE}
 )
@@ -34,6 +48,19 @@ _4_4: Final[Mapping[str, Value]] = MappingProxyType(
         "group.min.session.timeout.ms": 6_000,
         "group.max.session.timeout.ms": 1_800_000,
         "group.max.size": 2_147_483_647,
+        "group.consumer.session.timeout.ms": 45_000,
+        "group.consumer.min.session.timeout.ms": 45_000,
+        "group.consumer.max.session.timeout.ms": 60_000,
+        "group.consumer.heartbeat.interval.ms": 5_000,
+        "group.consumer.min.heartbeat.interval.ms": 5_000,
+        "group.consumer.max.heartbeat.interval.ms": 15_000,
+        "group.consumer.assignment.interval.ms": 1_000,
+        "group.consumer.min.assignment.interval.ms": 0,
+        "group.consumer.max.assignment.interval.ms": 15_000,
+        "group.consumer.max.size": 2_147_483_647,
+        "group.consumer.regex.refresh.interval.ms": 600_000,
+        ASSIGNORS: ["uniform", "range"],
+        POLICY: "bidirectional",
         "offsets.topic.num.partitions": 50,
         "offsets.retention.minutes": 10_080,
         "offsets.retention.check.interval.ms": 600_000,
@@ -41,47 +68,72 @@ _4_4: Final[Mapping[str, Value]] = MappingProxyType(
         _CHECK: 300_000,
     }
 )
-_NOT_IN_0_9: Final = ("group.initial.rebalance.delay.ms", "group.max.size")
-COORDINATORS: Final[Mapping[str, Mapping[str, Value]]] = MappingProxyType(
+_SINCE_4_3: Final = ("group.consumer.assignment.interval.ms", "group.consumer.min.assignment.interval.ms",
+                     "group.consumer.max.assignment.interval.ms")  # fmt: skip
+_SINCE_4_1: Final = ("group.consumer.regex.refresh.interval.ms",)
+_BEFORE_ITS_TIME: Final = MappingProxyType(
     {
-        "4.4": _4_4,
-        "0.9": MappingProxyType(
-            {key: value for key, value in _4_4.items() if key not in _NOT_IN_0_9}
-            | {"group.max.session.timeout.ms": 30_000, "offsets.retention.minutes": 1_440}
-        ),
+        "group.initial.rebalance.delay.ms": ("initial_rebalance_delay_us", 0),
+        "group.consumer.assignment.interval.ms": ("consumer_assignment_interval_us", 0),
+        "group.consumer.regex.refresh.interval.ms": ("consumer_regex_refresh_interval_us", FOREVER),
     }
 )
-"""Defaults of the modelled keys by coordinator; those of 0.9 are 0.9.0.1's (``kafka.server.Defaults``)."""
+"""What a coordinator did that did not know the key yet: no waiting, no refreshing."""
 
-MODELLED_BROKER: Final = frozenset({*_FIELDS, *_LOG_RETENTION, _CHECK, "default.replication.factor"})
+
+def _without(base: Mapping[str, Value], *absent: str, **changed: Value) -> Mapping[str, Value]:
+    kept = {key: value for key, value in base.items() if key not in absent}
+    return MappingProxyType(kept | {key.replace("_", "."): value for key, value in changed.items()})
+
+
+_4_2: Final = _without(_4_4, *_SINCE_4_3)
+_4_0: Final = _without(_4_2, *_SINCE_4_1)
+_CAME_AFTER_0_9: Final = (
+    "group.initial.rebalance.delay.ms", "group.max.size", *(key for key in _4_4 if key.startswith("group.consumer."))
+)  # fmt: skip
+_0_9: Final = _without(
+    _4_4, *_CAME_AFTER_0_9, group_max_session_timeout_ms=30_000, offsets_retention_minutes=1_440
+)  # fmt: skip
+COORDINATORS: Final[Mapping[str, Mapping[str, Value]]] = MappingProxyType(
+    {"4.4": _4_4, "4.3": _4_4, "4.2": _4_2, "4.1": _4_2, "4.0": _4_0, "0.9": _0_9}
+)
+"""Defaults of the modelled keys by ``cluster.version``; those of 0.9 are 0.9.0.1's (``kafka.server.Defaults``)."""
+
+MODELLED_BROKER: Final = frozenset(
+    {*_FIELDS, *_LOG_RETENTION, ASSIGNORS, POLICY, PROTOCOLS, _CHECK, "default.replication.factor"}
+)
 MODELLED_TOPIC: Final = frozenset({"retention.ms"})
 
 
-def resolved_broker(coordinator: str, given: Mapping[str, Value]) -> dict[str, Any]:
-    """All modelled keys as a coordinator profile has them, overlaid with ``given``, which may hold keys of any kind."""
-    return {**COORDINATORS[coordinator], **given}
+def resolved_broker(version: str, given: Mapping[str, Value]) -> dict[str, Any]:
+    """All modelled keys as a broker of that version has them, overlaid with ``given``, which may hold any keys."""
+    return {**COORDINATORS[version], **given}
 
 
-def coordinator_config(coordinator: str, given: Mapping[str, Value]) -> CoordinatorConfig:
+def coordinator_config(version: str, given: Mapping[str, Value]) -> CoordinatorConfig:
     """The group coordinator's configuration.
 
     Parameters
     ----------
-    coordinator : {"4.4", "0.9"}
+    version : str
+        A key of `COORDINATORS`.
     given : mapping
-        Kafka keys with checked values; those that the coordinator does not know have no effect.
+        Kafka keys with checked values; those that this version does not know have no effect.
     """
-    known = COORDINATORS[coordinator]
-    config = resolved_broker(coordinator, given)
+    known = COORDINATORS[version]
+    config = resolved_broker(version, given)
     fields = {field: config[key] * unit for key, (field, unit) in _FIELDS.items() if key in known}
-    if coordinator == "0.9":
-        fields["initial_rebalance_delay_us"] = 0
-    return CoordinatorConfig(**fields, version=coordinator)
+    fields |= dict(held for key, held in _BEFORE_ITS_TIME.items() if key not in known)
+    if ASSIGNORS in known:
+        fields["consumer_assignors"] = tuple(config[ASSIGNORS])
+        fields["consumer_migration_policy"] = config[POLICY]
+    return CoordinatorConfig(**fields, version=version)
 
 
-def unknown_to_coordinator(coordinator: str, config: Mapping[str, Value]) -> list[str]:
-    """The modelled keys in ``config`` that came after this coordinator; it ignores them."""
-    return sorted(key for key in config if key in _FIELDS and key not in COORDINATORS[coordinator])
+def unknown_to_coordinator(version: str, config: Mapping[str, Value]) -> list[str]:
+    """The modelled keys in ``config`` that came after this version; it ignores them."""
+    known = {*_FIELDS, ASSIGNORS, POLICY}
+    return sorted(key for key in config if key in known and key not in COORDINATORS[version])
 
 
 def log_retention_check_us(config: Mapping[str, Any]) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from groupsim.scenarios.kafka.client_profiles import PROFILES
+from groupsim.scenarios.kafka.client_profiles import NEWEST, PROFILES, ClientProfile
 from groupsim.scenarios.kafka.keys import Value
-from groupsim.sim.config import ClientConfig
+from groupsim.sim.config import ClientConfig, GroupProtocol
 from groupsim.sim.units import FOREVER, MS, S
 
 _TIMES: Final = MappingProxyType(
@@ -35,39 +35,89 @@ _OTHERS: Final = MappingProxyType(
     }
 )
 _STRATEGY: Final = "partition.assignment.strategy"
-MODELLED: Final = frozenset({*_TIMES, *_OTHERS, _STRATEGY, "group.protocol"})
+_PROTOCOL: Final = "group.protocol"
+_REMOTE_ASSIGNOR: Final = "group.remote.assignor"
+MODELLED: Final = frozenset({*_TIMES, *_OTHERS, _STRATEGY, _PROTOCOL, _REMOTE_ASSIGNOR})
+
+FORBIDDEN: Final[Mapping[GroupProtocol, tuple[str, ...]]] = MappingProxyType(
+    {
+        "classic": (_REMOTE_ASSIGNOR, "share.acknowledgement.mode"),
+        "consumer": (_STRATEGY, "heartbeat.interval.ms", "session.timeout.ms", "share.acknowledgement.mode"),
+    }
+)
+"""Keys that a protocol does not go with (``CLASSIC_`` and ``CONSUMER_PROTOCOL_UNSUPPORTED_CONFIGS``, Kafka 4.4)."""
 
 
 _LINUX_CONNECT_US: Final = 127 * S
 """What bounded a connection attempt before 2.7: the kernel's six SYN retries."""
 
 
-def resolved_consumer(client: str, given: Mapping[str, Value]) -> dict[str, Any]:
-    """All modelled keys as a client profile has them, overlaid with ``given``, which may hold keys of any kind."""
-    return {**PROFILES[client].defaults, **given}
+def protocol_of(config: Mapping[str, Any]) -> GroupProtocol:
+    """The group protocol that a consumer's configuration chooses."""
+    return "consumer" if config.get(_PROTOCOL) == "consumer" else "classic"
 
 
-def unknown_to(client: str, config: Mapping[str, Value]) -> list[str]:
-    """The modelled keys in ``config`` that came after this generation of clients; it ignores them."""
-    return sorted(key for key in config if key in PROFILES["4.4"].defaults and key not in PROFILES[client].defaults)
+def resolved_consumer(profile: ClientProfile, given: Mapping[str, Value]) -> dict[str, Any]:
+    """All modelled keys as a client has them, overlaid with ``given``, which may hold keys of any kind.
+
+    Defaults of keys that the chosen protocol forbids are left out.
+    """
+    forbidden = FORBIDDEN[protocol_of(given)]
+    return {**{key: value for key, value in profile.defaults.items() if key not in forbidden}, **given}
 
 
-def client_config(client: str, given: Mapping[str, Value]) -> ClientConfig:
+def layered(profile: ClientProfile, layers: Sequence[Mapping[str, Value]]) -> dict[str, Any]:
+    """All modelled keys after changes on top of one another.
+
+    A change of ``group.protocol`` takes away what the layers below say of keys that the new protocol forbids, as
+    whoever deploys it must: Kafka takes no configuration with both. What the change itself says stays, to be refused.
+
+    Parameters
+    ----------
+    profile : ClientProfile
+    layers : sequence of mapping
+        Kafka keys with checked values, the undermost first.
+    """
+    merged = {key: value for layer in layers for key, value in layer.items()}
+    protocol = protocol_of(merged)
+    since = len(layers)
+    while since and _last_protocol(layers[:since]) == protocol:
+        since -= 1
+    above = {key for layer in layers[since:] for key in layer}
+    kept = {key: value for key, value in merged.items() if key in above or key not in FORBIDDEN[protocol]}
+    return resolved_consumer(profile, kept)
+
+
+def _last_protocol(layers: Sequence[Mapping[str, Value]]) -> GroupProtocol:
+    """The group protocol that layers choose together."""
+    return next((protocol_of(layer) for layer in reversed(layers) if _PROTOCOL in layer), "classic")
+
+
+def unknown_to(profile: ClientProfile, config: Mapping[str, Value]) -> list[str]:
+    """The modelled keys in ``config`` that this generation of clients does not have; it ignores them."""
+    known = {*PROFILES["java"][NEWEST].defaults, _PROTOCOL, _REMOTE_ASSIGNOR}
+    own = {*profile.defaults, *(() if profile.no_consumer_protocol else (_PROTOCOL, _REMOTE_ASSIGNOR))}
+    return sorted(key for key in config if key in known and key not in own)
+
+
+def client_config(profile: ClientProfile, given: Mapping[str, Value]) -> ClientConfig:
     """A consumer's configuration.
 
     Parameters
     ----------
-    client : str
-        A key of `PROFILES`.
+    profile : ClientProfile
     given : mapping
         Kafka keys with checked values, over the profile's defaults; keys the profile does not know have no effect.
     """
-    profile = PROFILES[client]
-    config = {key: value for key, value in resolved_consumer(client, given).items() if key in profile.defaults}
+    resolved = resolved_consumer(profile, given)
+    config = {key: value for key, value in resolved.items() if key in profile.defaults}
     fields: dict[str, Any] = _before_its_time(config)
     fields |= {field: config[key] * MS for key, field in _TIMES.items() if key in config}
     fields |= {field: config[key] for key, field in _OTHERS.items() if key in config}
-    fields["partition_assignment_strategy"] = tuple(config[_STRATEGY])
+    if _STRATEGY in config:
+        fields["partition_assignment_strategy"] = tuple(config[_STRATEGY])
+    if not profile.no_consumer_protocol:
+        fields |= {"group_protocol": protocol_of(given), "group_remote_assignor": given.get(_REMOTE_ASSIGNOR)}
     return ClientConfig(**fields, behaviour=profile.behaviour)
 
 

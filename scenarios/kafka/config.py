@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema, InitErrorDetails
 
 from groupsim.scenarios.files.base_model import error, folder_of, refusal
 from groupsim.scenarios.files.properties_text import read_properties
-from groupsim.scenarios.kafka.assignor_names import assignor_name
+from groupsim.scenarios.kafka.assignor_names import assignor_name, server_assignor_name
 from groupsim.scenarios.kafka.keys import Kind, UnknownKey, Value, find_key, known_keys
 
 _ERRORS_MAX: Final = 100
@@ -63,7 +63,7 @@ def _parse(kind: Kind, key: str, raw: object, info: ValidationInfo) -> Value:
     if raw is None:
         raise ValueError("has no value")
     value = find_key(kind, key).parse(raw)
-    check = _CONSUMER_CHECKS.get(key) if kind == "consumer" else None
+    check = _CHECKS.get((kind, key))
     return check(value, (info.context or {}).get("allow_code", ())) if check else value
 
 
@@ -80,10 +80,19 @@ def _strategy(value: Value, allow_code: Sequence[str]) -> Value:
     return names
 
 
-def _group_protocol(value: Value, allow_code: Sequence[str]) -> Value:
-    if str(value).lower() != "classic":
-        raise ValueError("the consumer protocol (KIP-848) is not in yet: use classic")
-    return "classic"
+def _server_assignors(value: Value, allow_code: Sequence[str]) -> Value:
+    """Assignors of the group coordinator by name, whatever spelling was used."""
+    if not isinstance(value, list) or not value:
+        raise ValueError("must name at least one assignor")
+    names = [server_assignor_name(one, allow_code) for one in value]
+    if len(set(names)) < len(names):
+        raise ValueError("must not name an assignor twice")
+    return names
+
+
+def _lower(value: Value, allow_code: Sequence[str]) -> Value:
+    """A word that Kafka takes in any case."""
+    return str(value).lower()
 
 
 def _instance_id(value: Value, allow_code: Sequence[str]) -> Value:
@@ -94,10 +103,6 @@ def _instance_id(value: Value, allow_code: Sequence[str]) -> Value:
     )
 
 
-def _remote_assignor(value: Value, allow_code: Sequence[str]) -> Value:
-    raise ValueError("cannot be set when group.protocol=classic (ConfigException)")
-
-
 def _offset_reset(value: Value, allow_code: Sequence[str]) -> Value:
     duration = r"by_duration:P(?!$)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?"
     if value in ("latest", "earliest", "none") or re.fullmatch(duration, str(value), re.ASCII):
@@ -105,12 +110,13 @@ def _offset_reset(value: Value, allow_code: Sequence[str]) -> Value:
     raise ValueError("must be latest, earliest, none or by_duration:PnDTnHnMn.nS")
 
 
-_CONSUMER_CHECKS: Final[Mapping[str, Callable[[Value, Sequence[str]], Value]]] = {
-    "partition.assignment.strategy": _strategy,
-    "group.protocol": _group_protocol,
-    "group.instance.id": _instance_id,
-    "group.remote.assignor": _remote_assignor,
-    "auto.offset.reset": _offset_reset,
+_CHECKS: Final[Mapping[tuple[Kind, str], Callable[[Value, Sequence[str]], Value]]] = {
+    ("consumer", "partition.assignment.strategy"): _strategy,
+    ("consumer", "group.protocol"): _lower,
+    ("consumer", "group.instance.id"): _instance_id,
+    ("consumer", "auto.offset.reset"): _offset_reset,
+    ("broker", "group.consumer.assignors"): _server_assignors,
+    ("broker", "group.consumer.migration.policy"): _lower,
 }
 
 
@@ -133,3 +139,4 @@ class _KeysForEditors:
 ConsumerConfigField = Annotated[dict[str, Any], BeforeValidator(read_config("consumer")), _KeysForEditors("consumer")]
 BrokerConfigField = Annotated[dict[str, Any], BeforeValidator(read_config("broker")), _KeysForEditors("broker")]
 TopicConfigField = Annotated[dict[str, Any], BeforeValidator(read_config("topic")), _KeysForEditors("topic")]
+GroupConfigField = Annotated[dict[str, Any], BeforeValidator(read_config("group")), _KeysForEditors("group")]

@@ -1,6 +1,7 @@
 """Every configuration key of Kafka 4.4.0, with types and bounds as Kafka checks them.
 
-The keys are data (``kafka-4.4.0-keys.json``), printed from Kafka's own ``ConfigDef`` objects.
+The keys are data (``kafka-4.4.0-keys.json``), printed from Kafka's own ``ConfigDef`` objects. Those of groups are the
+ones of the consumer protocol alone (``GroupConfig``).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from groupsim.scenarios.errors import nearest
 
-Kind: TypeAlias = Literal["consumer", "broker", "topic"]
+Kind: TypeAlias = Literal["consumer", "broker", "topic", "group"]
 Value: TypeAlias = int | float | bool | str | list[str]
 
 HIDDEN: Final = "[hidden]"
@@ -34,6 +35,7 @@ _PLUGIN_PREFIXES: Final[Mapping[Kind, tuple[str, ...]]] = {
     "broker": ("config.providers.", "rsm.config.", "rlmm.config.", "remote.log.metadata.common.client.",
                "remote.log.metadata.producer.", "remote.log.metadata.consumer."),
     "topic": (),
+    "group": (),
 }  # fmt: skip
 """Keys that Kafka hands to a plug-in without knowing them."""
 _AUTHORIZER_KEYS: Final = ("super.users", "allow.everyone.if.no.acl.found")
@@ -103,7 +105,7 @@ class KafkaKey:
 
 @cache
 def known_keys(kind: Kind) -> Mapping[str, KafkaKey]:
-    """The keys of a consumer, of a broker (``server.properties``) or of a topic, by name."""
+    """The keys of a consumer, of a broker (``server.properties``), of a topic or of a group, by name."""
     declared = json.loads(_KEYS_FILE.read_text(encoding="utf-8"))[kind]
     return {name: _key(name, one) for name, one in declared.items()}
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -69,14 +70,19 @@ class TimingFile(FileModel):
 
 
 class ClusterFile(FileModel):
-    """Brokers and everything between them and the clients."""
+    """Brokers and everything between them and the clients.
+
+    ``version`` says whose rules the group coordinator follows, and which of Kafka's keys it knows.
+    """
+
+    former_keys: ClassVar[Mapping[str, str]] = {"coordinator": "version"}
 
     brokers: Annotated[
         list[BrokerFile],
         BeforeValidator(_brokers, json_schema_input_type=int | list[BrokerFile]),
         Field(min_length=1, max_length=10_000),
     ] = [BrokerFile(id=index) for index in range(3)]
-    coordinator: Annotated[Literal["4.4", "0.9"], BeforeValidator(version_text)] = "4.4"
+    version: Annotated[Literal["4.4", "4.3", "4.2", "4.1", "4.0", "0.9"], BeforeValidator(version_text)] = "4.4"
     config: BrokerConfigField = {}
     network: NetworkFile = NetworkFile()
     timing: TimingFile = TimingFile()
@@ -86,7 +92,7 @@ class ClusterFile(FileModel):
         ids = [broker.id for broker in self.brokers]
         if len(set(ids)) < len(ids):
             raise refusal("brokers must have different ids")
-        self.config = resolved_broker(self.coordinator, self.config)
+        self.config = resolved_broker(self.version, self.config)
         return self
 
     def build(self) -> Cluster:
@@ -94,7 +100,7 @@ class ClusterFile(FileModel):
         links = tuple(made(Link, link, between=(link.between[0], link.between[1])) for link in self.network.links)
         return Cluster(
             brokers=tuple(made(Broker, broker) for broker in self.brokers),
-            config=coordinator_config(self.coordinator, self.config),
+            config=coordinator_config(self.version, self.config),
             log_retention_check_us=log_retention_check_us(self.config),
             network=made(Network, self.network, links=links),
             timing=made(Timing, self.timing),

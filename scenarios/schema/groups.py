@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, PlainSerializer, PrivateAttr, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    PrivateAttr,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails
 
-from groupsim.scenarios.files.base_model import FileModel, refusal, version_text
-from groupsim.scenarios.kafka.client_config import resolved_consumer, unknown_to
-from groupsim.scenarios.kafka.client_profiles import NEWEST
-from groupsim.scenarios.kafka.config import ConsumerConfigField
+from groupsim.scenarios.files.base_model import FileModel, error, refusal, version_text
+from groupsim.scenarios.kafka.client_config import layered, protocol_of, unknown_to
+from groupsim.scenarios.kafka.client_profiles import PROFILES, ClientProfile, newest_of
+from groupsim.scenarios.kafka.config import ConsumerConfigField, GroupConfigField
 from groupsim.scenarios.schema.distributions import DistributionField, Duration
 from groupsim.scenarios.schema.subscriptions import Name, SubscriptionField
 from groupsim.scenarios.schema.targets import IndicesField
-from groupsim.sim.config import ClientFamily
+from groupsim.sim.config import ClientFamily, GroupProtocol
 from groupsim.sim.model import Members, Processing, Start
 
 _PROCESSING = Processing()
@@ -23,14 +32,23 @@ MEMBERS_MAX = 1_000_000
 GROUPS_MAX = 10_000
 
 
-Client: TypeAlias = Annotated[Literal["0.9", "0.11", "2.x", "3.x", "4.4"], BeforeValidator(version_text)]
-"""A client profile (`scenarios.kafka.client_profiles`)."""
+def _client(value: Any) -> str:
+    text = version_text(value)
+    if any(text in versions for versions in PROFILES.values()):
+        return str(text)
+    raise refusal(f"must be a version of a client: {_told(PROFILES)}")
 
 
-def _protocol(value: Any) -> Any:
-    if value == "consumer":
-        raise refusal("the consumer protocol (KIP-848) is not in yet: use classic")
-    return value
+def _told(families: Mapping[ClientFamily, Mapping[str, ClientProfile]]) -> str:
+    return "; ".join(f"{family} {', '.join(versions)}" for family, versions in families.items())
+
+
+Client: TypeAlias = Annotated[
+    str,
+    BeforeValidator(_client),
+    WithJsonSchema({"enum": list(dict.fromkeys(one for versions in PROFILES.values() for one in versions))}),
+]
+"""The version of a client (`scenarios.kafka.client_profiles`); which there are depends on its family."""
 
 
 class ProcessingFile(FileModel):
@@ -112,13 +130,18 @@ class OverrideFile(FileModel):
 
 
 class GroupFile(FileModel):
-    """One consumer group, or ``count`` identical ones named ``name-0``, ``name-1`` and so on."""
+    """One consumer group, or ``count`` identical ones named ``name-0``, ``name-1`` and so on.
+
+    ``protocol`` is short for ``config: {group.protocol: ...}``; ``group_config`` is what the broker is told about the
+    group.
+    """
 
     count: int = Field(default=1, ge=1, le=GROUPS_MAX)
-    protocol: Annotated[Literal["classic"], BeforeValidator(_protocol)] = "classic"
-    client: Client = NEWEST
+    protocol: GroupProtocol = "classic"
+    client: Client | None = None
     topics: SubscriptionField
     config: ConsumerConfigField = {}
+    group_config: GroupConfigField = {}
     processing: ProcessingFile = ProcessingFile()
     members: MembersFile
     overrides: list[OverrideFile] = []
@@ -130,21 +153,55 @@ class GroupFile(FileModel):
 
     @model_validator(mode="after")
     def _resolve(self) -> GroupFile:
-        self._given = self.config
-        self.config = resolved_consumer(self.client, self.config)
+        self.client = self.client or newest_of(self.client_family)
+        self._check_clients()
+        self._given = self._with_protocol()
+        self.config = layered(self.profile(), [self._given])
         for override in self.overrides:
             if override.client is not None:
                 override.config = self.config_under(override.client, override.config)
         return self
+
+    def _check_clients(self) -> None:
+        """See that the family has the versions that are named."""
+        named: list[tuple[tuple[str | int, ...], str | None]] = [(("client",), self.client)]
+        named += [(("overrides", at, "client"), one.client) for at, one in enumerate(self.overrides)]
+        errors = [
+            InitErrorDetails(type=refusal(reason), loc=place, input=client)
+            for place, client in named
+            if client is not None and (reason := self.no_version(client))
+        ]
+        if errors:
+            raise ValidationError.from_exception_data("group", errors)
+
+    def _with_protocol(self) -> dict[str, Any]:
+        """The ``config`` as given, with what ``protocol`` is short for."""
+        key, said = "group.protocol", "protocol" in self.model_fields_set
+        if said and self.config.get(key, self.protocol) != self.protocol:
+            reason = f"config says {key}: {self.config[key]}: the two must agree, and one of them is enough"
+            raise ValidationError.from_exception_data("group", [error("protocol", reason, self.protocol)])
+        if not said:
+            self.protocol = protocol_of(self.config)
+        return {**self.config, key: self.protocol} if self.protocol == "consumer" else self.config
+
+    def no_version(self, client: str) -> str:
+        """Why the group's family has no client of that version; empty if it has."""
+        own = {self.client_family: PROFILES[self.client_family]}
+        return "" if client in own[self.client_family] else f"is no version of {_told(own)}"
+
+    def profile(self, client: str | None = None) -> ClientProfile:
+        """The profile of a version of the group's family; the group's own version by default."""
+        return PROFILES[self.client_family][client or self.client or newest_of(self.client_family)]
 
     def config_under(self, client: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         """The group's configuration with another client profile and some changes, all modelled keys resolved.
 
         What the group has and that client does not know is left out, so that a resolved file says the same again.
         """
-        strange = unknown_to(client, self._given)
+        profile = self.profile(client)
+        strange = unknown_to(profile, self._given)
         known = {key: value for key, value in self._given.items() if key not in strange}
-        return resolved_consumer(client, {**known, **changes})
+        return layered(profile, [known, changes])
 
     def names(self, name: str) -> list[str]:
         """The names of the groups that an entry ``name`` of the file stands for."""

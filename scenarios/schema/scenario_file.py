@@ -6,8 +6,9 @@ from collections import Counter
 from typing import Any, Final, Literal
 
 from pydantic import Field, ValidationError, model_validator
+from pydantic_core import InitErrorDetails
 
-from groupsim.scenarios.files.base_model import FileModel, error
+from groupsim.scenarios.files.base_model import FileModel, error, refusal
 from groupsim.scenarios.schema.cluster import ClusterFile
 from groupsim.scenarios.schema.distributions import Duration
 from groupsim.scenarios.schema.durations import format_duration
@@ -99,12 +100,21 @@ class ScenarioFile(FileModel):
 
     @model_validator(mode="after")
     def _resolve_new_clients(self) -> ScenarioFile:
-        for entry in self.timeline:
+        for position, entry in enumerate(self.timeline):
             if entry.verb == "set_config" and entry.body.client is not None:
                 group = self.groups.get(self.group_key(entry.body.target.name) or "")
                 if group is not None:
+                    self._check_client(group, position, entry.body.client)
                     entry.body.config = group.config_under(entry.body.client, entry.body.config)
         return self
+
+    @staticmethod
+    def _check_client(group: GroupFile, position: int, client: str) -> None:
+        if reason := group.no_version(client):
+            wrong = InitErrorDetails(
+                type=refusal(reason), loc=("timeline", position, "set_config", "client"), input=client
+            )
+            raise ValidationError.from_exception_data("scenario", [wrong])
 
     def group_key(self, name: str) -> str | None:
         """The key under ``groups`` of a group's name, which for one of several identical groups ends in its number."""

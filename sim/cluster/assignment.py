@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.assignors import Assignor, GroupSnapshot, MemberSubscription, Topics
+from groupsim.assignors import Assignment, Assignor, GroupSnapshot, MemberSubscription, Topics
 from groupsim.assignors.guarded_call import ask
 from groupsim.sim.catalog import Partitions
 from groupsim.sim.protocol.messages import NO_PARTITIONS, JoinResponse, Positions
@@ -43,14 +43,24 @@ class Layout:
 
     def local_sorted(self, lists: Sequence[Positions]) -> list[Positions]:
         """`local` of each of these, ascending."""
+        whose, there = self._known(lists)
+        there = there[np.lexsort((there, whose))]
+        return np.split(there, np.searchsorted(whose, np.arange(1, len(lists)))) if len(lists) else []
+
+    def local_targets(self, lists: Sequence[Positions]) -> Assignment:
+        """`local` of each of these in its own order, as an assignment."""
+        whose, there = self._known(lists)
+        ends = np.searchsorted(whose, np.arange(1, len(lists) + 1)).astype(np.int64)
+        return Assignment(self.topics, there, np.append(0, ends[:-1])[: len(lists)], ends)
+
+    def _known(self, lists: Sequence[Positions]) -> tuple[NDArray[np.int64], Positions]:
+        """Whose list each of the positions is in that this metadata knows, and its local position."""
         whose = np.repeat(np.arange(len(lists)), [len(one) for one in lists])
         positions = np.concatenate([NO_PARTITIONS, *lists])
         known = positions < len(self._to_local)
         whose, there = whose[known], self._to_local[positions[known]]
         known = there >= 0
-        whose, there = whose[known], there[known]
-        there = there[np.lexsort((there, whose))]
-        return np.split(there, np.searchsorted(whose, np.arange(1, len(lists)))) if len(lists) else []
+        return whose[known], there[known]
 
 
 def _topics(counts: Mapping[str, int], partitions: Partitions) -> Topics:
@@ -73,6 +83,14 @@ class Layouts:
         layout = self._known.get(key)
         if layout is None:
             layout = self._known[key] = Layout(counts, self._partitions)
+        return layout
+
+    def of_known(self, image: Mapping[str, int]) -> Layout:
+        """The layout of all topics of the group that a metadata image has: topic -> partition count."""
+        layout = self.of({name: image[name] for name in sorted(self._partitions.topics) if name in image})
+        assert len(layout.to_group) == layout.topics.n_partitions, (
+            "every partition of the group's topics has a position"
+        )
         return layout
 
 

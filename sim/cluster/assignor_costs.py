@@ -1,7 +1,7 @@
-"""How long the leader's assignor takes, in simulated time.
+"""How long the assignor of a leader or of a group coordinator takes, in simulated time.
 
 Charged by a model and never by measuring this machine: results must not depend on it. Large groups fail exactly here,
-because the leader sends no heartbeat while its assignor runs.
+because the leader sends no heartbeat while its assignor runs, and a coordinator works on nothing else meanwhile.
 
 With M members, P partitions and T topics a cost is ``a M + b P + c M T + d P log2(P)``, or ``s M^m P^p`` where nothing
 faster is tried. Each form is fitted to what somebody measured:
@@ -17,6 +17,9 @@ faster is tried. Each form is fitted to what somebody measured:
   and 2,125 members, and at 5,253 and 530; measured when consumers leave, charged for every assignment). They leave
   the exponent of P open; it is 1 because that agrees with what users report in issue 4629. Its other assignors were
   not timed and are charged as Java's.
+* *The coordinator's* range and uniform: Kafka's own classes again, same machine and grid; uniform with unequal
+  subscriptions on ten of its shapes. Range with unequal ones was not timed and is charged as with equal ones; a user's
+  own as range.
 
 The errors are in decision 0006; `tests/conformance/assignors/test_time_charged.py` holds them.
 """
@@ -47,6 +50,16 @@ _LINEAR: Final[Mapping[tuple[ClientFamily, str], tuple[float, float, float, floa
     }
 )
 """a, b, c and d in nanoseconds; *again*: somebody owns something already."""
+_COORDINATOR: Final[Mapping[str, tuple[float, float, float, float]]] = MappingProxyType(
+    {
+        "range": (165, 0, 4.26, 0.11),
+        "uniform": (57, 31, 0.04, 0),
+        "uniform again": (41, 12, 0.07, 0),
+        "uniform unequal": (0, 0, 17.7, 3.99),
+        "uniform unequal again": (0, 0, 14.8, 2.94),
+    }
+)
+"""The same of assignors of the group coordinator."""
 _POWER: Final[Mapping[tuple[ClientFamily, str], tuple[float, float, float]]] = MappingProxyType(
     {
         ("java", "sticky unequal"): (0.667, 1.46, 1.0),
@@ -103,9 +116,30 @@ def cost_us(name: str, family: ClientFamily, task: Task) -> int:
         scale, m, p = _POWER[key]
         cost_ns: float = scale * members**m * partitions**p
     else:
-        a, b, c, d = _LINEAR[key]
-        cost_ns = a * members + b * partitions + c * members * task.topics + d * partitions * log2(max(partitions, 1))
+        cost_ns = _linear_ns(_LINEAR[key], task)
     return _FIXED_US + round(cost_ns / 1000)
+
+
+def coordinator_cost_us(name: str, task: Task) -> int:
+    """How long an assignor of the group coordinator takes, microseconds; nothing is decoded or encoded for it.
+
+    Parameters
+    ----------
+    name : str
+        Of the assignor.
+    task : Task
+        ``owned``: whether somebody has a target already.
+    """
+    kind = "range"
+    if name == "uniform":
+        kind = f"uniform{'' if task.equal else ' unequal'}{' again' if task.owned else ''}"
+    return round(_linear_ns(_COORDINATOR[kind], task) / 1000)
+
+
+def _linear_ns(coefficients: tuple[float, float, float, float], task: Task) -> float:
+    a, b, c, d = coefficients
+    members, partitions = task.members, task.partitions
+    return a * members + b * partitions + c * members * task.topics + d * partitions * log2(max(partitions, 1))
 
 
 def _kind(name: str, family: ClientFamily, task: Task) -> tuple[ClientFamily, str]:
@@ -120,8 +154,3 @@ def _kind(name: str, family: ClientFamily, task: Task) -> tuple[ClientFamily, st
     if not task.equal:
         return "java", "sticky unequal"
     return "java", "sticky again" if task.owned else "sticky"
-
-
-def server_cost_us(name: str, members: int, partitions: int) -> int:
-    """How long a server assignor takes, microseconds."""
-    return round((200 * members + 60 * partitions) / 1000)

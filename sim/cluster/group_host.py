@@ -75,7 +75,7 @@ class GroupHost:
         config = scenario.cluster.config
         if self.is_classic:
             return ClassicGroup(spec.name, config)
-        assignors = target_assignors(config.consumer_assignors, self.layouts, java_order=spec.java_order)
+        assignors = target_assignors(scenario, spec, self.layouts)
         machine = ConsumerGroup(spec.name, config, self.books.partitions, assignors, spec.group_config)
         machine.on_metadata(0, catalog.counts)
         return machine

@@ -1,35 +1,51 @@
-"""The server assignors of one group, as its machine calls them: between a group's partition vector and an assignor's.
+"""The assignors of a group coordinator, as the machine of a consumer group calls them.
 
-What they take is charged by the same kind of model as what a leader's assignor takes (`sim.cluster.assignor_costs`).
+The machine knows positions of the group and names of topics. An assignor is given the topics of one metadata image,
+densely numbered (`sim.cluster.assignment.Layout`), and the targets so far in the order in which they were written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
-
-from groupsim.assignors.core.assignment import Assignment
+from groupsim.assignors import (
+    GroupSnapshot,
+    GroupSpec,
+    MemberNames,
+    MemberSubscription,
+    ServerAssignor,
+    TopicIds,
+    create_server,
+    load_classes,
+)
 from groupsim.assignors.core.snapshot import SubscriptionTable
-from groupsim.assignors.registry import create_server
-from groupsim.assignors.server.group_spec import GroupSpec
-from groupsim.assignors.server.member_names import MemberNames
-from groupsim.assignors.server.server_assignor import ServerAssignor
-from groupsim.assignors.server.topic_ids import TopicIds
+from groupsim.assignors.guarded_call import ask, is_own
 from groupsim.sim.cluster.assignment import Layout, Layouts
-from groupsim.sim.cluster.assignor_costs import server_cost_us
-from groupsim.sim.protocol.consumer.assigning import AssignorInput, Computed, TargetAssignor
-from groupsim.sim.protocol.messages import Positions
+from groupsim.sim.cluster.assignor_costs import Task, coordinator_cost_us
+from groupsim.sim.model import Group, Scenario
+from groupsim.sim.protocol.consumer.assigning import AssignorInput, Computed
 
 
-def target_assignors(names: Sequence[str], layouts: Layouts, *, java_order: bool) -> Mapping[str, TargetAssignor]:
-    """Those of ``group.consumer.assignors``, by name."""
-    return {name: _Targets(create_server(name, java_order=java_order), layouts) for name in names}
+def target_assignors(scenario: Scenario, group: Group, layouts: Layouts) -> dict[str, CoordinatorAssignor]:
+    """The assignors that a broker offers a group (``group.consumer.assignors``), by name.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Says which assignors there are, and which of the user's own may be imported.
+    group : Group
+    layouts : Layouts
+        Of the group.
+    """
+    own = {one.name: one for one in load_classes(scenario.allow_assignors).values() if issubclass(one, ServerAssignor)}
+    return {
+        name: CoordinatorAssignor(
+            own[name]() if name in own else create_server(name, java_order=group.java_order), layouts
+        )
+        for name in scenario.cluster.config.consumer_assignors
+    }
 
 
-class _Targets:
-    """One server assignor (`TargetAssignor`).
+class CoordinatorAssignor:
+    """A server assignor for one group (`TargetAssignor`).
 
     Parameters
     ----------
@@ -44,30 +60,47 @@ class _Targets:
         self._names = MemberNames(())
 
     def __call__(self, group: AssignorInput) -> Computed:
-        """Compute targets; see `TargetAssignor`."""
-        wanted = sorted({name for kind in group.kinds for name in kind if name in group.counts})
-        layout = self._layouts.of({name: group.counts[name] for name in wanted})
+        """Compute targets, and what that takes.
+
+        Raises
+        ------
+        assignors.AssignorError
+            What Kafka's assignor would throw; or a user's own threw something or answered nonsense.
+        """
+        assignor, layout = self._assignor, self._layouts.of_known(group.counts)
+        spec = self._spec(group, layout)
+        answer = ask(assignor, _snapshot(group, spec)) if is_own(assignor) else assignor.assign_group(spec)
+        targets = [layout.to_group[one] for one in answer.within(layout.topics).lists()]
+        return Computed(targets, coordinator_cost_us(assignor.name, _task(spec)))
+
+    def _spec(self, group: AssignorInput, layout: Layout) -> GroupSpec:
         if self._names.member_ids != group.member_ids or self._names.instance_ids != group.instance_ids:
             self._names = MemberNames(group.member_ids, group.instance_ids)
         topics = layout.topics
-        table = SubscriptionTable(group.kinds, group.kind_of, _has(layout, group.kinds))
-        spec = GroupSpec(topics, TopicIds.derived(topics.names), self._names, table, _so_far(layout, group.targets))
-        found = self._assignor.assign_group(spec).within(topics)
-        charged = server_cost_us(self._assignor.name, len(group.member_ids), topics.n_partitions)
-        return Computed([layout.to_group[positions] for positions in found.lists()], charged)
+        return GroupSpec(
+            topics,
+            TopicIds.derived(topics.names),
+            self._names,
+            SubscriptionTable.of_kinds(topics, group.kinds, group.kind_of),
+            layout.local_targets(group.targets),
+        )
 
 
-def _has(layout: Layout, kinds: Sequence[tuple[str, ...]]) -> NDArray[np.bool_]:
-    names = layout.topics.names
-    return np.array([[name in kind for name in names] for kind in map(frozenset, kinds)], np.bool_).reshape(
-        len(kinds), len(names)
-    )
+def _snapshot(group: AssignorInput, spec: GroupSpec) -> GroupSnapshot:
+    """The same group in the form in which answers of a user's own assignor are checked."""
+    lists = spec.target.lists()
+    members = [
+        MemberSubscription(
+            member_id=member_id, topics=group.kinds[kind], owned=lists[at], instance_id=instance_id, rack=rack
+        )
+        for at, (member_id, instance_id, rack, kind) in enumerate(
+            zip(group.member_ids, group.instance_ids, group.racks, group.kind_of.tolist(), strict=True)
+        )
+    ]
+    return GroupSnapshot(spec.topics, tuple(members))
 
 
-def _so_far(layout: Layout, targets: Sequence[Positions]) -> Assignment:
-    """The targets so far, without topics that are gone."""
-    local = [layout.local(one) for one in targets]
-    ends = np.cumsum([len(one) for one in local], dtype=np.int64)
-    starts = np.append(0, ends[:-1]) if len(ends) else ends
-    flat = np.concatenate([*local, np.empty(0, np.int32)]).astype(np.int32)
-    return Assignment(layout.topics, flat, starts, ends)
+def _task(spec: GroupSpec) -> Task:
+    subscribed = spec.subscriptions.subscribed_topics
+    partitions = sum(spec.topics.counts[topic] for topic in subscribed)
+    return Task(spec.n_members, partitions, len(subscribed), spec.homogeneous, bool(len(spec.positions)))

@@ -19,6 +19,7 @@ FILES = {"pydantic", "pydantic_core", "yaml"}
 # A package; what of groupsim it may import (a name stands for itself and, with a dot at its end, for all below);
 # which third-party packages. The first that matches a module counts.
 RULES: tuple[tuple[str, set[str], set[str]], ...] = (
+    ("assignors.java.re2_pattern", set(), {"re2"}),
     ("assignors", {"assignors."}, {"numpy", "scipy"}),
     ("sim.protocol", {"sim.protocol.", "assignors.", *SIM_LEAVES}, {"numpy"}),
     ("sim.kernel", {"sim.kernel.", "sim.model", "sim.randomness", *SIM_LEAVES}, {"numpy", "simpy"}),

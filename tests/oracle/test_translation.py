@@ -138,7 +138,7 @@ def test_verbs_that_are_refused(tmp_path: Path, timeline: str, place: str) -> No
 @pytest.mark.parametrize(
     ("cluster", "place"),
     [
-        ("{brokers: 1, coordinator: 0.9}", "cluster.coordinator"),
+        ("{brokers: 1, version: 0.9}", "cluster.version"),
         ("{brokers: [{id: 0, rack: a}]}", "cluster.brokers"),
         ("{brokers: 1, network: {loss: 0.1}}", "cluster.network.loss"),
         ("{brokers: 1, config: {listeners: 'PLAINTEXT://:9092'}}", "cluster.config.listeners"),

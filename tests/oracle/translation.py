@@ -219,8 +219,8 @@ def _refusals(scenario: Scenario, file: ScenarioFile) -> Iterator[Finding]:
 
 def _cluster_refusals(file: ScenarioFile) -> Iterator[Finding]:
     cluster = file.cluster
-    if cluster.coordinator != NEWEST:
-        yield ("cluster", "coordinator"), "only a coordinator of Kafka 4.4 is played", cluster.coordinator
+    if cluster.version != NEWEST:
+        yield ("cluster", "version"), "only a broker of Kafka 4.4 is played", cluster.version
     if cluster.network.links:
         yield ("cluster", "network", "links"), "there is one network here, the loopback", None
     if cluster.network.loss:

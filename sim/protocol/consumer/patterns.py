@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from groupsim.assignors.java.re2_pattern import Re2Error, check_pattern, matching
 from groupsim.sim.protocol.consumer.core import GroupCore
-from groupsim.sim.protocol.consumer.re2 import PatternError, re2_pattern
 from groupsim.sim.protocol.consumer.records import ConsumerGroupRegularExpression, MemberMetadata, ResolvedPattern
 from groupsim.sim.protocol.consumer.refusals import Refused
 from groupsim.sim.protocol.consumer.topics import SubscribedTopics
@@ -130,14 +130,11 @@ class Patterns:
 
 def matches(patterns: tuple[str, ...], names: tuple[str, ...]) -> Matches:
     """Topics that each of some regular expressions matches as a whole."""
-    return {one: tuple(filter(re2_pattern(one).matches, names)) for one in patterns}
+    return {one: matching(one, names) for one in patterns}
 
 
 def _check(pattern: str) -> None:
     try:
-        re2_pattern(pattern)
-    except PatternError as error:
-        raise Refused(
-            Error.INVALID_REGULAR_EXPRESSION,
-            f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {error}",
-        ) from None
+        check_pattern(pattern)
+    except Re2Error as error:
+        raise Refused(Error.INVALID_REGULAR_EXPRESSION, str(error)) from None

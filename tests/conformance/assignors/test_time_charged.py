@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from groupsim.scenarios import assignors as trials
-from groupsim.sim.cluster.assignor_costs import _FIXED_US, Task, cost_us
+from groupsim.sim.cluster.assignor_costs import _FIXED_US, Task, coordinator_cost_us, cost_us
 from groupsim.sim.config import ClientFamily
 from tests.conformance.assignors.kafka_calls import RECORDINGS
 
@@ -42,6 +42,16 @@ def java(name: str, modes: tuple[str, ...]) -> Iterator[tuple[float, float]]:
                 yield charged_ms(name, "java", task), times[mode]
 
 
+def coordinator(name: str, subscriptions: str, modes: tuple[str, ...]) -> Iterator[tuple[float, float]]:
+    for shape, times in JAVA[f"server:{name}"][subscriptions].items():
+        members, ratio, topics = map(int, shape.split(" x "))
+        partitions = topics * (members * ratio // topics)
+        for mode in modes:
+            task = Task(members, partitions, topics, equal=subscriptions == "equal", owned=mode != "full")
+            if partitions:
+                yield coordinator_cost_us(name, task) / 1000, times[mode]
+
+
 def kafka_python(name: str) -> Iterator[tuple[float, float]]:
     for shape, measured in KAFKA_PYTHON[name].items():
         members, partitions, topics = map(int, shape.split(" x "))
@@ -59,6 +69,30 @@ def kafka_python(name: str) -> Iterator[tuple[float, float]]:
 )
 def test_java_equal_subscriptions(name: str, modes: tuple[str, ...], median: float, worst: float) -> None:
     assert factors(java(name, modes)) == (median, worst)
+
+
+@pytest.mark.parametrize(
+    ("name", "subscriptions", "modes", "median", "worst"),
+    [
+        ("range", "equal", ("full",), 1.13, 1.44),
+        ("uniform", "equal", ("full",), 1.08, 2.07),
+        ("uniform", "equal", ("join", "leave"), 1.21, 2.7),
+        ("uniform", "unequal", ("full",), 1.11, 1.38),
+        ("uniform", "unequal", ("join", "leave"), 1.12, 1.28),
+    ],
+)
+def test_assignors_of_the_coordinator(
+    name: str, subscriptions: str, modes: tuple[str, ...], median: float, worst: float
+) -> None:
+    assert factors(coordinator(name, subscriptions, modes)) == (median, worst)
+
+
+def test_who_is_charged_as_whom_at_the_coordinator() -> None:
+    task = Task(1_000, 10_000, 10, equal=False)
+    assert coordinator_cost_us("somebody-s-own", task) == coordinator_cost_us("range", task)
+    assert coordinator_cost_us("range", task) == coordinator_cost_us("range", Task(1_000, 10_000, 10))
+    assert coordinator_cost_us("uniform", task) > coordinator_cost_us("uniform", Task(1_000, 10_000, 10))
+    assert coordinator_cost_us("uniform", Task(0, 0, 0)) == 0
 
 
 @pytest.mark.parametrize(

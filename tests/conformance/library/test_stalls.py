@@ -112,7 +112,7 @@ def test_an_old_client_is_evicted_while_its_process_works() -> None:
 
 
 def test_a_44_client_stays_a_member_with_the_same_load() -> None:
-    today = {"groups.legacy.client": "4.4", "cluster.coordinator": "4.4"}
+    today = {"groups.legacy.client": "4.4", "cluster.version": "4.4"}
     found = summaries(runs("old-client", today), "legacy")
     for column in ("rebalances", "evictions", "duplicates", "zombie_s", "unavailable_partition_s"):
         assert (found[column] == 0).all()

@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 from groupsim.scenarios.kafka import broker_config, client_config
-from groupsim.scenarios.kafka.client_profiles import PROFILES
+from groupsim.scenarios.kafka.client_profiles import PROFILES, newest_of
 from groupsim.scenarios.kafka.keys import HIDDEN, find_key, known_keys
 from groupsim.sim.config import ClientBehaviour, ClientConfig, CoordinatorConfig
 from groupsim.sim.units import FOREVER, MINUTE, MS, S
 
+JAVA = PROFILES["java"]
 SHORT_NAMES = {"RangeAssignor": "range", "CooperativeStickyAssignor": "cooperative-sticky"}
 
 
-@pytest.mark.parametrize(("kind", "number"), [("consumer", 120), ("broker", 379), ("topic", 38)])
+@pytest.mark.parametrize(("kind", "number"), [("consumer", 120), ("broker", 379), ("topic", 38), ("group", 3)])
 def test_every_key_of_kafka_4_4_is_known(kind: Any, number: int) -> None:
     assert len(known_keys(kind)) == number
 
@@ -82,7 +83,7 @@ def test_what_kafka_would_not_read_is_refused(kind: Any, key: str, raw: object, 
         find_key(kind, key).parse(raw)
 
 
-@pytest.mark.parametrize("kind", ["consumer", "broker", "topic"])
+@pytest.mark.parametrize("kind", ["consumer", "broker", "topic", "group"])
 def test_every_default_of_kafka_is_a_value_that_is_accepted(kind: Any) -> None:
     for key in known_keys(kind).values():
         if key.default is not None and key.type != "PASSWORD":
@@ -126,7 +127,7 @@ def test_keys_of_listeners_and_plug_ins_are_accepted(kind: Any, key: str, raw: o
 
 def test_the_newest_client_has_kafkas_defaults() -> None:
     declared = known_keys("consumer")
-    for key, value in PROFILES["4.4"].defaults.items():
+    for key, value in JAVA["4.4"].defaults.items():
         default = declared[key].default
         if key == "partition.assignment.strategy":
             default = [SHORT_NAMES[name.rpartition(".")[2]] for name in default]
@@ -137,10 +138,13 @@ def test_the_newest_coordinator_has_kafkas_defaults() -> None:
     declared = known_keys("broker")
     for key, value in broker_config.COORDINATORS["4.4"].items():
         assert value == declared[key].default, key
+    modelled = {key for key in declared if key.startswith("group.consumer.")} & broker_config.MODELLED_BROKER
+    assert modelled == {key for key in broker_config.COORDINATORS["4.4"] if key.startswith("group.consumer.")}
+    assert len(modelled) == 13
 
 
 def test_defaults_are_those_of_the_simulator() -> None:
-    assert client_config.client_config("4.4", {}) == ClientConfig()
+    assert client_config.client_config(JAVA["4.4"], {}) == ClientConfig()
     assert broker_config.coordinator_config("4.4", {}) == CoordinatorConfig()
 
 
@@ -166,7 +170,7 @@ def test_defaults_are_those_of_the_simulator() -> None:
     ],
 )
 def test_every_modelled_consumer_key_reaches_its_field(key: str, value: Any, field: str, expected: object) -> None:
-    changed = client_config.client_config("4.4", {key: value})
+    changed = client_config.client_config(JAVA["4.4"], {key: value})
     assert getattr(changed, field) == expected
     assert getattr(ClientConfig(), field) != expected
     assert key in client_config.MODELLED
@@ -182,11 +186,24 @@ def test_every_modelled_consumer_key_reaches_its_field(key: str, value: Any, fie
         ("offsets.topic.num.partitions", 4, "offsets_topic_num_partitions", 4),
         ("offsets.retention.minutes", 5, "offsets_retention_us", 5 * MINUTE),
         ("offsets.retention.check.interval.ms", 6, "offsets_retention_check_interval_us", 6 * MS),
+        ("group.consumer.session.timeout.ms", 7, "consumer_session_timeout_us", 7 * MS),
+        ("group.consumer.min.session.timeout.ms", 8, "consumer_min_session_timeout_us", 8 * MS),
+        ("group.consumer.max.session.timeout.ms", 9, "consumer_max_session_timeout_us", 9 * MS),
+        ("group.consumer.heartbeat.interval.ms", 10, "consumer_heartbeat_interval_us", 10 * MS),
+        ("group.consumer.min.heartbeat.interval.ms", 11, "consumer_min_heartbeat_interval_us", 11 * MS),
+        ("group.consumer.max.heartbeat.interval.ms", 12, "consumer_max_heartbeat_interval_us", 12 * MS),
+        ("group.consumer.assignment.interval.ms", 0, "consumer_assignment_interval_us", 0),
+        ("group.consumer.min.assignment.interval.ms", 1, "consumer_min_assignment_interval_us", MS),
+        ("group.consumer.max.assignment.interval.ms", 13, "consumer_max_assignment_interval_us", 13 * MS),
+        ("group.consumer.max.size", 14, "consumer_max_size", 14),
+        ("group.consumer.assignors", ["range"], "consumer_assignors", ("range",)),
+        ("group.consumer.migration.policy", "upgrade", "consumer_migration_policy", "upgrade"),
+        ("group.consumer.regex.refresh.interval.ms", 15, "consumer_regex_refresh_interval_us", 15 * MS),
     ],
 )
 def test_every_modelled_broker_key_reaches_its_field(key: str, value: Any, field: str, expected: object) -> None:
     changed = broker_config.coordinator_config("4.4", {key: value})
-    assert getattr(changed, field) == expected
+    assert getattr(changed, field) == expected != getattr(CoordinatorConfig(), field)
     assert key in broker_config.MODELLED_BROKER
 
 
@@ -213,6 +230,39 @@ def test_the_0_9_coordinator_has_no_delay_and_short_sessions() -> None:
     assert broker_config.unknown_to_coordinator("0.9", {"group.max.size": 3, "log.dirs": []}) == ["group.max.size"]
 
 
+@pytest.mark.parametrize("version", ["4.0", "4.1", "4.2", "4.3"])
+def test_brokers_before_4_4_know_the_keys_of_their_time(version: str) -> None:
+    interval, refresh = "group.consumer.assignment.interval.ms", "group.consumer.regex.refresh.interval.ms"
+    config = broker_config.coordinator_config(version, {interval: 7_000, refresh: 20_000})
+    assert config.version == version
+    assert config.consumer_assignment_interval_us == (7 * S if version == "4.3" else 0)
+    assert config.consumer_regex_refresh_interval_us == (FOREVER if version == "4.0" else 20 * S)
+    ignored = {"4.0": [interval, refresh], "4.1": [interval], "4.2": [interval], "4.3": []}
+    assert broker_config.unknown_to_coordinator(version, {interval: 7_000, refresh: 20_000}) == ignored[version]
+
+
+@pytest.mark.parametrize(
+    ("layers", "kept"),
+    [
+        ([{"session.timeout.ms": 1}, {"max.poll.records": 2}], {"session.timeout.ms": 1, "max.poll.records": 2}),
+        ([{"session.timeout.ms": 1}, {"group.protocol": "consumer"}], {"group.protocol": "consumer"}),
+        ([{"session.timeout.ms": 1}, {"group.protocol": "consumer"}, {"group.protocol": "classic"}],
+         {"session.timeout.ms": 1}),
+        ([{}, {"group.protocol": "consumer", "session.timeout.ms": 1}], {"session.timeout.ms": 1}),
+        ([{"session.timeout.ms": 1}, {"group.protocol": "consumer"}, {"session.timeout.ms": 3}],
+         {"session.timeout.ms": 3}),
+        ([{"group.protocol": "consumer", "group.remote.assignor": "range"}, {"group.protocol": "classic"}],
+         {"session.timeout.ms": 45_000}),
+    ],
+)  # fmt: skip
+def test_a_change_of_protocol_leaves_behind_what_it_forbids(layers: Any, kept: dict[str, Any]) -> None:
+    found = client_config.layered(JAVA["4.4"], layers)
+    assert {key: found.get(key) for key in kept} == kept
+    assert "group.remote.assignor" not in found
+    if found.get("group.protocol") == "consumer" and "session.timeout.ms" not in kept:
+        assert "session.timeout.ms" not in found
+
+
 # --- generations of clients -------------------------------------------------------------------------------------------
 
 
@@ -231,11 +281,11 @@ def test_the_0_9_coordinator_has_no_delay_and_short_sessions() -> None:
     ],
 )
 def test_older_clients_have_their_own_defaults(client: str, key: str, value: object) -> None:
-    assert PROFILES[client].defaults[key] == value
+    assert JAVA[client].defaults[key] == value
 
 
 def test_the_0_9_client_beats_only_from_poll_and_has_one_timeout() -> None:
-    config = client_config.client_config("0.9", {"session.timeout.ms": 20_000})
+    config = client_config.client_config(JAVA["0.9"], {"session.timeout.ms": 20_000})
     assert not config.behaviour.background_heartbeat
     assert config.rebalance_timeout_us == 20 * S
     assert (config.max_poll_interval_us, config.max_poll_records) == (FOREVER, 2**31 - 1)
@@ -243,28 +293,65 @@ def test_the_0_9_client_beats_only_from_poll_and_has_one_timeout() -> None:
 
 
 def test_before_2_7_the_kernel_bounds_a_connection_attempt() -> None:
-    assert client_config.client_config("0.11", {}).connection_setup_timeout_us == 127 * S
-    assert client_config.client_config("2.x", {}).connection_setup_timeout_us == 10 * S
+    assert client_config.client_config(JAVA["0.11"], {}).connection_setup_timeout_us == 127 * S
+    assert client_config.client_config(JAVA["2.x"], {}).connection_setup_timeout_us == 10 * S
+
+
+@pytest.mark.parametrize(
+    ("family", "newest", "strategy"),
+    [
+        ("java", "4.4", ["range", "cooperative-sticky"]),
+        ("librdkafka", "2.15", ["range", "roundrobin"]),
+        ("franz-go", "1.22", ["cooperative-sticky"]),
+        ("kafka-python", "3.0", ["range", "roundrobin"]),
+    ],
+)
+def test_families_have_versions_and_defaults_of_their_own(family: Any, newest: str, strategy: list[str]) -> None:
+    assert newest_of(family) == newest
+    assert PROFILES[family][newest].defaults["partition.assignment.strategy"] == strategy
+
+
+def test_kafka_pythons_defaults_are_those_of_its_code() -> None:
+    own = pytest.importorskip("kafka").KafkaConsumer.DEFAULT_CONFIG
+    for key, value in PROFILES["kafka-python"]["3.0"].defaults.items():
+        name = key.replace(".", "_")
+        if name in own and isinstance(own[name], int | str) and key != "client.id":
+            assert value == own[name], key
 
 
 def test_what_a_client_does_not_know_has_no_effect_and_is_told() -> None:
     given = {"max.poll.interval.ms": 1, "retry.backoff.max.ms": 2}
-    assert client_config.client_config("0.9", given) == client_config.client_config("0.9", {})
-    assert client_config.unknown_to("0.9", given) == ["max.poll.interval.ms", "retry.backoff.max.ms"]
-    assert client_config.unknown_to("4.4", given) == []
+    assert client_config.client_config(JAVA["0.9"], given) == client_config.client_config(JAVA["0.9"], {})
+    assert client_config.unknown_to(JAVA["0.9"], given) == ["max.poll.interval.ms", "retry.backoff.max.ms"]
+    assert client_config.unknown_to(JAVA["4.4"], given) == []
+    protocol = {"group.protocol": "classic"}
+    assert client_config.unknown_to(JAVA["3.x"], protocol) == ["group.protocol"]
+    assert client_config.unknown_to(JAVA["4.0"], protocol) == []
 
 
-def _differences(client: str) -> set[str]:
-    newest, own = ClientBehaviour(), PROFILES[client].behaviour
+def _differences(client: str, family: Any = "java") -> set[str]:
+    newest, own = ClientBehaviour(), PROFILES[family][client].behaviour
     return {name for name in ClientBehaviour.__dataclass_fields__ if getattr(newest, name) != getattr(own, name)}
 
 
 def test_behaviour_comes_generation_by_generation() -> None:
+    since_4_3 = {"revokes_in_poll", "ignores_missing_group_after_leave"}
+    since_4_2 = {"sound_heartbeat_jitter", *since_4_3}
+    since_4_1 = {"rack_in_heartbeat", "close_operations", *since_4_2}
     since_3_2 = {"bounded_join_prepare", "keep_id_on_illegal_generation", "skip_assignment",
-                 "generation_in_subscription", "rack_in_subscription", "exponential_backoff"}  # fmt: skip
+                 "generation_in_subscription", "rack_in_subscription", "exponential_backoff", *since_4_1}  # fmt: skip
     since_2_2 = {"member_id_required", "poll_returns_in_rebalance", "heartbeat_in_completing"}
     since_0_10_1 = {"background_heartbeat", "rebalance_timeout_is_session"}
-    assert _differences("3.x") == set()
+    assert _differences("4.4") == _differences("4.3") == set()
+    assert _differences("4.2") == since_4_3
+    assert _differences("4.1") == since_4_2
+    assert _differences("4.0") == _differences("3.x") == since_4_1
     assert _differences("2.x") == since_3_2
     assert _differences("0.11") == since_3_2 | since_2_2
     assert _differences("0.9") == since_3_2 | since_2_2 | since_0_10_1
+
+
+def test_librdkafka_before_2_15_differs_from_itself() -> None:
+    assert _differences("2.15", "librdkafka") == {"paces_polls"}
+    newer = {"paces_polls", "ignores_missing_group", "says_all_after_expiry"}
+    assert _differences("2.14", "librdkafka") == newer

@@ -30,7 +30,9 @@ def test_the_library_answers_what_users_ask() -> None:
         "start-up-with-delay", "start-up-without-delay", "staggered-start", "rolling-deploy", "rolling-deploy-surge",
         "static-restart-inside-session", "static-restart-outside-session", "kill-detection", "gc-storm",
         "slow-consumer", "barrier-hostage", "scale-out", "partitions-added", "regex-topic", "assignor-upgrade",
-        "blue-green", "old-client", "broadcast", "outage", "slow-assignor",
+        "blue-green", "old-client", "broadcast", "outage", "slow-assignor", "cold-start", "consumer-join", "static-crash",
+        "autoscaled-pods", "slow-revoker", "broker-pattern", "protocol-upgrade", "protocol-downgrade",
+        "coordinator-neighbours",
     }  # fmt: skip
 
 
@@ -104,10 +106,12 @@ def test_the_victim_of_a_kill_is_drawn() -> None:
 def test_the_sweep_varies_the_rolling_deploy() -> None:
     sweep = read_yaml(LIBRARY / "sweeps" / "rolling-deploy.yaml").data
     assert sweep["scenario"] == "rolling-deploy"
-    assert list(sweep["variants"]) == ["range", "sticky", "cooperative-sticky", "static"]
+    assert list(sweep["variants"]) == ["range", "sticky", "cooperative-sticky", "static", "consumer"]
     assert sweep["replications"] == 20
     found = {name: load("rolling-deploy", set_=changes) for name, changes in sweep["variants"].items()}
-    strategies = {name: one.groups[0].client.partition_assignment_strategy for name, one in found.items()}
+    clients = {name: one.groups[0].client for name, one in found.items()}
+    assert clients.pop("consumer").group_protocol == "consumer"
+    strategies = {name: one.partition_assignment_strategy for name, one in clients.items()}
     assert strategies == {
         "range": ("range",), "sticky": ("sticky",), "cooperative-sticky": ("cooperative-sticky",), "static": ("range",),
     }  # fmt: skip

@@ -25,6 +25,7 @@ from groupsim.scenarios import (
     warnings_of,
 )
 from groupsim.scenarios.build.paths import parse_path
+from groupsim.sim.config import ClientConfig
 from groupsim.sim.model import SetConfig
 
 MINIMAL = """
@@ -199,6 +200,37 @@ def test_a_whole_group_or_topic_may_be_added() -> None:
     assert _set("topics.late", {"partitions": 1})["topics"]["late"] == {"partitions": 1}
 
 
+def test_null_removes_a_key_with_all_below_it() -> None:
+    document = load_document("rolling-deploy")
+    assert "config" in document["groups"]["billing"]
+    key = next(iter(document["groups"]["billing"]["config"]))
+    set_path(document, f"groups.billing.config[{key}]", None)
+    assert key not in document["groups"]["billing"]["config"]
+    set_path(document, "groups.billing.config", None)
+    assert "config" not in document["groups"]["billing"]
+
+
+def test_null_makes_nothing_on_the_way_and_needs_no_key_to_remove() -> None:
+    before = load_document("rolling-deploy")
+    assert _set("topics.orders.config[retention.ms]", None) == before
+    assert _set("cluster.timing.append", None) == before
+    with pytest.raises(ScenarioFileError, match="did you mean 'horizon'"):
+        _set("horizont", None)
+
+
+def test_null_does_not_take_an_element_out_of_a_list() -> None:
+    with pytest.raises(ScenarioFileError, match="null removes a key of a mapping, and this is an element of a list"):
+        _set("timeline[deploy]", None)
+
+
+def test_a_set_null_gives_the_default_back(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(MINIMAL.replace("    topics: [orders]", "    topics: [orders]\n    config: {max.poll.records: 7}"))
+    assert load(file).groups[0].client.max_poll_records == 7
+    changed = load(file, set_={"groups.billing.config[max.poll.records]": None})
+    assert changed.groups[0].client.max_poll_records == ClientConfig().max_poll_records
+
+
 def test_entries_without_an_id_go_by_verb_and_number_and_other_lists_by_position() -> None:
     document = yaml.safe_load(MINIMAL)
     document["timeline"] = [{"at": "1s", "kill": {"target": "billing"}}, {"at": "2s", "kill": {"target": "billing"}}]
@@ -212,6 +244,7 @@ def test_entries_without_an_id_go_by_verb_and_number_and_other_lists_by_position
 @pytest.mark.parametrize(
     ("path", "message"),
     [
+        ("cluster.coordinator", "cluster.coordinator is called cluster.version now"),
         ("horizont", "a scenario has no 'horizont'; did you mean 'horizon'?"),
         ("groups.biling.members.count", "groups has no 'biling'; did you mean 'billing'? known: billing"),
         ("groups.billing.member.count", "groups.billing has no 'member'; did you mean 'members'?"),
@@ -357,7 +390,7 @@ _CHANGES = {
         max_size=4,
     ),
     "topics.orders.rate": st.sampled_from([{"per_partition": 1.5}, {"total": 9, "zipf": 0.5}, {"steps": [["0s", 3]]}]),
-    "cluster.coordinator": st.sampled_from(["4.4", "0.9"]),
+    "cluster.version": st.sampled_from(["4.4", "4.2", "0.9"]),
     "timeline[deploy].at": st.integers(0, 30).map("{}min".format),
     "timeline[deploy].rolling_restart.next": st.sampled_from(["running", "stable", {"gap": "3s"}]),
 }
@@ -401,9 +434,9 @@ def test_a_plain_scenario_has_no_warnings() -> None:
          "groups.billing.config: retry.backoff.ms (1001) is above retry.backoff.max.ms (1000)"),
         ({"groups.billing.client": "0.9", "groups.billing.config": {"max.poll.interval.ms": 5}},
          "groups.billing.config: client 0.9 does not know max.poll.interval.ms: no effect"),
-        ({"cluster": {"coordinator": "0.9", "config": {"group.initial.rebalance.delay.ms": 5}},
+        ({"cluster": {"version": "0.9", "config": {"group.initial.rebalance.delay.ms": 5}},
           "groups.billing.client": "0.9"},
-         "cluster.config: coordinator 0.9 does not know group.initial.rebalance.delay.ms: no effect"),
+         "cluster.config: brokers of 0.9 do not know group.initial.rebalance.delay.ms: no effect"),
         ({"timeline": [{"id": "late", "at": "10min", "kill": {"target": "billing"}}]},
          "timeline[late]: never fires: the horizon is 10min"),
         ({"groups.billing.overrides": [{"members": "0", "config": {"partition.assignment.strategy": ["sticky"]}}]},

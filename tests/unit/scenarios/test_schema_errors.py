@@ -60,6 +60,24 @@ def test_topics_cannot_be_named_as_folders_are(name: str) -> None:
         assert "InvalidTopicException" in _problems(**changes)[0].message
 
 
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (BASE.replace("horizon: 10min", "horizon:"), "horizon"),
+        (BASE.replace("members: {count: 4}", "config: {session.timeout.ms:}\n    members: {count: 4}"),
+         "groups.billing.config[session.timeout.ms]"),
+    ],
+)  # fmt: skip
+def test_a_key_without_a_value_is_refused(text: str, path: str, tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(text)
+    with pytest.raises(ScenarioFileError) as caught:
+        load(file)
+    [problem] = caught.value.problems
+    assert (problem.path, problem.message) == (path, "has no value")
+    assert problem.line > 1
+
+
 # --- single values ----------------------------------------------------------------------------------------------------
 
 
@@ -71,7 +89,6 @@ def test_topics_cannot_be_named_as_folders_are(name: str) -> None:
         ("question", 5, "must be text"),
         ("horizon", 600, "a duration needs a unit"),
         ("horizon", "0s", "must be greater than 0"),
-        ("horizon", None, "has no value"),
         ("measure.from", "1", "must be a duration"),
         ("sample_every", "0s", "must be greater than 0"),
         ("event_budget", 0, "must be greater than or equal to 1"),
@@ -93,7 +110,8 @@ def test_topics_cannot_be_named_as_folders_are(name: str) -> None:
         ("cluster.brokers", 0, "must be from 1 to 10000 brokers"),
         ("cluster.brokers", "three", "must be a number of brokers, or a list"),
         ("cluster.brokers[0].id", -1, "must be greater than or equal to 0"),
-        ("cluster.coordinator", "2.0", "must be '4.4' or '0.9'"),
+        ("cluster.version", "2.0", "must be '4.4', '4.3', '4.2', '4.1', '4.0' or '0.9'"),
+        ("cluster", {"coordinator": "0.9"}, "is called version now"),
         ("cluster.config", "server.properties", "must be a mapping of Kafka's broker keys, or {file: NAME.properties}"),
         ("cluster.config.file", 3, "must be the name of a properties file"),
         ("cluster.config[group.max.size]", 0, "must be at least 1"),
@@ -103,9 +121,10 @@ def test_topics_cannot_be_named_as_folders_are(name: str) -> None:
         ("cluster.network.links", [{"between": ["rack:a"], "latency": "1ms"}], "must have at least 2 items"),
         ("cluster.timing.service", 3, "a duration needs a unit"),
         ("groups.billing.count", 0, "must be greater than or equal to 1"),
-        ("groups.billing.protocol", "consumer", "the consumer protocol (KIP-848) is not in yet: use classic"),
-        ("groups.billing.protocol", "clasic", "must be 'classic'"),
-        ("groups.billing.client", "1.0", "must be '0.9', '0.11', '2.x', '3.x' or '4.4'"),
+        ("groups.billing.protocol", "clasic", "must be 'classic' or 'consumer'"),
+        ("groups.billing.client", "1.0", "must be a version of a client: java 0.9, 0.11, 2.x, 3.x, 4.0, 4.1"),
+        ("groups.billing.client", "2.14", "is no version of java 0.9, 0.11, 2.x, 3.x, 4.0, 4.1, 4.2, 4.3, 4.4"),
+        ("groups.billing.overrides[0].client", "1.22", "is no version of java"),
         ("groups.billing.topics", "orders", 'must be a list of topics, {pattern: "ord.*"}'),
         ("groups.billing.topics", [], "must have at least 1 item"),
         ("groups.billing.topics", ["orders", "orders"], "must not name a topic twice"),
@@ -116,12 +135,10 @@ def test_topics_cannot_be_named_as_folders_are(name: str) -> None:
         ("groups.billing.topics", {"assign": {"orders": "x"}}, "must be numbers and ranges"),
         ("groups.billing.config", [1], "must be a mapping of Kafka's consumer keys"),
         ("groups.billing.config[session.timout.ms]", 1, "did you mean 'session.timeout.ms'?"),
-        ("groups.billing.config[session.timeout.ms]", None, "has no value"),
         ("groups.billing.config[max.poll.records]", 0, "must be at least 1"),
         ("groups.billing.config[auto.offset.reset]", "begin", "must be latest, earliest, none or by_duration"),
         ("groups.billing.config[auto.offset.reset]", "by_duration:P", "must be latest, earliest, none or by_duration"),
-        ("groups.billing.config[group.protocol]", "consumer", "is not in yet"),
-        ("groups.billing.config[group.remote.assignor]", "uniform", "cannot be set when group.protocol=classic"),
+        ("groups.billing.config[group.protocol]", "streams", "must be one of CONSUMER, CLASSIC"),
         ("groups.billing.config[group.instance.id]", "a", "set members.static: true"),
         ("groups.billing.config[partition.assignment.strategy]", [], "must name at least one assignor"),
         ("groups.billing.config[partition.assignment.strategy]", "rang", "did you mean 'range'?"),

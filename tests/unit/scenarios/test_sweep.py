@@ -74,6 +74,17 @@ class TestMeaning:
         variants = sweep(folder, "variants: {many: {groups.billing.members.count: 3}, as-it-is: {}}").variants
         assert [one.scenario.groups[0].members.count for one in variants] == [3, 2]
 
+    def test_null_in_a_variant_removes_a_key(self, folder: Path) -> None:
+        path = "groups.billing.config[max.poll.records]"
+        found = sweep(folder, f"variants: {{few: {{'{path}': 7}}, default: {{'{path}': null}}}}").variants
+        assert [one.scenario.groups[0].client.max_poll_records for one in found] == [7, 500]
+        assert "max.poll.records]=null" in load_sweep(folder / "sweep.yaml").replay(found[1])
+
+    def test_null_may_be_varied(self, folder: Path) -> None:
+        found = sweep(folder, "vary: {'groups.billing.config[max.poll.records]': [7, null]}").variants
+        assert [one.name for one in found] == ["max.poll.records=7", "max.poll.records=null"]
+        assert [one.scenario.groups[0].client.max_poll_records for one in found] == [7, 500]
+
     def test_variants_share_the_seed(self, folder: Path) -> None:
         found = sweep(folder, "variants: {a: {}, b: {horizon: 6min}}\nreplications: 2\nseed: 7")
         assert [(one.name, one.seed) for one in found.variants] == [("a", 7), ("b", 7)]
