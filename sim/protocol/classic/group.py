@@ -46,11 +46,9 @@ from groupsim.sim.protocol.messages import (
     Error,
     Heartbeat,
     JoinGroup,
-    JoinResponse,
     LeaveGroup,
     OffsetCommit,
     SyncGroup,
-    SyncResponse,
 )
 
 GroupRequest = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | OffsetCommit
@@ -67,6 +65,13 @@ class ClassicGroup:
 
     def __init__(self, group_id: str, config: CoordinatorConfig) -> None:
         self._take_over(Rebalance(group_id, config))
+
+    @classmethod
+    def of(cls, rebalance: Rebalance) -> ClassicGroup:
+        """The group of a rebalance that is there already (a consumer group that has been converted)."""
+        group = cls(rebalance.group_id, rebalance.config)
+        group._take_over(rebalance)
+        return group
 
     def _take_over(self, rebalance: Rebalance) -> None:
         self._rebalance = rebalance
@@ -85,6 +90,11 @@ class ClassicGroup:
     def is_old(self) -> bool:
         """Whether this is the coordinator of 0.9."""
         return self._rebalance.is_old
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a group."""
+        return self._rebalance.exists
 
     @property
     def state(self) -> GroupState:
@@ -185,6 +195,11 @@ class ClassicGroup:
         self._removal.delete()
         return self._rebalance.take()
 
+    def interrupt(self, error: Error) -> Outcome:
+        """Answer whoever is parked with an error; nothing else changes."""
+        self._rebalance.dismiss(error)
+        return self._rebalance.take()
+
     # --- time and the log ---------------------------------------------------------------------------------------------
 
     def on_deadline(self, now: int) -> Outcome:
@@ -247,11 +262,7 @@ class ClassicGroup:
         rebalance = self._rebalance
         if self.state is not DEAD:
             rebalance.enter(now, DEAD)
-        for member in self.roster:
-            response = JoinResponse(Error.NOT_COORDINATOR, member_id=member.member_id)
-            rebalance.reply(self.roster.release_join(member), response)
-            rebalance.reply(member.sync_waiter, SyncResponse(Error.NOT_COORDINATOR))
-            member.sync_waiter = None
+        rebalance.dismiss(Error.NOT_COORDINATOR)
         rebalance.awaited.clear()
         rebalance.timers = Timers()
         return rebalance.take()

@@ -80,6 +80,13 @@ class Rebalance:
         if waiter is not None and waiter is not ANSWERED:
             self._outcome.replies.append(Reply(waiter, response))
 
+    def dismiss(self, error: Error) -> None:
+        """Answer whoever waits with an error (``ClassicGroup.completeAllJoinFutures``, ``completeAllSyncFutures``)."""
+        for member in self.roster:
+            self.reply(self.roster.release_join(member), JoinResponse(error, member_id=member.member_id))
+            waiter, member.sync_waiter = member.sync_waiter, None
+            self.reply(waiter, SyncResponse(error))
+
     def note(self, fact: Fact) -> None:
         """Tell what has happened."""
         self._outcome.facts.append(fact)

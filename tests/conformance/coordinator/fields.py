@@ -37,10 +37,17 @@ CODES = {
     25: Error.UNKNOWN_MEMBER_ID,
     26: Error.INVALID_SESSION_TIMEOUT,
     27: Error.REBALANCE_IN_PROGRESS,
+    35: Error.UNSUPPORTED_VERSION,
+    42: Error.INVALID_REQUEST,
     69: Error.GROUP_ID_NOT_FOUND,
     79: Error.MEMBER_ID_REQUIRED,
     81: Error.GROUP_MAX_SIZE_REACHED,
     82: Error.FENCED_INSTANCE_ID,
+    110: Error.FENCED_MEMBER_EPOCH,
+    111: Error.UNRELEASED_INSTANCE_ID,
+    112: Error.UNSUPPORTED_ASSIGNOR,
+    113: Error.STALE_MEMBER_EPOCH,
+    128: Error.INVALID_REGULAR_EXPRESSION,
 }
 """``Errors`` of Kafka's wire; one that is missing here fails every comparison by its number."""
 

@@ -19,6 +19,7 @@ from tests.conformance.coordinator import wire
 from tests.conformance.coordinator.fields import IGNORED, Difference, Unplayable, expect
 from tests.conformance.coordinator.groups import Groups
 from tests.conformance.coordinator.state import inside, load_group, load_timer
+from tests.conformance.coordinator.topics import Topics
 from tests.conformance.coordinator.wire import Json, Payloads
 
 _STEP = frozenset(
@@ -39,7 +40,8 @@ class Player:
 
     def __init__(self, conversation: Json) -> None:
         self._conversation = conversation
-        self._payloads = Payloads()
+        self._topics = Topics(conversation["topics"])
+        self._payloads = Payloads(self._topics)
         self._groups = Groups(conversation["config"], self._payloads)
         self._unborn = list(conversation.get("generated", []))
         self._batches: dict[int, tuple[str, int]] = {}
