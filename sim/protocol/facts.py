@@ -23,6 +23,8 @@ class Cause(Enum):
     """The join phase ended without it, or the group was full when it rejoined."""
     NOT_SYNCED = "not synced"
     """It never asked for its assignment."""
+    NOT_REVOKED = "not revoked"
+    """It never acknowledged what it had to give up (consumer protocol)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ what a machine hands out and says when that is committed, or that it has failed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -54,17 +54,27 @@ class Batch:
     is_awaited: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """Work in the background: what ``run`` returns is the result that `GroupMachine.on_task_done` gets, by ``key``."""
+
+    key: str
+    run: Callable[[], object]
+
+
 @dataclass(slots=True, eq=False)
 class Outcome:
     """What a group machine wants done: append ``batch``, send ``replies`` now, charge so much time, note the facts.
 
-    No classic outcome charges time, since members assign there; `GroupHost` does not carry ``charged_us`` out yet.
+    No classic outcome charges time or starts tasks, since members assign there; `GroupHost` does not carry
+    ``charged_us`` and ``tasks`` out yet.
     """
 
     replies: list[Reply] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     batch: Batch | None = None
     charged_us: int = 0
+    tasks: list[Task] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

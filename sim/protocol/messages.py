@@ -243,9 +243,11 @@ class OffsetCommit:
 
 @dataclass(slots=True, eq=False)
 class OffsetFetch:
-    """``OffsetFetchRequest`` for some partitions."""
+    """``OffsetFetchRequest`` for some partitions; member id and epoch are told from v9 on (KIP-848)."""
 
     positions: Positions
+    member_id: str | None = None
+    member_epoch: int = -1
 
 
 @dataclass(slots=True, eq=False)

@@ -1,0 +1,253 @@
+"""The coordinator's side of one group of the consumer protocol, as a `GroupMachine`; tables are in the package.
+
+The machine behind ``GroupMetadataManager.consumerGroupHeartbeat`` (Kafka 4.4). Every request is answered in the event
+that it comes in; if anything was written, the answer travels with the batch. What the log keeps is all that a new
+coordinator knows, but for timers and tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from groupsim.sim.config import CoordinatorConfig, GroupConfig
+from groupsim.sim.protocol.consumer.assigning import TargetAssignor, TopicView
+from groupsim.sim.protocol.consumer.core import GroupCore, reconciled
+from groupsim.sim.protocol.consumer.heartbeat import Heartbeats
+from groupsim.sim.protocol.consumer.journal import Undo
+from groupsim.sim.protocol.consumer.messages import (
+    JOIN_EPOCH,
+    STATIC_LEAVE_EPOCH,
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatResponse,
+)
+from groupsim.sim.protocol.consumer.offsets import Offsets
+from groupsim.sim.protocol.consumer.patterns import Matches, Patterns
+from groupsim.sim.protocol.consumer.records import CommittedOffsets, ConsumerGroupRecord
+from groupsim.sim.protocol.consumer.refusals import Refused
+from groupsim.sim.protocol.consumer.removal import Removal
+from groupsim.sim.protocol.consumer.roster import Roster
+from groupsim.sim.protocol.consumer.states import GroupState, MemberState
+from groupsim.sim.protocol.consumer.static_members import StaticMembers
+from groupsim.sim.protocol.consumer.targets import Targets
+from groupsim.sim.protocol.consumer.timers import WRITE_RETRY_US, Timers
+from groupsim.sim.protocol.consumer.topics import SubscribedTopics
+from groupsim.sim.protocol.interface import GroupDescription, MemberDescription, Outcome, Reply, Waiter
+from groupsim.sim.protocol.messages import Acknowledgement, Error, OffsetCommit, OffsetFetch, Subscription
+
+GroupRequest = ConsumerGroupHeartbeat | OffsetCommit
+
+
+class ConsumerGroup:
+    """One group.
+
+    Parameters
+    ----------
+    group_id : str
+    config : CoordinatorConfig
+    topics : TopicView
+        Where topics' partitions are in the group's partition vector.
+    assignors : mapping of str to TargetAssignor
+        All that ``config.consumer_assignors`` names.
+    group_config : GroupConfig, optional
+    """
+
+    def __init__(
+        self,
+        group_id: str,
+        config: CoordinatorConfig,
+        topics: TopicView,
+        assignors: Mapping[str, TargetAssignor],
+        group_config: GroupConfig | None = None,
+    ) -> None:
+        core = self._core = GroupCore(group_id, config, group_config or GroupConfig())
+        self._topics = SubscribedTopics(core.roster, topics)
+        targets = Targets(core, self._topics, assignors)
+        static = StaticMembers(core)
+        self._patterns = Patterns(core, self._topics)
+        self._removal = Removal(core, self._topics, self._patterns, static)
+        self._heartbeats = Heartbeats(core, self._topics, targets, self._patterns, static)
+        self._offsets = Offsets(core)
+        self._is_dead = False
+
+    # --- what anybody may read ----------------------------------------------------------------------------------------
+
+    @property
+    def config(self) -> CoordinatorConfig:
+        """What it was configured with last."""
+        return self._core.config
+
+    @property
+    def group_config(self) -> GroupConfig:
+        """What is set for this group."""
+        return self._core.group_config
+
+    @property
+    def state(self) -> GroupState:
+        """Its state; Dead once it is unloaded."""
+        return GroupState.DEAD if self._is_dead else self.roster.state
+
+    @property
+    def roster(self) -> Roster:
+        """The durable state: members, targets, epochs."""
+        return self._core.roster
+
+    @property
+    def generation(self) -> int:
+        """The group epoch."""
+        return self.roster.group.epoch
+
+    @property
+    def size(self) -> int:
+        """Number of members."""
+        return len(self.roster)
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether every member has exactly what it is to have."""
+        return self.state is GroupState.STABLE
+
+    @property
+    def leader(self) -> str | None:
+        """Nobody: the protocol has no leader."""
+        return None
+
+    @property
+    def deadline(self) -> int:
+        """When `on_deadline` wants to be called, microseconds."""
+        return self._core.timers.earliest
+
+    @property
+    def session_timeout_us(self) -> int:
+        """Of all members that use this protocol, microseconds."""
+        return self._core.session_timeout_us
+
+    def session_due(self, member_id: str) -> int:
+        """When the session of ``member_id`` expires, microseconds; `FOREVER` while it has no timer."""
+        return self._core.timers.session_due(member_id)
+
+    def rebalance_due(self, member_id: str) -> int:
+        """When ``member_id`` is fenced unless it acknowledges, microseconds; `FOREVER` if it need not."""
+        return self._core.timers.rebalance_due(member_id)
+
+    def describe(self) -> GroupDescription:
+        """``ConsumerGroup.asDescribedGroup``, as far as it is described for any protocol."""
+        roster = self.roster
+        if not roster.exists:
+            return GroupDescription(GroupState.DEAD.value, error=Error.GROUP_ID_NOT_FOUND)
+        members = tuple(
+            MemberDescription(
+                one.member_id, one.metadata.instance_id, one.metadata.name,
+                Subscription(self._topics.names_of(one.subscribed)), one.current.assigned,
+            ) for one in roster
+        )  # fmt: skip
+        return GroupDescription(self.state.value, self.generation, members=members)
+
+    # --- requests -----------------------------------------------------------------------------------------------------
+
+    def on_request(self, now: int, request: GroupRequest, waiter: Waiter) -> Outcome:
+        """Answer a request; an error changes nothing."""
+        if isinstance(request, OffsetCommit):
+            return self._commit(request, waiter)
+        try:
+            if request.member_epoch < JOIN_EPOCH:
+                response = self._removal.leave(request)
+            else:
+                response = self._heartbeats.beat(now, request)
+        except Refused as refusal:
+            answer = ConsumerGroupHeartbeatResponse(refusal.error, message=refusal.message)
+            return self._core.refuse(Reply(waiter, answer))
+        return self._core.take(Reply(waiter, response))
+
+    def _commit(self, request: OffsetCommit, waiter: Waiter) -> Outcome:
+        """A commit renews no session; its offsets are kept elsewhere."""
+        error = self._offsets.check_commit(request)
+        if error is Error.NONE:
+            self._core.journal.write_aside(CommittedOffsets(request.positions, request.offsets))
+        return self._core.take(Reply(waiter, Acknowledgement(error)))
+
+    def check_fetch(self, request: OffsetFetch) -> Error:
+        """Whether a member may fetch offsets, by what the log says of it."""
+        return self._offsets.check_fetch(request)
+
+    # --- time and the log ---------------------------------------------------------------------------------------------
+
+    def on_deadline(self, now: int) -> Outcome:
+        """The first timer that is due; if more are, `deadline` says so."""
+        expired = self._removal.expire(now)
+        return self._core.take(expired=expired)
+
+    def on_appended(self, now: int, batch: int, error: Error) -> Outcome:
+        """The log has a batch, or has refused it: it and what was built upon it are undone, but for timers."""
+        core = self._core
+        if error is Error.NONE:
+            core.journal.committed(batch)
+            return Outcome()
+        for undo in core.journal.failed(batch):
+            self._tell_undone(undo)
+            for member_id in undo.expired:
+                if member_id in self.roster.members:
+                    core.timers.arm_session(member_id, now + WRITE_RETRY_US)
+        return core.take()
+
+    def _tell_undone(self, undo: Undo) -> None:
+        for member_id in dict.fromkeys(getattr(one, "member_id", "") for one in undo.inverses):
+            member = self.roster.members.get(member_id)
+            if member is not None:
+                self._core.note(reconciled(member))
+
+    def on_metadata(self, now: int, image: Mapping[str, int]) -> Outcome:
+        """The next heartbeat looks at it, if a subscribed topic is another one."""
+        self._topics.on_metadata(image)
+        return Outcome()
+
+    def on_config(self, now: int, config: CoordinatorConfig) -> Outcome:
+        """What is armed stays as it is."""
+        self._core.config = config
+        return Outcome()
+
+    def on_group_config(self, now: int, group_config: GroupConfig) -> Outcome:
+        """What is set for the group has changed; what is armed stays as it is."""
+        self._core.group_config = group_config
+        return Outcome()
+
+    def on_task_done(self, now: int, key: str, result: object) -> Outcome:
+        """Regular expressions are resolved."""
+        self._patterns.resolved(now, cast(Matches, result))
+        return self._core.take()
+
+    def on_loaded(self, now: int) -> Outcome:
+        """``GMM.onLoaded``: all sessions start anew, and so do the timers of members that have to revoke."""
+        core = self._core
+        for member in self.roster:
+            core.renew(now, member.member_id)
+            if member.current.state is MemberState.UNREVOKED_PARTITIONS and member.epoch != STATIC_LEAVE_EPOCH:
+                core.timers.arm_rebalance(member.member_id, now + member.metadata.rebalance_timeout_us, member.epoch)
+        return core.take()
+
+    def on_unloaded(self, now: int) -> Outcome:
+        """``GMM.onUnloaded``: nobody is parked here; what is uncommitted is the host's to refuse."""
+        core = self._core
+        self._is_dead = True
+        core.timers = Timers()
+        core.journal.uncommitted.clear()
+        self._patterns.forget()
+        outcome = core.take()
+        core.enter(GroupState.DEAD)
+        outcome.facts += core.take().facts
+        return outcome
+
+    def replay(self, record: ConsumerGroupRecord) -> None:
+        """``GMM.replay``; offsets are kept elsewhere."""
+        if not isinstance(record, CommittedOffsets):
+            self.roster.apply(record)
+
+    # --- members whose renewals are known in advance ------------------------------------------------------------------
+
+    def suspend(self, member_id: str) -> None:
+        """Take the session timer away from a member that is known to renew in time."""
+        self._core.timers.cancel_session(member_id)
+
+    def resume(self, member_id: str, renewed_us: int) -> None:
+        """Give the timer back, counting from the member's last renewal."""
+        self._core.renew(renewed_us, member_id)

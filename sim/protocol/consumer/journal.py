@@ -1,0 +1,107 @@
+"""The records of one request, and how what they did is undone.
+
+Every change of a consumer group is a record that is replayed at once, while the answer waits for the log. A request
+that is refused half-way leaves nothing behind, and neither does a batch that cannot be appended (``CoordinatorRuntime``,
+Kafka 4.4). What would undo a record is a record again: the one with the value before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from groupsim.sim.protocol.consumer.records import ConsumerGroupRecord, StateRecord
+from groupsim.sim.protocol.consumer.roster import Roster
+from groupsim.sim.protocol.interface import Batch
+
+
+@dataclass(slots=True)
+class Undo:
+    """What undoes the records of one batch, in the order of the records.
+
+    Parameters
+    ----------
+    existed : bool
+        Whether the group was known before.
+    inverses : list of record
+    expired : tuple of str
+        Members whose timer has made the batch: the timer is tried again.
+    """
+
+    existed: bool
+    inverses: list[StateRecord]
+    expired: tuple[str, ...] = ()
+
+
+class Journal:
+    """Writes records, and keeps of each batch what undoes it until the log has it.
+
+    Parameters
+    ----------
+    roster : Roster
+        What records are replayed into.
+
+    Attributes
+    ----------
+    uncommitted : dict
+        Number of a batch -> what undoes it.
+    """
+
+    def __init__(self, roster: Roster) -> None:
+        self._roster = roster
+        self._batches = 0
+        self._records: list[ConsumerGroupRecord] = []
+        self._undo = Undo(roster.exists, [])
+        self.uncommitted: dict[int, Undo] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has been written since the last batch."""
+        return not self._records
+
+    def write(self, record: StateRecord) -> None:
+        """Write a record that changes the group."""
+        if not self._records:
+            self._undo = Undo(self._roster.exists, [])
+        self._undo.inverses.append(self._roster.apply(record))
+        self._records.append(record)
+
+    def write_aside(self, record: ConsumerGroupRecord) -> None:
+        """Write a record of something that is kept elsewhere."""
+        if not self._records:
+            self._undo = Undo(self._roster.exists, [])
+        self._records.append(record)
+
+    def abort(self) -> None:
+        """The request is refused: whatever it has written is undone."""
+        self._records.clear()
+        self._revert(self._undo)
+        self._undo = Undo(self._roster.exists, [])
+
+    def seal(self, expired: tuple[str, ...] = ()) -> Batch | None:
+        """Hand out what has been written; None if that is nothing."""
+        if not self._records:
+            return None
+        self._batches += 1
+        self._undo.expired = expired
+        self.uncommitted[self._batches] = self._undo
+        batch = Batch(self._batches, tuple(self._records))
+        self._records = []
+        self._undo = Undo(self._roster.exists, [])
+        return batch
+
+    def committed(self, number: int) -> None:
+        """The log has this batch, and all before it."""
+        for one in [one for one in self.uncommitted if one <= number]:
+            del self.uncommitted[one]
+
+    def failed(self, number: int) -> list[Undo]:
+        """The log refused this batch: it and all that were built upon it are undone; newest first."""
+        undone = [self.uncommitted.pop(one) for one in sorted(self.uncommitted, reverse=True) if one >= number]
+        for undo in undone:
+            self._revert(undo)
+        return undone
+
+    def _revert(self, undo: Undo) -> None:
+        for inverse in reversed(undo.inverses):
+            self._roster.apply(inverse)
+        self._roster.exists = undo.existed

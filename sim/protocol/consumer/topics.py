@@ -1,0 +1,118 @@
+"""The topics of a consumer group, by the metadata image that its coordinator has.
+
+Source: ``ModernGroup.computeMetadataHash``, ``hasMetadataExpired``, ``GroupMetadataManager.onNewMetadataImage``,
+``updateSubscriptionMetadata`` (Kafka 4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.protocol.consumer.assigning import TopicView
+from groupsim.sim.protocol.consumer.roster import Roster, Subscribed
+from groupsim.sim.units import MS
+
+REFRESH_INTERVAL_US = 2_147_483_647 * MS
+"""``GMM.METADATA_REFRESH_INTERVAL_MS``: in practice, metadata are looked at again when they have changed."""
+
+_MOST_MASKS = 64
+
+
+class SubscribedTopics:
+    """What members subscribe to, as topics and partitions that there are.
+
+    Parameters
+    ----------
+    roster : Roster
+    view : TopicView
+
+    Attributes
+    ----------
+    image : mapping of str to int
+        Topic -> number of partitions.
+    version : int
+        Of the image: how many there have been.
+    new_topics_version : int
+        Of the last image that had new topics.
+    """
+
+    def __init__(self, roster: Roster, view: TopicView) -> None:
+        self._roster = roster
+        self._view = view
+        self.image: Mapping[str, int] = {}
+        self.version = 0
+        self.new_topics_version = 0
+        self._refresh_due = 0
+        self._masks: dict[tuple[str, ...], NDArray[np.bool_]] = {}
+
+    # --- metadata -----------------------------------------------------------------------------------------------------
+
+    def on_metadata(self, image: Mapping[str, int]) -> None:
+        """Another image; if it touches a subscribed topic, the next heartbeat looks at it."""
+        before, self.image = self.image, image
+        self.version += 1
+        if image.keys() - before.keys():
+            self.new_topics_version = self.version
+        touched = {name for name in before.keys() | image.keys() if before.get(name) != image.get(name)}
+        if touched and not touched.isdisjoint(self.subscribed()):
+            self._refresh_due = 0
+        self._masks.clear()
+
+    def is_refresh_due(self, now: int) -> bool:
+        """Whether a heartbeat at ``now`` looks at the metadata again."""
+        return now >= self._refresh_due
+
+    def refreshed(self, now: int) -> None:
+        """They have been looked at."""
+        self._refresh_due = now + REFRESH_INTERVAL_US
+
+    def forget_refresh(self) -> None:
+        """A new coordinator looks at them with the first heartbeat."""
+        self._refresh_due = 0
+
+    def metadata_hash(self) -> int:
+        """A number that says of all subscribed topics that exist how many partitions they have, and on which racks.
+
+        It stands for Kafka's hash (4.1): only equality counts. 0: there are none.
+        """
+        known = sorted(name for name in self.subscribed() if name in self.image)
+        if not known:
+            return 0
+        told = [(name, self.image[name], self._view.racks_of(name, self.image[name])) for name in known]
+        return int.from_bytes(blake2b(repr(told).encode(), digest_size=8).digest(), "big", signed=True)
+
+    # --- subscriptions ------------------------------------------------------------------------------------------------
+
+    def subscribed(self) -> set[str]:
+        """Every topic that a member subscribes to, whether it exists or not."""
+        return set().union(*map(self.names_of, self._roster.subscriptions))
+
+    def names_of(self, subscribed: Subscribed) -> tuple[str, ...]:
+        """Names of a subscription, sorted; a regular expression that is not resolved yet matches nothing."""
+        names, pattern = subscribed
+        resolved = self._roster.patterns.get(pattern) if pattern else None
+        if resolved is None or not resolved.topics:
+            return names
+        return tuple(sorted({*names, *resolved.topics})) if names else resolved.topics
+
+    def mask_of(self, subscribed: Subscribed) -> NDArray[np.bool_]:
+        """Which positions are of topics that exist and that a subscription contains. Shape (n_partitions,)."""
+        names = self.names_of(subscribed)
+        mask = self._masks.get(names)
+        if mask is None:
+            if len(self._masks) >= _MOST_MASKS:
+                self._masks.clear()
+            mask = self._masks[names] = self._mask(names)
+        return mask
+
+    def _mask(self, names: Iterable[str]) -> NDArray[np.bool_]:
+        parts = [self._view.of(name)[: self.image[name]] for name in names if name in self.image]
+        size = max((int(part.max()) + 1 for part in parts if part.size), default=0)
+        mask = np.zeros(size, np.bool_)
+        for part in parts:
+            mask[part] = True
+        return mask
