@@ -20,7 +20,7 @@ refused outside Stable whoever sends them, and a group without members is gone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.classic.admission import Admission
@@ -61,10 +61,12 @@ class ClassicGroup:
     ----------
     group_id : str
     config : CoordinatorConfig
+    batches : iterator of int, optional
+        Numbers that no batch of this group has had; from 1 on by default.
     """
 
-    def __init__(self, group_id: str, config: CoordinatorConfig) -> None:
-        self._take_over(Rebalance(group_id, config))
+    def __init__(self, group_id: str, config: CoordinatorConfig, batches: Iterator[int] | None = None) -> None:
+        self._take_over(Rebalance(group_id, config, batches))
 
     @classmethod
     def of(cls, rebalance: Rebalance) -> ClassicGroup:
@@ -271,10 +273,14 @@ class ClassicGroup:
         """``GMM.replay``: a group with members is Stable, one without is Empty; offsets are kept elsewhere."""
         if isinstance(record, CommittedOffsets):
             return
-        rebalance = Rebalance(self._rebalance.group_id, self.config)
+        rebalance = Rebalance(self._rebalance.group_id, self.config, self._rebalance.batches)
         if isinstance(record, GroupMetadata):
             rebalance.restore(record)
         self._take_over(rebalance)
+
+    def lapse(self, now: int) -> None:
+        """Timers that are due by now have run while the group was none of this protocol: to no effect."""
+        self._rebalance.timers.lapse(now)
 
     # --- members whose renewals are known in advance ------------------------------------------------------------------
 

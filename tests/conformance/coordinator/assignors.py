@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from groupsim.sim.protocol.consumer.assigning import AssignorInput, Computed, TargetAssignor
 from groupsim.sim.protocol.messages import NO_PARTITIONS
-from tests.conformance.coordinator.fields import Difference, Unplayable
+from tests.conformance.coordinator.fields import Difference
 from tests.conformance.coordinator.topics import Topics
 from tests.conformance.coordinator.wire import Json
 
@@ -25,10 +25,7 @@ class Assignors:
         self._topics = topics
         self._prepared = {one["name"]: one.get("prepared", {}) for one in listed}
         self._script: list[Json] = []
-        kinds = {"mock": self._mock, "no-op": self._no_op, "script": self._scripted}
-        for one in listed:
-            if one["kind"] not in kinds:
-                raise Unplayable(f"assignors of kind {one['kind']}")
+        kinds = {"mock": self._mock, "no-op": self._no_op, "script": self._scripted, "builtin": self._scripted}
         self.by_name: dict[str, TargetAssignor] = {one["name"]: kinds[one["kind"]](one["name"]) for one in listed}
 
     @property

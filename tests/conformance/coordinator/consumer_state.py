@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.protocol.consumer.records import (
     ClassicMemberMetadata,
     ConsumerGroupCurrentMemberAssignment,
@@ -20,6 +21,7 @@ from groupsim.sim.protocol.consumer.records import (
     TargetEpoch,
 )
 from groupsim.sim.protocol.consumer.roster import Member, Roster
+from groupsim.sim.protocol.mixed.group import MixedGroup
 from groupsim.sim.units import MS
 from tests.conformance.coordinator.consumer_wire import (
     classic_metadata,
@@ -27,7 +29,7 @@ from tests.conformance.coordinator.consumer_wire import (
     epochs_by_topic,
     hash_name,
 )
-from tests.conformance.coordinator.fields import expect, known
+from tests.conformance.coordinator.fields import code, expect, known
 from tests.conformance.coordinator.topics import Topics
 from tests.conformance.coordinator.wire import Json, Payloads
 
@@ -41,7 +43,9 @@ _MEMBER = frozenset(
 )  # fmt: skip
 
 
-def compare_consumer_group(group_id: str, expected: Json, roster: Roster, topics: Topics, names: Mapping[int, Any]) -> None:
+def compare_consumer_group(
+    group_id: str, expected: Json, roster: Roster, topics: Topics, names: Mapping[int, Any]
+) -> None:
     """Raise `Difference` unless the group is as Kafka's is, in all fields that the conversation names."""
     told = known(group_id, {name: value for name, value in expected.items() if name != "type"}, _GROUP)
     members = {name: known(name, fields, _MEMBER) for name, fields in told.pop("members").items()}
@@ -86,6 +90,55 @@ def _member_fields(member: Member, topics: Topics) -> Json:
         "rebalance_timeout_ms": told.rebalance_timeout_us // MS, "regex": told.pattern,
         "assignor": told.server_assignor, "classic": classic_metadata(told.classic),
     }  # fmt: skip
+
+
+def compare_description(expected: Json, group_id: str, group: MixedGroup, topics: Topics) -> None:
+    """Raise `Difference` unless a ``DescribedGroup`` is what the group is like."""
+    told = known("ConsumerGroupDescribe", expected, _DESCRIBED)
+    told["errorCode"] = code(told["errorCode"])
+    told["members"] = {one["memberId"]: _kafka_described(one) for one in told["members"]}
+    if not isinstance(group.group, ConsumerGroup) or not group.exists:
+        expect("response", told, _UNKNOWN | {"groupId": group_id})
+        return
+    roster = group.group.roster
+    expect("response", told, {
+        "errorCode": "NONE", "groupId": group_id, "groupState": roster.state.value, "groupEpoch": roster.group.epoch,
+        "assignmentEpoch": roster.target.epoch, "assignorName": group.group._heartbeats._targets.preferred_assignor,
+        "members": {one.member_id: _described(one, roster, topics) for one in roster},
+    })  # fmt: skip
+
+
+def _kafka_described(member: Json) -> Json:
+    told = known("ConsumerGroupDescribe", member, _DESCRIBED_MEMBER)
+    for name in ("assignment", "targetAssignment"):
+        told[name] = {
+            one["topicId"]: sorted(one["partitions"]) for one in told[name]["topicPartitions"] if one["partitions"]
+        }
+    return told
+
+
+def _described(member: Member, roster: Roster, topics: Topics) -> Json:
+    told = member.metadata
+    return {
+        "memberId": member.member_id, "instanceId": told.instance_id, "rackId": told.rack, "memberEpoch": member.epoch,
+        "clientId": told.name, "subscribedTopicNames": list(told.topics), "subscribedTopicRegex": told.pattern,
+        "assignment": topics.grouped(member.current.assigned),
+        "targetAssignment": topics.grouped(roster.target_of(member.member_id).positions),
+        "memberType": int(told.classic is None),
+    }  # fmt: skip
+
+
+_DESCRIBED = frozenset(
+    ["errorCode", "groupId", "groupState", "groupEpoch", "assignmentEpoch", "assignorName", "members"]
+)
+_DESCRIBED_MEMBER = frozenset(
+    ["memberId", "instanceId", "rackId", "memberEpoch", "clientId", "subscribedTopicNames", "subscribedTopicRegex",
+     "assignment", "targetAssignment", "memberType"]
+)  # fmt: skip
+_UNKNOWN = {
+    "errorCode": "GROUP_ID_NOT_FOUND", "groupState": "", "groupEpoch": 0, "assignmentEpoch": 0, "assignorName": "",
+    "members": {},
+}  # fmt: skip
 
 
 # --- by hand ----------------------------------------------------------------------------------------------------------

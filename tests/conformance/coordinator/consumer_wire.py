@@ -37,9 +37,6 @@ MEMBER_FIELDS = frozenset(
      "serverAssignor", "classicMemberMetadata"]
 )  # fmt: skip
 _HEARTBEAT_RESPONSE = frozenset(["errorCode", "memberId", "memberEpoch", "heartbeatIntervalMs", "assignment"])
-_DESCRIBED = frozenset(
-    ["errorCode", "groupId", "groupState", "groupEpoch", "assignmentEpoch", "assignorName", "members"]
-)
 
 
 def kafka_heartbeat(response: Json) -> Json:

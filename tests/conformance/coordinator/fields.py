@@ -18,8 +18,10 @@ IGNORED = {
     "metadata of a committed offset": "decides nothing and is not modelled",
     "commitTimestamp, expireTimestamp": "offsets expire with their group (`Timers.expiry_due`)",
     "topicId": "topics are known by name",
+    "refresh_deadline_ms": "when metadata are looked at again shows in what the next heartbeat does",
+    "refresh_epoch": "the same",
     "offsets": "committed offsets are the host's (`GroupHost`), what is committed is compared in the records",
-    "tasks": "classic groups have none",
+    "tasks": "what is running shows in `run_tasks`",
     "polled": "says whether timers have run, and decides what is played",
     "awaits_append of an emptied group's record": "Kafka only logs a warning if that append fails",
     "timers that cannot change anything": "of a group that is Dead or gone; a session of nobody's; join outside "

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from groupsim.sim.config import CoordinatorConfig
+from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.protocol.consumer.records import ConsumerGroupMemberMetadata, MemberMetadata
 from groupsim.sim.protocol.consumer.roster import Roster
 from groupsim.sim.protocol.consumer.topics import SubscribedTopics
@@ -96,15 +97,20 @@ class Groups:
         return self.machines[group_id]
 
     def unknown(self, group_id: str) -> MixedGroup:
-        """A machine of which nothing is known; the metadata that a conversation begins with are no news."""
-        one = MixedGroup(group_id, self.config, self.assignors.by_name, self._topics)
+        """A machine of which nothing is known."""
+        one = MixedGroup(group_id, self.config, self._topics, self.assignors.by_name)
         one.on_metadata(0, self._topics.counts)
-        topics_of(one).new_topics_version = 0
         return one
+
+    def settle(self) -> None:
+        """The metadata that a conversation begins with are no news."""
+        for one in self.machines.values():
+            if isinstance(one.group, ConsumerGroup):
+                one.group.topics.new_topics_version = 0
 
     def create(self, now_ms: int, group_id: str) -> None:
         """A test makes a group, in memory only."""
-        inside(self.get(group_id).classic).create(now_ms * MS)
+        inside(self.get(group_id).group).create(now_ms * MS)
         self._states[group_id] = _NEW_GROUP | {"state_timestamp": now_ms}
 
     def compare(self, step: Json) -> None:
@@ -126,18 +132,18 @@ class Groups:
         if state is None:
             return
         expect(f"{group_id}.type", state["type"], "consumer" if group.is_consumer else "classic")
-        if group.is_consumer:
-            compare_consumer_group(group_id, state, group.consumer.roster, self._topics, self.hash_names)
+        if isinstance(group.group, ConsumerGroup):
+            compare_consumer_group(group_id, state, group.group.roster, self._topics, self.hash_names)
         else:
-            compare_group(group_id, state, group.classic, self._payloads)
+            compare_group(group_id, state, group.group, self._payloads)
 
     def _armed(self) -> dict[str, int]:
         found: dict[str, int] = {}
         for group_id, group in self.machines.items():
-            if group.is_consumer:
-                found |= armed_consumer(group_id, group.consumer)
+            if isinstance(group.group, ConsumerGroup):
+                found |= armed_consumer(group_id, group.group)
             else:
-                found |= armed(group_id, group.classic, self.ids)
+                found |= armed(group_id, group.group, self.ids)
         return dict(sorted(found.items()))
 
     def _changes(self, key: str) -> bool:
@@ -153,9 +159,9 @@ class Groups:
         for group_id, state in step.get("groups", {}).items():
             if state is None or state["type"] != "classic":
                 continue
-            members = self.get(group_id).classic.roster._members
-            if (leader := members.pop(state["leader"] or "", None)) is not None:
-                self.get(group_id).classic.roster._members = {state["leader"]: leader, **members}
+            roster = inside(self.get(group_id).group).roster
+            if (leader := roster._members.pop(state["leader"] or "", None)) is not None:
+                roster._members = {state["leader"]: leader, **roster._members}
 
     def compare_expired(self, step: Json, before_ms: int, now_ms: int) -> None:
         """Which timers run, but for those that are armed meanwhile: the states afterwards tell of them."""
@@ -167,11 +173,6 @@ class Groups:
         known = {key: at for key, at in ran.items() if key in self._timers and self._changes(key)}
         cancelled = {key for key, at in due.items() if any(first <= at for first in known.values())} - known.keys()
         expect("timers that run", known, {key: at for key, at in due.items() if key not in cancelled})
-
-
-def topics_of(group: MixedGroup) -> SubscribedTopics:
-    """What the group knows of its topics."""
-    return group.consumer._topics
 
 
 def metadata_hash(topics: Json) -> int:

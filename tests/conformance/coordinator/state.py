@@ -9,8 +9,9 @@ from groupsim.sim.protocol.classic.rebalance import Rebalance
 from groupsim.sim.protocol.classic.roster import Member
 from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.classic.timers import Timers
+from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.units import FOREVER, MS
-from tests.conformance.coordinator.fields import Unplayable, expect, known
+from tests.conformance.coordinator.fields import Difference, Unplayable, expect, known
 from tests.conformance.coordinator.wire import Json, Payloads, assignment_form, subscription_bytes
 
 _GROUP = frozenset(
@@ -24,8 +25,10 @@ _MEMBER = frozenset(
 _WAITING = (GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
 
 
-def inside(group: ClassicGroup) -> Rebalance:
-    """What the group keeps; its public face does not tell everything that Kafka's tests look at."""
+def inside(group: ClassicGroup | ConsumerGroup) -> Rebalance:
+    """What a classic group keeps; its public face does not tell everything that Kafka's tests look at."""
+    if not isinstance(group, ClassicGroup):
+        raise Difference("the group is none of the classic protocol")
     return group._rebalance
 
 
@@ -76,7 +79,7 @@ def _member_fields(member: Member, group: ClassicGroup, payloads: Payloads) -> J
 def load_group(group: ClassicGroup, state: Json, payloads: Payloads) -> None:
     """Make the group what a test made of Kafka's; requests that are parked stay so, its timers stay armed."""
     old, new = inside(group), Rebalance(inside(group).group_id, group.config)
-    new.exists, new.timers, new.awaited, new._batches = True, old.timers, old.awaited, old._batches
+    new.exists, new.timers, new.awaited, new.batches = True, old.timers, old.awaited, old.batches
     new.state, new.generation, new.protocol = GroupState(state["state"]), state["generation"], state["protocol"]
     new.previous_state = old.previous_state if new.state is old.state else old.state
     new.state_us, new.new_member_added = state["state_timestamp"] * MS, state["new_member_added"]

@@ -221,7 +221,12 @@ def kafka_description(described: Json, version: int) -> Json:
     told = known("DescribeGroups", described, _DESCRIBED)
     told["errorCode"] = code(69 if version < 6 and told["groupState"] == "Dead" else told["errorCode"])
     told["members"] = {
-        one["memberId"]: [one["groupInstanceId"], one["clientId"], one["memberMetadata"], assignment_form(one["memberAssignment"])]
+        one["memberId"]: [
+            one["groupInstanceId"],
+            one["clientId"],
+            one["memberMetadata"],
+            assignment_form(one["memberAssignment"]),
+        ]
         for one in told["members"]
     }
     return _without_empty_names(told)
