@@ -46,7 +46,8 @@ class Batch:
     replies : list of Reply
         Leave when the batch is committed; if it fails, the host answers with the error instead.
     is_awaited : bool
-        The machine has to be told when the batch is committed; of any other, only if it fails.
+        The machine has to be told when the batch is committed. Of any other it has to be told at once only if it fails;
+        that it is committed may be told late, before the machine's next call.
     """
 
     number: int

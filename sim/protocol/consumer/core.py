@@ -52,6 +52,8 @@ class GroupCore:
         self.journal = Journal(self.roster, batches)
         self.timers = Timers()
         self.reason = ""
+        self.replaced: list[str] = []
+        """Member ids that this request has given to nobody: their timers end with it."""
         self._told_state = self.roster.state
         self._outcome = Outcome()
 
@@ -114,7 +116,12 @@ class GroupCore:
 
     def renew(self, now: int, member_id: str) -> None:
         """Restart the session of a member."""
-        self.timers.arm_session(member_id, now + self.session_timeout_us)
+        self.timers.arm_session(member_id, now + self.session_timeout_of(member_id))
+
+    def session_timeout_of(self, member_id: str) -> int:
+        """How long a member's session lasts, microseconds: a member of the classic protocol has told that itself."""
+        classic = self.roster.members[member_id].metadata.classic
+        return self.session_timeout_us if classic is None else classic.session_timeout_us
 
     def charge(self, spent_us: int) -> None:
         """The coordinator was busy for so long."""
@@ -127,14 +134,20 @@ class GroupCore:
     # --- what the host is handed --------------------------------------------------------------------------------------
 
     def refuse(self, reply: Reply) -> Outcome:
-        """Nothing has happened, but the answer."""
+        """Nothing has happened, but the answer; a task that has been started goes on."""
         self.journal.abort()
-        self._outcome = Outcome([reply])
+        self.replaced.clear()
+        self.reason = ""
+        self._outcome = Outcome([reply], tasks=self._outcome.tasks)
         return self.take()
 
     def take(self, reply: Reply | None = None, expired: tuple[str, ...] = (), *, awaits_log: bool = False) -> Outcome:
         """Everything since the last time; the reply waits for the log if anything was written, or if it has to."""
         self._tell_state()
+        for member_id in self.replaced:
+            if member_id not in self.roster.members:
+                self.timers.cancel(member_id)
+        self.replaced.clear()
         outcome, self._outcome = self._outcome, Outcome()
         outcome.batch = self.journal.seal(expired, is_awaited=awaits_log)
         if reply is not None:

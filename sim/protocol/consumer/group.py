@@ -12,6 +12,7 @@ from itertools import count
 from typing import cast
 
 from groupsim.sim.config import CoordinatorConfig, GroupConfig
+from groupsim.sim.protocol.classic.records import CommittedOffsets
 from groupsim.sim.protocol.consumer.assigning import TargetAssignor, TopicView
 from groupsim.sim.protocol.consumer.classic_members import ClassicMembers, ClassicRequest
 from groupsim.sim.protocol.consumer.core import GroupCore, reconciled
@@ -19,13 +20,12 @@ from groupsim.sim.protocol.consumer.heartbeat import Heartbeats
 from groupsim.sim.protocol.consumer.journal import Undo
 from groupsim.sim.protocol.consumer.messages import (
     JOIN_EPOCH,
-    STATIC_LEAVE_EPOCH,
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,
 )
 from groupsim.sim.protocol.consumer.offsets import Offsets
 from groupsim.sim.protocol.consumer.patterns import Matches, Patterns
-from groupsim.sim.protocol.consumer.records import CommittedOffsets, ConsumerGroupRecord
+from groupsim.sim.protocol.consumer.records import ConsumerGroupRecord
 from groupsim.sim.protocol.consumer.refusals import Refused
 from groupsim.sim.protocol.consumer.removal import Removal
 from groupsim.sim.protocol.consumer.roster import Roster
@@ -34,6 +34,7 @@ from groupsim.sim.protocol.consumer.static_members import StaticMembers
 from groupsim.sim.protocol.consumer.targets import Targets
 from groupsim.sim.protocol.consumer.timers import WRITE_RETRY_US, Timers
 from groupsim.sim.protocol.consumer.topics import SubscribedTopics
+from groupsim.sim.protocol.consumer.validation import check
 from groupsim.sim.protocol.interface import GroupDescription, MemberDescription, Outcome, Reply, Waiter
 from groupsim.sim.protocol.messages import Acknowledgement, Error, OffsetCommit, OffsetFetch, Subscription
 
@@ -145,10 +146,9 @@ class ConsumerGroup:
         """When `on_deadline` wants to be called, microseconds."""
         return self._core.timers.earliest
 
-    @property
-    def session_timeout_us(self) -> int:
-        """Of all members that use this protocol, microseconds."""
-        return self._core.session_timeout_us
+    def session_timeout_of(self, member_id: str) -> int:
+        """How long the session of a member lasts, microseconds."""
+        return self._core.session_timeout_of(member_id)
 
     def session_due(self, member_id: str) -> int:
         """When the session of ``member_id`` expires, microseconds; `FOREVER` while it has no timer."""
@@ -180,6 +180,7 @@ class ConsumerGroup:
         if not isinstance(request, ConsumerGroupHeartbeat):
             return self.classic_members.work(now, request, waiter)
         try:
+            check(request, self.config.consumer_assignors)
             if request.member_epoch < JOIN_EPOCH:
                 response = self.removal.leave(now, request)
             else:
@@ -253,7 +254,7 @@ class ConsumerGroup:
         core = self._core
         for member in self.roster:
             core.renew(now, member.member_id)
-            if member.current.state is MemberState.UNREVOKED_PARTITIONS and member.epoch != STATIC_LEAVE_EPOCH:
+            if member.current.state is MemberState.UNREVOKED_PARTITIONS:
                 core.timers.arm_rebalance(member.member_id, now + member.metadata.rebalance_timeout_us, member.epoch)
         return core.take()
 

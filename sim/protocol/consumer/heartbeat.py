@@ -7,6 +7,7 @@ epoch; a target that is behind is computed; the member is moved towards it.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -134,8 +135,7 @@ class Heartbeats:
             and current.member_epoch == roster.target.epoch == roster.group.epoch
             and current.state is MemberState.STABLE
             and member.metadata.classic is None
-            and not roster.patterns
-            and not member.metadata.pattern
+            and not roster.has_patterns
             and not self._topics.is_refresh_due(now)
         )
 
@@ -146,9 +146,12 @@ class Heartbeats:
         core, roster = self._core, self._core.roster
         known = roster.members.get(member_id)
         before = known.metadata if known is not None else NOBODY
+        if metadata is before and known is not None:
+            self._patterns.look(now)
+            self._refresh(now, "")
+            return False
         winner, is_new_group = self._targets.preferred_assignor, not roster.group.epoch
-        if known is None or metadata != before:
-            core.write(ConsumerGroupMemberMetadata(member_id, metadata))
+        core.write(ConsumerGroupMemberMetadata(member_id, metadata))
         if known is None:
             core.note(MemberAdmitted(member_id, metadata.name))
         names_changed = before.topics != metadata.topics
@@ -223,7 +226,7 @@ def _differs(before: Positions, after: Positions) -> bool:
 def _updated(member: Member | None, request: ConsumerGroupHeartbeat) -> MemberMetadata:
     """The member with what the request tells; who uses this protocol no longer uses the classic one."""
     known = member.metadata if member is not None else NOBODY
-    told = {
+    told: dict[str, Any] = {
         "instance_id": request.instance_id,
         "rack": request.rack,
         "topics": request.topics,
@@ -232,7 +235,9 @@ def _updated(member: Member | None, request: ConsumerGroupHeartbeat) -> MemberMe
         "server_assignor": request.server_assignor,
         "name": request.name or None,
     }
-    news = {key: value for key, value in told.items() if value is not None and value != getattr(known, key)}
+    news: dict[str, Any] = {
+        key: value for key, value in told.items() if value is not None and value != getattr(known, key)
+    }
     if known.classic is not None:
         news["classic"] = None
-    return replace(known, **news) if news else known  # type: ignore[arg-type]
+    return replace(known, **news) if news else known

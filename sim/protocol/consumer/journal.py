@@ -1,8 +1,8 @@
 """The records of one request, and how what they did is undone.
 
 Every change of a consumer group is a record that is replayed at once, while the answer waits for the log. A request
-that is refused half-way leaves nothing behind, and neither does a batch that cannot be appended (``CoordinatorRuntime``,
-Kafka 4.4). What would undo a record is a record again: the one with the value before.
+that is refused half-way leaves nothing behind, and neither does a batch that cannot be appended
+(``CoordinatorRuntime``, Kafka 4.4). What would undo a record is a record again: the one with the value before.
 """
 
 from __future__ import annotations
@@ -56,23 +56,22 @@ class Journal:
         self._undo = Undo(roster.exists, [])
         self.uncommitted: dict[int, Undo] = {}
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing has been written since the last batch."""
-        return not self._records
-
     def write(self, record: StateRecord) -> None:
         """Write a record that changes the group."""
-        if not self._records:
-            self._undo = Undo(self._roster.exists, [])
-        self._undo.inverses.append(self._roster.apply(record))
+        existed = self._roster.exists
+        inverse = self._roster.apply(record)
+        self._open(existed).append(inverse)
         self._records.append(record)
 
     def write_aside(self, record: ConsumerGroupRecord) -> None:
         """Write a record of something that is kept elsewhere."""
-        if not self._records:
-            self._undo = Undo(self._roster.exists, [])
+        self._open(self._roster.exists)
         self._records.append(record)
+
+    def _open(self, existed: bool) -> list[StateRecord]:
+        if not self._records:
+            self._undo = Undo(existed, [])
+        return self._undo.inverses
 
     def abort(self) -> None:
         """The request is refused: whatever it has written is undone."""
@@ -89,7 +88,6 @@ class Journal:
         self.uncommitted[number] = self._undo
         batch = Batch(number, tuple(self._records), is_awaited=is_awaited)
         self._records = []
-        self._undo = Undo(self._roster.exists, [])
         return batch
 
     def committed(self, number: int) -> None:

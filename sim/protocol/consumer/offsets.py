@@ -1,4 +1,7 @@
-"""Commits and fetches of offsets, as far as membership decides on them (``ConsumerGroup.validateOffsetCommit``, 4.4)."""
+"""Commits and fetches of offsets, as far as membership decides on them.
+
+Source: ``ConsumerGroup.validateOffsetCommit``, ``validateOffsetFetch`` (Kafka 4.4).
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ class Offsets:
 
 
 def _held_since(member: Member, positions: Positions, epoch: int) -> bool:
-    """Whether the member has had each of these, assigned or pending revocation, since ``epoch`` or before (KIP-1251)."""
+    """Whether the member has had each of these, assigned or pending revocation, since ``epoch`` at least (KIP-1251)."""
     current = member.current
     held = np.concatenate([current.assigned, current.pending])
     since = np.concatenate([current.assigned_epochs, current.pending_epochs])

@@ -14,6 +14,7 @@ from groupsim.sim.protocol.consumer.re2 import PatternError, re2_pattern
 from groupsim.sim.protocol.consumer.records import ConsumerGroupRegularExpression, MemberMetadata, ResolvedPattern
 from groupsim.sim.protocol.consumer.refusals import Refused
 from groupsim.sim.protocol.consumer.topics import SubscribedTopics
+from groupsim.sim.protocol.facts import MemberSeen
 from groupsim.sim.protocol.interface import Task
 from groupsim.sim.protocol.messages import Error
 from groupsim.sim.units import S
@@ -37,8 +38,8 @@ class Patterns:
     def __init__(self, core: GroupCore, topics: SubscribedTopics) -> None:
         self._core = core
         self._topics = topics
-        self._running: tuple[int, int] | None = None
-        """Version of the image that a task looks at, and when it was started, microseconds."""
+        self._running: int | None = None
+        """Version of the image that a task looks at."""
 
     @property
     def task_key(self) -> str:
@@ -60,17 +61,20 @@ class Patterns:
             Whether its regular expression has changed; whether its new one is resolved already, so that a target can
             be computed at once. One that is dropped counts as resolved.
         """
-        core, is_new = self._core, False
-        was_resolved = dict(core.roster.patterns)
+        was_resolved = dict(self._core.roster.patterns)
         changed = before.pattern != after.pattern
-        if changed and after.pattern:
-            is_new = core.roster.n_subscribers(after.pattern) == 1
-            if is_new:
-                _check(after.pattern)
-        if changed and before.pattern:
+        is_new = changed and bool(after.pattern) and self._core.roster.n_subscribers(after.pattern) == 1
+        if is_new:
+            _check(after.pattern)
+        if changed:
             self.drop_unused((before.pattern,))
         self._maybe_start(now, was_resolved, is_new)
         return changed, changed and (not after.pattern or after.pattern in was_resolved)
+
+    def look(self, now: int) -> None:
+        """A heartbeat that changes no subscription: start a task if one is due."""
+        if self._core.roster.has_patterns:
+            self._maybe_start(now, self._core.roster.patterns, is_new=False)
 
     def drop_unused(self, patterns: tuple[str, ...]) -> None:
         """Forget what these have been resolved to, if nobody subscribes to them any more."""
@@ -80,13 +84,15 @@ class Patterns:
                 self._core.write(ConsumerGroupRegularExpression(pattern, None))
 
     def _maybe_start(self, now: int, resolved: Mapping[str, ResolvedPattern], is_new: bool) -> None:
-        wanted = sorted({pattern for _, pattern in self._core.roster.subscriptions if pattern})
-        if not wanted or self._running is not None:
+        """All are resolved together, at most every 10 s, and only if one is not resolved or may be out of date."""
+        if self._running is not None:
             return
         first = next(iter(resolved.values()), None)
         if first is not None and now <= first.timestamp_us + BATCH_REFRESH_MIN_INTERVAL_US:
             return
-        if is_new or len(wanted) != len(resolved) or (first is not None and self._is_old(now, first)):
+        wanted = sorted({pattern for _, pattern in self._core.roster.subscriptions if pattern})
+        is_missing = is_new or len(wanted) != len(resolved)
+        if wanted and (is_missing or (first is not None and self._is_old(now, first))):
             self._start(now, tuple(wanted))
 
     def _is_old(self, now: int, resolved: ResolvedPattern) -> bool:
@@ -97,7 +103,7 @@ class Patterns:
     # --- the task -----------------------------------------------------------------------------------------------------
 
     def _start(self, now: int, patterns: tuple[str, ...]) -> None:
-        self._running = (self._topics.version, now)
+        self._running = self._topics.version
         names = tuple(sorted(self._topics.image))
         self._core.start_task(Task(self.task_key, lambda: matches(patterns, names)))
 
@@ -106,17 +112,20 @@ class Patterns:
         core, roster = self._core, self._core.roster
         if self._running is None:
             return
-        (version, _), self._running = self._running, None
-        is_other = False
+        version, self._running, others = self._running, None, set()
         for pattern in sorted(result):
             if not roster.n_subscribers(pattern):
                 continue
             former = roster.patterns.get(pattern)
-            is_other |= (former.topics if former is not None else ()) != result[pattern]
+            if (former.topics if former is not None else ()) != result[pattern]:
+                others.add(pattern)
             core.write(ConsumerGroupRegularExpression(pattern, ResolvedPattern(result[pattern], version, now)))
-        if is_other:
+        if others:
             core.bump(self._topics.metadata_hash(), "a regular expression matches other topics")
             self._topics.refreshed(now)
+            for member in roster:
+                if member.metadata.pattern in others:
+                    core.note(MemberSeen(member.member_id, self._topics.names_of(member.subscribed)))
 
 
 def matches(patterns: tuple[str, ...], names: tuple[str, ...]) -> Matches:

@@ -118,6 +118,7 @@ class Roster:
         self.subscriptions: Counter[Subscribed] = Counter()
         self.votes: Counter[str] = Counter()
         self.n_classic = 0
+        self._n_patterns = 0
         self._stable_at: Counter[int] = Counter()
         """Member epoch -> members that are STABLE there."""
 
@@ -144,6 +145,11 @@ class Roster:
     def target_of(self, member_id: str) -> Target:
         """Its target; an empty one, if none was ever computed for it."""
         return self.targets.get(member_id, NO_TARGET)
+
+    @property
+    def has_patterns(self) -> bool:
+        """Whether a member subscribes to a regular expression."""
+        return self._n_patterns > 0
 
     def n_subscribers(self, pattern: str) -> int:
         """Members that subscribe to a regular expression."""
@@ -241,6 +247,7 @@ class Roster:
         if metadata.server_assignor is not None:
             _add(self.votes, metadata.server_assignor, by)
         self.n_classic += by * (metadata.classic is not None)
+        self._n_patterns += by * bool(metadata.pattern)
         instance_id = metadata.instance_id
         if instance_id is not None and by > 0:
             self.static[instance_id] = member.member_id

@@ -1,4 +1,4 @@
-"""States of a consumer group and of its members, by Kafka's names (``ConsumerGroupState``, ``MemberState``; Kafka 4.4)."""
+"""States of a consumer group and of its members, by Kafka's names (``ConsumerGroupState``, ``MemberState``)."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class StaticMembers:
         core, target = self._core, self._core.roster.target_of(former.member_id)
         metadata, current = former.metadata, replace(former.current, member_epoch=0, previous_epoch=0)
         self.erase(former.member_id)
-        core.timers.cancel(former.member_id)
+        core.replaced.append(former.member_id)
         core.write(ConsumerGroupMemberMetadata(member_id, metadata))
         core.write(ConsumerGroupTargetAssignmentMember(member_id, target.told))
         core.write(ConsumerGroupCurrentMemberAssignment(member_id, current))

@@ -47,6 +47,8 @@ class SubscribedTopics:
         self.version = 0
         self.new_topics_version = 0
         self._refresh_due = 0
+        self._refresh_epoch = 0
+        self._hashes: dict[tuple[str, ...], int] = {}
         self._masks: dict[tuple[str, ...], NDArray[np.bool_]] = {}
 
     # --- metadata -----------------------------------------------------------------------------------------------------
@@ -61,28 +63,29 @@ class SubscribedTopics:
         if touched and not touched.isdisjoint(self.subscribed()):
             self._refresh_due = 0
         self._masks.clear()
+        self._hashes.clear()
 
     def is_refresh_due(self, now: int) -> bool:
-        """Whether a heartbeat at ``now`` looks at the metadata again."""
-        return now >= self._refresh_due
+        """Whether a heartbeat at ``now`` looks at the metadata again; it does if the last bump was undone."""
+        return now >= self._refresh_due or self._roster.group.epoch < self._refresh_epoch
 
     def refreshed(self, now: int) -> None:
-        """They have been looked at."""
+        """They have been looked at, as of this group epoch."""
         self._refresh_due = now + REFRESH_INTERVAL_US
-
-    def forget_refresh(self) -> None:
-        """A new coordinator looks at them with the first heartbeat."""
-        self._refresh_due = 0
+        self._refresh_epoch = self._roster.group.epoch
 
     def metadata_hash(self) -> int:
         """A number that says of all subscribed topics that exist how many partitions they have, and on which racks.
 
         It stands for Kafka's hash (4.1): only equality counts. 0: there are none.
         """
-        known = sorted(name for name in self.subscribed() if name in self.image)
-        if not known:
-            return 0
-        told = [(name, self.image[name], self._view.racks_of(name, self.image[name])) for name in known]
+        known = tuple(sorted(name for name in self.subscribed() if name in self.image))
+        if known not in self._hashes:
+            self._hashes[known] = self._hash_of(known) if known else 0
+        return self._hashes[known]
+
+    def _hash_of(self, names: tuple[str, ...]) -> int:
+        told = [(name, self.image[name], self._view.racks_of(name, self.image[name])) for name in names]
         return int.from_bytes(blake2b(repr(told).encode(), digest_size=8).digest(), "big", signed=True)
 
     # --- subscriptions ------------------------------------------------------------------------------------------------
