@@ -285,9 +285,9 @@ def may_downgrade(core: GroupCore) -> bool:
 
 
 def _metadata(known: Member | None, request: JoinGroup) -> MemberMetadata:
-    """The member with what the request tells: it counts by its first assignor's subscription."""
+    """The member with what the request tells: it counts by its first assignor's subscription; the same if no news."""
     before, subscription = known.metadata if known is not None else NOBODY, request.protocols[0][1]
-    return replace(
+    after = replace(
         before,
         instance_id=before.instance_id if request.instance_id is None else request.instance_id,
         rack=before.rack if subscription.rack is None else subscription.rack,
@@ -297,3 +297,4 @@ def _metadata(known: Member | None, request: JoinGroup) -> MemberMetadata:
         name=request.name,
         classic=ClassicMemberMetadata(request.session_timeout_us, request.protocols),
     )
+    return before if after == before else after

@@ -250,10 +250,13 @@ class ConsumerGroup:
         return self._core.take()
 
     def on_loaded(self, now: int) -> Outcome:
-        """``GMM.onLoaded``: all sessions start anew, and so do the timers of members that have to revoke."""
+        """``GMM.onLoaded``: all sessions start anew, and so do the timers of members that have to revoke.
+
+        The group's session timeout is everybody's until they are heard of, also of who uses the classic protocol.
+        """
         core = self._core
         for member in self.roster:
-            core.renew(now, member.member_id)
+            core.timers.arm_session(member.member_id, now + core.session_timeout_us)
             if member.current.state is MemberState.UNREVOKED_PARTITIONS:
                 core.timers.arm_rebalance(member.member_id, now + member.metadata.rebalance_timeout_us, member.epoch)
         return core.take()

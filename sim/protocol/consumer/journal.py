@@ -83,6 +83,8 @@ class Journal:
         """Hand out what has been written; None if that is nothing, unless something waits for the log all the same."""
         if not self._records and not is_awaited:
             return None
+        if not self._records:
+            self._undo = Undo(self._roster.exists, [])
         number = next(self._batches)
         self._undo.expired = expired
         self.uncommitted[number] = self._undo

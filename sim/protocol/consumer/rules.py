@@ -35,8 +35,8 @@ class Rules:
     refuses_classic: bool
     """4.3 (KAFKA-20640): with group.consumer.migration.policy "disabled" nobody joins by the classic protocol."""
     rebalances_stale_downgrade: bool
-    """4.3 (KAFKA-20273): a group that a static member downgrades is rebalanced if its targets are stale, and not only if
-    that member subscribes to other topics."""
+    """4.3 (KAFKA-20273): a group that a static member downgrades is rebalanced whenever its targets are stale; before,
+    if that member subscribes to other topics (KAFKA-19546)."""
     resets_when_empty: bool
     """4.4: with the last member the assignment epoch follows the group epoch, without a timestamp."""
     bumps_on_vote: bool

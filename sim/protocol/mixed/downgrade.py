@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.classic.rebalance import Rebalance
@@ -21,8 +21,7 @@ from groupsim.sim.protocol.consumer.records import (
     StateRecord,
 )
 from groupsim.sim.protocol.consumer.roster import Member, Roster
-from groupsim.sim.protocol.facts import StateChanged
-from groupsim.sim.protocol.interface import Outcome
+from groupsim.sim.protocol.facts import Fact, StateChanged
 from groupsim.sim.protocol.messages import CONSUMER
 
 
@@ -40,15 +39,15 @@ class Downgrade:
     ----------
     successor : ClassicGroup or None
         What it has been made into in this event.
-    outcome : Outcome
-        What comes of that.
+    facts : list of Fact
+        What happens in that one at once.
     """
 
     def __init__(self, group: ConsumerGroup, batches: Iterator[int]) -> None:
         self._core: GroupCore = group.core
         self._batches = batches
         self.successor: ClassicGroup | None = None
-        self.outcome = Outcome()
+        self.facts: list[Fact] = []
         group.removal.downgrade = self.without
         group.classic_members.succeed = self.with_successor
 
@@ -90,7 +89,7 @@ class Downgrade:
             rebalance.timers.renew(now, one)
         if why:
             rebalance.prepare(now, reason)
-        self.successor, self.outcome = ClassicGroup.of(rebalance), rebalance.take()
+        self.successor, self.facts = ClassicGroup.of(rebalance), rebalance.take().facts
 
 
 def tombstones(roster: Roster) -> Iterator[StateRecord]:

@@ -18,6 +18,8 @@ from groupsim.sim.protocol.consumer.messages import (
     ConsumerGroupHeartbeatResponse,
 )
 from groupsim.sim.protocol.consumer.records import ConsumerGroupRecord
+from groupsim.sim.protocol.consumer.refusals import Refused
+from groupsim.sim.protocol.consumer.validation import check
 from groupsim.sim.protocol.facts import GroupConverted, GroupEpochBumped, StateChanged
 from groupsim.sim.protocol.interface import Batch, GroupDescription, Outcome, Reply, Waiter
 from groupsim.sim.protocol.messages import Error, JoinGroup, OffsetCommit
@@ -81,6 +83,7 @@ class MixedGroup:
         self._image: Mapping[str, int] = {}
         self._batches = count(1)
         self._conversions: list[Conversion] = []
+        self._downgrade: Downgrade | None = None
         self.group: Machine = self._new_classic()
 
     def _new_classic(self) -> ClassicGroup:
@@ -92,6 +95,11 @@ class MixedGroup:
         )
         group.on_metadata(0, self._image)
         return group
+
+    def _become(self, group: Machine) -> None:
+        """The group is this one from now on."""
+        self.group = group
+        self._downgrade = Downgrade(group, self._batches) if isinstance(group, ConsumerGroup) else None
 
     # --- what anybody may read ----------------------------------------------------------------------------------------
 
@@ -139,7 +147,7 @@ class MixedGroup:
     def on_request(self, now: int, request: GroupRequest, waiter: Waiter) -> Outcome:
         """Answer a request of either protocol, or park it; the group may be of the other one afterwards."""
         if self.is_consumer and not self.exists:
-            self.group = self._new_classic()
+            self._become(self._new_classic())
         group = self.group
         if isinstance(group, ClassicGroup):
             if isinstance(request, ConsumerGroupHeartbeat):
@@ -147,14 +155,17 @@ class MixedGroup:
             return group.on_request(now, request, waiter)
         if isinstance(request, JoinGroup) and group.exists and not group.size:
             return self._join_empty(now, group, request, waiter)
-        watch = Downgrade(group, self._batches)
-        return self._watched(group, watch, group.on_request(now, request, waiter))
+        return self._followed(group, group.on_request(now, request, waiter))
 
     def _beat_classic(self, now: int, old: ClassicGroup, request: ConsumerGroupHeartbeat, waiter: Waiter) -> Outcome:
         """``GMM.getOrMaybeCreateConsumerGroup``: a member that joins makes a consumer group of it, if it may."""
         new = self._new_consumer()
         if request.member_epoch != JOIN_EPOCH:
             return new.on_request(now, request, waiter)
+        try:
+            check(request, self._config.consumer_assignors)
+        except Refused as refusal:
+            return _refused(waiter, refusal.error, refusal.message)
         interrupted = Outcome()
         if not upgrade.is_empty(old):
             if not upgrade.may_upgrade(old):
@@ -172,7 +183,7 @@ class MixedGroup:
             self._convert(outcome.batch, new, new)
             outcome.facts.insert(0, GroupConverted("consumer", new.size))
         elif outcome.batch is not None:
-            self.group = new
+            self._become(new)
         return outcome
 
     def _join_empty(self, now: int, old: ConsumerGroup, request: JoinGroup, waiter: Waiter) -> Outcome:
@@ -180,29 +191,28 @@ class MixedGroup:
         new = self._new_classic()
         outcome = new.on_request(now, request, waiter)
         if outcome.batch is None:
-            self.group = new
+            self._become(new)
             return outcome
         outcome.batch.records = (*tombstones(old.roster), *outcome.batch.records)
         self._convert(outcome.batch, new, new)
         outcome.facts.insert(0, GroupConverted("classic", new.size))
         return outcome
 
-    def _watched(self, group: ConsumerGroup, watch: Downgrade, outcome: Outcome) -> Outcome:
-        """What a consumer group makes of an event, and what the classic group that it has become adds to that."""
-        group.removal.downgrade = group.classic_members.succeed = None
-        if watch.successor is None:
+    def _followed(self, group: ConsumerGroup, outcome: Outcome) -> Outcome:
+        """What a consumer group makes of an event; a classic group may follow it, and adds what comes of that."""
+        successor = None if self._downgrade is None else self._downgrade.successor
+        if self._downgrade is None or successor is None:
             return outcome
         assert outcome.batch is not None
-        self._convert(outcome.batch, watch.successor, group)
         told = [fact for fact in outcome.facts if not isinstance(fact, (StateChanged, GroupEpochBumped))]
-        outcome.facts = [*told, GroupConverted("classic", watch.successor.size), *watch.outcome.facts]
-        outcome.replies += watch.outcome.replies
+        outcome.facts = [*told, GroupConverted("classic", successor.size), *self._downgrade.facts]
+        self._convert(outcome.batch, successor, group)
         return outcome
 
     def _convert(self, batch: Batch, new: Machine, writer: Machine) -> None:
         batch.is_awaited = True
         self._conversions.append(Conversion(batch.number, self.group, writer))
-        self.group = new
+        self._become(new)
 
     # --- time and the log ---------------------------------------------------------------------------------------------
 
@@ -211,8 +221,7 @@ class MixedGroup:
         group = self.group
         if isinstance(group, ClassicGroup):
             return group.on_deadline(now)
-        watch = Downgrade(group, self._batches)
-        return self._watched(group, watch, group.on_deadline(now))
+        return self._followed(group, group.on_deadline(now))
 
     def on_appended(self, now: int, batch: int, error: Error) -> Outcome:
         """The batch is committed, or has failed with ``error``: then the group is what it was before the batch."""
@@ -238,8 +247,9 @@ class MixedGroup:
     def _restore(self, now: int, conversion: Conversion, outcome: Outcome) -> None:
         """The former group is there again; its timers that were due meanwhile have run to no effect."""
         self._conversions = self._conversions[: self._conversions.index(conversion)]
-        self.group = group = conversion.former
+        group = conversion.former
         group.lapse(now)
+        self._become(group)
         outcome.facts.append(GroupConverted("consumer" if self.is_consumer else "classic", group.size))
         outcome.facts.append(StateChanged(group.state, group.generation, "the log has refused another protocol"))
 
@@ -279,9 +289,11 @@ class MixedGroup:
         if is_classic and self.is_consumer:
             if isinstance(record, GroupTombstone):
                 return
-            self.group = self._new_classic()
+            self._become(self._new_classic())
         elif not is_classic and not self.is_consumer:
-            self.group = self._new_consumer()
+            if record.value is None:
+                return
+            self._become(self._new_consumer())
         machine: Any = self.group
         machine.replay(record)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,9 +13,9 @@ from groupsim.sim.protocol.messages import Error
 from groupsim.sim.protocol.mixed.group import MixedGroup
 from groupsim.sim.units import FOREVER, MS
 from tests.conformance.coordinator import builder, wire
+from tests.conformance.coordinator.consumer_state import compare_description, records_of
 from tests.conformance.coordinator.fields import Difference, Unplayable, expect
 from tests.conformance.coordinator.groups import Groups
-from tests.conformance.coordinator.consumer_state import compare_description, records_of
 from tests.conformance.coordinator.records import restored_record
 from tests.conformance.coordinator.state import inside, load_group, load_timer
 from tests.conformance.coordinator.topics import Topics

@@ -96,8 +96,8 @@ def load_group(group: ClassicGroup, state: Json, payloads: Payloads) -> None:
 def _load_member(new: Rebalance, member_id: str, fields: Json, before: Member | None, payloads: Payloads) -> None:
     member = Member(
         member_id, fields["instance_id"], fields["client_id"], fields["session_timeout_ms"] * MS,
-        fields["rebalance_timeout_ms"] * MS, payloads.protocols(fields["protocols"]), payloads.assignment(fields["assignment"]),
-        is_new=fields["is_new"],
+        fields["rebalance_timeout_ms"] * MS, payloads.protocols(fields["protocols"]),
+        payloads.assignment(fields["assignment"]), is_new=fields["is_new"],
     )  # fmt: skip
     new.roster.restore(member)
     if fields["awaiting_join"]:

@@ -126,8 +126,8 @@ def request(step: Json, payloads: Payloads, fresh_id: str) -> Any:
         case "JoinGroup":
             return JoinGroup(
                 asked["memberId"], asked["groupInstanceId"], asked["sessionTimeoutMs"] * MS,
-                asked["rebalanceTimeoutMs"] * MS, payloads.protocols(asked["protocols"]), asked["reason"] or "", fresh_id,
-                knows_member_id_required=version >= 4, knows_skip_assignment=version >= 9, name="client",
+                asked["rebalanceTimeoutMs"] * MS, payloads.protocols(asked["protocols"]), asked["reason"] or "",
+                fresh_id, knows_member_id_required=version >= 4, knows_skip_assignment=version >= 9, name="client",
                 protocol_type=asked["protocolType"],
             )  # fmt: skip
         case "SyncGroup":
@@ -261,7 +261,8 @@ def restored_record(record: Json, payloads: Payloads) -> GroupMetadata | GroupTo
     members = tuple(
         MemberMetadata(
             one["memberId"], one["groupInstanceId"], one["clientId"], one["sessionTimeout"] * MS,
-            one["rebalanceTimeout"] * MS, payloads.subscription(one["subscription"]), payloads.assignment(one["assignment"]),
+            one["rebalanceTimeout"] * MS, payloads.subscription(one["subscription"]),
+            payloads.assignment(one["assignment"]),
         ) for one in value["members"]
     )  # fmt: skip
     return GroupMetadata(
