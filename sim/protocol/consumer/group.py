@@ -219,12 +219,14 @@ class ConsumerGroup:
         for undo in core.journal.failed(batch):
             self._tell_undone(undo)
             for member_id in undo.expired:
-                if member_id in self.roster.members:
-                    core.timers.arm_session(member_id, now + WRITE_RETRY_US)
+                core.timers.arm_session(member_id, now + WRITE_RETRY_US)
+            for member_id in undo.member_ids:
+                if member_id not in self.roster.members:
+                    core.timers.cancel(member_id)
         return core.take()
 
     def _tell_undone(self, undo: Undo) -> None:
-        for member_id in dict.fromkeys(getattr(one, "member_id", "") for one in undo.inverses):
+        for member_id in undo.member_ids:
             member = self.roster.members.get(member_id)
             if member is not None:
                 self._core.note(reconciled(member))

@@ -10,9 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from groupsim.sim.protocol.consumer.records import ConsumerGroupRecord, StateRecord
+from groupsim.sim.protocol.consumer.records import (
+    ConsumerGroupCurrentMemberAssignment,
+    ConsumerGroupMemberMetadata,
+    ConsumerGroupRecord,
+    ConsumerGroupTargetAssignmentMember,
+    StateRecord,
+)
 from groupsim.sim.protocol.consumer.roster import Roster
 from groupsim.sim.protocol.interface import Batch
+
+
+OF_A_MEMBER = (
+    ConsumerGroupMemberMetadata,
+    ConsumerGroupTargetAssignmentMember,
+    ConsumerGroupCurrentMemberAssignment,
+)
 
 
 @dataclass(slots=True)
@@ -31,6 +44,11 @@ class Undo:
     existed: bool
     inverses: list[StateRecord]
     expired: tuple[str, ...] = ()
+
+    @property
+    def member_ids(self) -> tuple[str, ...]:
+        """Members that the batch was about."""
+        return tuple(dict.fromkeys(one.member_id for one in self.inverses if isinstance(one, OF_A_MEMBER)))
 
 
 class Journal:
