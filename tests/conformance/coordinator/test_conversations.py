@@ -120,7 +120,7 @@ def test_the_player_notices_every_change_of_what_kafka_says() -> None:
 
 
 def test_the_player_notices_every_change_of_what_kafka_says_in_the_consumer_protocol() -> None:
-    """600 of the 5,000 of consumer and mixed groups."""
+    """300 of the 4,200 of consumer and mixed groups."""
     assert _unnoticed({"consumer", "mixed"}, 300) == []
 
 
@@ -166,10 +166,10 @@ def test_what_is_not_modelled_is_skipped_by_name(change: dict[str, Any], why: st
 
 
 def test_conversations_that_4_4_would_answer_otherwise_are_held_to_4_3() -> None:
-    """Not one of them agrees with 4.4's rules, but for those whose difference does not show."""
+    """With 4.4's rules, a group that has lost its last member differs; where else 4.4 differs does not show in these."""
     marked = [one for one in CONVERSATIONS if one.get("v44")]
     by_4_4 = {one["name"]: play({**one, "v44": []}).outcome for one in marked}
-    assert len(marked) == 12
+    assert len(marked) == 11
     assert all(play(one).outcome == "pass" for one in marked)
     assert {name for name, one in zip(by_4_4, marked, strict=True) if by_4_4[name] == "fail"} == {
         one["name"] for one in marked if "empty_group" in one["v44"]
