@@ -44,8 +44,10 @@ def test_an_eager_member_owns_nothing_when_it_rejoins_and_waits_for_nobody() -> 
 
 
 def test_an_eager_member_drops_everything_at_each_rejoin_and_is_given_more_when_it_is_free() -> None:
-    """The newcomer d has to wait for c, and is called again when c has given up."""
-    run = upgraded()
+    """The newcomer d has to wait for a and c, and is called again when both have given up."""
+    run = Mixed(image={"t": 6}, consumer_assignment_interval_us=0)
+    run.classic_group(a=(0, 1, 2, 3, 4, 5))
+    run.consumer_join("c")
     run.classic_join("a")
     run.sync("a", 2)
     run.beat("c")
