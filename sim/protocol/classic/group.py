@@ -197,7 +197,7 @@ class ClassicGroup:
         self._removal.delete()
         return self._rebalance.take()
 
-    def interrupt(self, error: Error) -> Outcome:
+    def dismiss(self, error: Error) -> Outcome:
         """Answer whoever is parked with an error; nothing else changes."""
         self._rebalance.dismiss(error)
         return self._rebalance.take()

@@ -170,7 +170,7 @@ class MixedGroup:
         if not upgrade.is_empty(old):
             if not upgrade.may_upgrade(old):
                 return _refused(waiter, Error.GROUP_ID_NOT_FOUND, f"Group {self._group_id} is not a consumer group.")
-            interrupted = old.interrupt(Error.REBALANCE_IN_PROGRESS)
+            interrupted = old.dismiss(Error.REBALANCE_IN_PROGRESS)
             if upgrade.is_malformed(old):
                 interrupted.replies += _refused(waiter, Error.UNKNOWN_SERVER_ERROR, "no value present").replies
                 return interrupted

@@ -73,7 +73,8 @@ def test_a_join_is_answered_by_the_log_and_only_then_timers_run() -> None:
     run.now += S
     outcome = run.group.on_request(run.now, run.joining("a"), "a")
     assert outcome.replies == []
-    assert outcome.batch is not None and [one.waiter for one in outcome.batch.replies] == ["a"]
+    assert outcome.batch is not None
+    assert [one.waiter for one in outcome.batch.replies] == ["a"]
     timers = run.consumer.core.timers
     assert timers.join_due("a") < FOREVER
     assert timers.sync_due("a") == FOREVER
@@ -97,7 +98,8 @@ def test_a_sync_waits_for_the_log_though_it_writes_nothing() -> None:
     run.classic_join("a")
     outcome = run.group.on_request(run.now, SyncGroup("a", None, 2, "range"), "a")
     assert outcome.replies == []
-    assert outcome.batch is not None and outcome.batch.is_awaited and outcome.batch.records == ()
+    assert outcome.batch is not None
+    assert (outcome.batch.is_awaited, outcome.batch.records) == (True, ())
     assert run.consumer.core.timers.sync_due("a") < FOREVER
     run.take(outcome)
     assert run.consumer.core.timers.sync_due("a") == FOREVER
