@@ -97,7 +97,9 @@ class ConsumerGroupOfAnybody(RuleBasedStateMachine):
     """One group, four processes, three topics."""
 
     @initialize(
-        version=st.sampled_from(VERSIONS), interval_s=st.sampled_from((0, 1, 5)), statics=st.sets(st.sampled_from(NAMES))
+        version=st.sampled_from(VERSIONS),
+        interval_s=st.sampled_from((0, 1, 5)),
+        statics=st.sets(st.sampled_from(NAMES)),
     )
     def start(self, version: str, interval_s: int, statics: set[str]) -> None:
         self.version = version
@@ -257,7 +259,9 @@ class ConsumerGroupOfAnybody(RuleBasedStateMachine):
         assert roster.targets.keys() == roster.members.keys()
         for member in roster:
             names = set(self.run.group._topics.names_of(member.subscribed))
-            legal = {part for name in names for part in self.run.topics.of(name)[: self.run.image.get(name, 0)].tolist()}
+            legal = {
+                part for name in names for part in self.run.topics.of(name)[: self.run.image.get(name, 0)].tolist()
+            }
             assert set(roster.target_of(member.member_id).positions.tolist()) <= legal
 
     @invariant()
@@ -286,7 +290,8 @@ class ConsumerGroupOfAnybody(RuleBasedStateMachine):
             held = np.concatenate([current.assigned, current.pending])
             assert (roster.held.epochs[held] == current.member_epoch).all()
             assert (current.assigned_epochs <= max(roster.target.epoch, 0)).all()
-            assert (np.diff(current.assigned) > 0).all() and (np.diff(current.pending) > 0).all()
+            assert (np.diff(current.assigned) > 0).all()
+            assert (np.diff(current.pending) > 0).all()
             assert not (current.pending.size and current.state is not MemberState.UNREVOKED_PARTITIONS)
         n_held = sum(len(one.current.assigned) + len(one.current.pending) for one in roster)
         assert np.count_nonzero(roster.held.epochs != -1) == n_held
@@ -315,7 +320,7 @@ class ConsumerGroupOfAnybody(RuleBasedStateMachine):
             self.converges_once_faults_stop()
 
     def converges_once_faults_stop(self) -> None:
-        """Within one session timeout for the dead, the refresh and the assignment interval, and four rounds of beats."""
+        """Within a session timeout for the dead, the refresh and the assignment interval, and four rounds of beats."""
         self.the_group_moves()
         end = self.run.now + (SESSION_S + 10 + 5 + 4 * INTERVAL_S) * S
         while self.run.now < end:

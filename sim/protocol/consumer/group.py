@@ -25,7 +25,11 @@ from groupsim.sim.protocol.consumer.messages import (
 )
 from groupsim.sim.protocol.consumer.offsets import Offsets
 from groupsim.sim.protocol.consumer.patterns import Matches, Patterns
-from groupsim.sim.protocol.consumer.records import ConsumerGroupRecord
+from groupsim.sim.protocol.consumer.records import (
+    ConsumerGroupMetadata,
+    ConsumerGroupRecord,
+    ConsumerGroupTargetAssignmentMetadata,
+)
 from groupsim.sim.protocol.consumer.refusals import Refused
 from groupsim.sim.protocol.consumer.removal import Removal
 from groupsim.sim.protocol.consumer.roster import Roster
@@ -35,6 +39,7 @@ from groupsim.sim.protocol.consumer.targets import Targets
 from groupsim.sim.protocol.consumer.timers import WRITE_RETRY_US, Timers
 from groupsim.sim.protocol.consumer.topics import SubscribedTopics
 from groupsim.sim.protocol.consumer.validation import check
+from groupsim.sim.protocol.facts import GroupForgotten
 from groupsim.sim.protocol.interface import GroupDescription, MemberDescription, Outcome, Reply, Waiter
 from groupsim.sim.protocol.messages import Acknowledgement, Error, OffsetCommit, OffsetFetch, Subscription
 
@@ -200,6 +205,15 @@ class ConsumerGroup:
     def check_fetch(self, request: OffsetFetch) -> Error:
         """Whether a member may fetch offsets, by what the log says of it."""
         return self._offsets.check_fetch(request)
+
+    def delete(self) -> Outcome:
+        """An administrator deletes the group; nothing happens to one with members, or to none."""
+        core = self._core
+        if core.roster.exists and not len(core.roster):
+            core.write(ConsumerGroupTargetAssignmentMetadata(None))
+            core.write(ConsumerGroupMetadata(None))
+            core.note(GroupForgotten())
+        return core.take()
 
     # --- time and the log ---------------------------------------------------------------------------------------------
 

@@ -20,7 +20,6 @@ from groupsim.sim.protocol.consumer.records import (
 from groupsim.sim.protocol.consumer.roster import Roster
 from groupsim.sim.protocol.interface import Batch
 
-
 OF_A_MEMBER = (
     ConsumerGroupMemberMetadata,
     ConsumerGroupTargetAssignmentMember,

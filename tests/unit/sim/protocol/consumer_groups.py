@@ -58,15 +58,17 @@ class Balancing:
             subscribers = [one for one in members if topic in wants[one]]
             if not subscribers:
                 continue
-            quota = -(-count // len(subscribers))
             parts = self.topics.of(topic)[:count].tolist()
+            held = {one: [part for part in group.targets[one].tolist() if part in parts] for one in subscribers}
+            least, extra = divmod(count, len(subscribers))
+            ranked = sorted(subscribers, key=lambda one: -len(held[one]))
+            quota = {one: least + (place < extra) for place, one in enumerate(ranked)}
+            kept = {one: held[one][: quota[one]] for one in subscribers}
+            free = [part for part in parts if not any(part in mine for mine in kept.values())]
             for one in subscribers:
-                kept = [part for part in group.targets[one].tolist() if part in parts][:quota]
-                targets[one] += kept
-                parts = [part for part in parts if part not in kept]
-            taken = {part for target in targets for part in target}
-            for part in [part for part in parts if part not in taken]:
-                targets[min(subscribers, key=lambda one: len(targets[one]))].append(part)
+                more = quota[one] - len(kept[one])
+                targets[one] += kept[one] + free[:more]
+                free = free[more:]
         return Computed([at(*target) for target in targets], self.charged_us)
 
 
@@ -91,7 +93,7 @@ class Coordination:
         self.topics = Topics()
         self.balancing = Balancing(self.topics)
         self.config = CoordinatorConfig(version=version, **config)
-        self.assignors = {name: assignor or self.balancing for name in self.config.consumer_assignors}
+        self.assignors = dict.fromkeys(self.config.consumer_assignors, assignor or self.balancing)
         self.group = ConsumerGroup("g", self.config, self.topics, self.assignors, group_config)
         self.image = dict(image or {"t": 4})
         for topic in ("t", "u", "v"):
