@@ -122,6 +122,14 @@ class GroupForgotten(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class GroupConverted(Fact):
+    """The group speaks another protocol from now on, ``classic`` or ``consumer``, and has so many members."""
+
+    protocol: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class GroupEpochBumped(Fact):
     """Something has changed that may change the assignment (consumer protocol)."""
 

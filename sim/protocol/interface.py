@@ -44,6 +44,7 @@ class Batch:
     number : int
         What `GroupMachine.on_appended` calls it by.
     records : tuple
+        Of one without any, the replies wait for what was handed out before, as ``CoordinatorRuntime`` has them wait.
     replies : list of Reply
         Leave when the batch is committed; if it fails, the host answers with the error instead.
     is_awaited : bool

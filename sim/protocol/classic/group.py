@@ -20,7 +20,7 @@ refused outside Stable whoever sends them, and a group without members is gone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from groupsim.sim.config import ClientConfig, CoordinatorConfig
 from groupsim.sim.protocol.classic.admission import Admission
@@ -46,11 +46,9 @@ from groupsim.sim.protocol.messages import (
     Error,
     Heartbeat,
     JoinGroup,
-    JoinResponse,
     LeaveGroup,
     OffsetCommit,
     SyncGroup,
-    SyncResponse,
 )
 
 GroupRequest = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | OffsetCommit
@@ -63,10 +61,19 @@ class ClassicGroup:
     ----------
     group_id : str
     config : CoordinatorConfig
+    batches : iterator of int, optional
+        Numbers that no batch of this group has had; from 1 on by default.
     """
 
-    def __init__(self, group_id: str, config: CoordinatorConfig) -> None:
-        self._take_over(Rebalance(group_id, config))
+    def __init__(self, group_id: str, config: CoordinatorConfig, batches: Iterator[int] | None = None) -> None:
+        self._take_over(Rebalance(group_id, config, batches))
+
+    @classmethod
+    def of(cls, rebalance: Rebalance) -> ClassicGroup:
+        """The group of a rebalance that is there already (a consumer group that has been converted)."""
+        group = cls(rebalance.group_id, rebalance.config)
+        group._take_over(rebalance)
+        return group
 
     def _take_over(self, rebalance: Rebalance) -> None:
         self._rebalance = rebalance
@@ -85,6 +92,11 @@ class ClassicGroup:
     def is_old(self) -> bool:
         """Whether this is the coordinator of 0.9."""
         return self._rebalance.is_old
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a group."""
+        return self._rebalance.exists
 
     @property
     def state(self) -> GroupState:
@@ -185,6 +197,11 @@ class ClassicGroup:
         self._removal.delete()
         return self._rebalance.take()
 
+    def dismiss(self, error: Error) -> Outcome:
+        """Answer whoever is parked with an error; nothing else changes."""
+        self._rebalance.dismiss(error)
+        return self._rebalance.take()
+
     # --- time and the log ---------------------------------------------------------------------------------------------
 
     def on_deadline(self, now: int) -> Outcome:
@@ -247,11 +264,7 @@ class ClassicGroup:
         rebalance = self._rebalance
         if self.state is not DEAD:
             rebalance.enter(now, DEAD)
-        for member in self.roster:
-            response = JoinResponse(Error.NOT_COORDINATOR, member_id=member.member_id)
-            rebalance.reply(self.roster.release_join(member), response)
-            rebalance.reply(member.sync_waiter, SyncResponse(Error.NOT_COORDINATOR))
-            member.sync_waiter = None
+        rebalance.dismiss(Error.NOT_COORDINATOR)
         rebalance.awaited.clear()
         rebalance.timers = Timers()
         return rebalance.take()
@@ -260,10 +273,14 @@ class ClassicGroup:
         """``GMM.replay``: a group with members is Stable, one without is Empty; offsets are kept elsewhere."""
         if isinstance(record, CommittedOffsets):
             return
-        rebalance = Rebalance(self._rebalance.group_id, self.config)
+        rebalance = Rebalance(self._rebalance.group_id, self.config, self._rebalance.batches)
         if isinstance(record, GroupMetadata):
             rebalance.restore(record)
         self._take_over(rebalance)
+
+    def lapse(self, now: int) -> None:
+        """Timers that are due by now have run while the group was none of this protocol: to no effect."""
+        self._rebalance.timers.lapse(now)
 
     # --- members whose renewals are known in advance ------------------------------------------------------------------
 

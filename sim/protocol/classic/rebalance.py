@@ -6,7 +6,8 @@ in the log. Source: ``GroupMetadataManager`` (below: ``GMM``) and ``ClassicGroup
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.errors import ProtocolMisuse
@@ -35,6 +36,8 @@ class Rebalance:
     ----------
     group_id : str
     config : CoordinatorConfig
+    batches : iterator of int, optional
+        Numbers that no batch of this group has had; from 1 on by default.
 
     Attributes
     ----------
@@ -50,7 +53,7 @@ class Rebalance:
         Number of a batch -> what the group goes on with when it is committed, or has failed.
     """
 
-    def __init__(self, group_id: str, config: CoordinatorConfig) -> None:
+    def __init__(self, group_id: str, config: CoordinatorConfig, batches: Iterator[int] | None = None) -> None:
         self.group_id = group_id
         self.config = config
         self.is_old = config.version == "0.9"
@@ -65,7 +68,7 @@ class Rebalance:
         self.pending_sync: dict[str, None] = {}
         self.new_member_added = False
         self.awaited: dict[int, Awaited] = {}
-        self._batches = 0
+        self.batches = count(1) if batches is None else batches
         self._outcome = Outcome()
 
     # --- what the host is handed --------------------------------------------------------------------------------------
@@ -79,6 +82,13 @@ class Rebalance:
         """Answer a request, if there is one."""
         if waiter is not None and waiter is not ANSWERED:
             self._outcome.replies.append(Reply(waiter, response))
+
+    def dismiss(self, error: Error) -> None:
+        """Answer whoever waits with an error (``ClassicGroup.completeAllJoinFutures``, ``completeAllSyncFutures``)."""
+        for member in self.roster:
+            self.reply(self.roster.release_join(member), JoinResponse(error, member_id=member.member_id))
+            waiter, member.sync_waiter = member.sync_waiter, None
+            self.reply(waiter, SyncResponse(error))
 
     def note(self, fact: Fact) -> None:
         """Tell what has happened."""
@@ -96,8 +106,7 @@ class Rebalance:
 
     def next_batch(self) -> int:
         """A number that no batch of this group has had."""
-        self._batches += 1
-        return self._batches
+        return next(self.batches)
 
     def summary(self, assignments: Mapping[str, Positions] | None = None) -> GroupMetadata:
         """The group as it is logged, with these assignments or (None) those that its members have."""

@@ -63,6 +63,15 @@ class Timers:
         every = config.offsets_retention_check_interval_us
         self.expiry_due = -(-(since_us + config.offsets_retention_us) // every) * every
 
+    def lapse(self, now: int) -> None:
+        """What is due by now runs to no effect."""
+        if self.join_due <= now:
+            self.close_join()
+        if self.sync_due <= now:
+            self.sync_due = FOREVER
+        while self.pop_session(now) is not None:
+            pass
+
     # --- sessions -----------------------------------------------------------------------------------------------------
 
     def renew(self, now: int, member: Member) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from groupsim.sim.config import CoordinatorConfig, GroupConfig
 from groupsim.sim.protocol.consumer.journal import Journal
 from groupsim.sim.protocol.consumer.records import (
@@ -27,6 +29,8 @@ class GroupCore:
     group_id : str
     config : CoordinatorConfig
     group_config : GroupConfig
+    batches : iterator of int
+        Numbers that no batch of this group has had.
 
     Attributes
     ----------
@@ -37,13 +41,15 @@ class GroupCore:
     timers : Timers
     """
 
-    def __init__(self, group_id: str, config: CoordinatorConfig, group_config: GroupConfig) -> None:
+    def __init__(
+        self, group_id: str, config: CoordinatorConfig, group_config: GroupConfig, batches: Iterator[int]
+    ) -> None:
         self.group_id = group_id
         self.config = config
         self.group_config = group_config
         self.rules = Rules.of(config)
         self.roster = Roster(self.rules.first_epoch)
-        self.journal = Journal(self.roster)
+        self.journal = Journal(self.roster, batches)
         self.timers = Timers()
         self.reason = ""
         self.replaced: list[str] = []
@@ -94,9 +100,14 @@ class GroupCore:
         self.note(GroupEpochBumped(epoch, reason))
 
     def assign(self, now: int, member: Member, current: CurrentAssignment) -> None:
-        """Give a member another current assignment, and time to acknowledge what it has to give up."""
+        """Give a member another current assignment, and time to acknowledge what it has to give up.
+
+        Who uses the classic protocol is called to join instead, by its next heartbeat (``GMM.maybeReconcile``).
+        """
         self.write(ConsumerGroupCurrentMemberAssignment(member.member_id, current))
         self.note(reconciled(member))
+        if member.metadata.classic is not None:
+            return
         if current.state is MemberState.UNREVOKED_PARTITIONS:
             due = now + member.metadata.rebalance_timeout_us
             self.timers.arm_rebalance(member.member_id, due, current.member_epoch)
@@ -130,15 +141,15 @@ class GroupCore:
         self._outcome = Outcome([reply], tasks=self._outcome.tasks)
         return self.take()
 
-    def take(self, reply: Reply | None = None, expired: tuple[str, ...] = ()) -> Outcome:
-        """Everything since the last time; the reply waits for the log if anything was written."""
+    def take(self, reply: Reply | None = None, expired: tuple[str, ...] = (), *, awaits_log: bool = False) -> Outcome:
+        """Everything since the last time; the reply waits for the log if anything was written, or if it has to."""
         self._tell_state()
         for member_id in self.replaced:
             if member_id not in self.roster.members:
                 self.timers.cancel(member_id)
         self.replaced.clear()
         outcome, self._outcome = self._outcome, Outcome()
-        outcome.batch = self.journal.seal(expired)
+        outcome.batch = self.journal.seal(expired, is_awaited=awaits_log)
         if reply is not None:
             (outcome.replies if outcome.batch is None else outcome.batch.replies).append(reply)
         return outcome

@@ -7,12 +7,14 @@ coordinator knows, but for timers and tasks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import cast
 
 from groupsim.sim.config import ClientConfig, CoordinatorConfig, GroupConfig
 from groupsim.sim.protocol.classic.records import CommittedOffsets
 from groupsim.sim.protocol.consumer.assigning import TargetAssignor, TopicView
+from groupsim.sim.protocol.consumer.classic_members import ClassicMembers, ClassicRequest
 from groupsim.sim.protocol.consumer.core import GroupCore, reconciled
 from groupsim.sim.protocol.consumer.heartbeat import Heartbeats
 from groupsim.sim.protocol.consumer.journal import Undo
@@ -42,7 +44,7 @@ from groupsim.sim.protocol.facts import GroupForgotten
 from groupsim.sim.protocol.interface import GroupDescription, MemberDescription, Outcome, Reply, Waiter
 from groupsim.sim.protocol.messages import Acknowledgement, Error, OffsetCommit, OffsetFetch, Subscription
 
-GroupRequest = ConsumerGroupHeartbeat | OffsetCommit
+GroupRequest = ConsumerGroupHeartbeat | OffsetCommit | ClassicRequest
 
 
 class ConsumerGroup:
@@ -57,6 +59,14 @@ class ConsumerGroup:
     assignors : mapping of str to TargetAssignor
         All that ``config.consumer_assignors`` names.
     group_config : GroupConfig, optional
+    batches : iterator of int, optional
+        Numbers that no batch of this group has had; from 1 on by default.
+
+    Attributes
+    ----------
+    removal : Removal
+    classic_members : ClassicMembers
+        Both can be told how the group becomes a classic one.
     """
 
     def __init__(
@@ -66,19 +76,37 @@ class ConsumerGroup:
         topics: TopicView,
         assignors: Mapping[str, TargetAssignor],
         group_config: GroupConfig | None = None,
+        batches: Iterator[int] | None = None,
     ) -> None:
-        core = self._core = GroupCore(group_id, config, group_config or GroupConfig())
+        numbers = count(1) if batches is None else batches
+        core = self._core = GroupCore(group_id, config, group_config or GroupConfig(), numbers)
         self._topics = SubscribedTopics(core.roster, topics)
         targets = Targets(core, self._topics, assignors)
         static = StaticMembers(core)
         self._patterns = Patterns(core, self._topics)
-        self._removal = Removal(core, self._topics, self._patterns, static)
+        self.removal = Removal(core, self._topics, self._patterns, static)
         self._heartbeats = Heartbeats(core, self._topics, targets, self._patterns, static)
+        self.classic_members = ClassicMembers(core, self._heartbeats, static, self.removal)
         self._offsets = Offsets(core)
         self.outlook = Outlook(core, self._topics, targets)
         self._is_dead = False
 
     # --- what anybody may read ----------------------------------------------------------------------------------------
+
+    @property
+    def core(self) -> GroupCore:
+        """What all its parts share."""
+        return self._core
+
+    @property
+    def topics(self) -> SubscribedTopics:
+        """What its members subscribe to."""
+        return self._topics
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a group."""
+        return self.roster.exists
 
     @property
     def config(self) -> CoordinatorConfig:
@@ -156,10 +184,12 @@ class ConsumerGroup:
         """Answer a request; an error changes nothing."""
         if isinstance(request, OffsetCommit):
             return self._commit(request, waiter)
+        if not isinstance(request, ConsumerGroupHeartbeat):
+            return self.classic_members.work(now, request, waiter)
         try:
             check(request, self.config.consumer_assignors)
             if request.member_epoch < JOIN_EPOCH:
-                response = self._removal.leave(request)
+                response = self.removal.leave(now, request)
             else:
                 response = self._heartbeats.beat(now, request)
         except Refused as refusal:
@@ -191,7 +221,7 @@ class ConsumerGroup:
 
     def on_deadline(self, now: int) -> Outcome:
         """The first timer that is due; if more are, `deadline` says so."""
-        expired = self._removal.expire(now)
+        expired = self.removal.expire(now)
         return self._core.take(expired=expired)
 
     def on_appended(self, now: int, batch: int, error: Error) -> Outcome:
@@ -199,7 +229,9 @@ class ConsumerGroup:
         core = self._core
         if error is Error.NONE:
             core.journal.committed(batch)
+            self.classic_members.appended(now, batch)
             return Outcome()
+        self.classic_members.forget(batch)
         for undo in core.journal.failed(batch):
             self._tell_undone(undo)
             for member_id in undo.expired:
@@ -236,10 +268,13 @@ class ConsumerGroup:
         return self._core.take()
 
     def on_loaded(self, now: int) -> Outcome:
-        """``GMM.onLoaded``: all sessions start anew, and so do the timers of members that have to revoke."""
+        """``GMM.onLoaded``: all sessions start anew, and so do the timers of members that have to revoke.
+
+        The group's session timeout is everybody's until they are heard of, also of who uses the classic protocol.
+        """
         core = self._core
         for member in self.roster:
-            core.renew(now, member.member_id)
+            core.timers.arm_session(member.member_id, now + core.session_timeout_us)
             if member.current.state is MemberState.UNREVOKED_PARTITIONS:
                 core.timers.arm_rebalance(member.member_id, now + member.metadata.rebalance_timeout_us, member.epoch)
         return core.take()
@@ -257,9 +292,13 @@ class ConsumerGroup:
         return outcome
 
     def replay(self, record: ConsumerGroupRecord) -> None:
-        """``GMM.replay``; offsets are kept elsewhere."""
-        if not isinstance(record, CommittedOffsets):
+        """``GMM.replay``; offsets are kept elsewhere, and a tombstone makes no group."""
+        if not isinstance(record, CommittedOffsets) and (self.exists or record.value is not None):
             self.roster.apply(record)
+
+    def lapse(self, now: int) -> None:
+        """Timers that are due by now have run while the group was none of this protocol: to no effect."""
+        self._core.timers.lapse(now)
 
     # --- members whose renewals are known in advance ------------------------------------------------------------------
 

@@ -78,12 +78,17 @@ class Heartbeats:
     # --- who asks -----------------------------------------------------------------------------------------------------
 
     def _check_group(self, request: ConsumerGroupHeartbeat) -> None:
-        core, roster = self._core, self._core.roster
-        if not roster.exists and request.member_epoch != JOIN_EPOCH:
+        core = self._core
+        if not core.roster.exists and request.member_epoch != JOIN_EPOCH:
             raise Refused(Error.GROUP_ID_NOT_FOUND, f"Group {core.group_id} not found.")
-        if len(roster) < core.config.consumer_max_size or request.member_id in roster.members:
+        self.check_room(request.member_id, request.instance_id)
+
+    def check_room(self, member_id: str, instance_id: str | None) -> None:
+        """``throwIfConsumerGroupIsFull``."""
+        core, roster = self._core, self._core.roster
+        if len(roster) < core.config.consumer_max_size or member_id in roster.members:
             return
-        if not (core.rules.counts_known_instances and request.instance_id in roster.static):
+        if not (core.rules.counts_known_instances and instance_id in roster.static):
             raise Refused(Error.GROUP_MAX_SIZE_REACHED, "The consumer group has reached its maximum capacity.")
 
     def _member(self, request: ConsumerGroupHeartbeat) -> Member | None:

@@ -7,6 +7,7 @@ that is refused half-way leaves nothing behind, and neither does a batch that ca
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groupsim.sim.protocol.consumer.records import (
@@ -56,6 +57,8 @@ class Journal:
     ----------
     roster : Roster
         What records are replayed into.
+    batches : iterator of int
+        Numbers that no batch of this group has had.
 
     Attributes
     ----------
@@ -63,9 +66,9 @@ class Journal:
         Number of a batch -> what undoes it.
     """
 
-    def __init__(self, roster: Roster) -> None:
+    def __init__(self, roster: Roster, batches: Iterator[int]) -> None:
         self._roster = roster
-        self._batches = 0
+        self._batches = batches
         self._records: list[ConsumerGroupRecord] = []
         self._undo = Undo(roster.exists, [])
         self.uncommitted: dict[int, Undo] = {}
@@ -93,14 +96,16 @@ class Journal:
             self._records.clear()
             self._revert(self._undo)
 
-    def seal(self, expired: tuple[str, ...] = ()) -> Batch | None:
-        """Hand out what has been written; None if that is nothing."""
-        if not self._records:
+    def seal(self, expired: tuple[str, ...] = (), *, is_awaited: bool = False) -> Batch | None:
+        """Hand out what has been written; None if that is nothing, unless something waits for the log all the same."""
+        if not self._records and not is_awaited:
             return None
-        self._batches += 1
+        if not self._records:
+            self._undo = Undo(self._roster.exists, [])
+        number = next(self._batches)
         self._undo.expired = expired
-        self.uncommitted[self._batches] = self._undo
-        batch = Batch(self._batches, tuple(self._records))
+        self.uncommitted[number] = self._undo
+        batch = Batch(number, tuple(self._records), is_awaited=is_awaited)
         self._records = []
         return batch
 

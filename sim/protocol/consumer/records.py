@@ -24,12 +24,24 @@ UNKNOWN_TIMEOUT_US = -1 * MS
 """The rebalance timeout of a member that has never told one (-1)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ClassicMemberMetadata:
-    """What a member has told that uses the classic protocol (``ClassicMemberMetadata``)."""
+    """What a member has told that uses the classic protocol (``ClassicMemberMetadata``); equal if its bytes are."""
 
     session_timeout_us: int
     protocols: Protocols
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ClassicMemberMetadata) and (
+            self.session_timeout_us == other.session_timeout_us
+            and len(self.protocols) == len(other.protocols)
+            and all(
+                mine[0] == theirs[0] and mine[1].same_bytes(theirs[1])
+                for mine, theirs in zip(self.protocols, other.protocols, strict=True)
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)

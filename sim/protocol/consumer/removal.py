@@ -6,7 +6,7 @@ next heartbeat of anybody.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from groupsim.sim.protocol.consumer.core import GroupCore
 from groupsim.sim.protocol.consumer.messages import (
@@ -33,7 +33,14 @@ class Removal:
     topics : SubscribedTopics
     patterns : Patterns
     static : StaticMembers
+
+    Attributes
+    ----------
+    downgrade : callable or None
+        Makes a classic group of this one, if it may be one without these members; whether it has done so.
     """
+
+    downgrade: Callable[[int, Sequence[Member]], bool] | None = None
 
     def __init__(self, core: GroupCore, topics: SubscribedTopics, patterns: Patterns, static: StaticMembers) -> None:
         self._core = core
@@ -41,7 +48,7 @@ class Removal:
         self._patterns = patterns
         self._static = static
 
-    def leave(self, request: ConsumerGroupHeartbeat) -> ConsumerGroupHeartbeatResponse:
+    def leave(self, now: int, request: ConsumerGroupHeartbeat) -> ConsumerGroupHeartbeatResponse:
         """A member leaves, for good or (static) for a while.
 
         Raises
@@ -56,7 +63,7 @@ class Removal:
         if request.member_epoch == STATIC_LEAVE_EPOCH:
             self._static.leave_for_a_while(member)
         else:
-            self.remove([member], Cause.LEFT)
+            self.remove(now, [member], Cause.LEFT)
         return ConsumerGroupHeartbeatResponse(Error.NONE, request.member_id, request.member_epoch)
 
     def _leaver(self, request: ConsumerGroupHeartbeat) -> Member:
@@ -67,13 +74,16 @@ class Removal:
             raise Refused(Error.UNKNOWN_MEMBER_ID, f"Member {request.member_id} is not a member of the group.")
         return member
 
-    def remove(self, members: Sequence[Member], cause: Cause) -> None:
-        """Members are out, all at once: one bump."""
+    def remove(self, now: int, members: Sequence[Member], cause: Cause) -> None:
+        """Members are out, all at once: one bump; or the group is a classic one from now on."""
         core = self._core
+        for member in members:
+            core.note(MemberRemoved(member.member_id, member.metadata.name, cause))
+        if self.downgrade is not None and self.downgrade(now, members):
+            return
         for member in members:
             self._static.erase(member.member_id)
             core.timers.cancel(member.member_id)
-            core.note(MemberRemoved(member.member_id, member.metadata.name, cause))
         self._patterns.drop_unused(tuple(sorted({member.metadata.pattern for member in members})))
         names = ", ".join(member.metadata.name or member.member_id for member in members)
         core.bump(self._topics.metadata_hash(), f"{names}: {cause.value}")
@@ -83,9 +93,8 @@ class Removal:
     def expire(self, now: int) -> tuple[str, ...]:
         """Remove the first member whose timer is due; its id, or nothing."""
         while (due := self._core.timers.pop(now)) is not None:
-            member_id, epoch = due
-            member = self._core.roster.members.get(member_id)
-            if member is not None and epoch in (None, member.epoch):
-                self.remove([member], Cause.EXPIRED if epoch is None else Cause.NOT_REVOKED)
-                return (member_id,)
+            member = self._core.roster.members.get(due.member_id)
+            if member is not None and due.epoch in (None, member.epoch):
+                self.remove(now, [member], due.cause)
+                return (due.member_id,)
         return ()

@@ -29,6 +29,14 @@ class Rules:
     """4.3 (KIP-1263): group.consumer.assignment.interval.ms."""
     accepts_older_epochs: bool
     """4.3 (KIP-1251): a commit with an older epoch counts for partitions that the member has held since."""
+    calls_for_target: bool
+    """4.3 (KAFKA-20272): members that use the classic protocol are called to rejoin for a new target, no longer for a
+    new group epoch."""
+    refuses_classic: bool
+    """4.3 (KAFKA-20640): with group.consumer.migration.policy "disabled" nobody joins by the classic protocol."""
+    rebalances_stale_downgrade: bool
+    """4.3 (KAFKA-20273): a group that a static member downgrades is rebalanced whenever its targets are stale; before,
+    if that member subscribes to other topics (KAFKA-19546)."""
     resets_when_empty: bool
     """4.4: with the last member the assignment epoch follows the group epoch, without a timestamp."""
     bumps_on_vote: bool
@@ -49,6 +57,9 @@ class Rules:
             starts_at_one=version >= (4, 3),
             has_interval=version >= (4, 3),
             accepts_older_epochs=version >= (4, 3),
+            calls_for_target=version >= (4, 3),
+            refuses_classic=version >= (4, 3),
+            rebalances_stale_downgrade=version >= (4, 3),
             resets_when_empty=version >= (4, 4),
             bumps_on_vote=version >= (4, 4),
             counts_known_instances=version >= (4, 4),

@@ -18,8 +18,10 @@ IGNORED = {
     "metadata of a committed offset": "decides nothing and is not modelled",
     "commitTimestamp, expireTimestamp": "offsets expire with their group (`Timers.expiry_due`)",
     "topicId": "topics are known by name",
+    "refresh_deadline_ms": "when metadata are looked at again shows in what the next heartbeat does",
+    "refresh_epoch": "the same",
     "offsets": "committed offsets are the host's (`GroupHost`), what is committed is compared in the records",
-    "tasks": "classic groups have none",
+    "tasks": "what is running shows in `run_tasks`",
     "polled": "says whether timers have run, and decides what is played",
     "awaits_append of an emptied group's record": "Kafka only logs a warning if that append fails",
     "timers that cannot change anything": "of a group that is Dead or gone; a session of nobody's; join outside "
@@ -37,10 +39,17 @@ CODES = {
     25: Error.UNKNOWN_MEMBER_ID,
     26: Error.INVALID_SESSION_TIMEOUT,
     27: Error.REBALANCE_IN_PROGRESS,
+    35: Error.UNSUPPORTED_VERSION,
+    42: Error.INVALID_REQUEST,
     69: Error.GROUP_ID_NOT_FOUND,
     79: Error.MEMBER_ID_REQUIRED,
     81: Error.GROUP_MAX_SIZE_REACHED,
     82: Error.FENCED_INSTANCE_ID,
+    110: Error.FENCED_MEMBER_EPOCH,
+    111: Error.UNRELEASED_INSTANCE_ID,
+    112: Error.UNSUPPORTED_ASSIGNOR,
+    113: Error.STALE_MEMBER_EPOCH,
+    128: Error.INVALID_REGULAR_EXPRESSION,
 }
 """``Errors`` of Kafka's wire; one that is missing here fails every comparison by its number."""
 

@@ -6,16 +6,31 @@ import re
 from typing import Any
 
 from groupsim.sim.config import CoordinatorConfig
-from groupsim.sim.protocol.classic.group import ClassicGroup
+from groupsim.sim.protocol.consumer.group import ConsumerGroup
+from groupsim.sim.protocol.consumer.records import ConsumerGroupMemberMetadata, MemberMetadata
+from groupsim.sim.protocol.consumer.roster import Roster
+from groupsim.sim.protocol.consumer.topics import SubscribedTopics
+from groupsim.sim.protocol.mixed.group import MixedGroup
 from groupsim.sim.units import MS
+from tests.conformance.coordinator.assignors import Assignors
+from tests.conformance.coordinator.consumer_state import compare_consumer_group
+from tests.conformance.coordinator.consumer_timers import armed_consumer, can_fence
 from tests.conformance.coordinator.fields import Unplayable, expect
 from tests.conformance.coordinator.state import armed, can_change_anything, compare_group, inside
+from tests.conformance.coordinator.topics import Topics
 from tests.conformance.coordinator.wire import Json, Payloads
 
 _LONG_US = 1 << 60
-_CONFIG = {"group.initial.rebalance.delay.ms": ("initial_rebalance_delay_us", MS), "group.max.size": ("max_size", 1)}
+_CONFIG = {
+    "group.initial.rebalance.delay.ms": ("initial_rebalance_delay_us", MS), "group.max.size": ("max_size", 1),
+    "group.consumer.max.size": ("consumer_max_size", 1),
+    "group.consumer.session.timeout.ms": ("consumer_session_timeout_us", MS),
+    "group.consumer.heartbeat.interval.ms": ("consumer_heartbeat_interval_us", MS),
+    "group.consumer.assignment.interval.ms": ("consumer_assignment_interval_us", MS),
+    "group.consumer.regex.refresh.interval.ms": ("consumer_regex_refresh_interval_us", MS),
+}  # fmt: skip
 _OF_OTHERS = re.compile(
-    r"group\.(consumer|share|streams)\..*|group\.(min|max)\.session\.timeout\.ms|offsets\.retention\.ms"
+    r"group\.(share|streams)\..*|group\.(min|max)\.session\.timeout\.ms|offsets\.retention\.ms|group\.consumer\.assignors"
 )
 """Settings of other groups, of the service layer, and of the host, which lets offsets expire."""
 
@@ -25,17 +40,20 @@ _NEW_GROUP = {
 }  # fmt: skip
 
 
-def _configuration(settings: Json) -> CoordinatorConfig:
+def configuration(conversation: Json, assignors: tuple[str, ...]) -> CoordinatorConfig:
     """Limits of the session timeout are the service layer's, whose checks are not in the conversations."""
     chosen: dict[str, Any] = {}
-    for key, value in settings.items():
+    for key, value in conversation["config"].items():
         if key in _CONFIG:
             name, unit = _CONFIG[key]
             chosen[name] = value * unit
+        elif key == "group.consumer.migration.policy":
+            chosen["consumer_migration_policy"] = value.lower()
         elif not _OF_OTHERS.fullmatch(key):
             raise Unplayable(f"setting {key}")
     limits = {"min_session_timeout_us": -_LONG_US, "max_session_timeout_us": _LONG_US, "offsets_retention_us": _LONG_US}
-    return CoordinatorConfig(**limits, **chosen)
+    version = "4.3" if conversation.get("v44") else "4.4"
+    return CoordinatorConfig(**limits, **chosen, version=version, consumer_assignors=assignors)
 
 
 class Groups:
@@ -43,36 +61,56 @@ class Groups:
 
     Parameters
     ----------
-    settings : dict
-        The brokers', by Kafka's keys.
+    conversation : dict
+        One line of the files.
     payloads : Payloads
 
     Attributes
     ----------
+    config : CoordinatorConfig
+    assignors : Assignors
     machines : dict
         Group id -> the machine.
     ids : set of str
         Every member id that has been heard of.
+    hashes, hash_names : dict
+        What the conversation calls a hash of metadata -> the machine's, and back.
     """
 
-    def __init__(self, settings: Json, payloads: Payloads) -> None:
-        self._config, self._payloads = _configuration(settings), payloads
-        self.machines: dict[str, ClassicGroup] = {}
+    def __init__(self, conversation: Json, payloads: Payloads) -> None:
+        self._payloads, self._topics = payloads, payloads.topics
+        self.assignors = Assignors(conversation["assignors"], self._topics)
+        self.config = configuration(conversation, self.assignors.names)
+        self.machines: dict[str, MixedGroup] = {}
         self.ids: set[str] = set()
+        self.hashes: dict[Any, int] = {0: 0} | {
+            name: metadata_hash(topics) for name, topics in conversation["hashes"].items()
+        }
+        self.hash_names = {number: name for name, number in self.hashes.items()}
         self._states: dict[str, Json] = {}
         self._timers: dict[str, int] = {}
 
-    def get(self, group_id: str) -> ClassicGroup:
+    def get(self, group_id: str) -> MixedGroup:
         """The machine of a group; one of which nothing is known, if there is none."""
-        return self.machines.setdefault(group_id, self.unknown(group_id))
+        if group_id not in self.machines:
+            self.machines[group_id] = self.unknown(group_id)
+        return self.machines[group_id]
 
-    def unknown(self, group_id: str) -> ClassicGroup:
+    def unknown(self, group_id: str) -> MixedGroup:
         """A machine of which nothing is known."""
-        return ClassicGroup(group_id, self._config)
+        one = MixedGroup(group_id, self.config, self._topics, self.assignors.by_name)
+        one.on_metadata(0, self._topics.counts)
+        return one
+
+    def settle(self) -> None:
+        """The metadata that a conversation begins with are no news."""
+        for one in self.machines.values():
+            if isinstance(one.group, ConsumerGroup):
+                one.group.topics.new_topics_version = 0
 
     def create(self, now_ms: int, group_id: str) -> None:
         """A test makes a group, in memory only."""
-        inside(self.get(group_id)).create(now_ms * MS)
+        inside(self.get(group_id).group).create(now_ms * MS)
         self._states[group_id] = _NEW_GROUP | {"state_timestamp": now_ms}
 
     def compare(self, step: Json) -> None:
@@ -81,29 +119,49 @@ class Groups:
             self.ids |= set((state or {}).get("members", {})) | set((state or {}).get("pending_join", []))
             self._states[group_id] = state
         for group_id in self.machines.keys() | self._states.keys():
-            compare_group(group_id, self._states.get(group_id), self.get(group_id), self._payloads)
+            self._compare_group(group_id, self._states.get(group_id))
         for key, deadline_ms in step.get("timers", {}).items():
             self._timers.pop(key, None)
             if deadline_ms is not None:
                 self._timers[key] = deadline_ms
         expect("timers", {key: at for key, at in sorted(self._timers.items()) if self._changes(key)}, self._armed())
 
+    def _compare_group(self, group_id: str, state: Json | None) -> None:
+        group = self.get(group_id)
+        expect(f"{group_id} exists", state is not None, group.exists)
+        if state is None:
+            return
+        expect(f"{group_id}.type", state["type"], "consumer" if group.is_consumer else "classic")
+        if isinstance(group.group, ConsumerGroup):
+            compare_consumer_group(group_id, state, group.group.roster, self._topics, self.hash_names)
+        else:
+            compare_group(group_id, state, group.group, self._payloads)
+
     def _armed(self) -> dict[str, int]:
         found: dict[str, int] = {}
         for group_id, group in self.machines.items():
-            found |= armed(group_id, group, self.ids)
+            if isinstance(group.group, ConsumerGroup):
+                found |= armed_consumer(group_id, group.group)
+            else:
+                found |= armed(group_id, group.group, self.ids)
         return dict(sorted(found.items()))
 
     def _changes(self, key: str) -> bool:
         """Whether the timer would do anything if it ran."""
-        return any(can_change_anything(key, group_id, state) for group_id, state in self._states.items())
+        return any(
+            can_fence(key, group_id, state) if state and state["type"] == "consumer"
+            else can_change_anything(key, group_id, state)
+            for group_id, state in self._states.items()
+        )  # fmt: skip
 
     def choose_as_kafka(self, step: Json) -> None:
         """Where the order of a Java hash map decides, let the machine walk members in an order with Kafka's result."""
         for group_id, state in step.get("groups", {}).items():
-            members = self.get(group_id).roster._members
-            if state is not None and (leader := members.pop(state["leader"] or "", None)) is not None:
-                self.get(group_id).roster._members = {state["leader"]: leader, **members}
+            if state is None or state["type"] != "classic":
+                continue
+            roster = inside(self.get(group_id).group).roster
+            if (leader := roster._members.pop(state["leader"] or "", None)) is not None:
+                roster._members = {state["leader"]: leader, **roster._members}
 
     def compare_expired(self, step: Json, before_ms: int, now_ms: int) -> None:
         """Which timers run, but for those that are armed meanwhile: the states afterwards tell of them."""
@@ -115,3 +173,13 @@ class Groups:
         known = {key: at for key, at in ran.items() if key in self._timers and self._changes(key)}
         cancelled = {key for key, at in due.items() if any(first <= at for first in known.values())} - known.keys()
         expect("timers that run", known, {key: at for key, at in due.items() if key not in cancelled})
+
+
+def metadata_hash(topics: Json) -> int:
+    """The machine's hash of these topics; None for one that there is not."""
+    there = [{"name": name, **one} for name, one in topics.items() if one is not None]
+    roster, view = Roster(0), Topics(there)
+    roster.apply(ConsumerGroupMemberMetadata("member", MemberMetadata(topics=tuple(sorted(topics)))))
+    subscribed = SubscribedTopics(roster, view)
+    subscribed.image = view.counts
+    return subscribed.metadata_hash()

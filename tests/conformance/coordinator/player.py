@@ -6,29 +6,34 @@ records and whether something waits for them, every group's state, every timer's
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable
 from typing import Any
 
 from groupsim.sim.errors import ProtocolMisuse
-from groupsim.sim.protocol.classic.group import ClassicGroup
-from groupsim.sim.protocol.interface import Outcome, Reply
-from groupsim.sim.protocol.messages import Error
+from groupsim.sim.protocol.interface import Batch, Outcome, Reply, Task
+from groupsim.sim.protocol.messages import Error, JoinGroup, SyncGroup
+from groupsim.sim.protocol.mixed.group import MixedGroup
 from groupsim.sim.units import MS
-from tests.conformance.coordinator import wire
+from tests.conformance.coordinator import consumer_wire, wire
+from tests.conformance.coordinator.administration import Administration
 from tests.conformance.coordinator.fields import IGNORED, Difference, Unplayable, expect
 from tests.conformance.coordinator.groups import Groups
-from tests.conformance.coordinator.state import inside, load_group, load_timer
+from tests.conformance.coordinator.records import kafka_records, machine_records, restored_record
+from tests.conformance.coordinator.state import inside
+from tests.conformance.coordinator.topics import Topics
 from tests.conformance.coordinator.wire import Json, Payloads
 
 _STEP = frozenset(
     ["at_ms", "call", "api_version", "request", "response", "error", "pending", "records", "applied", "awaits_append",
-     "completes", "groups", "timers", "ms", "expired", "step", "key", "fails", "created", *IGNORED]
+     "completes", "groups", "timers", "ms", "expired", "step", "key", "fails", "created", "assignor_runs", "assignor",
+     "members", "group", "config", "results", "tasks", *IGNORED]
 )  # fmt: skip
-_REQUESTS = frozenset(["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit"])
+_REQUESTS = frozenset(["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "ConsumerGroupHeartbeat"])
 
 
-class Player:
+class Player(Administration):
     """One conversation.
 
     Parameters
@@ -38,16 +43,18 @@ class Player:
     """
 
     def __init__(self, conversation: Json) -> None:
-        self._conversation = conversation
-        self._payloads = Payloads()
-        self._groups = Groups(conversation["config"], self._payloads)
+        self.conversation = conversation
+        self.topics = Topics(conversation["topics"])
+        self.payloads = Payloads(self.topics)
+        self.groups = Groups(conversation, self.payloads)
+        self.in_memory: set[str] = set()
+        self.log: list[Json] = []
+        self.committed = 0
+        self.now_ms = 0
+        self.batches: dict[int, list[tuple[str, Batch]]] = {}
+        self.tasks: dict[str, tuple[str, Task]] = {}
         self._unborn = list(conversation.get("generated", []))
-        self._batches: dict[int, tuple[str, int]] = {}
         self._asked: dict[int, Any] = {}
-        self._log: list[Json] = []
-        self._committed = 0
-        self._in_memory: set[str] = set()
-        self._now_ms = 0
 
     def play(self) -> None:
         """From the beginning to the end.
@@ -59,18 +66,18 @@ class Player:
         Unplayable
             If the conversation is about something that groupsim does not model.
         """
-        initial = self._conversation["initial"]
-        for step in self._conversation["steps"]:
+        initial = self.conversation["initial"]
+        for step in self.conversation["steps"]:
             if step["call"] not in _REQUESTS and self._handler(step) is None:
                 raise Unplayable(f"call {step['call']}")
-        self._now_ms = self._conversation["start_ms"]
-        self._replay(initial["records"])
-        self._committed = initial["committed"]
+        self.now_ms = self.conversation["start_ms"] or 0
+        self.replay(initial["records"])
+        self.committed = initial["committed"]
         try:
-            self._groups.compare(initial)
+            self.groups.compare(initial)
         except Difference as difference:
             raise Difference(f"at the beginning: {difference}") from None
-        for number, step in enumerate(self._conversation["steps"]):
+        for number, step in enumerate(self.conversation["steps"]):
             try:
                 self._play_step(number, step)
             except Difference as difference:
@@ -79,228 +86,201 @@ class Player:
     def _play_step(self, number: int, step: Json) -> None:
         if strange := step.keys() - _STEP:
             raise Unplayable(f"{sorted(strange)[0]} of {step['call']}")
-        expect("at_ms", step["at_ms"], self._now_ms)
-        if "java_hash_order" in self._conversation["needs"]:
-            self._groups.choose_as_kafka(step)
+        expect("at_ms", step.get("at_ms", self.now_ms), self.now_ms)
+        if "java_hash_order" in self.conversation["needs"]:
+            self.groups.choose_as_kafka(step)
+        self.groups.assignors.follow(step.get("assignor_runs", []))
         (self._handler(step) or self._on_request)(number, step)
-        self._groups.compare(step)
+        self.groups.compare(step)
         self._unborn = [one for one in self._unborn if one not in _placeholders(step)]
 
     def _handler(self, step: Json) -> Callable[[int, Json], None] | None:
         """What plays a call that is no request of a member's."""
-        return getattr(self, f"_on_{_snake(step['call'])}", None)
-
-    @property
-    def _now(self) -> int:
-        return self._now_ms * MS
+        return getattr(self, f"on_{_snake(step['call'])}", None)
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
     def _on_request(self, number: int, step: Json) -> None:
         group_id = step["request"].get("groupId", "")
-        request = self._asked[number] = wire.request(step, self._payloads, self._fresh_id(step))
-        group = self._groups.get(group_id)
-        was_there = inside(group).exists
+        request = self._asked[number] = self._request(step)
+        group = self.groups.get(group_id)
+        was_there, before = group.exists, copy.deepcopy(group, {id(self.topics): self.topics})
         try:
-            outcome = group.on_request(self._now, request, number)
+            outcome = group.on_request(self.now, request, number)
         except ProtocolMisuse:
             expect("error", step.get("error", {}).get("class"), "IllegalStateException")
-            outcome = inside(group).take()
+            outcome = inside(group.group).take()
         else:
             self._check_answer(number, step, outcome)
         if not was_there:
-            self._in_memory.add(group_id)
-        self._check_outcome(number, group_id, step, outcome)
+            self.in_memory.add(group_id)
+        is_put_back = step.get("applied") is False and "groups" not in step and group.is_consumer
+        self.check_outcome(number, step, [(group_id, outcome)], is_put_back=is_put_back)
+        if is_put_back:  # the test has called the coordinator and not replayed what it said
+            self.groups.machines[group_id] = before
+
+    def _request(self, step: Json) -> Any:
+        if step["call"] == "ConsumerGroupHeartbeat":
+            return consumer_wire.heartbeat_request(step["request"], self.topics)
+        return wire.request(step, self.payloads, self._fresh_id(step))
 
     def _check_answer(self, number: int, step: Json, outcome: Outcome) -> None:
         """What the request is answered now."""
-        mine = [reply for reply in self._replies(outcome) if reply.waiter == number]
+        mine = [reply for reply in self._told_now([("", outcome)]) if reply.waiter == number]
         expect("answered now", not step.get("pending", False), bool(mine))
         for reply in mine:
-            found = wire.machine_response(reply.response, self._asked[number], self._payloads)
+            found = self._machine_response(reply, self._asked[number])
             if "error" in step:
                 expect("error", step["error"].get("name"), found["errorCode"])
                 expect("error's code", wire.code(step["error"].get("code")), found["errorCode"])
             else:
-                expect("response", wire.kafka_response(step["call"], step["response"]), found)
+                expect("response", self._kafka_response(step["call"], step["response"]), found)
+
+    def _kafka_response(self, call: str, response: Json) -> Json:
+        if call == "ConsumerGroupHeartbeat":
+            return consumer_wire.kafka_heartbeat(response)
+        return wire.kafka_response(call, response)
+
+    def _machine_response(self, reply: Reply, asked: Any) -> Json:
+        if isinstance(reply.response, consumer_wire.ConsumerGroupHeartbeatResponse):
+            return consumer_wire.machine_heartbeat(reply.response, self.topics)
+        return wire.machine_response(reply.response, asked, self.payloads)
 
     def _fresh_id(self, step: Json) -> str:
         """The member id that Kafka makes up in this step: the first of those that nobody has heard of."""
         results = {name: value for name, value in step.items() if name != "request"}
         fresh = [one for one in self._unborn if one in _placeholders(results)]
         if not fresh or step["call"] != "JoinGroup" or step["request"]["memberId"]:
-            return f"unheard-of-{len(self._groups.ids)}"
-        self._groups.ids.add(fresh[0])
+            return f"unheard-of-{len(self.groups.ids)}"
+        self.groups.ids.add(fresh[0])
         return fresh[0]
 
-    @staticmethod
-    def _replies(outcome: Outcome) -> list[Reply]:
-        return outcome.replies + (outcome.batch.replies if outcome.batch is not None else [])
+    def _told_now(self, outcomes: list[tuple[str, Outcome]]) -> list[Reply]:
+        """Replies, but for those to JoinGroup and SyncGroup that wait for the log."""
+        found = []
+        for _, outcome in outcomes:
+            deferred = outcome.batch.replies if outcome.batch is not None else []
+            found += outcome.replies + [reply for reply in deferred if not self._waits(reply)]
+        return found
 
-    def _check_outcome(self, number: int, group_id: str, step: Json, outcome: Outcome) -> None:
-        """What others are answered, and what is written; keeps the batch for its `log_append`."""
-        self._check_others(number, step, outcome)
-        sources = [step, *step.get("expired", [])]
-        records = [wire.kafka_record(one) for source in sources for one in source.get("records", [])]
-        batch = outcome.batch
-        written = [one for record in (batch.records if batch else ()) for one in self._as_kafka(group_id, record)]
-        expect("records", records, written)
-        if batch is None:
-            return
-        self._batches[number] = (group_id, batch.number)
-        is_applied = bool(batch.replies)  # offsets; the group's own records are of what memory knows already
+    def _waits(self, reply: Reply) -> bool:
+        return isinstance(self._asked.get(reply.waiter), (JoinGroup, SyncGroup))
+
+    def check_outcome(
+        self, number: int, step: Json, outcomes: list[tuple[str, Outcome]], *, is_put_back: bool = False
+    ) -> None:
+        """What others are answered, and what is written; keeps batches for their `log_append`."""
+        self._check_others(number, step, self._told_now(outcomes))
+        sources = [step, *step.get("expired", []), *step.get("results", [])]
+        written = [
+            one
+            for group_id, outcome in outcomes if outcome.batch is not None
+            for record in outcome.batch.records
+            for one in machine_records(group_id, record, self.payloads, self.groups.hash_names)
+        ]  # fmt: skip
+        expected = kafka_records([one for source in sources for one in source.get("records", [])])
+        any_order = "java_hash_order" in self.conversation["needs"]
+        in_order = consumer_wire.in_runs if not any_order else lambda records: sorted(records, key=str)
+        expect("records", in_order(expected), in_order(written))
+        self.tasks |= {task.key: (group_id, task) for group_id, one in outcomes for task in one.tasks}
+        for group_id, outcome in outcomes:
+            if outcome.batch is not None:
+                self.batches.setdefault(number, []).append((group_id, outcome.batch))
+                self._check_batch(sources, self.groups.get(group_id), outcome.batch, is_put_back=is_put_back)
+
+    def _check_batch(self, sources: list[Json], group: MixedGroup, batch: Batch, *, is_put_back: bool) -> None:
+        """Whether it is replayed at once, and whether something waits for the log."""
         applied = {source["applied"] for source in sources if "applied" in source}
-        expect("applied", {is_applied}, applied)
-        if not _is_emptied(batch.records):
-            awaits = any(source.get("awaits_append", False) for source in sources)
-            expect("awaits_append", awaits, batch.number in inside(self._groups.get(group_id)).awaited)
+        is_applied = group.is_consumer or any(not self._waits(reply) for reply in batch.replies)
+        if batch.records and not is_put_back:
+            expect("applied", {is_applied and not _is_conversion(batch)}, applied)
+        awaits = any(source.get("awaits_append", False) for source in sources)
+        if not group.is_consumer and not _is_emptied(batch.records) and not _is_conversion(batch):
+            expect("awaits_append", awaits, batch.number in inside(group.group).awaited)
+        elif group.is_consumer and not _is_upgrade(batch):
+            expect("awaits_append", awaits, batch.is_awaited)
 
-    def _as_kafka(self, group_id: str, record: Any) -> list[Json]:
-        return wire.machine_records(group_id, record, self._payloads)
-
-    def _check_others(self, number: int, step: Json, outcome: Outcome) -> None:
+    def _check_others(self, number: int, step: Json, replies: list[Reply]) -> None:
         """Answers to requests of earlier steps."""
-        others = {reply.waiter: reply.response for reply in self._replies(outcome) if reply.waiter != number}
+        others = {reply.waiter: reply for reply in replies if reply.waiter != number}
         expected: dict[Any, Json] = {}
         for one in step.get("completes", []):
             if "step" in one:
-                asked = self._conversation["steps"][one["step"]]["call"]
-                expected[one["step"]] = wire.kafka_response(asked, one["response"])
+                asked = self.conversation["steps"][one["step"]]["call"]
+                expected[one["step"]] = self._kafka_response(asked, one["response"])
             else:
                 call = "JoinGroup" if "generationId" in one["response"] else "SyncGroup"
                 expected["member", one["member"]] = wire.kafka_response(call, one["response"])
-        found = {
-            waiter: wire.machine_response(response, self._asked.get(waiter), self._payloads)
-            for waiter, response in others.items()
-        }
+        found = {waiter: self._machine_response(reply, self._asked.get(waiter)) for waiter, reply in others.items()}
         expect("completes: who", sorted(map(str, expected)), sorted(map(str, found)))
         expect("completes", expected, found)
 
     # --- time and the log ---------------------------------------------------------------------------------------------
 
-    def _on_advance(self, number: int, step: Json) -> None:
-        before_ms, self._now_ms = self._now_ms, self._now_ms + step["ms"]
+    def on_advance(self, number: int, step: Json) -> None:
+        """The clock; timers run if they are polled."""
+        before_ms, self.now_ms = self.now_ms, self.now_ms + step["ms"]
         if not step.get("polled"):
             return
-        self._groups.compare_expired(step, before_ms, self._now_ms)
-        self._check_together(number, step, lambda group: group.on_deadline(self._now))
+        self.groups.compare_expired(step, before_ms, self.now_ms)
+        outcomes = []
+        for group_id, group in list(self.groups.machines.items()):
+            while group.deadline <= self.now:
+                outcomes.append((group_id, group.on_deadline(self.now)))
+        self.check_outcome(number, step, outcomes)
 
-    def _check_together(self, number: int, step: Json, call: Callable[[ClassicGroup], Outcome]) -> None:
-        """One call to every group; only one of them may have something to write."""
-        whole, owner = Outcome(), ""
-        for group_id, group in list(self._groups.machines.items()):
-            outcome = call(group)
-            whole.replies += outcome.replies
-            if outcome.batch is not None:
-                if whole.batch is not None:
-                    raise Unplayable("records of two groups at one instant")
-                whole.batch, owner = outcome.batch, group_id
-        self._check_outcome(number, owner, step, whole)
+    def each(self, number: int, step: Json, call: Callable[[MixedGroup], Outcome]) -> None:
+        """One call to every group."""
+        self.check_outcome(
+            number, step, [(group_id, call(group)) for group_id, group in list(self.groups.machines.items())]
+        )
 
-    def _on_log_append(self, number: int, step: Json) -> None:
-        if step["step"] not in self._batches:
+    def on_log_append(self, number: int, step: Json) -> None:
+        """The log has the records of an earlier step, or has refused them."""
+        if step["step"] not in self.batches:
             raise Difference(f"nothing was handed out at step {step['step']}")
-        group_id, batch = self._batches[step["step"]]
         error = Error.NONE
         if (failure := step.get("fails")) is not None:
             if failure["name"] not in Error.__members__:
                 raise Unplayable(f"an append that fails with {failure['name']}")
             error = Error[failure["name"]]
-        outcome = self._groups.get(group_id).on_appended(self._now, batch, error)
-        self._check_outcome(number, group_id, step, outcome)
+        outcomes = []
+        for group_id, batch in self.batches.pop(step["step"]):
+            outcome = self.groups.get(group_id).on_appended(self.now, batch.number, error)
+            if error is Error.NONE:
+                outcome.replies += [reply for reply in batch.replies if self._waits(reply)]
+            outcomes.append((group_id, outcome))
+        self.check_outcome(number, step, outcomes)
 
-    def _on_load(self, number: int, step: Json) -> None:
-        self._check_together(number, step, lambda group: group.on_loaded(self._now))
-
-    def _on_unload(self, number: int, step: Json) -> None:
-        self._check_together(number, step, lambda group: group.on_unloaded(self._now))
-
-    def _on_replay(self, number: int, step: Json) -> None:
-        self._replay(step["records"])
-
-    def _replay(self, records: Json) -> None:
+    def replay(self, records: Json) -> None:
+        """Apply records as if read from the log."""
         for record in records:
-            self._log.append(record)
-            restored = wire.restored_record(record, self._payloads)
+            self.log.append(record)
+            restored = restored_record(record, self.payloads, self.groups.hashes)
             if restored is not None:
-                self._groups.get(record["key"]["group"]).replay(restored)
+                group_id = record["key"].get("group") or record["key"]["groupId"]
+                self.groups.get(group_id).replay(restored)
+        self.groups.settle()
 
-    def _on_commit(self, number: int, step: Json) -> None:
-        self._committed = len(self._log)
-        self._in_memory.clear()
-
-    def _on_rollback(self, number: int, step: Json) -> None:
-        """Groups of replayed records are what the committed ones say."""
-        undone = {one["key"]["group"] for one in self._log[self._committed :] if one["type"] == "GroupMetadata"}
-        kept, self._log = self._log[: self._committed], []
-        for group_id in undone:
-            del self._groups.machines[group_id]
-        self._replay([one for one in kept if one["key"].get("group") in undone])
-        self._log = kept
-
-    # --- what administrators and tests do -----------------------------------------------------------------------------
-
-    def _on_create_group(self, number: int, step: Json) -> None:
-        for group_id, kind in step["created"].items():
-            if kind != "classic":
-                raise Unplayable(f"groups of type {kind}")
-            self._groups.create(self._now_ms, group_id)
-            self._in_memory.add(group_id)
-
-    def _on_set_state(self, number: int, step: Json) -> None:
-        for group_id, state in step["groups"].items():
-            if state is None or state["type"] != "classic":
-                raise Unplayable("groups of other types" if state else "a group that is taken away by hand")
-            load_group(self._groups.get(group_id), state, self._payloads)
-            for key, deadline_ms in step.get("timers", {}).items():
-                load_timer(key, group_id, self._groups.get(group_id), deadline_ms)
-
-    def _on_tombstone_group(self, number: int, step: Json) -> None:
-        group_id = step["request"]["group"]
-        self._check_outcome(number, group_id, step, self._groups.get(group_id).delete())
-
-    _on_delete_group = _on_maybe_delete_group = _on_tombstone_group
-
-    def _on_reschedule_heartbeat(self, number: int, step: Json) -> None:
-        one, member_id = inside(self._groups.get(step["request"]["group"])), step["request"]["member"]
-        one.timers.renew(self._now, _present(one.roster.get(member_id)))
-
-    def _on_prepare_rebalance(self, number: int, step: Json) -> None:
-        one = inside(self._groups.get(step["request"]["group"]))
-        one.prepare(self._now, "test")
-        self._check_outcome(number, one.group_id, step, one.take())
-
-    def _on_metadata_update(self, number: int, step: Json) -> None:
-        image = {one["name"]: one["partitions"] for one in step["request"]["topics"]}
-        self._check_together(number, step, lambda group: group.on_metadata(self._now, image))
-
-    def _on_describe_groups(self, number: int, step: Json) -> None:
-        asked = step["request"]
-        expected = [wire.kafka_description(one, step["api_version"]) for one in step["response"]]
-        found = []
-        for group_id in asked["groups"]:
-            is_seen = self._is_seen(group_id, asked["committed_offset"])
-            group = self._groups.get(group_id) if is_seen else self._groups.unknown(group_id)
-            found.append(wire.machine_description(group_id, group.describe(), self._payloads))
-        expect("response", expected, found)
-
-    def _is_seen(self, group_id: str, offset: int | str) -> bool:
-        """Whether a reader of what is committed up to ``offset`` sees the group at all."""
-        if offset == "latest":
-            return True
-        born = [at for at, one in enumerate(self._log) if one["key"].get("group") == group_id]
-        return group_id not in self._in_memory and (not born or born[0] < offset)
-
-
-def _present(member: Any) -> Any:
-    if member is None:
-        raise Difference("the machine does not know the member")
-    return member
+    @property
+    def now(self) -> int:
+        """The clock, microseconds."""
+        return self.now_ms * MS
 
 
 def _is_emptied(records: tuple[Any, ...]) -> bool:
     """The record of a group that has just lost its last member."""
     return all(getattr(one, "generation", 0) > 0 and not getattr(one, "members", True) for one in records)
+
+
+def _is_conversion(batch: Batch) -> bool:
+    """Whether a group has become a classic one, which Kafka does not do by replaying records."""
+    kinds = [type(one).__name__ for one in batch.records]
+    return kinds[-1:] == ["GroupMetadata"] and len(kinds) > 1
+
+
+def _is_upgrade(batch: Batch) -> bool:
+    return any(type(one).__name__ == "GroupTombstone" for one in batch.records)
 
 
 def _placeholders(step: Json) -> set[str]:

@@ -9,9 +9,10 @@ from groupsim.sim.protocol.classic.rebalance import Rebalance
 from groupsim.sim.protocol.classic.roster import Member
 from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.classic.timers import Timers
+from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.units import FOREVER, MS
-from tests.conformance.coordinator.fields import Unplayable, expect, known
-from tests.conformance.coordinator.wire import Json, Payloads, protocols, subscription_bytes
+from tests.conformance.coordinator.fields import Difference, Unplayable, expect, known
+from tests.conformance.coordinator.wire import Json, Payloads, assignment_form, subscription_bytes
 
 _GROUP = frozenset(
     ["state", "generation", "protocol_type", "protocol", "leader", "state_timestamp", "new_member_added",
@@ -24,8 +25,10 @@ _MEMBER = frozenset(
 _WAITING = (GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
 
 
-def inside(group: ClassicGroup) -> Rebalance:
-    """What the group keeps; its public face does not tell everything that Kafka's tests look at."""
+def inside(group: ClassicGroup | ConsumerGroup) -> Rebalance:
+    """What a classic group keeps; its public face does not tell everything that Kafka's tests look at."""
+    if not isinstance(group, ClassicGroup):
+        raise Difference("the group is none of the classic protocol")
     return group._rebalance
 
 
@@ -38,6 +41,8 @@ def compare_group(group_id: str, expected: Json | None, group: ClassicGroup, pay
         raise Unplayable(f"groups of type {expected['type']}")
     told = known(group_id, {name: value for name, value in expected.items() if name != "type"}, _GROUP)
     members = {name: known(name, fields, _MEMBER) for name, fields in told.pop("members").items()}
+    for fields in members.values():
+        fields["assignment"] = assignment_form(fields["assignment"])
     found = _group_fields(inside(group))
     expect(group_id, told, {name: found[name] for name in told})
     expect(f"{group_id}.members", sorted(members), sorted(member.member_id for member in group.roster))
@@ -63,7 +68,7 @@ def _member_fields(member: Member, group: ClassicGroup, payloads: Payloads) -> J
         "session_timeout_ms": member.session_timeout_us // MS,
         "rebalance_timeout_ms": member.rebalance_timeout_us // MS, "protocol_type": group.roster.protocol_type,
         "protocols": [{"name": name, "metadata": subscription_bytes(one)} for name, one in member.protocols],
-        "assignment": payloads.assignment_bytes(member.assignment), "is_new": member.is_new,
+        "assignment": payloads.assignment_form(member.assignment), "is_new": member.is_new,
         "awaiting_join": member.join_waiter is not None, "awaiting_sync": member.sync_waiter is not None,
     }  # fmt: skip
 
@@ -74,7 +79,7 @@ def _member_fields(member: Member, group: ClassicGroup, payloads: Payloads) -> J
 def load_group(group: ClassicGroup, state: Json, payloads: Payloads) -> None:
     """Make the group what a test made of Kafka's; requests that are parked stay so, its timers stay armed."""
     old, new = inside(group), Rebalance(inside(group).group_id, group.config)
-    new.exists, new.timers, new.awaited, new._batches = True, old.timers, old.awaited, old._batches
+    new.exists, new.timers, new.awaited, new.batches = True, old.timers, old.awaited, old.batches
     new.state, new.generation, new.protocol = GroupState(state["state"]), state["generation"], state["protocol"]
     new.previous_state = old.previous_state if new.state is old.state else old.state
     new.state_us, new.new_member_added = state["state_timestamp"] * MS, state["new_member_added"]
@@ -91,8 +96,8 @@ def load_group(group: ClassicGroup, state: Json, payloads: Payloads) -> None:
 def _load_member(new: Rebalance, member_id: str, fields: Json, before: Member | None, payloads: Payloads) -> None:
     member = Member(
         member_id, fields["instance_id"], fields["client_id"], fields["session_timeout_ms"] * MS,
-        fields["rebalance_timeout_ms"] * MS, protocols(fields["protocols"]), payloads.assignment(fields["assignment"]),
-        is_new=fields["is_new"],
+        fields["rebalance_timeout_ms"] * MS, payloads.protocols(fields["protocols"]),
+        payloads.assignment(fields["assignment"]), is_new=fields["is_new"],
     )  # fmt: skip
     new.roster.restore(member)
     if fields["awaiting_join"]:

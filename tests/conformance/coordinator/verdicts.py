@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from tests.conformance.coordinator.fields import Difference, Unplayable
 from tests.conformance.coordinator.player import Player
 
-_PLAYED = ("classic", "offsets")
+_PLAYED = ("builder", "classic", "consumer", "mixed", "offsets")
 """Kinds of which at least a part is modelled."""
 
 Outcome = Literal["pass", "fail", "skipped"]
@@ -31,8 +31,6 @@ def play(conversation: dict[str, Any]) -> Verdict:
         return Verdict(name, kind, "skipped", "not modelled yet")
     if "mock_group" in conversation["needs"]:
         return Verdict(name, kind, "skipped", "mock_group: the group is a stub")
-    if conversation.get("v44"):
-        return Verdict(name, kind, "skipped", f"v44: recorded on 4.3.1, 4.4 differs ({', '.join(conversation['v44'])})")
     try:
         Player(conversation).play()
     except Unplayable as reason:

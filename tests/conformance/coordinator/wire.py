@@ -1,8 +1,8 @@
 """Kafka's messages and records as the conversations have them (JSON), and the machine's, in one form.
 
 Bytes that are opaque to the coordinator travel through the machine as they stand: a subscription keeps its JSON in
-``user_data``, an assignment is an array of one number that stands for it. What is empty and what is null is the same
-(``None``) where Kafka's messages have no meaning for the difference: names of protocols, types and leaders.
+``user_data``. What is empty and what is null is the same (``None``) where Kafka's messages have no meaning for the
+difference: names of protocols, types and leaders.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from groupsim.sim.protocol.classic.records import CommittedOffsets, GroupMetadata, GroupTombstone, MemberMetadata
 from groupsim.sim.protocol.interface import GroupDescription
 from groupsim.sim.protocol.messages import (
-    NO_PARTITIONS,
     Acknowledgement,
     Heartbeat,
     JoinGroup,
@@ -31,10 +30,13 @@ from groupsim.sim.protocol.messages import (
 )
 from groupsim.sim.units import MS
 from tests.conformance.coordinator.fields import Unplayable, code, known
+from tests.conformance.coordinator.topics import Topics
 
 Json = Any
 
 EMPTY_BYTES = {"hex": ""}
+_OPAQUE = 1 << 30
+"""Positions from here on stand for bytes that are no partitions."""
 _JOIN_RESPONSE = frozenset(
     ["errorCode", "generationId", "protocolType", "protocolName", "leader", "skipAssignment", "memberId", "members"]
 )
@@ -48,47 +50,70 @@ def _text(bytes_: Json) -> str:
 
 
 class Payloads:
-    """Assignments by number, and partitions that offsets are committed for."""
+    """Bytes of subscriptions and assignments, and partitions that offsets are committed for.
 
-    def __init__(self) -> None:
-        self._known: list[str] = []
+    Parameters
+    ----------
+    topics : Topics
+    """
+
+    def __init__(self, topics: Topics) -> None:
+        self.topics = topics
+        self._opaque: list[str] = []
 
     def _number(self, text: str) -> int:
-        if text not in self._known:
-            self._known.append(text)
-        return self._known.index(text)
+        if text not in self._opaque:
+            self._opaque.append(text)
+        return _OPAQUE + self._opaque.index(text)
 
     def assignment(self, bytes_: Json) -> Positions:
-        """The assignment that stands for these bytes; none at all for no bytes."""
-        return NO_PARTITIONS if bytes_ == EMPTY_BYTES else np.array([self._number(_text(bytes_))], np.int32)
+        """The assignment that stands for these bytes; a position of its own for what is no partitions."""
+        form = assignment_form(bytes_)
+        if "opaque" in form:
+            return np.array([self._number(form["opaque"])], np.int32)
+        return self.topics.positions({self.topics.id_of(name): numbers for name, numbers in form.items()})
 
-    def assignment_bytes(self, positions: Positions) -> Json:
-        """The bytes that this assignment stands for."""
-        return json.loads(self._known[positions.item()]) if positions.size else EMPTY_BYTES
+    def assignment_form(self, positions: Positions) -> Json:
+        """What `assignment_form` makes of the bytes that this assignment stands for."""
+        if positions.size == 1 and positions.item() >= _OPAQUE:
+            return {"opaque": self._opaque[positions.item() - _OPAQUE]}
+        return {self.topics.name_of(topic): numbers for topic, numbers in self.topics.grouped(positions).items()}
 
     def position(self, topic: str, partition: int) -> int:
         """The position that stands for a partition."""
-        return self._number(_text([topic, partition]))
+        return self.topics.position(self.topics.id_of(topic), partition)
 
     def partition(self, position: int) -> Json:
         """Topic and number of the partition that this position stands for."""
-        return json.loads(self._known[position])
+        topic, number = self.topics.partition(position)
+        return [self.topics.name_of(topic), number]
+
+    def subscription(self, bytes_: Json) -> Subscription:
+        """A subscription whose bytes are equal exactly if these are."""
+        told = bytes_.get("subscription", {})
+        owned = {self.topics.id_of(one["topic"]): one["partitions"] for one in told.get("ownedPartitions", [])}
+        return Subscription(
+            tuple(sorted(told.get("topics", []))), self.topics.positions(owned), user_data=_text(bytes_),
+            rack=told.get("rackId"),
+        )  # fmt: skip
+
+    def protocols(self, listed: Json) -> tuple[tuple[str, Subscription], ...]:
+        """Assignors in the member's order."""
+        return tuple((one["name"], self.subscription(one["metadata"])) for one in listed)
 
 
-def subscription(bytes_: Json) -> Subscription:
-    """A subscription whose bytes are equal exactly if these are."""
-    topics = bytes_.get("subscription", {}).get("topics", [])
-    return Subscription(tuple(sorted(topics)), user_data=_text(bytes_))
+def assignment_form(bytes_: Json) -> Json:
+    """Topic -> partitions, if the bytes are exactly an assignment; no bytes are an assignment of nothing."""
+    told = bytes_.get("assignment", {"assignedPartitions": [], "userData": None})
+    if told["userData"] is not None or bytes_.get("hex"):
+        return {"opaque": _text(bytes_)}
+    each = {one["topic"]: sorted(one["partitions"]) for one in told["assignedPartitions"]}
+    return dict(sorted(each.items()))
 
 
 def subscription_bytes(one: Subscription | None) -> Json:
     """The bytes that it stands for."""
     return EMPTY_BYTES if one is None else json.loads(one.user_data)
-
-
-def protocols(listed: Json) -> tuple[tuple[str, Subscription], ...]:
-    """Assignors in the member's order."""
-    return tuple((one["name"], subscription(one["metadata"])) for one in listed)
 
 
 # --- requests ---------------------------------------------------------------------------------------------------------
@@ -101,8 +126,8 @@ def request(step: Json, payloads: Payloads, fresh_id: str) -> Any:
         case "JoinGroup":
             return JoinGroup(
                 asked["memberId"], asked["groupInstanceId"], asked["sessionTimeoutMs"] * MS,
-                asked["rebalanceTimeoutMs"] * MS, protocols(asked["protocols"]), asked["reason"] or "", fresh_id,
-                knows_member_id_required=version >= 4, knows_skip_assignment=version >= 9, name="client",
+                asked["rebalanceTimeoutMs"] * MS, payloads.protocols(asked["protocols"]), asked["reason"] or "",
+                fresh_id, knows_member_id_required=version >= 4, knows_skip_assignment=version >= 9, name="client",
                 protocol_type=asked["protocolType"],
             )  # fmt: skip
         case "SyncGroup":
@@ -147,6 +172,7 @@ def kafka_response(call: str, response: Json) -> Json:
             told["members"] = {one["memberId"]: [one["groupInstanceId"], one["metadata"]] for one in told["members"]}
         case "SyncGroup":
             told = known(call, response, _SYNC_RESPONSE)
+            told["assignment"] = assignment_form(told["assignment"])
         case "LeaveGroup":
             told = known(call, response, _LEAVE_RESPONSE)
             told["members"] = [
@@ -174,7 +200,7 @@ def machine_response(response: Any, asked: Any, payloads: Payloads) -> Json:
         case SyncResponse():
             return _without_empty_names({
                 "errorCode": response.error.value, "protocolType": response.protocol_type,
-                "protocolName": response.protocol, "assignment": payloads.assignment_bytes(response.assignment),
+                "protocolName": response.protocol, "assignment": payloads.assignment_form(response.assignment),
             })  # fmt: skip
         case LeaveResponse():
             each = zip(asked.members, response.members, strict=bool(response.members))
@@ -195,7 +221,12 @@ def kafka_description(described: Json, version: int) -> Json:
     told = known("DescribeGroups", described, _DESCRIBED)
     told["errorCode"] = code(69 if version < 6 and told["groupState"] == "Dead" else told["errorCode"])
     told["members"] = {
-        one["memberId"]: [one["groupInstanceId"], one["clientId"], one["memberMetadata"], one["memberAssignment"]]
+        one["memberId"]: [
+            one["groupInstanceId"],
+            one["clientId"],
+            one["memberMetadata"],
+            assignment_form(one["memberAssignment"]),
+        ]
         for one in told["members"]
     }
     return _without_empty_names(told)
@@ -206,7 +237,7 @@ def machine_description(group_id: str, one: GroupDescription, payloads: Payloads
     members = {
         each.member_id: [
             each.instance_id, each.name, subscription_bytes(each.subscription),
-            payloads.assignment_bytes(each.assignment),
+            payloads.assignment_form(each.assignment),
         ] for each in one.members
     }  # fmt: skip
     return _without_empty_names({
@@ -230,7 +261,8 @@ def restored_record(record: Json, payloads: Payloads) -> GroupMetadata | GroupTo
     members = tuple(
         MemberMetadata(
             one["memberId"], one["groupInstanceId"], one["clientId"], one["sessionTimeout"] * MS,
-            one["rebalanceTimeout"] * MS, subscription(one["subscription"]), payloads.assignment(one["assignment"]),
+            one["rebalanceTimeout"] * MS, payloads.subscription(one["subscription"]),
+            payloads.assignment(one["assignment"]),
         ) for one in value["members"]
     )  # fmt: skip
     return GroupMetadata(
@@ -248,7 +280,10 @@ def kafka_record(record: Json) -> Json:
         return {"type": record["type"], "key": key, "value": value}
     fields = frozenset(["protocolType", "generation", "protocol", "leader", "currentStateTimestamp", "members"])
     told = known("GroupMetadata", value, fields)
-    told["members"] = {one["memberId"]: {**one, "clientHost": None} for one in told["members"]}
+    told["members"] = {
+        one["memberId"]: {**one, "clientHost": None, "assignment": assignment_form(one["assignment"])}
+        for one in told["members"]
+    }
     return {"type": "GroupMetadata", "key": key, "value": told}
 
 
@@ -273,5 +308,5 @@ def _machine_member(one: MemberMetadata, payloads: Payloads) -> Json:
         "memberId": one.member_id, "groupInstanceId": one.instance_id, "clientId": one.name, "clientHost": None,
         "rebalanceTimeout": one.rebalance_timeout_us // MS, "sessionTimeout": one.session_timeout_us // MS,
         "subscription": subscription_bytes(one.subscription),
-        "assignment": payloads.assignment_bytes(one.assignment),
+        "assignment": payloads.assignment_form(one.assignment),
     }  # fmt: skip
