@@ -14,7 +14,7 @@ from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.client.interface import Identity
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.coordinator import Coordinator, partition_for
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.group_host import CLASSIC_ONLY, CONSUMER_ONLY, GroupHost
 from groupsim.sim.cluster.producer import Producer
 from groupsim.sim.cluster.retention import Retention
 from groupsim.sim.errors import ScenarioError
@@ -84,10 +84,11 @@ class World:
         self.groups[spec.name] = group
         coordinator.adopt(group)
         members = self.members[spec.name] = []
-        if group.is_classic:
+        if group.protocols == CLASSIC_ONLY:
             engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=self.is_loud)
         else:
-            engine = group.fast_path = ConsumerEngine(self.env, group, is_loud=self.is_loud)
+            is_loud = self.is_loud or group.protocols != CONSUMER_ONLY
+            engine = group.fast_path = ConsumerEngine(self.env, group, is_loud=is_loud)
         for index in range(slots):
             members.append(self._add_consumer(spec, group, index, engine))
 

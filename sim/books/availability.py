@@ -150,6 +150,7 @@ class Availability:
 
     def give(self, now: int, handle: int, positions: Positions) -> None:
         """One member's part of the assignment has changed: these are its own now, beside what it keeps."""
+        positions = positions[self.owner[positions] != handle]
         self.owner[positions] = handle
         self._received[positions] = False
         self._last[positions[self._server[positions] < 0]] = handle

@@ -71,6 +71,12 @@ class ConsumerAssignments:
         pending = [one.pending for one in self._members.values() if one.pending.size]
         self._wait(now, without(idle, np.concatenate(pending)) if pending else idle)
 
+    def forget(self) -> None:
+        """The group uses the classic protocol from now on."""
+        self._members.clear()
+        self._epoch, self._reported = -1, 0
+        self.target[:] = -1
+
     @property
     def is_reported(self) -> bool:
         """Whether every member has reported the group epoch."""

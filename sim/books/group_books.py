@@ -25,6 +25,7 @@ from groupsim.sim.protocol.facts import (
     AssignmentSynced,
     Cause,
     Fact,
+    GroupConverted,
     GroupEpochBumped,
     GroupForgotten,
     MemberAdmitted,
@@ -94,6 +95,7 @@ class GroupBooks:
             AssignmentSynced: self._sync,
             StateChanged: self._enter,
             GroupForgotten: self._forget_offsets,
+            GroupConverted: self._convert,
             GroupEpochBumped: self._bump,
             TargetComputed: self._retarget,
             MemberReconciled: self._reconcile,
@@ -254,6 +256,11 @@ class GroupBooks:
             reading = self.handles.reading(int(handle))
             if reading is not None:
                 reading.become_zombie(now, taken[servers == handle])
+
+    def _convert(self, fact: GroupConverted) -> None:
+        """The group uses the other protocol: what its members own stays theirs."""
+        self.consumers.forget()
+        self.rebalances.members = fact.size
 
     def _bump(self, fact: GroupEpochBumped) -> None:
         self.consumers.bump(fact.epoch)

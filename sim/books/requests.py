@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -34,10 +34,10 @@ class RequestCounts:
         if low <= exchange.sent_us <= high:
             self._record.requests[exchange.api.value, error.value] += 1
 
-    def count_busy(self, exchange: Exchange) -> None:
-        """A heartbeat has changed something."""
+    def count_busy(self, sent_us: Sequence[int]) -> None:
+        """Heartbeats that were sent then have changed something."""
         low, high = self._measure
-        self._record.counts["busy_heartbeats"] += low <= exchange.sent_us <= high
+        self._record.counts["busy_heartbeats"] += sum(low <= sent <= high for sent in sent_us)
 
     def count_answers(self, replies: Iterable[Reply]) -> None:
         """`count` for many, most of which are alike."""

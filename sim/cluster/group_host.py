@@ -25,11 +25,15 @@ from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.protocol.interface import Batch, Outcome, Reply, Task
 from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetFetch, OffsetFetchResponse
+from groupsim.sim.protocol.mixed.group import MixedGroup
 from groupsim.sim.randomness import name_hash
 from groupsim.sim.units import MS
 
 _TASK_US = MS
 """A regular expression is matched against all topics in the background (``Scanned N topics ... in 1ms``, Kafka 4.4)."""
+
+
+CLASSIC_ONLY, CONSUMER_ONLY = frozenset({"classic"}), frozenset({"consumer"})
 
 
 class GroupHost:
@@ -66,17 +70,18 @@ class GroupHost:
         self._log = GroupLog(self._append_us)
         self.books = GroupBooks(env, scenario, name, catalog, slots)
         self.layouts = Layouts(self.books.partitions)
-        self.is_classic = is_classic(scenario, spec)
+        self.protocols = protocols_of(scenario, spec)
         self.machine = self._new_machine(scenario, spec, catalog)
         self._task_key = deadline_key(name_hash("task", name), Kind.TIMER)
         self._alarm = Alarm(env, deadline_key(name_hash("group", name), Kind.TIMER), self._fire)
 
     def _new_machine(self, scenario: Scenario, spec: Group, catalog: Catalog) -> Any:
         config = scenario.cluster.config
-        if self.is_classic:
+        if self.protocols == CLASSIC_ONLY:
             return ClassicGroup(spec.name, config)
+        kind = ConsumerGroup if self.protocols == CONSUMER_ONLY else MixedGroup
         assignors = target_assignors(scenario, spec, self.layouts)
-        machine = ConsumerGroup(spec.name, config, self.books.partitions, assignors, spec.group_config)
+        machine = kind(spec.name, config, self.books.partitions, assignors, spec.group_config)
         machine.on_metadata(0, catalog.counts)
         return machine
 
@@ -101,7 +106,7 @@ class GroupHost:
         if self.books.is_contested:
             # Others commit the same partitions: what quiet members have committed by now counts.
             self.fast_path.wake_all()
-        error = Error.NONE if self.is_classic else self.machine.check_fetch(body)
+        error = self.machine.check_fetch(body)
         offsets = self.books.ledger.committed[body.positions] if error is Error.NONE else np.empty(0, np.int64)
         self._answer(Reply(exchange, OffsetFetchResponse(error, offsets)), self._env.now + self._service_us)
 
@@ -144,7 +149,7 @@ class GroupHost:
             self._log.append(now, batch)
             for reply in batch.replies:
                 self._acknowledge(now + outcome.charged_us, reply, batch)
-            if not batch.is_awaited and not self.is_classic:
+            if not batch.is_awaited and self.protocols != CLASSIC_ONLY:
                 self.machine.on_appended(now, batch.number, Error.NONE)
 
     def _acknowledge(self, now: int, reply: Reply, batch: Batch) -> None:
@@ -156,7 +161,7 @@ class GroupHost:
                 moment = (now, exchange.connection.request_key)
                 self.books.ledger.commit(record.positions, record.offsets, moment, contested=self.books.is_contested)
         else:
-            self.books.requests.count_busy(exchange)
+            self.books.requests.count_busy((exchange.sent_us,))
         self._answer(reply, now + self._service_us + self._append_us)
 
     @property
@@ -189,7 +194,7 @@ class GroupHost:
     def on_metadata(self, image: Mapping[str, int]) -> None:
         """Topics have been created, deleted, or have grown: topic -> number of partitions."""
         outcome = self.machine.on_metadata(self._env.now, image)
-        if not self.is_classic:
+        if self.protocols != CLASSIC_ONLY:
             self._settle(self._commit_log(self._env.now, outcome))
 
     def _finish(self, task: Task) -> None:
@@ -203,9 +208,10 @@ class GroupHost:
         """From now on the member's renewals are arithmetic; its last renewal so far, microseconds."""
         return self.machine.suspend(member_id)
 
-    def advance(self, now: int, member_ids: Sequence[str]) -> None:
-        """Heartbeats of quiet members have come that only report the group's epoch."""
+    def advance(self, now: int, member_ids: Sequence[str], sent_us: Sequence[int]) -> None:
+        """Heartbeats of quiet members have come that only report the group's epoch; each when it was sent."""
         outcome = self.machine.advance(now, member_ids)
+        self.books.requests.count_busy(sent_us)
         self.books.note(outcome.facts)
         if outcome.batch is not None:
             self.machine.on_appended(now, outcome.batch.number, Error.NONE)
@@ -220,11 +226,11 @@ class GroupHost:
         self.books.finish(horizon, self.machine.generation)
 
 
-def is_classic(scenario: Scenario, spec: Group) -> bool:
-    """Whether all of a group's members use the classic protocol all the time."""
+def protocols_of(scenario: Scenario, spec: Group) -> frozenset[str]:
+    """What a group's members use at one time or another."""
     configs = [spec.client, *(one.client for one in spec.overrides)]
     configs += [entry.verb.client for entry in scenario.timeline if isinstance(entry.verb, SetConfig)]
-    return all(one is None or one.group_protocol == "classic" for one in configs)
+    return frozenset(one.group_protocol for one in configs if one is not None)
 
 
 def _exchange(reply: Reply) -> Exchange:

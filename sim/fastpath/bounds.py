@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.steady_state import commits_apart, densest, heartbeats_apart, longest_round_trip
@@ -14,6 +16,8 @@ class Bounds:
     Parameters
     ----------
     client : Client
+    session_us : callable
+        How long its session is, microseconds.
 
     Attributes
     ----------
@@ -21,23 +25,19 @@ class Bounds:
         The longest time from a request to its answer.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, session_us: Callable[[], int]) -> None:
         self._client = client
+        self._session_us = session_us
         self._machine = client.machine
         self._pauses = client.consumer.pauses
         self.round_trip_us = longest_round_trip(client.path, client.world.timing)
-
-    @property
-    def _session_us(self) -> int:
-        us: int = self._client.group.machine.session_timeout_of(self._client.config)
-        return us
 
     @property
     def beats_apart(self) -> bool:
         """Whether elision is exact for its heartbeats (`heartbeats_apart`)."""
         is_background = self._client.config.behaviour.background_heartbeat
         heartbeat_us = self._machine.heartbeat_interval_us
-        return is_background and heartbeats_apart(heartbeat_us, self._session_us, self.round_trip_us)
+        return is_background and heartbeats_apart(heartbeat_us, self._session_us(), self.round_trip_us)
 
     def may_poll_like(self, schedule: PollSchedule | None) -> bool:
         """Whether the member can be quiet with these polls (None: without any)."""
@@ -56,9 +56,7 @@ class Bounds:
         cost, timeout = mean_of(processing.per_record) * slowdown, processing.poll_timeout_us
         fixed = timing.poll_us + processing.per_poll_us * slowdown
         stride = max(int(min(fixed + cost, timeout)), self._machine.commit_interval_us)
-        apart = self._machine.commits == "none" or commits_apart(
-            stride, self._machine.heartbeat_interval_us, timing
-        )
+        apart = self._machine.commits == "none" or commits_apart(stride, self._machine.heartbeat_interval_us, timing)
         longest = int(max(fixed + client.config.max_poll_records * cost, timeout)) + 1
         return bool(apart) and self.polls_in_time(longest)
 
@@ -66,7 +64,7 @@ class Bounds:
         """The least time between two commits, microseconds."""
         machine = self._machine
         if schedule is None or machine.commits == "none":
-            return self._session_us
+            return self._session_us()
         return max(int(schedule.shortest_us), machine.commit_interval_us)
 
     def polls_in_time(self, longest: int) -> bool:

@@ -57,6 +57,10 @@ class ConsumerQuiescence(Quiescence):
     behind_since: Moment | None = None
     """When the target was computed whose epoch it has not been told yet; None: it has."""
 
+    def _session_us(self) -> int:
+        us: int = self._group.machine.session_timeout_us
+        return us
+
     def _may_begin(self) -> bool:
         machine = self._machine
         # No commit is sent while another is under way.
@@ -81,14 +85,10 @@ class ConsumerQuiescence(Quiescence):
         for beat in self._beats(quiet, since[0]):
             place = (beat.worked, connection.request_key)
             if beat.kind != "commit" and since <= place < moment:
-                self.report(beat.worked)
+                self._group.advance(beat.worked, (self.member_id,), (beat.sent,))
                 if (quiet.read_at(beat.answered), connection.response_key) < moment:
                     self.learn()
                 return
-
-    def report(self, now: int) -> None:
-        """Its heartbeat has come: the coordinator moves it to the new epoch."""
-        self._group.advance(now, (self.member_id,))
 
     def learn(self) -> None:
         """The answer has come: it knows the new epoch."""
@@ -148,6 +148,8 @@ class ConsumerEngine:
 
     def after_decision(self, replies: Sequence[Reply], leave_us: int) -> Sequence[Reply]:
         """Something has changed: whoever is concerned by it is awake."""
+        if self._is_loud:
+            return replies
         roster = self._group.machine.roster
         if roster.target.epoch != self._target_epoch:
             self._target_epoch = roster.target.epoch
@@ -188,8 +190,9 @@ class ConsumerEngine:
             self._watches_us = FOREVER
 
     def _next_beats(self, since: int) -> tuple[list[ConsumerQuiescence], NDArray[np.int64], NDArray[np.bool_]]:
-        """The quiet members, the earliest that each can send the first heartbeat to arrive at ``since`` or later, and
-        whether it is sure when: no pause comes into its way. Shapes (n,).
+        """The quiet members, when each can first send a heartbeat that arrives at ``since`` or later, and is that sure?
+
+        It is if no pause comes into its way. Shapes (n,).
         """
         members, moment = list(self._quiet.values()), self._env.moment
         due, every, longest = np.empty((3, len(members)), np.int64)
@@ -244,23 +247,23 @@ class ConsumerEngine:
         now = self._env.now
         waiting = [(one, sent) for one, sent in self._behind if one.behind_since is not None]
         self._behind = [(one, sent) for one, sent in waiting if sent > now]
-        self._report([one for one, sent in waiting if sent + 2 * one.bounds.round_trip_us <= now])
+        self._report([(one, sent) for one, sent in waiting if sent + 2 * one.bounds.round_trip_us <= now])
         for one, sent in waiting:
             if sent <= now and one.behind_since is not None:
                 one.wake()
 
     def _settle_behind(self) -> None:
         """All heartbeats of members that are behind have come, and their answers too."""
-        behind = [one for one, _ in self._behind if one.behind_since is not None]
+        behind = [(one, sent) for one, sent in self._behind if one.behind_since is not None]
         self._behind.clear()
         self._settles_us = FOREVER
         self._report(behind)
 
-    def _report(self, members: Sequence[ConsumerQuiescence]) -> None:
+    def _report(self, members: Sequence[tuple[ConsumerQuiescence, int]]) -> None:
         """Heartbeats of these have come, and have been answered."""
         if members:
-            self._group.advance(self._env.now, [one.member_id for one in members])
-        for one in members:
+            self._group.advance(self._env.now, [one.member_id for one, _ in members], [sent for _, sent in members])
+        for one, _ in members:
             one.behind_since = None
             one.learn()
 

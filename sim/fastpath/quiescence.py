@@ -72,9 +72,7 @@ class Quiescence:
         Within which it may be quiet.
     """
 
-    def __init__(
-        self, client: Client, deferred: Phases, others: dict[str, Quiescence], *, is_loud: bool
-    ) -> None:
+    def __init__(self, client: Client, deferred: Phases, others: dict[str, Quiescence], *, is_loud: bool) -> None:
         entity = client.consumer.entity
         self.client = client
         self._deferred = deferred
@@ -94,10 +92,15 @@ class Quiescence:
             thaw=process_key(entity, Kind.THAW),
             request=message_key(entity, Kind.REQUEST),
         )
-        self.bounds = Bounds(client)
+        self.bounds = Bounds(client, self._session_us)
         self._resending = Resending(client)
         self._renewed_us = 0
         self.quiet: SteadyState | None = None
+
+    def _session_us(self) -> int:
+        """How long its session is, microseconds."""
+        us: int = self._machine.session_timeout_us
+        return us
 
     @property
     def phase(self) -> Phase | None:

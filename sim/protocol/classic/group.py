@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from groupsim.sim.config import ClientConfig, CoordinatorConfig
+from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.classic.admission import Admission
 from groupsim.sim.protocol.classic.member_requests import MemberRequests
 from groupsim.sim.protocol.classic.rebalance import COMPLETING, DEAD, EMPTY, STABLE, Rebalance
@@ -48,6 +48,7 @@ from groupsim.sim.protocol.messages import (
     JoinGroup,
     LeaveGroup,
     OffsetCommit,
+    OffsetFetch,
     SyncGroup,
 )
 
@@ -289,9 +290,9 @@ class ClassicGroup:
         """Whether a commit renews the session; not at the coordinator of 0.9."""
         return not self.is_old
 
-    def session_timeout_of(self, config: ClientConfig) -> int:
-        """How long the session of a member with this configuration is, microseconds."""
-        return config.session_timeout_us
+    def check_fetch(self, request: OffsetFetch) -> Error:
+        """Anybody may fetch offsets."""
+        return Error.NONE
 
     def is_steady(self, member_id: str, instance_id: str | None, generation: int) -> bool:
         """Whether this member's heartbeats change nothing, now and as long as nothing else happens."""

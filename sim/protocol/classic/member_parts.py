@@ -148,6 +148,11 @@ class MemberParts:
         """From one heartbeat to the next."""
         return self.config.heartbeat_interval_us
 
+    @property
+    def session_timeout_us(self) -> int:
+        """Of its session at the coordinator."""
+        return self.config.session_timeout_us
+
     def beat_again(self, sent: int) -> Heartbeat:
         """The heartbeat that was sent at ``sent``, and that nobody has looked at yet."""
         membership = self.membership

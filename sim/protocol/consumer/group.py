@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import cast
 
-from groupsim.sim.config import ClientConfig, CoordinatorConfig, GroupConfig
+from groupsim.sim.config import CoordinatorConfig, GroupConfig
 from groupsim.sim.protocol.classic.records import CommittedOffsets
 from groupsim.sim.protocol.consumer.assigning import TargetAssignor, TopicView
 from groupsim.sim.protocol.consumer.classic_members import ClassicMembers, ClassicRequest
@@ -152,6 +152,11 @@ class ConsumerGroup:
     def deadline(self) -> int:
         """When `on_deadline` wants to be called, microseconds."""
         return self._core.timers.earliest
+
+    @property
+    def session_timeout_us(self) -> int:
+        """Of members that use this protocol, microseconds."""
+        return self._core.session_timeout_us
 
     def session_timeout_of(self, member_id: str) -> int:
         """How long the session of a member lasts, microseconds."""
@@ -304,10 +309,6 @@ class ConsumerGroup:
 
     commits_renew = False
     """A commit renews no session."""
-
-    def session_timeout_of(self, config: ClientConfig) -> int:
-        """How long the session of a member is, microseconds, whatever its configuration says."""
-        return self.session_timeout_us
 
     def is_steady(self, member_id: str, instance_id: str | None, epoch: int) -> bool:
         """Whether this member's heartbeats change nothing, now and as long as nothing else happens."""

@@ -176,7 +176,9 @@ class ConsumerMemberParts:
         """The heartbeat that was sent at ``sent``, and whose answer nobody has looked at yet."""
         self.timer.in_flight = True
         self.timer.woken_us = sent
-        return ConsumerGroupHeartbeat(self.member_id, self.membership.epoch, self.instance_id, name=self.membership.name)
+        return ConsumerGroupHeartbeat(
+            self.member_id, self.membership.epoch, self.instance_id, name=self.membership.name
+        )
 
     def note_answer(self, read: int) -> None:
         """A heartbeat's answer was read at ``read``, at which nobody has looked."""

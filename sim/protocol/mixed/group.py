@@ -22,7 +22,7 @@ from groupsim.sim.protocol.consumer.refusals import Refused
 from groupsim.sim.protocol.consumer.validation import check
 from groupsim.sim.protocol.facts import GroupConverted, GroupEpochBumped, StateChanged
 from groupsim.sim.protocol.interface import Batch, GroupDescription, Outcome, Reply, Waiter
-from groupsim.sim.protocol.messages import Error, JoinGroup, OffsetCommit
+from groupsim.sim.protocol.messages import Error, JoinGroup, OffsetCommit, OffsetFetch
 from groupsim.sim.protocol.mixed import upgrade
 from groupsim.sim.protocol.mixed.downgrade import Downgrade, tombstones
 
@@ -213,6 +213,10 @@ class MixedGroup:
         batch.is_awaited = True
         self._conversions.append(Conversion(batch.number, self.group, writer))
         self._become(new)
+
+    def check_fetch(self, request: OffsetFetch) -> Error:
+        """Whether a member may fetch offsets."""
+        return self.group.check_fetch(request)
 
     # --- time and the log ---------------------------------------------------------------------------------------------
 
