@@ -3,9 +3,9 @@
 It is pure (`sim.protocol.interface`), and holds either a classic group or a consumer group. Names are those of Kafka
 4.4: ``GMM`` is ``GroupMetadataManager``. What the group is, and what changes it:
 
-================= ================= ============================================= ==========================================
+================= ================= ============================================= ======================================
 from              to                event                                         Kafka
-================= ================= ============================================= ==========================================
+================= ================= ============================================= ======================================
 none              classic           JoinGroup without an id, a commit of nobody's GMM.getOrMaybeCreateClassicGroup
 none              consumer          heartbeat with epoch 0                        GMM.getOrMaybeCreateConsumerGroup
 classic, empty    consumer          the same, whatever the policy is              GMM.maybeDeleteEmptyClassicGroup
@@ -18,7 +18,7 @@ consumer          classic           a static classic member takes the place of  
                                     it rebalances if its targets are stale
 any               the former        the log refuses the change                    CoordinatorRuntime: reverted snapshots
 a log             the last one      replayed                                      GMM.replay
-================= ================= ============================================= ==========================================
+================= ================= ============================================= ======================================
 
 ``group.consumer.migration.policy``: ``bidirectional`` allows both, ``upgrade`` and ``downgrade`` one, ``disabled``
 neither, and then (4.3) no classic member joins a consumer group. Without leave to upgrade, or if the group is too large
@@ -43,7 +43,7 @@ OffsetCommit  its epoch, or an older one at which it had the partitions (4.3); e
 LeaveGroup    it is gone, the group epoch is bumped once for all who are named
 ============= ====================== ========================== =========================== ===========================
 
-Who has been called by REBALANCE_IN_PROGRESS has its rebalance timeout to join, who has joined has it to sync; then it is
-fenced. An eager member tells in each JoinGroup that it owns nothing: it never waits in UNREVOKED_PARTITIONS, and is
+Who has been called by REBALANCE_IN_PROGRESS has its rebalance timeout to join, who has joined has it to sync; then it
+is fenced. An eager member tells in each JoinGroup that it owns nothing: it never waits in UNREVOKED_PARTITIONS, and is
 given all that it may have by the SyncGroup that follows.
 """

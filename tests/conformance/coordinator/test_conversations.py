@@ -76,7 +76,9 @@ def _is_compared(one: dict[str, Any], step: dict[str, Any], result: str, rest: t
     if result in ("records", "results") and _record(step[result], rest)["type"] == "ConsumerGroupPartitionMetadata":
         return False
     kinds = [record["type"] for record in step.get("records", [])]
-    is_converted = kinds[-1:] == ["GroupMetadata"] and len(kinds) > 1 or kinds[:1] == ["GroupMetadata"] and len(kinds) > 1
+    is_converted = (kinds[-1:] == ["GroupMetadata"] and len(kinds) > 1) or (
+        kinds[:1] == ["GroupMetadata"] and len(kinds) > 1
+    )
     return not (result == "awaits_append" and is_converted) and not (result == "applied" and "groups" not in step)
 
 
@@ -166,7 +168,7 @@ def test_what_is_not_modelled_is_skipped_by_name(change: dict[str, Any], why: st
 
 
 def test_conversations_that_4_4_would_answer_otherwise_are_held_to_4_3() -> None:
-    """With 4.4's rules, a group that has lost its last member differs; where else 4.4 differs does not show in these."""
+    """With 4.4's rules, a group that has lost its last member differs; other differences do not show in these."""
     marked = [one for one in CONVERSATIONS if one.get("v44")]
     by_4_4 = {one["name"]: play({**one, "v44": []}).outcome for one in marked}
     assert len(marked) == 11

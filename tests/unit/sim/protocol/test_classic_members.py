@@ -189,9 +189,7 @@ def test_a_full_group_refuses_a_joiner_and_lets_members_rejoin() -> None:
     assert run.classic_join("a").error is Error.NONE
 
 
-@pytest.mark.parametrize(
-    ("version", "error"), [("4.2", Error.NONE), ("4.3", Error.INCONSISTENT_GROUP_PROTOCOL)]
-)
+@pytest.mark.parametrize(("version", "error"), [("4.2", Error.NONE), ("4.3", Error.INCONSISTENT_GROUP_PROTOCOL)])
 def test_since_4_3_nobody_joins_by_the_classic_protocol_where_migration_is_disabled(version: str, error: Error) -> None:
     """KAFKA-20640."""
     run = upgraded(version)
