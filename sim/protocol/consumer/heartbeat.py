@@ -187,13 +187,10 @@ class Heartbeats:
         core, roster = self._core, self._core.roster
         if self._targets.is_wanted(now):
             self._targets.compute(now)
-        epoch, current = roster.target.epoch, member.current
-        is_there = current.state is MemberState.STABLE and current.member_epoch == epoch
-        if is_there and not subscription_changed:
-            return
+        current, target = member.current, roster.target_of(member.member_id).positions
         aim = Aim(
-            roster.target_of(member.member_id).positions, epoch, owned, self._topics.mask_of(member.subscribed),
-            subscription_changed, roster.held, core.rules,
+            target, roster.target.epoch, owned, self._topics.mask_of(member.subscribed), subscription_changed,
+            roster.held, core.rules,
         )  # fmt: skip
         moved = reconcile(current, aim)
         if not moved.same_as(current):

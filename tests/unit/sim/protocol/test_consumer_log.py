@@ -11,6 +11,7 @@ from groupsim.sim.protocol.consumer.records import (
     ConsumerGroupCurrentMemberAssignment,
     ConsumerGroupMemberMetadata,
     ConsumerGroupMetadata,
+    ConsumerGroupTargetAssignmentMember,
     ConsumerGroupTargetAssignmentMetadata,
     CurrentAssignment,
     MemberMetadata,
@@ -98,6 +99,15 @@ def test_timers_are_not_undone() -> None:
     run.beat("a", LEAVE_EPOCH)
     run.fail_append()
     assert (run.group.size, run.group.session_due("a")) == (1, FOREVER)
+
+
+def test_targets_are_written_of_those_only_whose_target_is_another_one_and_of_newcomers() -> None:
+    run = Coordination(consumer_assignment_interval_us=0, image={"t": 2})
+    for member_id in ("a", "b", "c"):
+        run.join(member_id)
+    assert run.outcome.batch is not None
+    written = [one for one in run.outcome.batch.records if isinstance(one, ConsumerGroupTargetAssignmentMember)]
+    assert [(one.member_id, one.value.tolist()) for one in written if one.value is not None] == [("c", [])]
 
 
 # --- loading ----------------------------------------------------------------------------------------------------------
