@@ -84,6 +84,7 @@ class World:
         self.groups[spec.name] = group
         coordinator.adopt(group)
         members = self.members[spec.name] = []
+        engine: Engine | ConsumerEngine
         if group.protocols == CLASSIC_ONLY:
             engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=self.is_loud)
         else:

@@ -238,7 +238,7 @@ class Client(Incarnation):
 
     def _pass(self, now: int) -> Effects:
         self.poll_loop.passed(now)
-        effects = self.machine.on_poll(now)
+        effects: Effects = self.machine.on_poll(now)
         self.do(now, effects)
         return effects
 

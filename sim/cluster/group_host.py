@@ -167,7 +167,8 @@ class GroupHost:
     @property
     def _deadline(self) -> int:
         """When the machine or the log wants something, microseconds."""
-        return min(self.machine.deadline, self._log.due)
+        due: int = self.machine.deadline
+        return min(due, self._log.due)
 
     def _fire(self, now: int) -> None:
         if not self._loop.is_free:
@@ -206,7 +207,8 @@ class GroupHost:
 
     def suspend(self, member_id: str) -> int:
         """From now on the member's renewals are arithmetic; its last renewal so far, microseconds."""
-        return self.machine.suspend(member_id)
+        renewed_us: int = self.machine.suspend(member_id)
+        return renewed_us
 
     def advance(self, now: int, member_ids: Sequence[str], sent_us: Sequence[int]) -> None:
         """Heartbeats of quiet members have come that only report the group's epoch; each when it was sent."""

@@ -65,11 +65,13 @@ class Bounds:
         machine = self._machine
         if schedule is None or machine.commits == "none":
             return self._session_us()
-        return max(int(schedule.shortest_us), machine.commit_interval_us)
+        commit_us: int = machine.commit_interval_us
+        return max(int(schedule.shortest_us), commit_us)
 
     def polls_in_time(self, longest: int) -> bool:
         """Whether no pass, stretched by the short pauses that can fall into it, can exceed max.poll.interval.ms."""
-        return 2 * longest + self._stretch(longest) < self._machine.config.max_poll_interval_us
+        most: int = self._machine.config.max_poll_interval_us
+        return 2 * longest + self._stretch(longest) < most
 
     def _stretch(self, longest: int) -> int:
         return densest(self._pauses, self._client.suspension.next_pause, longest)

@@ -190,9 +190,15 @@ class ConsumerEngine:
             self._watches_us = FOREVER
 
     def _next_beats(self, since: int) -> tuple[list[ConsumerQuiescence], NDArray[np.int64], NDArray[np.bool_]]:
-        """The quiet members, when each can first send a heartbeat that arrives at ``since`` or later, and is that sure?
+        """When each quiet member first sends a heartbeat that arrives at ``since`` or later.
 
-        It is if no pause comes into its way. Shapes (n,).
+        Returns
+        -------
+        members : list of ConsumerQuiescence
+        sent : int64 array, shape (n,), microseconds
+            No earlier than this.
+        is_sure : bool array, shape (n,)
+            No pause comes into its way: exactly then.
         """
         members, moment = list(self._quiet.values()), self._env.moment
         due, every, longest = np.empty((3, len(members)), np.int64)

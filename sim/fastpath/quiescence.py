@@ -122,7 +122,8 @@ class Quiescence:
     @property
     def member_id(self) -> str:
         """Id of the member."""
-        return self._machine.member_id
+        member_id: str = self._machine.member_id
+        return member_id
 
     def goes_alone(self, now: int, beat: int, poll: int) -> bool:
         """Whether the heartbeat sent at ``beat`` meets no other request: neither at ``now`` nor then is one under way.

@@ -191,8 +191,11 @@ class MemberMachine(Protocol[Request, Response]):
 
     config: ClientConfig
     instance_id: str | None
-    is_paced: bool
-    """Whether the application acts once in a pass, and no answer wakes it."""
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether the application acts once in a pass, and no answer wakes it."""
+        ...
 
     # --- who it is, what it has ---------------------------------------------------------------------------------------
 

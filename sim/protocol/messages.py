@@ -245,7 +245,7 @@ class OffsetCommit:
 
 @dataclass(slots=True, eq=False)
 class OffsetFetch:
-    """``OffsetFetchRequest`` for some partitions; only members of the consumer protocol say who they are (v9, KIP-848)."""
+    """``OffsetFetchRequest`` for some partitions; only members of the consumer protocol say who they are (KIP-848)."""
 
     positions: Positions
     member_id: str | None = None

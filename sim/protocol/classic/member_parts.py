@@ -44,7 +44,11 @@ class MemberParts:
         "responses", "subscription",
     )  # fmt: skip
 
-    is_paced = False
+    @property
+    def is_paced(self) -> bool:
+        """Every answer wakes the application, if it is inside poll()."""
+        return False
+
     """Every answer wakes the application inside poll()."""
 
     def __init__(

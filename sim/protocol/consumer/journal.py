@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from groupsim.sim.protocol.classic.records import GroupMetadata, GroupTombstone
 from groupsim.sim.protocol.consumer.records import (
     ConsumerGroupCurrentMemberAssignment,
     ConsumerGroupMemberMetadata,
@@ -69,7 +70,7 @@ class Journal:
     def __init__(self, roster: Roster, batches: Iterator[int]) -> None:
         self._roster = roster
         self._batches = batches
-        self._records: list[ConsumerGroupRecord] = []
+        self._records: list[ConsumerGroupRecord | GroupMetadata | GroupTombstone] = []
         self._undo = Undo(roster.exists, [])
         self.uncommitted: dict[int, Undo] = {}
 
@@ -80,7 +81,7 @@ class Journal:
         self._open(existed).append(inverse)
         self._records.append(record)
 
-    def write_aside(self, record: ConsumerGroupRecord) -> None:
+    def write_aside(self, record: ConsumerGroupRecord | GroupMetadata | GroupTombstone) -> None:
         """Write a record of something that is kept elsewhere."""
         self._open(self._roster.exists)
         self._records.append(record)

@@ -289,12 +289,12 @@ class MixedGroup:
         """``GMM.replay``: a record of the other protocol follows the tombstones of the former group."""
         if isinstance(record, CommittedOffsets):
             return
-        is_classic = isinstance(record, (GroupMetadata, GroupTombstone))
-        if is_classic and self.is_consumer:
-            if isinstance(record, GroupTombstone):
+        if isinstance(record, (GroupMetadata, GroupTombstone)):
+            if self.is_consumer and isinstance(record, GroupTombstone):
                 return
-            self._become(self._new_classic())
-        elif not is_classic and not self.is_consumer:
+            if self.is_consumer:
+                self._become(self._new_classic())
+        elif not self.is_consumer:
             if record.value is None:
                 return
             self._become(self._new_consumer())
