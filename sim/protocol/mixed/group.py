@@ -214,6 +214,10 @@ class MixedGroup:
         self._conversions.append(Conversion(batch.number, self.group, writer))
         self._become(new)
 
+    def delete(self) -> Outcome:
+        """An administrator deletes the group; nothing happens to one with members, or to none."""
+        return self.group.delete()
+
     # --- time and the log ---------------------------------------------------------------------------------------------
 
     def on_deadline(self, now: int) -> Outcome:
