@@ -218,6 +218,10 @@ class MixedGroup:
         """Whether a member may fetch offsets."""
         return self.group.check_fetch(request)
 
+    def delete(self) -> Outcome:
+        """An administrator deletes the group; nothing happens to one with members, or to none."""
+        return self.group.delete()
+
     # --- time and the log ---------------------------------------------------------------------------------------------
 
     def on_deadline(self, now: int) -> Outcome:

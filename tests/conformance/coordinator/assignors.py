@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from groupsim.assignors import AssignorError
 from groupsim.sim.protocol.consumer.assigning import AssignorInput, Computed, TargetAssignor
 from groupsim.sim.protocol.messages import NO_PARTITIONS
 from tests.conformance.coordinator.fields import Difference
@@ -42,13 +43,21 @@ class Assignors:
         self._script = list(runs)
 
     def _mock(self, name: str) -> TargetAssignor:
-        return lambda group: self._computed(group, self._prepared[name])
+        def run(group: AssignorInput) -> Computed:
+            if self._script and "result" not in self._script[0]:
+                raise AssignorError(str(self._script.pop(0)))
+            return self._computed(group, self._prepared[name])
+
+        return run
 
     def _scripted(self, name: str) -> TargetAssignor:
         def run(group: AssignorInput) -> Computed:
             if not self._script:
                 raise Difference(f"the machine runs the assignor {name}, Kafka does not")
-            return self._computed(group, self._script.pop(0)["result"])
+            said = self._script.pop(0)
+            if "result" not in said:
+                raise AssignorError(str(said))
+            return self._computed(group, said["result"])
 
         return run
 

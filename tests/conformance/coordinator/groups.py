@@ -7,8 +7,14 @@ from typing import Any
 
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.consumer.group import ConsumerGroup
-from groupsim.sim.protocol.consumer.records import ConsumerGroupMemberMetadata, MemberMetadata
+from groupsim.sim.protocol.consumer.records import (
+    ConsumerGroupMemberMetadata,
+    ConsumerGroupMetadata,
+    GroupEpoch,
+    MemberMetadata,
+)
 from groupsim.sim.protocol.consumer.roster import Roster
+from groupsim.sim.protocol.consumer.rules import Rules
 from groupsim.sim.protocol.consumer.topics import SubscribedTopics
 from groupsim.sim.protocol.mixed.group import MixedGroup
 from groupsim.sim.units import MS
@@ -37,6 +43,10 @@ _OF_OTHERS = re.compile(
 _NEW_GROUP = {
     "type": "classic", "state": "Empty", "generation": 0, "protocol_type": None, "protocol": None, "leader": None,
     "new_member_added": False, "static_members": {}, "pending_join": [], "pending_sync": [], "members": {},
+}  # fmt: skip
+_NEW_CONSUMER_GROUP = {
+    "type": "consumer", "state": "Empty", "assignment_timestamp": 0, "metadata_hash": 0, "members": {}, "target": {},
+    "static_members": {}, "regexes": {},
 }  # fmt: skip
 
 
@@ -108,10 +118,25 @@ class Groups:
             if isinstance(one.group, ConsumerGroup):
                 one.group.topics.new_topics_version = 0
 
-    def create(self, now_ms: int, group_id: str) -> None:
+    def create(self, now_ms: int, group_id: str, kind: str) -> None:
         """A test makes a group, in memory only."""
-        inside(self.get(group_id).group).create(now_ms * MS)
-        self._states[group_id] = _NEW_GROUP | {"state_timestamp": now_ms}
+        if kind == "consumer":
+            group = self.get(group_id)
+            group.replay(ConsumerGroupMetadata(GroupEpoch(self._first_epoch, 0)))
+            self._states[group_id] = _NEW_CONSUMER_GROUP | {
+                "epoch": self._first_epoch, "assignment_epoch": self._first_epoch
+            }  # fmt: skip
+        else:
+            inside(self.get(group_id).group).create(now_ms * MS)
+            self._states[group_id] = _NEW_GROUP | {"state_timestamp": now_ms}
+
+    @property
+    def _first_epoch(self) -> int:
+        return Rules.of(self.config).first_epoch
+
+    def forget_timers(self) -> None:
+        """The coordinator is somewhere else, and whatever it had armed with it."""
+        self._timers.clear()
 
     def compare(self, step: Json) -> None:
         """Every group and every timer."""
@@ -159,7 +184,15 @@ class Groups:
         for group_id, state in step.get("groups", {}).items():
             if state is None or state["type"] != "classic":
                 continue
-            roster = inside(self.get(group_id).group).roster
+            group = self.get(group_id).group
+            if isinstance(group, ConsumerGroup):  # it is about to be a classic one
+                members = group.roster.members
+                if (leader := members.pop(state["leader"] or "", None)) is not None:
+                    rest = dict(members)
+                    members.clear()
+                    members.update({state["leader"]: leader, **rest})
+                continue
+            roster = inside(group).roster
             if (leader := roster._members.pop(state["leader"] or "", None)) is not None:
                 roster._members = {state["leader"]: leader, **roster._members}
 

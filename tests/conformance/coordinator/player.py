@@ -33,6 +33,9 @@ _STEP = frozenset(
 _REQUESTS = frozenset(["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "ConsumerGroupHeartbeat"])
 
 
+_MAKING_UP_IDS = ("JoinGroup", "ConsumerGroupHeartbeat")
+
+
 class Player(Administration):
     """One conversation.
 
@@ -121,7 +124,10 @@ class Player(Administration):
 
     def _request(self, step: Json) -> Any:
         if step["call"] == "ConsumerGroupHeartbeat":
-            return consumer_wire.heartbeat_request(step["request"], self.topics)
+            asked = step["request"]
+            if not asked["memberId"] and step["api_version"] == 0:  # as clients of later versions do
+                asked = asked | {"memberId": self._fresh_id(step)}
+            return consumer_wire.heartbeat_request(asked, self.topics)
         return wire.request(step, self.payloads, self._fresh_id(step))
 
     def _check_answer(self, number: int, step: Json, outcome: Outcome) -> None:
@@ -150,7 +156,7 @@ class Player(Administration):
         """The member id that Kafka makes up in this step: the first of those that nobody has heard of."""
         results = {name: value for name, value in step.items() if name != "request"}
         fresh = [one for one in self._unborn if one in _placeholders(results)]
-        if not fresh or step["call"] != "JoinGroup" or step["request"]["memberId"]:
+        if not fresh or step["call"] not in _MAKING_UP_IDS or step["request"]["memberId"]:
             return f"unheard-of-{len(self.groups.ids)}"
         self.groups.ids.add(fresh[0])
         return fresh[0]

@@ -9,7 +9,7 @@ from groupsim.sim.protocol.classic.records import GroupMetadata, GroupTombstone
 from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.consumer.messages import STATIC_LEAVE_EPOCH
 from groupsim.sim.protocol.consumer.states import MemberState
-from groupsim.sim.protocol.facts import GroupConverted
+from groupsim.sim.protocol.facts import GroupConverted, MemberRemoved, StateChanged
 from groupsim.sim.protocol.interface import Outcome
 from groupsim.sim.protocol.messages import Error, OffsetCommit
 from groupsim.sim.units import S
@@ -201,7 +201,7 @@ def mixed_group(version: str = "4.4", **config: object) -> Mixed:
         run.beat("c")
         run.ack("c")
     assert run.consumer.is_stable
-    assert sorted(map(len, (run.owned("a"), run.owned("b"), run.owned("c")))) == [0, 2, 2]
+    assert sorted(run.owned("a") + run.owned("b") + run.owned("c")) == [0, 1, 2, 3]
     return run
 
 
@@ -226,6 +226,15 @@ def test_the_last_record_of_a_downgrade_is_the_classic_group() -> None:
     assert (written[-1].generation, len(written[-1].members)) == (epoch, 2)
     assert run.written()[-2] == "Metadata"
     assert written[-2].value is None
+
+
+def test_a_downgrade_is_told_as_a_removal_a_conversion_and_the_states_of_the_classic_group() -> None:
+    run = mixed_group()
+    run.facts.clear()
+    run.consumer_leave("c")
+    assert [type(one) for one in run.facts] == [MemberRemoved, GroupConverted, StateChanged, StateChanged]
+    states = [one.state for one in run.facts if isinstance(one, StateChanged)]
+    assert states == [GroupState.STABLE, GroupState.PREPARING_REBALANCE]
 
 
 def test_a_downgraded_group_goes_on_as_a_classic_one() -> None:
