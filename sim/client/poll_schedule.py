@@ -138,7 +138,7 @@ class PollSchedule:
     )
 
     def __init__(
-        self, start: Any, pace: Pace, load: Load, before: int | None = None, held_until: Any = NOT_INSIDE,
+        self, start: Any, pace: Pace, load: Load, before: Any = None, held_until: Any = NOT_INSIDE,
         fetch_us: int = FOREVER,
     ) -> None:  # fmt: skip
         self.start = start
