@@ -317,6 +317,10 @@ class Ledger(Production):
         holding.since, holding.capacity, holding.running = now, float(self._capacity[slot]), True
         holding.backlog, holding.total_rate = float(self._backlog[slot]), float(self._total[slot])
 
+    def recall_all(self, holding: Holding, now: int) -> None:
+        """`recall`, of a consumer that went on with what it had."""
+        self.recall(holding, now, holding.partitions, self._offset[holding.partitions])
+
     def processed(self, now: int) -> Offsets:
         """Processed by anybody, every partition of the group. Shape (n_partitions,)."""
         holder = self._holder

@@ -155,7 +155,7 @@ class PollLoop:
         at = min(now, self._stuck_since) if now < self.stuck_until else now
         if self.schedule is None:
             return at
-        last = self.schedule.last_pass(at)
+        last: int | None = self.schedule.last_pass(at)
         return last if last is not None else now
 
     # --- jobs ---------------------------------------------------------------------------------------------------------

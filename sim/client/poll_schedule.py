@@ -139,7 +139,7 @@ class PollSchedule:
     )
 
     def __init__(
-        self, start: Any, pace: Pace, load: Load, before: int | None = None, held_until: Any = NOT_INSIDE,
+        self, start: Any, pace: Pace, load: Load, before: Any = None, held_until: Any = NOT_INSIDE,
         fetch_us: int = FOREVER,
     ) -> None:  # fmt: skip
         self.start = start
@@ -154,7 +154,7 @@ class PollSchedule:
     @classmethod
     def of_columns(
         cls, start: Any, full_passes: Any, full_us: Any, full_wait_us: Any, steady_us: Any, steady_wait_us: Any,
-        slowdown: Any, before: int | None, held_until: Any, fetch_us: int = FOREVER,
+        slowdown: Any, before: Any, held_until: Any, fetch_us: int = FOREVER,
     ) -> PollSchedule:  # fmt: skip
         """Polls in closed form, whose passes are known."""
         schedule = cls.__new__(cls)
@@ -190,23 +190,21 @@ class PollSchedule:
         wait = self.steady_wait_us + is_full * (self.full_wait_us - self.steady_wait_us)
         return since + (time - since) // length * length, wait, length
 
-    def last_pass(self, time: int) -> int | None:
+    def last_pass(self, time: Any) -> Any:
         """When the last pass through poll()'s own loop began, at or before ``time``; None if there was none yet.
 
         While poll() waits, the answer to each fetch, ``fetch.max.wait.ms`` after the last, begins another pass, and
         each tells the heartbeat thread that the application lives (``ConsumerCoordinator.poll``, ``pollHeartbeat``,
         from ``ClassicKafkaConsumer.poll``, Kafka 4.4).
         """
-        if time < self.start:
-            begin, inside = self.before, self.held_until
-        else:
-            begin, wait, _ = self._pass_at(time)
-            inside = begin + wait
-        if begin is None or inside <= begin:
-            return begin
+        begin, wait, _ = self._pass_at(most(time, self.start))
+        is_later = time >= self.start
+        inside = choose(is_later, begin + wait, self.held_until)
+        begin = choose(is_later, begin, self.before)
+        if begin is None:
+            return None
         every_us = max(self.fetch_us, 1)  # fetch.max.wait.ms=0: answers come all the time
-        last: int = begin + (min(time, inside) - begin) // every_us * every_us
-        return last
+        return begin + (inside > begin) * ((least(time, inside) - begin) // every_us * every_us)
 
     def next_poll(self, time: Any) -> Any:
         """The first poll at or after ``time``."""
@@ -214,26 +212,26 @@ class PollSchedule:
         begin, _, length = self._pass_at(at)
         return begin + (begin != at) * length
 
-    def next_poll_with(self, slowdown: float, time: int) -> int:
+    def next_poll_with(self, slowdown: float, time: Any) -> Any:
         """The first poll at or after ``time`` if the rest of the batch in hand costs as ``slowdown`` says."""
-        upcoming: int = self.next_poll(time)
-        since = max(time, self.inside_until(time))
-        return upcoming if slowdown == self.slowdown else since + round((upcoming - since) * slowdown / self.slowdown)
+        upcoming = self.next_poll(time)
+        if slowdown == self.slowdown:
+            return upcoming
+        since = most(time, self.inside_until(time))
+        return since + nearest((upcoming - since) * slowdown / self.slowdown)
 
-    def hand_over(self, now: int, slowdown: float, at: int) -> tuple[int, int | None, int]:
+    def hand_over(self, now: Any, slowdown: float, at: Any) -> tuple[Any, Any, Any]:
         """What a schedule that replaces this one at ``now`` begins with: start, ``before`` and ``held_until``.
 
         The thread goes on with the batch in hand at ``at``, and the rest of that costs as ``slowdown`` says.
         """
         return self.next_poll_with(slowdown, at), self.last_pass(now), self.inside_until(now)
 
-    def inside_until(self, time: int) -> int:
+    def inside_until(self, time: Any) -> Any:
         """Until when the pass that began before ``time`` stays inside poll(); `NOT_INSIDE` if it no longer is."""
-        until: int = self.held_until
-        if time > self.start:
-            begin, wait, _ = self._pass_at(time - 1)
-            until = begin + wait
-        return until if until >= time else NOT_INSIDE
+        begin, wait, _ = self._pass_at(most(time - 1, self.start))
+        until = choose(time > self.start, begin + wait, self.held_until)
+        return choose(until >= time, until, NOT_INSIDE)
 
     def reaction(self, time: Any) -> Any:
         """The first instant at or after ``time`` at which the application is inside poll()."""

@@ -13,6 +13,7 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.protocol.effects import Adopt, Drop, Listen
+from groupsim.sim.protocol.messages import Positions
 
 
 class Rebalancing:
@@ -80,11 +81,16 @@ class Rebalancing:
     def remember(self, now: int, effect: Adopt) -> None:
         """What the assignor and the books keep of an assignment."""
         client, machine = self._client, self._client.machine
-        for assignor in self._assignors:
-            if assignor.name == machine.protocol and type(assignor).on_assignment is not Assignor.on_assignment:
-                counts = {topic: machine.metadata[topic] for topic in machine.topics if topic in machine.metadata}
-                layout = client.group.layouts.of(counts)
-                tell(assignor, layout.topics, layout.local(effect.positions), machine.generation)
+        self.tell_assignors(machine.protocol, effect.positions, machine.generation)
         if client.life.stable_us < 0:
             client.life.stable_us = now
             client.life.member_id = machine.member_id
+
+    def tell_assignors(self, protocol: str | None, positions: Positions, generation: int) -> None:
+        """The assignor of this name learns of an assignment, if it wants to."""
+        client, machine = self._client, self._client.machine
+        for assignor in self._assignors:
+            if assignor.name == protocol and type(assignor).on_assignment is not Assignor.on_assignment:
+                counts = {topic: machine.metadata[topic] for topic in machine.topics if topic in machine.metadata}
+                layout = client.group.layouts.of(counts)
+                tell(assignor, layout.topics, layout.local(positions), generation)

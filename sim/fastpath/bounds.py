@@ -79,7 +79,7 @@ class Bounds:
     def end_of_pass_is_in_time(self, schedule: PollSchedule | None) -> bool:
         """Whether the pass in hand, which a long pause may have stretched, ends within max.poll.interval.ms."""
         now = self._client.env.now
-        last = schedule.last_pass(now) if schedule is not None else None
+        last: int | None = schedule.last_pass(now) if schedule is not None else None
         if schedule is None or last is None:
             return True
         longest, in_hand = int(schedule.longest_us), int(schedule.next_poll(now)) - last

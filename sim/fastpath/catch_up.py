@@ -6,7 +6,7 @@ The books have these steps already: no time passes, nothing is sent, nothing is 
 from __future__ import annotations
 
 from groupsim.sim.client.client import Client
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
+from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.columns import RoundColumns
 from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.effects import Adopt, Send
@@ -22,29 +22,17 @@ def set_timers(machine: ClassicMember, heartbeat_due: int, commit_due: int) -> N
 
 
 def replay_rejoin(client: Client, columns: RoundColumns, slot: int) -> JoinGroup:
-    """Told of the rebalance, it commits, gives everything up, and asks to join."""
-    machine, generation, joining = client.machine, client.machine.generation, columns.joining.item(slot)
-    set_timers(machine, columns.beat_due.item(slot), columns.commit_due.item(slot))
-    machine.on_heartbeat_response(columns.learned.item(slot), Error.REBALANCE_IN_PROGRESS, generation)
-    machine.on_poll(columns.polled.item(slot))
-    if machine.commits == "auto":
-        machine.on_commit_response(joining, Error.NONE, generation)
-    (send,) = machine.on_listener_done(joining)
-    assert isinstance(send, Send)
-    assert isinstance(send.body, JoinGroup)
-    client.poll_loop.schedule = None
-    client.consumption.let_go(columns.polled.item(slot))
-    return send.body
-
-
-def replay_rejoin_consuming(client: Client, columns: RoundColumns, slot: int) -> JoinGroup:
-    """Told of the rebalance, a cooperative member commits and asks to join; what it owns it keeps."""
+    """Told of the rebalance, it commits and asks to join; what it owns it gives up, unless it is cooperative."""
     machine, generation, joining = client.machine, client.machine.generation, columns.joining.item(slot)
     set_timers(machine, columns.beat_due.item(slot), columns.commit_due.item(slot))
     machine.on_heartbeat_response(columns.learned.item(slot), Error.REBALANCE_IN_PROGRESS, generation)
     effects = machine.on_poll(columns.polled.item(slot))
     if machine.commits == "auto":
         effects = machine.on_commit_response(joining, Error.NONE, generation)
+    if not machine.cooperative:
+        effects = machine.on_listener_done(joining)
+        client.poll_loop.schedule = None
+        client.consumption.let_go(columns.polled.item(slot))
     send = effects[-1]
     assert isinstance(send, Send)
     assert isinstance(send.body, JoinGroup)
@@ -56,16 +44,17 @@ def replay_sync(client: Client, columns: RoundColumns, slot: int) -> None:
     client.machine.on_join_response(columns.accepted.item(slot), columns.join_response[slot])
 
 
-def replay_keep(client: Client, columns: RoundColumns, slot: int) -> None:
-    """It is assigned what it owns already, and adopts that at its next poll; its pace is worked out by the caller."""
+def replay_keep(client: Client, columns: RoundColumns, slot: int, slowdown: float) -> None:
+    """It is assigned what it consumes already, adopts that at its next poll, and goes on at another pace."""
     machine, adopted = client.machine, columns.begun.item(slot)
     machine.on_sync_response(columns.told.item(slot), columns.sync_response[slot], machine.generation)
     client.in_flight.hold(None)
     adopt, _ = machine.on_poll(adopted)
     assert isinstance(adopt, Adopt)
     client.rebalancing.remember(adopted, adopt)
-    client.metadata.arm(adopted)
     client.do(adopted, machine.on_listener_done(adopted))
+    client.books.ledger.recall_all(client.consumption.holding, adopted)
+    client.poll_loop.schedule = _schedule(client, columns, slot, slowdown)
 
 
 def replay_resume(client: Client, columns: RoundColumns, slot: int, slowdown: float) -> None:
@@ -82,8 +71,13 @@ def replay_resume(client: Client, columns: RoundColumns, slot: int, slowdown: fl
         columns.begun.item(slot), columns.handle.item(slot), columns.partitions[slot], columns.offsets[slot]
     )
     drawn: PollSchedule | None = columns.schedule[slot]
-    client.poll_loop.schedule = drawn if drawn is not None else PollSchedule.of_columns(
-        columns.begun.item(slot), columns.full_passes.item(slot), columns.full_us.item(slot),
+    client.poll_loop.schedule = drawn if drawn is not None else _schedule(client, columns, slot, slowdown)
+
+
+def _schedule(client: Client, columns: RoundColumns, slot: int, slowdown: float) -> PollSchedule:
+    """How it polls from then on."""
+    return PollSchedule.of_columns(
+        columns.start.item(slot), columns.full_passes.item(slot), columns.full_us.item(slot),
         client.world.timing.poll_us, columns.steady_us.item(slot), columns.steady_wait_us.item(slot), slowdown,
-        columns.begun.item(slot), NOT_INSIDE, client.config.fetch_max_wait_us,
+        columns.before.item(slot), columns.held_until.item(slot), client.config.fetch_max_wait_us,
     )  # fmt: skip

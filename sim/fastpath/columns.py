@@ -15,13 +15,16 @@ sync
 resume
     ``told``: the assignment is read and offsets are asked for; ``asked``: the coordinator works on that; ``answered``:
     its answer is read; ``worked``: brokers work on the request for positions; ``begun``: the first fetch is answered;
-    ``next_commit``: from when on a poll commits. The rest is the poll schedule (`PollSchedule`).
+    ``next_commit``: from when on a poll commits. The rest is the poll schedule (`PollSchedule`). Of members that keep
+    what they own ``told`` and ``begun`` alone count: the assignment is read, and adopted at a poll.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
+from groupsim.sim.client.poll_schedule import PollSchedule
 
 Column = NDArray[np.int64]
 
@@ -31,7 +34,7 @@ _TIMES = (
     "join_there", "join_back",
     "accepted", "synced", "sync_there", "sync_back", "first_beat",
     "told", "asked", "answered", "worked", "begun", "next_commit", "handle",
-    "full_us", "steady_us", "steady_wait_us", "full_passes",
+    "start", "before", "held_until", "full_us", "steady_us", "steady_wait_us", "full_passes",
 )  # fmt: skip
 _OBJECTS = ("join_response", "sync_response", "partitions", "offsets", "schedule")
 
@@ -80,6 +83,9 @@ class RoundColumns:
     begun: Column
     next_commit: Column
     handle: Column
+    start: Column
+    before: Column
+    held_until: Column
     full_us: Column
     steady_us: Column
     steady_wait_us: Column
@@ -95,6 +101,13 @@ class RoundColumns:
         self._objects = np.empty((len(_OBJECTS), slots), object)
         for name, column in zip(_TIMES + _OBJECTS, [*self._times, *self._objects], strict=True):
             setattr(self, name, column)
+
+    def follow(self, slot: int, schedule: PollSchedule) -> None:
+        """Let the polls of one member be those of a schedule whose first pass is not its first ever."""
+        self.start[slot], self.held_until[slot] = schedule.start, schedule.held_until
+        self.before[slot] = schedule.before
+        self.full_us[slot], self.full_passes[slot] = schedule.full_us, schedule.full_passes
+        self.steady_us[slot], self.steady_wait_us[slot] = schedule.steady_us, schedule.steady_wait_us
 
     def copy(self, other: RoundColumns, slots: NDArray[np.intp]) -> None:
         """Let these slots be as in other columns."""

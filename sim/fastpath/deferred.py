@@ -5,9 +5,8 @@ machine, its holding and its requests take the same steps when somebody looks at
 does. So of all the rebalances that a member has gone through only the last is kept: each begins in the same state as
 the one before it, but for what its own columns carry over (generation, timers, partitions, numbers).
 
-A member is deferred from its JoinGroup on, if it was quiet before. A member that comes to a barrier through events of
-its own, whose passes are drawn, whose assignor keeps state, or that keeps consuming (cooperative) is never deferred:
-its own objects take the steps of each phase as soon as the phase is over.
+A member is deferred from its JoinGroup on, if it was quiet before. Who comes to a barrier through events of its own,
+whose passes are drawn, or whose assignor keeps state, is never deferred: its own objects take each step at once.
 """
 
 from __future__ import annotations
@@ -21,17 +20,12 @@ from numpy.typing import NDArray
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, Pace, PollSchedule, pace
+from groupsim.sim.client.poll_schedule import Load, Pace, PollSchedule, pace
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.fastpath.barrier_wait import BarrierWait
 from groupsim.sim.fastpath.bounds import Bounds
-from groupsim.sim.fastpath.catch_up import (
-    replay_rejoin,
-    replay_rejoin_consuming,
-    replay_resume,
-    replay_sync,
-)
+from groupsim.sim.fastpath.catch_up import replay_keep, replay_rejoin, replay_resume, replay_sync
 from groupsim.sim.fastpath.columns import Column, RoundColumns
 from groupsim.sim.fastpath.parked_fetches import ParkedFetches
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
@@ -109,8 +103,10 @@ class DeferredMembers:
         Last renewal of a quiet member's session before it fell silent.
     heartbeat_interval, commit_interval, round_trip_us, longest_us : int64 arrays, microseconds
         The last two are the longest time from a request to its answer, and the longest latency.
+    has_round : bool array
+        Whether its own objects do not show the last complete rebalance.
     is_cooperative : bool array
-        Whether it keeps consuming while it rejoins. Such a member is never left behind.
+        Whether it keeps consuming while it rejoins. How it polls is in ``was`` as long as it is deferred or in a phase.
     commits : int64 array
         `AUTO`, `AFTER_BATCH` or `NO_COMMITS`.
     request_key, fetched_key, heartbeat_key, poll_key : int64 arrays
@@ -156,7 +152,7 @@ class DeferredMembers:
         self.may_resume = np.zeros(slots, np.bool_)
         self._joins, self.fetch_period = column(), column()
         self.parked = ParkedFetches(slots)
-        self._has_round = np.zeros(slots, np.bool_)
+        self.has_round = np.zeros(slots, np.bool_)
         self._latency_keys = {kind: np.zeros(slots, np.uint64) for kind in ("heartbeat", "commit", "other")}
         self._laws: list[Distribution | None] = []
         self.kinds: list[tuple[ClientConfig, Processing]] = []
@@ -208,6 +204,8 @@ class DeferredMembers:
             self.most_pauses[slot] = len(client.consumer.pauses)
             self.slowdown[slot] = client.consumer.slowdown()
             self.parked.load(slot, client.connections.parked)
+            if self.is_cooperative[slot] and client.poll_loop.schedule is not None:
+                self.was.follow(slot, client.poll_loop.schedule)
 
     def _meet(self, slot: int, one: Elided) -> None:
         """What stays the same for the life of a client."""
@@ -257,13 +255,8 @@ class DeferredMembers:
 
     def steady(self, slots: Slots) -> SteadyColumns:
         """Quiet members whose objects are behind."""
-        was, never, commits = self.was, np.full(len(slots), -FOREVER), self.next_commit_number(self.was, slots)
-        nothing = np.zeros(len(slots), np.int64)
-        measure, poll_us = self._group.books.measure, self._group.cluster.timing.poll_us
-        table = [
-            was.begun[slots], nothing + NOT_INSIDE, was.full_passes[slots],
-            was.full_us[slots], nothing + poll_us, was.steady_us[slots], was.steady_wait_us[slots],
-        ]  # fmt: skip
+        was, commits, measure = self.was, self.next_commit_number(self.was, slots), self._group.books.measure
+        never, nothing = np.full(len(slots), -FOREVER), np.zeros(len(slots), np.int64)
         return SteadyColumns(
             Trains(
                 was.first_beat[slots], was.beat_number[slots], was.beat_number[slots], nothing.copy(),
@@ -273,9 +266,18 @@ class DeferredMembers:
                 was.next_commit[slots], commits, commits.copy(), nothing.copy(), self.commit_interval[slots],
                 measure, never.copy(), never.copy(),
             ),
-            PollSchedules(np.stack(table), {}),
-            self.next_start[slots], self.heartbeat_key[slots], self.round_trip_us[slots],
+            self.schedules(slots), self.next_start[slots], self.heartbeat_key[slots], self.round_trip_us[slots],
         )  # fmt: skip
+
+    def schedules(self, slots: Slots) -> PollSchedules:
+        """How members poll whose polls are in ``was``."""
+        was, wait_us = self.was, np.full(len(slots), self._group.cluster.timing.poll_us)
+        drawn = np.flatnonzero(self.kind[slots] == _BY_THEMSELVES).tolist()
+        table = [
+            was.start[slots], was.held_until[slots], was.full_passes[slots],
+            was.full_us[slots], wait_us, was.steady_us[slots], was.steady_wait_us[slots],
+        ]  # fmt: skip
+        return PollSchedules(np.stack(table), {one: self.clients[slots[one]].poll_loop.schedule for one in drawn})
 
     # --- steps that the books have ------------------------------------------------------------------------------------
 
@@ -290,20 +292,6 @@ class DeferredMembers:
         self._joins[slots] += 1
         for slot in slots.tolist():
             self.elided[slot].is_behind = True
-
-    def rejoined_consuming(self, slots: Slots) -> None:
-        """These have sent JoinGroup, and consume: their own objects show it."""
-        for slot in slots.tolist():
-            client, columns = self.clients[slot], self.now
-            self.other[slot] += 1
-            self._joins[slot] += 1
-            numbers = client.in_flight.numbers
-            numbers["heartbeat"] = columns.beat_number.item(slot)
-            numbers["commit"] = int(self.next_commit_number(columns, slot))
-            request = replay_rejoin_consuming(client, columns, slot)
-            self.return_order(client, slot)
-            self.join[slot] = self.join_request(slot, request)
-            client.in_flight.hold(self.join[slot])
 
     def synced(self, slots: Slots) -> None:
         """These have sent SyncGroup."""
@@ -320,20 +308,36 @@ class DeferredMembers:
     def resumed(self, slots: Slots) -> None:
         """These consume, and are quiet; they have asked for offsets, for positions, and for records."""
         self.other[slots] += 3
-        is_behind = self.stage[slots] == SYNCED
-        behind = slots[is_behind]
-        self.stage[behind] = QUIET
-        self.was.copy(self.now, behind)
-        self._has_round[behind] = True
-        for slot in behind[self.kind[behind] < 0].tolist():
+        behind, present = self._quiet_again(slots)
+        for slot in behind[self.kind[behind] == _BY_THEMSELVES].tolist():
             self.elided[slot].look()
-        for slot in slots[~is_behind].tolist():
+        for slot in present.tolist():
             client = self.clients[slot]
             replay_resume(client, self.now, slot, self.slowdown.item(slot))
             self.return_order(client, slot)
             self._fall_silent(slot, self.now)
             client.metadata.arm(self.now.told.item(slot))
             client.watch_long_pauses()
+
+    def adopted(self, slots: Slots) -> None:
+        """These have adopted what they consume already, and are quiet."""
+        _, present = self._quiet_again(slots)
+        for slot in present.tolist():
+            client = self.clients[slot]
+            self.return_order(client, slot)
+            replay_keep(client, self.now, slot, self.slowdown.item(slot))
+            self._fall_silent(slot, self.now)
+            client.metadata.arm(self.now.begun.item(slot))
+            client.watch_long_pauses()
+
+    def _quiet_again(self, slots: Slots) -> tuple[Slots, Slots]:
+        """The rebalance is over: who of these is behind, and whose own objects have to show it."""
+        is_behind = self.stage[slots] == SYNCED
+        behind = slots[is_behind]
+        self.stage[behind] = QUIET
+        self.was.copy(self.now, behind)
+        self.has_round[behind] = True
+        return behind, slots[~is_behind]
 
     # --- catching up --------------------------------------------------------------------------------------------------
 
@@ -346,11 +350,12 @@ class DeferredMembers:
         client, slot = one.client, one.client.consumer.slot
         stage, self._stages[slot], one.is_behind = self._stages[slot], PRESENT, False
         columns = self.was
-        if self._has_round[slot]:
-            self._has_round[slot] = False
+        if self.has_round[slot]:
+            self.has_round[slot] = False
             replay_rejoin(client, columns, slot)
             replay_sync(client, columns, slot)
-            replay_resume(client, columns, slot, self.slowdown.item(slot))
+            replay_rest = replay_keep if self.is_cooperative[slot] else replay_resume
+            replay_rest(client, columns, slot, self.slowdown.item(slot))
         if stage != QUIET:
             columns = self.now
             self._hold_join(client, slot, replay_rejoin(client, columns, slot))

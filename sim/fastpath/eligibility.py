@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupsim.assignors import Assignor
+from groupsim.assignors import Assignor, CooperativeStickyAssignor
 from groupsim.sim.client.client import Client
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.kernel.network import Exchange
@@ -32,10 +32,17 @@ def is_plain(client: Client) -> bool:
 
 
 def has_memory(client: Client) -> bool:
-    """Whether an assignor puts something of its own into the subscription, or wants to hear of every assignment."""
+    """Whether an assignor puts something of its own into the subscription, or wants to hear of every assignment.
+
+    What cooperative-sticky remembers, a generation, is known to whoever deals with a cooperative member
+    (`sim.fastpath.deferred`).
+    """
     return any(
-        type(one).on_assignment is not Assignor.on_assignment
-        or type(one).subscription_user_data is not Assignor.subscription_user_data
+        (
+            type(one).on_assignment is not Assignor.on_assignment
+            or type(one).subscription_user_data is not Assignor.subscription_user_data
+        )
+        and not (client.machine.cooperative and type(one) is CooperativeStickyAssignor)
         for one in client.assignors
     )
 

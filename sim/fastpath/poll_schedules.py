@@ -85,6 +85,15 @@ class PollSchedules:
         """Who has to be asked itself: what follows is not for these."""
         return self._is_drawn
 
+    def hand_over(self, times: Times, before: Times, fetch_us: int) -> tuple[Times, Times, Times]:
+        """`PollSchedule.hand_over`, each at its own time, of applications that stay as fast as they are."""
+        start, held_until, passes, full, full_wait, steady, steady_wait = self._table
+        given = PollSchedule.of_columns(
+            start, passes, full, full_wait, steady, steady_wait, 1.0, before, held_until, fetch_us
+        )
+        taken: tuple[Times, Times, Times] = given.hand_over(times, 1.0, times)
+        return taken
+
     @property
     def start(self) -> Times:
         """The first polls."""

@@ -2,61 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.client import Client
-from groupsim.sim.client.poll_schedule import Load, PollSchedule, full_passes
+from groupsim.sim.client.poll_schedule import Load, full_passes
 from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.fastpath.catch_up import replay_keep
 from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.fastpath.deferred import DeferredMembers
+from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, DeferredMembers
 from groupsim.sim.protocol.messages import Positions
+from groupsim.sim.units import FOREVER
 
 
-def keeps(client: Client, assignment: NDArray[np.int32]) -> bool:
-    """Whether nothing is added and nothing revoked, and the member can be quiet with it."""
-    owned = client.machine.owned
-    if not owned.size or client.machine.uninitialised.size or len(client.consumption.partitions) != len(owned):
-        return False
-    return len(owned) == len(assignment) and bool((np.sort(owned) == np.sort(assignment)).all())
+def keeps(deferred: DeferredMembers, slots: Slots, assignments: Sequence[Positions]) -> NDArray[np.bool_]:
+    """To whom nothing is added and from whom nothing is revoked, and who can be quiet with it. Shape of ``slots``."""
+    consumed = [deferred.clients[slot].consumption.partitions for slot in slots.tolist()]
+    fits = np.array([len(one) == len(other) > 0 for one, other in zip(consumed, assignments, strict=True)], np.bool_)
+    which = np.flatnonzero(fits)
+    if which.size:
+        fits[which] = _are_alike([consumed[index] for index in which], [assignments[index] for index in which])
+    # Who has gone through a whole rebalance since somebody looked could be quiet then; nothing has changed.
+    for index in np.flatnonzero(fits & ~deferred.has_round[slots]).tolist():
+        fits[index] = _can_be_quiet(deferred, int(slots[index]))
+    return fits
+
+
+def _are_alike(consumed: Sequence[Positions], assigned: Sequence[Positions]) -> NDArray[np.bool_]:
+    """Which rows hold the same partitions; those that are consumed ascend, and no row is empty."""
+    lengths = np.array([len(one) for one in consumed])
+    flat = np.concatenate(assigned)
+    flat = flat[np.lexsort((flat, np.repeat(np.arange(len(lengths)), lengths)))]
+    alike: NDArray[np.bool_] = np.logical_and.reduceat(flat == np.concatenate(consumed), np.cumsum(lengths) - lengths)
+    return alike
+
+
+def _can_be_quiet(deferred: DeferredMembers, slot: int) -> bool:
+    """Whether a member has no more to do than to go on, however much of that there is."""
+    client: Client = deferred.clients[slot]
+    machine, partitions = client.machine, client.consumption.partitions
+    return (
+        (deferred.stage_of(slot) != PRESENT or not machine.has_news)
+        and not machine.uninitialised.size
+        and len(partitions) == len(machine.owned)
+        and client.poll_loop.known_schedule.slowdown == deferred.slowdown[slot]
+        and bool(deferred.elided[slot].bounds.may_poll_always())
+    )
 
 
 def adopt(group: GroupHost, deferred: DeferredMembers, slots: Slots) -> None:
     """These have adopted what they owned already, each at its time in ``begun``, and are quiet."""
     now = deferred.now
-    for slot in slots.tolist():
-        client = deferred.clients[slot]
-        deferred.return_order(client, slot)
-        replay_keep(client, now, slot)
     for kind in np.unique(deferred.kind[slots]).tolist():
         alike = slots[deferred.kind[slots] == kind]
         _repace(group, deferred, kind, alike, now.begun[alike])
+    due = now.begun[slots] + deferred.commit_interval[slots]
+    now.next_commit[slots] = np.where(deferred.commits[slots] == NO_COMMITS, FOREVER, due)
     for slot in slots.tolist():
-        client, renewed = deferred.clients[slot], group.suspend(deferred.member_ids[slot])
-        machine = client.machine
-        deferred.elided[slot].fall_silent(machine.heartbeat_due, machine.commit_due, client.poll_loop.schedule, renewed)
-        client.watch_long_pauses()
+        deferred.renewed[slot] = group.suspend(deferred.member_ids[slot])
+    deferred.adopted(slots)
 
 
 def _repace(group: GroupHost, deferred: DeferredMembers, kind: int, slots: Slots, times: Column) -> None:
     """`Fetcher.repace` of members of one kind that consume all they own, each at its own time."""
-    ledger, clients = group.books.ledger, [deferred.clients[slot] for slot in slots.tolist()]
-    parts: list[Positions] = [client.consumption.partitions for client in clients]
+    ledger, now, (config, _) = group.books.ledger, deferred.now, deferred.kinds[kind]
+    parts: list[Positions] = [deferred.clients[slot].consumption.partitions for slot in slots.tolist()]
     lengths, partitions = np.array([len(one) for one in parts]), np.concatenate(parts)
-    begins = np.cumsum(lengths) - lengths
     offsets, which = ledger.positions_of(slots, partitions, lengths.tolist(), times)
-    load = Load(*ledger.loads_of(times[which], partitions, offsets, begins))
+    load = Load(*ledger.loads_of(times[which], partitions, offsets, np.cumsum(lengths) - lengths))
     paced = deferred.pace(kind, slots, lengths, load)
     ledger.anchor_all(slots, times, partitions, offsets, lengths, paced.capacity)
-    poll_us, slowdown = group.cluster.timing.poll_us, deferred.slowdown[slots].tolist()
-    columns = (paced.full_us, paced.steady_us, paced.steady_wait_us, full_passes(paced, load))
-    passes = zip(*(column.tolist() for column in columns), strict=True)
-    rows = zip(clients, times.tolist(), parts, np.split(offsets, begins[1:]), slowdown, passes, strict=True)
-    for client, now, part, at, factor, (full, steady, wait, many) in rows:
-        ledger.recall(client.consumption.holding, now, part, at)
-        start, before, held_until = client.poll_loop.known_schedule.hand_over(now, factor, now)
-        client.poll_loop.schedule = PollSchedule.of_columns(
-            start, many, full, poll_us, steady, wait, factor, before, held_until, client.config.fetch_max_wait_us
-        )
+    given = deferred.schedules(slots).hand_over(times, deferred.was.before[slots], config.fetch_max_wait_us)
+    now.start[slots], now.before[slots], now.held_until[slots] = given
+    now.full_us[slots], now.full_passes[slots] = paced.full_us, full_passes(paced, load)
+    now.steady_us[slots], now.steady_wait_us[slots] = paced.steady_us, paced.steady_wait_us

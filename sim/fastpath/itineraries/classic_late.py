@@ -14,13 +14,10 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.ledger import Slots
-from groupsim.sim.client.client import Client
 from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.fastpath.catch_up import replay_sync
 from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.fastpath.itineraries.classic_adoption import adopt, keeps
 from groupsim.sim.fastpath.phase import CohortPhase
-from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.kernel.environment import Environment, Moment
 from groupsim.sim.protocol.messages import Api, Error, SyncResponse
 
@@ -39,21 +36,20 @@ class LatePhase(CohortPhase):
     def plan_late(self, slots: Slots) -> NDArray[np.bool_]:
         """Work out when their SyncGroups are answered, and when they adopt that; who can go on."""
         deferred, now, group = self._deferred, self._deferred.now, self._group
-        clients: list[Client] = [deferred.clients[slot] for slot in slots.tolist()]
-        members: list[Any] = [group.machine.roster.get(client.machine.member_id) for client in clients]
+        roster = group.machine.roster
         left = now.asked[slots] = now.synced[slots] + group.cluster.timing.service_us
         told = now.told[slots] = np.maximum(deferred.answered[slots] + 1, left + now.sync_back[slots])
-        schedules = PollSchedules.of([client.poll_loop.known_schedule for client in clients])
-        adopted = now.begun[slots] = schedules.reactions(told, np.arange(len(slots)))
-        clear: NDArray[np.bool_] = adopted < now.first_beat[slots]
+        adopted = now.begun[slots] = deferred.schedules(slots).reactions(told, np.arange(len(slots)))
         renewed_by = now.first_beat[slots] + SHORT_PAUSE_US + deferred.round_trip_us[slots]
-        for index, (slot, client, member) in enumerate(zip(slots.tolist(), clients, members, strict=True)):
-            if member is None or client.machine.has_news or not deferred.elided[slot].bounds.may_poll_always():
-                clear[index] = False
-                continue
-            now.sync_response[slot] = SyncResponse(Error.NONE, member.assignment)
-            in_time = group.machine.session_due(member.member_id) > renewed_by[index]
-            clear[index] &= in_time and keeps(client, member.assignment)
+        members: list[Any] = [roster.get(deferred.member_ids[slot]) for slot in slots.tolist()]
+        clear = np.array([one is not None for one in members])
+        clear &= adopted < now.first_beat[slots]
+        for index in np.flatnonzero(clear).tolist():
+            member = members[index]
+            now.sync_response[slots[index]] = SyncResponse(Error.NONE, member.assignment)
+            clear[index] = group.machine.session_due(member.member_id) > renewed_by[index]
+        which = np.flatnonzero(clear)
+        clear[which] = keeps(deferred, slots[which], [members[index].assignment for index in which.tolist()])
         clear &= deferred.next_start[slots] > adopted[clear].max(initial=0)
         return clear
 
@@ -78,8 +74,7 @@ class LatePhase(CohortPhase):
             join.answered = True
             request = deferred.clients[slot].machine.sync_request(now.join_response[slot])
             group.machine.on_request(now.synced.item(slot), request, join)
-            replay_sync(deferred.clients[slot], now, slot)
-        deferred.other[slots] += 1
+        deferred.synced(slots)
         adopt(group, deferred, slots)
         # Another rebalance may have begun.
         self._gather()

@@ -182,8 +182,7 @@ class RejoinPhase(CohortPhase):
         self._end_consumption(slots[~keeps], is_silent[~keeps])
         self._commit(slots[keeps & commits])
         deferred.order(slots, columns.arrived[slots], columns.committed[slots], columns.acknowledged[slots])
-        deferred.rejoined(slots[~keeps])
-        deferred.rejoined_consuming(slots[keeps])
+        deferred.rejoined(slots)
         exchanges = [self._join(slot) for slot in slots.tolist()]
         given_up = np.array([exchange.given_up_us for exchange in exchanges], np.int64)
         self._deferred.barrier.add(slots, np.minimum(deferred.next_start[slots], given_up))
@@ -235,20 +234,28 @@ class RejoinPhase(CohortPhase):
 
     def _join(self, slot: int) -> Exchange:
         """The JoinGroup of one member, parked."""
-        deferred, client = self._deferred, self._deferred.clients[slot]
-        if deferred.is_cooperative[slot]:
-            joined = deferred.join[slot]
-            assert joined is not None
-            return joined
+        deferred, one = self._deferred, self._deferred.elided[slot]
         deferred.join[slot] = None
-        if deferred.elided[slot].has_memory:
-            deferred.elided[slot].look()
+        if one.has_memory or (deferred.is_cooperative[slot] and deferred.kind[slot] < 0):
+            one.look()
         else:
-            request = client.machine.join_request(NO_PARTITIONS, self._group.machine.generation, ALREADY_REBALANCING)
+            request = one.client.machine.join_request(*self._kept(slot), ALREADY_REBALANCING)
             deferred.join[slot] = deferred.join_request(slot, request)
         exchange = deferred.join[slot]
         assert exchange is not None
         return exchange
+
+    def _kept(self, slot: int) -> tuple[Positions, int]:
+        """What a member keeps while it rejoins, and of which generation it has that; its assignors know of it."""
+        deferred, client = self._deferred, self._deferred.clients[slot]
+        if not deferred.is_cooperative[slot]:
+            return NO_PARTITIONS, self._group.machine.generation
+        partitions, generation = client.consumption.partitions, client.machine.generation
+        if deferred.has_round[slot]:
+            joined, synced = deferred.was.join_response[slot], deferred.was.sync_response[slot]
+            generation = joined.generation
+            client.rebalancing.tell_assignors(joined.protocol, synced.assignment, generation)
+        return partitions, generation
 
 
 def _flat(times: Sequence[int | Column], lengths: Column) -> Column:

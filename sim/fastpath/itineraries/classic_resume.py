@@ -18,7 +18,7 @@ from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.data_connections import Trips, first_fetch
-from groupsim.sim.client.poll_schedule import Load, PollSchedule
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, PollSchedule
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, SYNCED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
@@ -41,6 +41,9 @@ class ResumePhase(AnswerPhase):
         is_current = exchange.body.generation == self._group.machine.generation
         follows = is_current and response.error is Error.NONE and response.assignment.size
         return exchange.body.member_id if follows else None
+
+    def _takes_on(self, slot: int) -> bool:
+        return super()._takes_on(slot) and not self._deferred.is_cooperative[slot]
 
     def _follows(self, client: Client) -> bool:
         machine = client.machine
@@ -147,6 +150,7 @@ class ResumePhase(AnswerPhase):
         load = Load(rates, backlogs)
         paced = deferred.pace(kind, slots, lengths, load)
         schedule = PollSchedule(now.begun[slots], paced, load)
+        now.start[slots], now.before[slots], now.held_until[slots] = now.begun[slots], now.begun[slots], NOT_INSIDE
         now.full_us[slots], now.full_passes[slots] = schedule.full_us, schedule.full_passes
         now.steady_us[slots], now.steady_wait_us[slots] = schedule.steady_us, schedule.steady_wait_us
         now.schedule[slots] = None

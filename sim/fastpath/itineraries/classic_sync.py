@@ -19,7 +19,6 @@ from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import REJOINED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
 from groupsim.sim.fastpath.itineraries.classic_late import LatePhase
-from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import PREPARING
@@ -51,8 +50,7 @@ class SyncPhase(AnswerPhase):
         consuming = np.flatnonzero(deferred.is_cooperative[slots])
         if consuming.size:
             # Nobody but the application reads it, at its next poll.
-            loops = [deferred.clients[slot].poll_loop for slot in slots[consuming].tolist()]
-            schedules = PollSchedules.of([loop.known_schedule for loop in loops])
+            schedules = deferred.schedules(slots[consuming])
             accepted[consuming] = schedules.reactions(accepted[consuming], np.arange(len(consuming)))
             now.accepted[slots] = accepted
         there, back = deferred.round_trips("other", slots, deferred.other[slots])

@@ -13,14 +13,17 @@ from groupsim.sim import simulate
 from groupsim.sim.books.invariants import Watch
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
+from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath import deferred as deferred
-from groupsim.sim.fastpath.catch_up import replay_resume
+from groupsim.sim.fastpath.catch_up import replay_keep, replay_resume
 from groupsim.sim.fastpath.columns import RoundColumns
 from groupsim.sim.fastpath.quiescence import Quiescence
+from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Distribution, Entry, GcPause, Link, Override, Processing, Scenario, SlowHost, Target
 from groupsim.sim.output.result import Result
 from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.classic.member_parts import MemberParts
+from groupsim.sim.protocol.messages import JoinGroup
 from groupsim.sim.units import MS, S
 from tests.support.random_scenarios import random_scenario
 from tests.support.scenarios import at, client, group, hang, join, kill, member, pause, scenario
@@ -102,6 +105,42 @@ def test_of_many_rounds_only_the_last_is_replayed(monkeypatch: pytest.MonkeyPatc
     # Into the group with its own objects; then, when the run ends, one round each. The leader goes by itself.
     assert sorted(map(played.count, range(9))) == [0, 1, 2, 2, 2, 2, 2, 2, 2]
     assert {machine["membership.generation"] for machine in machines} == {4}
+
+
+def test_of_many_rounds_of_a_cooperative_member_only_the_last_is_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[int] = []
+
+    def counted(one: Client, columns: RoundColumns, slot: int, slowdown: float) -> None:
+        played.append(slot)
+        replay_keep(one, columns, slot, slowdown)
+
+    monkeypatch.setattr(deferred, "replay_keep", counted)
+    run = _three_rebalances("cooperative-sticky")
+    alone, machines, behind = _run(monkeypatch, run, 1, look=False)
+    assert behind == 7
+    # Each join takes two rebalances. Who is asked for a partition in between is caught up then; the leader goes alone.
+    assert list(map(played.count, range(9))) == [1, 1, 1, 1, 0, 2, 1, 1, 0]
+    assert {machine["membership.generation"] for machine in machines} == {7}
+    played.clear()
+    seen, others, _ = _run(monkeypatch, run, 1, look=True)
+    assert list(map(played.count, range(9))) == [6, 6, 6, 4, 0, 4, 4, 2, 0]
+    assert (seen.manifest["digests"], others) == (alone.manifest["digests"], machines)
+
+
+def test_a_cooperative_member_that_is_behind_joins_with_the_generation_of_its_last_assignment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[Any] = []
+    receive = GroupHost.receive
+
+    def seen(self: GroupHost, exchanges: list[Exchange], times: list[int]) -> None:
+        sent.extend(one.body.protocols[0][1] for one in exchanges if isinstance(one.body, JoinGroup))
+        receive(self, exchanges, times)
+
+    monkeypatch.setattr(GroupHost, "receive", seen)
+    simulate(_three_rebalances("cooperative-sticky"), seed=1)
+    assert {one.generation for one in sent} == {1, 2, 3, 4, 5, 6}
+    assert [one.user_data.generation for one in sent] == [one.generation for one in sent]
 
 
 def test_an_assignor_with_a_memory_of_its_own_hears_of_every_assignment(monkeypatch: pytest.MonkeyPatch) -> None:
