@@ -86,6 +86,7 @@ class Metadata:
 
     def ask(self, now: int) -> int:
         """Send a request that somebody waits for; how long it takes, microseconds. `refresh` must follow."""
+        self._pass_by(now)
         self._requests += self._client.books.is_measured(now)
         trip_us = self._trip_us(now)
         self._number += 1

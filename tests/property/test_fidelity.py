@@ -7,10 +7,16 @@ alarm not re-armed.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.model import ZERO, Distribution, Processing
+from groupsim.sim.units import MS, S
 from tests.support.fidelity import differences
 from tests.support.random_scenarios import Family, random_scenario
+from tests.support.scenarios import client, cooperative, group, join, scenario
 
 pytestmark = pytest.mark.property
 
@@ -54,7 +60,19 @@ def test_both_fidelities_give_equal_tables_at_length(family: Family, block: int)
         pytest.param("jitter", 1594, id="a zombie took the books over while the owner stood still"),
         pytest.param("crowd", 4001, id="a group became too full when its members were on their way to rejoin"),
         pytest.param("aged", 167, id="an answer at the very instant of a poll: its commit was left out"),
+        pytest.param("aged", 40018, id="a new leader asked for metadata before refreshes that nobody saw were counted"),
     ],
 )
 def test_scenarios_that_once_told_the_difference(family: Family, seed: int) -> None:
     assert not _differences(seed, family)
+
+
+@pytest.mark.parametrize(
+    "consumer", [client(enable_auto_commit=True), cooperative(enable_auto_commit=True)], ids=["eager", "cooperative"]
+)
+def test_a_heartbeat_is_due_between_a_poll_and_the_answer_to_its_commit(consumer: ClientConfig) -> None:
+    often, slow = replace(consumer, heartbeat_interval_us=S), Processing(per_record=ZERO, per_poll_us=435 * MS)
+    far = Distribution.constant(200 * MS)
+    joined = join(20 * S + 185 * MS, 5)
+    one = scenario(group(4, client=often, processing=slow), joined, horizon_us=40 * S, rate_mrps=20_000, latency=far)
+    assert not differences(one, seed=5)

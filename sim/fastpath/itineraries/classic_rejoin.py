@@ -132,6 +132,8 @@ class RejoinPhase(CohortPhase):
         joining = committed + down
         commits_nothing = deferred.commits[slots] == NO_COMMITS
         joining[commits_nothing] = polled[commits_nothing]
+        # A heartbeat that is due before the commit is answered is sent.
+        clear &= joining < beats + steady.heartbeats.interval
         there, back = deferred.round_trips("other", slots, deferred.other[slots])
         joined = joining + there + timing.join_prepare_us
         acknowledged, arrived = joining.copy(), joined.copy()
