@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,8 @@ from groupsim.scenarios.cli.settings import import_allowed
 if TYPE_CHECKING:
     from groupsim.scenarios.spark.session import Where
     from groupsim.scenarios.sweep.loading import Sweep
+    from groupsim.sim import Result
+    from groupsim.sim.model import Scenario
 
 
 def sweep(
@@ -77,7 +79,17 @@ def _carry_out(sweep: Sweep, out: Path, where: Where | None, *, resume: bool, as
     from groupsim.scenarios.sweep.execution import carry_out_sweep
     from groupsim.sim import simulate
 
-    messages = SweepMessages()
-    found = carry_out_sweep(sweep, out, where, simulate, resume=resume, listener=messages)
+    messages, one_run = SweepMessages(), _guarded if where is None else simulate
+    found = carry_out_sweep(sweep, out, where, one_run, resume=resume, listener=messages)
     tell(sweep, found, messages, out, as_json=as_json)
     return found.failed
+
+
+def _guarded(scenario: Scenario, **names: Any) -> Result:
+    """A run in this process, which fails before it takes the last of the memory: the other runs go on."""
+    from groupsim.scenarios.cli.watch import RunWatch
+    from groupsim.sim import Gauge, simulate
+
+    gauge = Gauge()
+    with RunWatch(scenario, 1, is_silent=True) as watch, watch.run(gauge):
+        return simulate(scenario, gauge=gauge, **names)

@@ -92,10 +92,12 @@ class RunWatch:
     scenario : Scenario
     total : int
         How many runs there are.
+    is_silent : bool
+        Memory is watched, and nothing told: somebody else tells how far all of it has come.
     """
 
-    def __init__(self, scenario: Scenario, total: int) -> None:
-        self._scenario, self._total = scenario, total
+    def __init__(self, scenario: Scenario, total: int, *, is_silent: bool = False) -> None:
+        self._scenario, self._total, self._is_silent = scenario, total, is_silent
         self._done = 0
         self._gauge: Gauge | None = None
         self._begin_s = self._told_s = time.monotonic()
@@ -117,7 +119,8 @@ class RunWatch:
         self._looking.__exit__(None, None, None)
         if self._handler_before is not None:
             signal.signal(_STOP, self._handler_before)
-        erase()
+        if not self._is_silent:
+            erase()
 
     @contextmanager
     def run(self, gauge: Gauge) -> Iterator[None]:
@@ -152,7 +155,7 @@ class RunWatch:
                 "free; make the scenario smaller"
             )
         set_up_s = members * _SET_UP_S
-        if set_up_s > _ANNOUNCED_S or usual > _ANNOUNCED_BYTES:
+        if not self._is_silent and (set_up_s > _ANNOUNCED_S or usual > _ANNOUNCED_BYTES):
             say_wrapped(
                 f"a long run: {what} take {memory.gib(least)} to {memory.gib(usual)} of memory, and "
                 f"{duration(set_up_s)} at least to set up"
@@ -165,7 +168,7 @@ class RunWatch:
         now_s = time.monotonic()
         if self._gauge is not None:
             self._pace.mark(now_s, self._gauge.now_us)
-        if now_s - self._begin_s < QUIET_S:
+        if self._is_silent or now_s - self._begin_s < QUIET_S:
             return
         if sys.stderr.isatty():
             sys.stderr.write(f"{_ERASE}{self.text()[: terminal_width() - 1]}")

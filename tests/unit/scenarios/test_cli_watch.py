@@ -174,8 +174,9 @@ class TestSize:
         signal.signal(signal.SIGINT, before)
 
     @pytest.mark.usefixtures("eager", "_placed")
+    @pytest.mark.parametrize("several", [(), ("--replications", "2")], ids=["one run", "two runs"])
     def test_that_grows_ends_the_run_before_memory_is_gone(
-        self, groupsim: CommandLine, small: Path, monkeypatch: pytest.MonkeyPatch
+        self, groupsim: CommandLine, small: Path, monkeypatch: pytest.MonkeyPatch, several: tuple[str, ...]
     ) -> None:
         def grows(*_: object, **__: object) -> object:
             monkeypatch.setattr(memory, "is_short", lambda: True)
@@ -185,11 +186,39 @@ class TestSize:
             raise AssertionError("nobody has ended it")
 
         monkeypatch.setattr("groupsim.sim.simulate", grows, raising=False)
-        told = groupsim("run", small)
+        told = groupsim("run", small, *several)
         assert told.code == 3
         assert "MemoryBudgetExceeded: memory is running out: " in told.err
         assert signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL
         assert told.err.splitlines()[-1].startswith("replay: groupsim run ")
+
+    @pytest.mark.usefixtures("eager")
+    def test_that_grows_ends_one_run_of_a_sweep_in_this_process_and_no_other(
+        self, groupsim: CommandLine, small: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def grows(scenario: Any, *, replication: int, **run: Any) -> object:
+            monkeypatch.setattr(memory, "is_short", lambda: replication == 1)
+            until = time.monotonic() + 20
+            while replication == 1 and time.monotonic() < until:
+                time.sleep(0.001)
+            return fake.simulate(scenario, replication=replication, **run)
+
+        monkeypatch.setattr("groupsim.sim.simulate", grows, raising=False)
+        monkeypatch.setattr(memory, "is_short", lambda: False)
+        plan = small.with_name("sweep.yaml")
+        plan.write_text("scenario: small.yaml\nvariants: {few: {}}\nreplications: 3\n")
+        told = groupsim("sweep", plan, "--inline", "--out", small.with_name("out"))
+        assert told.code == 3
+        assert "1 of 3 runs failed" in told.err
+        assert "MemoryBudgetExceeded: memory is running out: " in told.err
+        assert signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL
+
+    @pytest.mark.usefixtures("eager")
+    def test_that_is_watched_for_a_sweep_tells_nothing_else(self, capsys: pytest.CaptureFixture[str]) -> None:
+        many = fake.scenario(members=1_000_000)
+        with RunWatch(many, 1, is_silent=True) as watching, watching.run(Gauge()):
+            time.sleep(0.05)
+        assert capsys.readouterr().err == ""
 
     @pytest.mark.parametrize(("free_gib", "short"), [(0.04, True), (0.06, False)])
     def test_is_short_when_a_twentieth_is_left(
