@@ -395,10 +395,5 @@ class DeferredMembers:
 
     def _fall_silent(self, slot: int, columns: RoundColumns) -> None:
         """A member is quiet, and its session is suspended."""
-        client = self.clients[slot]
-        self.elided[slot].fall_silent(
-            columns.first_beat.item(slot),
-            columns.next_commit.item(slot),
-            client.poll_loop.schedule,
-            self.renewed.item(slot),
-        )
+        client, first, commit = self.clients[slot], columns.first_beat.item(slot), columns.next_commit.item(slot)
+        self.elided[slot].fall_silent(first, commit, client.poll_loop.schedule, self.renewed.item(slot))

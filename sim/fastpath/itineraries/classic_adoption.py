@@ -21,8 +21,8 @@ def keeps(deferred: DeferredMembers, slots: Slots, assignments: Sequence[Positio
     """To whom nothing is added and from whom nothing is revoked, and who can be quiet with it. Shape of ``slots``."""
     consumed = [deferred.clients[slot].consumption.partitions for slot in slots.tolist()]
     fits = np.array([len(one) == len(other) > 0 for one, other in zip(consumed, assignments, strict=True)], np.bool_)
-    which = np.flatnonzero(fits)
-    if which.size:
+    which: list[int] = np.flatnonzero(fits).tolist()
+    if which:
         fits[which] = _are_alike([consumed[index] for index in which], [assignments[index] for index in which])
     # Who has gone through a whole rebalance since somebody looked could be quiet then; nothing has changed.
     for index in np.flatnonzero(fits & ~deferred.has_round[slots]).tolist():
