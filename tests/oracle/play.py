@@ -11,7 +11,7 @@ from groupsim.sim.model import Rate, Topic
 from groupsim.sim.randomness import Streams
 from groupsim.sim.units import S
 from tests.oracle import acts
-from tests.oracle.broker import Broker
+from tests.oracle.broker import Brokers
 from tests.oracle.cast import Cast, Member
 from tests.oracle.failures import WentWrong
 from tests.oracle.jvm import Jvm
@@ -35,7 +35,7 @@ class Play:
     ----------
     plan : Plan
     prefix : str
-    broker : Broker
+    broker : Brokers
     supply : Supply
         Of topics and records.
     cast : Cast
@@ -50,7 +50,7 @@ class Play:
         The most by which something was done late.
     """
 
-    def __init__(self, plan: Plan, prefix: str, broker: Broker, supply: Supply, cast: Cast) -> None:
+    def __init__(self, plan: Plan, prefix: str, broker: Brokers, supply: Supply, cast: Cast) -> None:
         self.plan = plan
         self.prefix = prefix
         self.broker = broker
@@ -66,9 +66,12 @@ class Play:
         self._failure: BaseException | None = None
 
     async def prepare(self) -> None:
-        """Make the topics."""
+        """Make the topics, and tell the broker what it is to know of the groups."""
         for topic in self.plan.scenario.topics:
             await self.supply.create(f"{self.prefix}.{topic.name}", topic.partitions)
+        for group, config in self.plan.group_config.items():
+            if config:
+                await self.supply.configure(f"{self.prefix}.{group}", config)
 
     async def run(self, zero_us: int) -> None:
         """Play from instant 0, which is to come, to the horizon.
@@ -130,7 +133,7 @@ class Play:
         while True:
             self.cast.listen()
             self.broker.listen()
-            self.broker.jvm.check()
+            self.broker.check()
             self.supply.check()
             await asyncio.sleep(LISTEN_S)
 

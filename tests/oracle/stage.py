@@ -1,4 +1,4 @@
-"""Brokers and the plays on them, several at once; each is recorded when it is over, and everything is ended at last."""
+"""Clusters and the plays on them, several at once; each is recorded when it is over, and everything is ended at last."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 from groupsim.sim.units import MS, S
 from tests.oracle import rehearsal
 from tests.oracle.artifacts import class_path, java, java_version
-from tests.oracle.broker import Broker, free_ports
+from tests.oracle.broker import Brokers, free_ports
 from tests.oracle.cast import Cast
 from tests.oracle.failures import CannotPlay
 from tests.oracle.health import Health
@@ -39,23 +39,24 @@ Progress = Callable[[str], None]
 
 
 class Stage:
-    """A broker, its producers, and the JVMs of the plays on it.
+    """A cluster, its producers, and the JVMs of the plays on it.
 
     Parameters
     ----------
     java : tuple of str
         Java and its class path option.
     config : mapping
-        The broker's.
+        The brokers'.
+    count : int
+        How many brokers.
     folder : Path
     """
 
-    def __init__(self, java: tuple[str, ...], config: Mapping[str, str], folder: Path) -> None:
+    def __init__(self, java: tuple[str, ...], config: Mapping[str, str], count: int, folder: Path) -> None:
         self._java = java
         self._folder = folder
         self._jvms: list[Jvm] = []
-        first, second = free_ports(2)
-        self.broker = Broker(java, config, folder / "broker", (first, second))
+        self.broker = Brokers(java, config, folder / "brokers", free_ports(1 + count))
 
     def start_jvm(self, name: str, main: str, *arguments: str) -> Jvm:
         """Start one of our programs; it is ended with the stage."""
@@ -67,8 +68,8 @@ class Stage:
         """Play some repetitions at once; call ``finished`` with each that is over."""
         plays = [self._play(one, supply) for one in plans]
         supply.rate(rehearsal.TOPIC, (_REHEARSAL_MRPS,), MEMBERS_AT_ONCE)
-        jvms = (each for one in plays for each in one.cast.jvms.items())
-        rehearsals = (rehearsal.rehearse(jvm, members, self.broker.servers) for jvm, members in jvms)
+        jvms = ((*each, one.plan.spoken) for one in plays for each in one.cast.jvms.items())
+        rehearsals = (rehearsal.rehearse(jvm, n, self.broker.servers, spoken, supply) for jvm, n, spoken in jvms)
         await _all(*rehearsals, *(one.prepare() for one in plays))
         supply.rate(rehearsal.TOPIC, (0,), MEMBERS_AT_ONCE)
         zero_us = now_us() + _LEAD_US
@@ -95,8 +96,8 @@ class Stage:
         self.broker.end()
 
 
-async def play_all(sources: Sequence[Source], repetitions: int, at_once: int, out: Path, progress: Progress) -> None:
-    """Play and record repetitions 1 to ``repetitions`` of every source into ``out``.
+async def play_all(sources: Sequence[Source], repetitions: range, at_once: int, out: Path, progress: Progress) -> None:
+    """Play and record these repetitions of every source into ``out``.
 
     Raises
     ------
@@ -108,18 +109,19 @@ async def play_all(sources: Sequence[Source], repetitions: int, at_once: int, ou
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CannotPlay(f"{out} is no folder to write to: {error.strerror}") from None
-    brokers: defaultdict[tuple[tuple[str, str], ...], list[Plan]] = defaultdict(list)
+    brokers: defaultdict[tuple[int, tuple[tuple[str, str], ...]], list[Plan]] = defaultdict(list)
     for source in sources:
-        plans = [plan(source, number) for number in range(1, repetitions + 1)]
-        brokers[tuple(sorted(source.broker_config.items()))] += plans
+        plans = [plan(source, number) for number in repetitions]
+        brokers[len(source.scenario.cluster.brokers), tuple(sorted(source.broker_config.items()))] += plans
     with tempfile.TemporaryDirectory(prefix="groupsim-oracle-") as folder:
-        for number, (config, plans) in enumerate(brokers.items()):
-            await _on_one_broker(command, dict(config), Path(folder, str(number)), plans, at_once, out, progress)
+        for number, ((count, config), plans) in enumerate(brokers.items()):
+            await _on_one_cluster(command, dict(config), count, Path(folder, str(number)), plans, at_once, out, progress)
 
 
-async def _on_one_broker(
+async def _on_one_cluster(
     command: tuple[str, ...],
     config: Mapping[str, str],
+    count: int,
     folder: Path,
     plans: Sequence[Plan],
     at_once: int,
@@ -127,7 +129,7 @@ async def _on_one_broker(
     progress: Progress,
 ) -> None:
     folder.mkdir()
-    stage, health, version = Stage(command, config, folder), Health(), java_version()
+    stage, health, version = Stage(command, config, count, folder), Health(), java_version()
     watch = asyncio.create_task(health.watch())
 
     def finished(play: Play) -> None:
