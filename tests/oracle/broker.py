@@ -87,7 +87,7 @@ class Brokers:
         self._complaint = ""
         self.servers = ",".join(f"127.0.0.1:{port}" for port in ports[1:])
         self.groups = GroupLog()
-        self._jvms = [self._node(node, config, folder / str(node)) for node in range(1, len(ports))]
+        self.nodes = [self._node(node, config, folder / str(node)) for node in range(1, len(ports))]
 
     def _node(self, node: int, config: Mapping[str, str], folder: Path) -> Jvm:
         folder.mkdir(parents=True)
@@ -108,9 +108,9 @@ class Brokers:
             One ended, or did not come up within its time.
         """
         give_up = time.monotonic() + START_S
-        while self._started != {*self._jvms}:
+        while self._started != {*self.nodes}:
             self.listen()
-            for jvm in self._jvms:
+            for jvm in self.nodes:
                 if not jvm.is_alive:
                     raise WentWrong(self._why_not(jvm))
             if time.monotonic() > give_up:
@@ -124,12 +124,12 @@ class Brokers:
 
     def check(self) -> None:
         """Raise `WentWrong` if one has ended and nobody wanted that."""
-        for jvm in self._jvms:
+        for jvm in self.nodes:
             jvm.check()
 
     def listen(self) -> None:
         """Take in what they have logged since the last time; a group has its coordinator on one of them."""
-        for jvm in self._jvms:
+        for jvm in self.nodes:
             self._listen(jvm)
 
     def _listen(self, jvm: Jvm) -> None:
@@ -147,5 +147,5 @@ class Brokers:
 
     def end(self) -> None:
         """A controlled shutdown, the controller's last, or a kill if that takes too long."""
-        for jvm in reversed(self._jvms):
+        for jvm in reversed(self.nodes):
             jvm.end(patience_s=10)

@@ -87,7 +87,7 @@ _EPOCHS = (
         r"previousEpoch=-?\d+, state=(?P<state>\w+), assignedPartitions=(?P<assigned>.*?)(?: and revokedPartitions="
         r"(?P<pending>.*))?\.$"
     )),
-    ("converted", re.compile(r"\[GroupId (?P<group>\S+)\] Converted the (?P<state>.*) group\.$")),
+    ("converted", re.compile(r"\[GroupId (?P<group>\S+)\] Converted the .* to a (?P<to>\w+) group\.$")),
 )  # fmt: skip
 """What becomes a fact of its own in a group of the consumer protocol."""
 
