@@ -38,13 +38,13 @@ class _Group:
 
     epoch: int = 0
     members: dict[str, str] = field(default_factory=dict)
-    """Member ids to names."""
+    """Names to member ids; none of a static member that has been replaced and not been told anything since."""
     told: dict[str, Fact] = field(default_factory=dict)
     owned: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def is_balanced(self) -> bool:
         """Whether every member is at the group's epoch and owns exactly what it is to own."""
-        return all(self._is_settled(member_id, name) for member_id, name in self.members.items())
+        return all(self._is_settled(member_id, name) for name, member_id in self.members.items())
 
     def _is_settled(self, member_id: str, name: str) -> bool:
         told = self.told.get(member_id)
@@ -59,21 +59,22 @@ class _Group:
                 self.epoch = fact["epoch"]
             case "reconciled":
                 self.told[fact["member_id"]] = fact
-            case "membership" if fact["change"] in ("added", "replaced"):
-                self._admit(fact)
+                self.members[fact["member"]] = fact["member_id"]
+            case "membership" if fact["change"] == "added":
+                self.members[fact["member"]] = fact["member_id"]
+            case "membership" if fact["change"] == "replaced":
+                self.members[fact["member"]] = ""
             case "membership" if fact["change"] in ("left", "failed"):
-                self.members.pop(fact["member_id"], None)
+                self._remove(fact)
             case "owns":
                 self.owned[fact["member"]].add(fact["partition"])
             case "gives up":
                 self.owned[fact["member"]].discard(fact["partition"])
 
-    def _admit(self, fact: Fact) -> None:
-        """A static member that is replaced is told under its old id: the new one is heard of when it reconciles."""
-        if fact["change"] == "added":
-            self.members[fact["member_id"]] = fact["member"]
-        else:
-            self.members.pop(fact["member_id"], None)
+    def _remove(self, fact: Fact) -> None:
+        """Somebody is gone; not who has the same name and another id meanwhile."""
+        if self.members.get(fact["member"]) == fact["member_id"]:
+            del self.members[fact["member"]]
 
 
 def rebalances(facts: Sequence[Fact]) -> list[Rebalance]:
@@ -90,8 +91,6 @@ def rebalances(facts: Sequence[Fact]) -> list[Rebalance]:
         elif what == "target" and is_open:
             found[-1].targets += 1
             found[-1].target_us = at_us
-        elif what == "reconciled" and fact["member"] is not None:
-            group.members.setdefault(fact["member_id"], fact["member"])
         if found and found[-1].balanced_us < 0 and group.is_balanced():
             found[-1].balanced_us = at_us
     return found
@@ -124,11 +123,10 @@ def phases(facts: Sequence[Fact]) -> dict[str, float]:
 
 
 def summary(facts: Sequence[Fact]) -> dict[str, float]:
-    """The few figures of a run that tables show: seconds, but for numbers of things."""
+    """The few figures of a run that tables show: seconds, but for numbers of things; all from the first fault on."""
     zero = zero_us(facts)
     after = [one for one in rebalances(facts) if one.begun_us >= zero]
-    spans = unread(facts)
-    gaps = [end - begin for each in spans.values() for begin, end in each]
+    gaps = {name: [end - begin for begin, end in each if end > zero] for name, each in unread(facts).items()}
     found: dict[str, float] = {
         "rebalances": len(after),
         "epochs": sum(one.epochs for one in after),
@@ -140,9 +138,9 @@ def summary(facts: Sequence[Fact]) -> dict[str, float]:
         found["detection"] = (after[0].begun_us - zero) / 1e6
     if after and after[-1].balanced_us >= 0:
         found["balanced again"] = (after[-1].balanced_us - zero) / 1e6
-    if gaps:
-        found["unread, worst"] = max(gaps) / 1e6
-        found["unread, mean of partitions"] = mean(sum(b - a for a, b in each) for each in spans.values()) / 1e6
+    if any(gaps.values()):
+        found["unread, worst"] = max(length for each in gaps.values() for length in each) / 1e6
+        found["unread, mean of partitions"] = mean(map(sum, gaps.values())) / 1e6
     return found
 
 

@@ -2,7 +2,8 @@
 
 Its load is how many of its processors were busy over the busiest ten seconds. How many threads wanted to run says
 less: a tick of the producer wakes all consumers at once, and they are served within a few milliseconds. Work of a
-lower priority (nice) gives way at once and is told apart.
+lower priority (nice) gives way at once and is told apart. A recorder of a high priority (below 0) is not kept waiting by
+what else is busy: its load is told, and is no reason against it.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class Health:
             "load_max": round(max(_load(some[i : i + LOAD_SPAN]) for i in range(max(1, len(some) - LOAD_SPAN + 1))), 2),
             "steal_share": round((some[-1].stolen - some[0].stolen) / jiffies, 4) if jiffies else 0.0,
             "clock_jump_us": max(jumps, default=0),
+            "nice": os.getpriority(os.PRIO_PROCESS, 0),
             "niced": round(_CORES * (some[-1].niced - some[0].niced) / jiffies, 2) if jiffies else 0.0,
         }
 
@@ -89,7 +91,7 @@ def unfit(machine: dict[str, float | int], late_us: int) -> str | None:
     """Why a recording must not be compared; None if it may be."""
     reasons = []
     bound = LOAD_MAX_PER_CORE * machine["cores"]
-    if machine["load_max"] > bound:
+    if machine["load_max"] > bound and machine["nice"] >= 0:
         reasons.append(f"{machine['load_max']} processors busy over ten seconds (at most {bound:g})")
     if machine["steal_share"] > STEAL_MAX:
         reasons.append(f"{machine['steal_share']:.1%} of the processors stolen (at most {STEAL_MAX:.0%})")
