@@ -75,8 +75,8 @@ class Cast:
         What names of groups and topics begin with on this broker.
     servers : str
         ``bootstrap.servers``.
-    start_jvm : callable
-        Starts a program that hosts members, under a name.
+    host : callable
+        A program that hosts members, under a name: so many of them at once.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Cast:
         Everything that members told.
     """
 
-    def __init__(self, plan: Plan, prefix: str, servers: str, start_jvm: Callable[[str], Jvm]) -> None:
+    def __init__(self, plan: Plan, prefix: str, servers: str, host: Callable[[str, int], Jvm]) -> None:
         self.members = {name: Member(one) for name, one in plan.members.items()}
         self.heard: list[tuple[str, int, dict[str, Any]]] = []
         self._prefix = prefix
@@ -98,7 +98,7 @@ class Cast:
         members = Counter(one.process if one.process in plan.spares else _SHARED for one in plan.members.values())
         for process, number in members.items():
             names = [process, *(f"{process}-{1 + spare}" for spare in range(plan.spares.get(process, 0)))]
-            jvms = [start_jvm(f"{prefix}-{name}") for name in names]
+            jvms = [host(f"{prefix}-{name}", number) for name in names]
             self._hosts[process], *self._spares[process] = jvms
             self.jvms |= dict.fromkeys(jvms, number)
 

@@ -21,6 +21,7 @@ from tests.oracle.translation import Plan
 
 LISTEN_S = 0.02
 _LAST_LINES_S = 0.3
+_CLOSE_S = 8.0
 
 
 def now_us() -> int:
@@ -104,6 +105,18 @@ class Play:
             if topic.startswith(f"{self.prefix}."):
                 self.supply.turn(topic)
                 self.supply.rate(topic, (0,), 0)
+
+    async def dismissed(self) -> set[Jvm]:
+        """Close who is left, for nobody's record; the JVMs of those who do not close in time."""
+        left = [one for one in self.cast.members.values() if one.is_open and one.jvm is not None and one.jvm.is_alive]
+        for one in left:
+            if one.jvm is not None and not one.jvm.is_frozen:
+                one.jvm.tell("close", member=one.name)
+        give_up = time.monotonic() + _CLOSE_S
+        while any(one.is_open for one in left) and time.monotonic() < give_up:
+            await asyncio.sleep(LISTEN_S)
+            self.cast.listen()
+        return {one.jvm for one in left if one.is_open and one.jvm is not None}
 
     # --- time ---------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Clusters and the plays on them, several at once; each is recorded when it is over, and everything is ended at last."""
+"""Clusters and the plays on them, several at once; each is recorded when it is over; everything is ended at last."""
 
 from __future__ import annotations
 
@@ -56,6 +56,8 @@ class Stage:
         self._java = java
         self._folder = folder
         self._jvms: list[Jvm] = []
+        self._warm: dict[Jvm, tuple[int, list[str]]] = {}
+        self._idle: list[Jvm] = []
         self.broker = Brokers(java, config, folder / "brokers", free_ports(1 + count))
 
     def start_jvm(self, name: str, main: str, *arguments: str) -> Jvm:
@@ -68,26 +70,41 @@ class Stage:
         """Play some repetitions at once; call ``finished`` with each that is over."""
         plays = [self._play(one, supply) for one in plans]
         supply.rate(rehearsal.TOPIC, (_REHEARSAL_MRPS,), MEMBERS_AT_ONCE)
-        jvms = ((*each, one.plan.spoken) for one in plays for each in one.cast.jvms.items())
+        jvms = [(*each, one.plan.spoken) for one in plays for each in one.cast.jvms.items() if each[0] not in self._warm]
         rehearsals = (rehearsal.rehearse(jvm, n, self.broker.servers, spoken, supply) for jvm, n, spoken in jvms)
+        self._warm |= {jvm: (n, spoken) for jvm, n, spoken in jvms}
         await _all(*rehearsals, *(one.prepare() for one in plays))
         supply.rate(rehearsal.TOPIC, (0,), MEMBERS_AT_ONCE)
         zero_us = now_us() + _LEAD_US
         await _all(*(self._run(one, zero_us + number * _STAGGER_US, finished) for number, one in enumerate(plays)))
 
     async def _run(self, play: Play, zero_us: int, finished: Callable[[Play], None]) -> None:
-        """Play one; what it needed makes way for the others."""
+        """Play one; what it needed makes way for the others, or waits for the next play."""
         await play.run(zero_us)
         play.rest()
-        for jvm in play.cast.jvms:
-            jvm.end()
-            self._jvms.remove(jvm)
         finished(play)
+        busy = await play.dismissed()
+        for jvm in play.cast.jvms:
+            if jvm.is_alive and jvm not in busy:
+                self._idle.append(jvm)
+            else:
+                jvm.end()
+                self._jvms.remove(jvm)
 
     def _play(self, one: Plan, supply: Supply) -> Play:
         prefix = f"{one.scenario.name}-{one.repetition}"
-        cast = Cast(one, prefix, self.broker.servers, lambda name: self.start_jvm(name, "Members"))
+        cast = Cast(one, prefix, self.broker.servers, lambda name, members: self._host(name, members, one.spoken))
         return Play(one, prefix, self.broker, supply, cast)
+
+    def _host(self, name: str, members: int, spoken: list[str]) -> Jvm:
+        """A JVM that has rehearsed with as many members, or a new one."""
+        for jvm in self._idle:
+            number, protocols = self._warm[jvm]
+            if number >= members and protocols == spoken:
+                self._idle.remove(jvm)
+                jvm.lines()  # Nobody wants to know how it went home.
+                return jvm
+        return self.start_jvm(name, "Members")
 
     def end(self) -> None:
         """End everything that was started."""
@@ -115,7 +132,8 @@ async def play_all(sources: Sequence[Source], repetitions: range, at_once: int, 
         brokers[len(source.scenario.cluster.brokers), tuple(sorted(source.broker_config.items()))] += plans
     with tempfile.TemporaryDirectory(prefix="groupsim-oracle-") as folder:
         for number, ((count, config), plans) in enumerate(brokers.items()):
-            await _on_one_cluster(command, dict(config), count, Path(folder, str(number)), plans, at_once, out, progress)
+            where = Path(folder, str(number))
+            await _on_one_cluster(command, dict(config), count, where, plans, at_once, out, progress)
 
 
 async def _on_one_cluster(

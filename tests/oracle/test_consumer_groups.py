@@ -41,7 +41,7 @@ def test_members_rehearse_the_protocols_that_they_use(name: str, spoken: list[st
 
 def config(name: str) -> dict[str, str]:
     one = planned(name)
-    return Cast(one, "p", "127.0.0.1:9092", lambda _: None)._config(one.members["g/1"])  # type: ignore[arg-type,return-value]
+    return Cast(one, "p", "127.0.0.1:9092", lambda *_: None)._config(one.members["g/1"])  # type: ignore[arg-type,return-value]
 
 
 def test_a_client_of_the_consumer_protocol_gets_no_key_that_it_refuses() -> None:
@@ -56,5 +56,5 @@ def test_clients_are_known_by_their_members_names() -> None:
 
 def test_patterns_of_the_broker_are_passed_on_as_such() -> None:
     one = planned("consumer-re2")
-    cast = Cast(one, "p", "127.0.0.1:9092", lambda _: None)  # type: ignore[arg-type,return-value]
+    cast = Cast(one, "p", "127.0.0.1:9092", lambda *_: None)  # type: ignore[arg-type,return-value]
     assert cast.subscription(one.members["g/0"]) == {"re2": r"\Qp.\E(?:orders-.*)"}
