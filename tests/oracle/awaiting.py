@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from statistics import median
 
 from tests.oracle import epochs
@@ -35,7 +36,8 @@ def _rows(repetitions: Sequence[Sequence[Fact]]) -> Iterator[str]:
     for figure in dict.fromkeys(name for one in found for name in one):
         values = [one[figure] for one in found if figure in one]
         if any(values):
-            told = (f"{one:,.0f}" if figure in COUNTS else f"{one:.2f}" for one in (min(values), median(values), max(values)))
+            form = ",.0f" if figure in COUNTS else ".2f"
+            told = (format(one, form) for one in (min(values), median(values), max(values)))
             yield f"{figure} | {' | '.join(told)}"
 
 
@@ -43,8 +45,8 @@ def aged_groups(found: Sequence[Studied]) -> Iterator[str]:
     """The section on how far heartbeats have drifted apart, and what the next round then takes."""
     yield "\n## Heartbeats of groups that were left alone\n"
     yield (
-        "How far apart the last heartbeats of the members are when a round begins, as a share of no member: the shortest"
-        " span that holds one of each; and how long that round's join phase is. Seconds, of each repetition.\n"
+        "How far apart the heartbeats of the members are when a round begins (the shortest span that holds one of each)"
+        " and how long its join phase is then; heartbeats every 3 s. Seconds, of each repetition.\n"
     )
     yield "| scenario | repetition | minutes since the last round | members | heartbeats apart | join phase |"
     yield "|---|---|---|---|---|---|"
@@ -56,7 +58,7 @@ def aged_groups(found: Sequence[Studied]) -> Iterator[str]:
 
 def _aged(facts: Sequence[Fact]) -> Iterator[str]:
     told = rounds(facts)
-    for before, one in zip(told, told[1:], strict=False):
+    for before, one in pairwise(told):
         alone_us = one.preparing_us - before.stable_us
         members, apart_us = beats_apart(facts, one.preparing_us)
         phase_us = one.completing_us - one.preparing_us

@@ -80,7 +80,8 @@ _MEMBERSHIPS = (
 _EPOCHS = (
     ("epoch", re.compile(r"\[GroupId (?P<group>\S+)\] Bumped group epoch to (?P<epoch>\d+) with metadata hash")),
     ("target", re.compile(
-        r"\[GroupId (?P<group>\S+)\] Computed a new target assignment for epoch (?P<epoch>\d+) with '(?P<assignor>[^']+)'"
+        r"\[GroupId (?P<group>\S+)\] Computed a new target assignment for epoch (?P<epoch>\d+) "
+        r"with '(?P<assignor>[^']+)'"
     )),
     ("reconciled", re.compile(
         r"\[GroupId (?P<group>\S+)\] Member (?P<member_id>\S+) new assignment state: epoch=(?P<epoch>-?\d+), "

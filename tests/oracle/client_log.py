@@ -98,13 +98,23 @@ class ClientLog:
         else:
             self._request(at_us, text)
 
-    def sent(self, at_us: int, line: Mapping[str, Any]) -> None:
+    def hear(self, at_us: int, line: Mapping[str, Any]) -> None:
+        """Take in the next line: a message of the log, or a request or an answer that the network tells."""
+        match line["what"]:
+            case "logged":
+                self.take(at_us, line["text"])
+            case "sent":
+                self._sent(at_us, line)
+            case "answered":
+                self._answered(at_us, line)
+
+    def _sent(self, at_us: int, line: Mapping[str, Any]) -> None:
         """A request of a member of the consumer protocol; a heartbeat says its epoch, and what it owns when it must."""
         told = {key: line[key] for key in ("epoch", "owned") if key in line}
         joins = {"member_id": line["member_id"]} if line.get("epoch") == 0 else {}
         self._add("request", at_us, api=line["api"], error=None, **told, **joins)
 
-    def answered(self, at_us: int, line: Mapping[str, Any]) -> None:
+    def _answered(self, at_us: int, line: Mapping[str, Any]) -> None:
         """The answer to it: a refusal, an epoch that is new to the member, or a target."""
         if line["error"] is not None:
             self._add("request", at_us, api=line["api"], error=line["error"])

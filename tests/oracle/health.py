@@ -2,8 +2,8 @@
 
 Its load is how many of its processors were busy over the busiest ten seconds. How many threads wanted to run says
 less: a tick of the producer wakes all consumers at once, and they are served within a few milliseconds. Work of a
-lower priority (nice) gives way at once and is told apart. A recorder of a high priority (below 0) is not kept waiting by
-what else is busy: its load is told, and is no reason against it.
+lower priority (nice) gives way at once and is told apart. A recorder of a high priority (below 0) is not kept waiting
+by what else is busy: its load is told, and is no reason against it.
 """
 
 from __future__ import annotations

@@ -95,12 +95,8 @@ class _Life:
                 self._reading.fetched(at_us, cast.partitions(line))
             case "polled":
                 self._reading.polled(at_us, cast.read(line))
-            case "logged":
-                self._log.take(at_us, line["text"])
-            case "sent":
-                self._log.sent(at_us, line)
-            case "answered":
-                self._log.answered(at_us, line)
+            case "logged" | "sent" | "answered":
+                self._log.hear(at_us, line)
             case "commit":
                 self._add({"what": what, "at_us": at_us, "kind": line["kind"], "error": line["error"]})
             case "error":

@@ -70,9 +70,10 @@ class Stage:
         """Play some repetitions at once; call ``finished`` with each that is over."""
         plays = [self._play(one, supply) for one in plans]
         supply.rate(rehearsal.TOPIC, (_REHEARSAL_MRPS,), MEMBERS_AT_ONCE)
-        jvms = [(*each, one.plan.spoken) for one in plays for each in one.cast.jvms.items() if each[0] not in self._warm]
-        rehearsals = (rehearsal.rehearse(jvm, n, self.broker.servers, spoken, supply) for jvm, n, spoken in jvms)
-        self._warm |= {jvm: (n, spoken) for jvm, n, spoken in jvms}
+        hosts = ((*each, one.plan.spoken) for one in plays for each in one.cast.jvms.items())
+        cold = [one for one in hosts if one[0] not in self._warm]
+        rehearsals = (rehearsal.rehearse(jvm, n, self.broker.servers, spoken, supply) for jvm, n, spoken in cold)
+        self._warm |= {jvm: (n, spoken) for jvm, n, spoken in cold}
         await _all(*rehearsals, *(one.prepare() for one in plays))
         supply.rate(rehearsal.TOPIC, (0,), MEMBERS_AT_ONCE)
         zero_us = now_us() + _LEAD_US

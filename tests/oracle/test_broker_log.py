@@ -145,8 +145,8 @@ def test_epochs_targets_and_what_members_are_let_have() -> None:
         (f"[GroupId p.g] Static member {ME} with instance id g-1 left the consumer group.", "left"),
         (f"[GroupId p.g] Static member with instance id g-1 re-joins the consumer group using the consumer protocol. "
          f"Created a new member {TWIN} to replace the existing member {ME}.", "replaced"),
-        (f"[GroupId p.g] Static member {ME} with instance id g-1 cannot join the group because the instance id is owned "
-         f"by member {TWIN}.", "refused"),
+        (f"[GroupId p.g] Static member {ME} with instance id g-1 cannot join the group because the instance id is "
+         f"owned by member {TWIN}.", "refused"),
         (f"[GroupId p.g] Dynamic member {ME} has left group through explicit `LeaveGroup` request; client reason: the "
          "consumer is being closed", "left"),
     ],

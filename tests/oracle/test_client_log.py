@@ -114,12 +114,13 @@ def test_a_commit_whose_message_was_cut_in_the_middle_is_named_by_its_end(end: s
 def test_a_member_of_the_consumer_protocol_beats_and_is_answered() -> None:
     log = ClientLog()
     beat = {"api": "ConsumerGroupHeartbeat", "member_id": "m"}
-    log.sent(0, {**beat, "epoch": 0, "owned": 0})
-    log.answered(1, {**beat, "error": None, "epoch": 2, "promised": 12})
-    log.sent(2, {**beat, "epoch": 2, "owned": 12})
-    log.answered(3, {**beat, "error": None, "epoch": 2})
-    log.sent(4, {**beat, "epoch": 2})
-    log.answered(5, {**beat, "error": "FENCED_MEMBER_EPOCH", "epoch": 0})
+    sent, answered = {"what": "sent", **beat}, {"what": "answered", **beat}
+    log.hear(0, {**sent, "epoch": 0, "owned": 0})
+    log.hear(1, {**answered, "error": None, "epoch": 2, "promised": 12})
+    log.hear(2, {**sent, "epoch": 2, "owned": 12})
+    log.hear(3, {**answered, "error": None, "epoch": 2})
+    log.hear(4, {**sent, "epoch": 2})
+    log.hear(5, {**answered, "error": "FENCED_MEMBER_EPOCH", "epoch": 0})
     heartbeat = {"what": "request", "api": "ConsumerGroupHeartbeat"}
     assert log.facts == [
         {**heartbeat, "at_us": 0, "error": None, "epoch": 0, "owned": 0, "member_id": "m"},

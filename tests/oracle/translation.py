@@ -105,7 +105,6 @@ class Plan:
     protocols: dict[str, str] = field(default_factory=dict)
     group_config: dict[str, dict[str, str]] = field(default_factory=dict)
 
-
     @property
     def spoken(self) -> list[str]:
         """The protocols that its members use, one after the other."""
