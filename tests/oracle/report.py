@@ -79,12 +79,13 @@ def _head(found: Sequence[Studied]) -> Iterator[str]:
     headers = [header for one in found for header in one.headers]
     kafka, java = ({header[key] for header in headers} for key in ("kafka", "java"))
     unfit = sum(header["unfit"] is not None for header in headers)
+    urgent = sum(header["machine"].get("nice", 0) < 0 for header in headers)
     yield "# Held against a real broker\n"
     yield (
         f"{len(headers)} recordings of {len(found)} scenarios: Kafka {', '.join(sorted(kafka))} (broker and Java"
-        f" client), Java {', '.join(sorted(java))}, one broker on loopback, two cores. {unfit} of them were made on a"
-        f" machine that was too busy and are not compared. Made by `make oracle-report` from `{_place()}`; what each"
-        " scenario asks is in its file there.\n"
+        f" client), Java {', '.join(sorted(java))}, brokers on loopback, two cores. {unfit} of them were made on a"
+        f" machine that was too busy and are not compared; {urgent} were made at a high priority beside other work."
+        f" Made by `make oracle-report` from `{_place()}`; what each scenario asks is in its file there.\n"
     )
     there = {*NOT_COMPARED, *(one.name for one in found)}
     missing = sorted({path.stem for path in (HERE / "scenarios").glob("*.yaml")} - there)
