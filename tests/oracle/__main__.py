@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _say(" ".join(map(str, record(options.out))))
             return 0
         sources = [read(path) for path in options.scenario]
-        return asyncio.run(_until_told(play_all(sources, options.repetitions, options.at_once, options.out, _say)))
+        return asyncio.run(_until_told(play_all(sources, _repetitions(options), options.at_once, options.out, _say)))
     except (OracleError, ScenarioFileError) as error:
         print(error, file=sys.stderr)
         return getattr(error, "exit_code", 2)
@@ -49,9 +49,14 @@ def _parser() -> argparse.ArgumentParser:
     play.add_argument(
         "--repetitions", type=_positive, default=1, help="of each scenario; number n has the draws of seed n"
     )
+    play.add_argument("--first", type=_positive, default=1, help="number of the first repetition")
     play.add_argument("--at-once", type=_positive, default=3, help="repetitions that share a broker and the time")
     play.add_argument("--out", type=Path, required=True, help="recordings go to OUT/<scenario>/<n>.jsonl.gz")
     return parser
+
+
+def _repetitions(options: argparse.Namespace) -> range:
+    return range(options.first, options.first + options.repetitions)
 
 
 def _positive(text: str) -> int:

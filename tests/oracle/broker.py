@@ -1,11 +1,14 @@
-"""The life of a real broker: one node, KRaft, loopback, fresh ports, everything in one folder that goes with it."""
+"""The life of real brokers: KRaft, loopback, fresh ports, everything in one folder that goes with them.
+
+The first node is the controller, too. Every partition has one replica: brokers are there to be talked to, not to fail.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.oracle.broker_log import GroupLog, parse
@@ -35,14 +38,14 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def properties(config: Mapping[str, str], folder: Path, ports: tuple[int, int]) -> str:
-    """The text of ``server.properties``."""
-    port, controller = ports
+def properties(config: Mapping[str, str], folder: Path, controller: int, port: int, node: int = 1) -> str:
+    """The text of a node's ``server.properties``."""
+    leads = node == 1
     own = {
-        "process.roles": "broker,controller",
-        "node.id": "1",
+        "process.roles": "broker,controller" if leads else "broker",
+        "node.id": str(node),
         "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-        "listeners": f"BROKER://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
+        "listeners": f"BROKER://127.0.0.1:{port}" + (f",CONTROLLER://127.0.0.1:{controller}" if leads else ""),
         "advertised.listeners": f"BROKER://127.0.0.1:{port}",
         "listener.security.protocol.map": "BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "inter.broker.listener.name": "BROKER",
@@ -53,6 +56,8 @@ def properties(config: Mapping[str, str], folder: Path, ports: tuple[int, int]) 
         "share.coordinator.state.topic.replication.factor": "1",
         "share.coordinator.state.topic.min.isr": "1",
         "auto.create.topics.enable": "false",
+        # Throw-away groups of the consumer protocol would otherwise take a quarter of a minute each.
+        "group.consumer.min.heartbeat.interval.ms": "1000",
         # A partition's first index entry, after 4 KB of records, makes two index files: 60 ms without a record.
         "log.index.interval.bytes": "1073741824",
         "log.dirs": str(folder / "data"),
@@ -60,8 +65,8 @@ def properties(config: Mapping[str, str], folder: Path, ports: tuple[int, int]) 
     return "".join(f"{key}={value}\n" for key, value in {**config, **own}.items())
 
 
-class Broker:
-    """A broker and its group coordinator's log.
+class Brokers:
+    """Brokers of one cluster and the log of their group coordinators.
 
     Parameters
     ----------
@@ -70,62 +75,77 @@ class Broker:
     config : mapping
         Kafka's keys, as text.
     folder : Path
-        Its own, for everything it writes.
-    ports : (int, int)
-        Of clients and of the controller.
+        Its own, for everything they write.
+    ports : sequence of int
+        Of the controller, and of clients: as many as there are brokers.
     """
 
-    def __init__(self, java: tuple[str, ...], config: Mapping[str, str], folder: Path, ports: tuple[int, int]) -> None:
+    def __init__(self, java: tuple[str, ...], config: Mapping[str, str], folder: Path, ports: Sequence[int]) -> None:
+        self._java = java
+        self._ports = ports
+        self._started: set[Jvm] = set()
+        self._complaint = ""
+        self.servers = ",".join(f"127.0.0.1:{port}" for port in ports[1:])
+        self.groups = GroupLog()
+        self.nodes = [self._node(node, config, folder / str(node)) for node in range(1, len(ports))]
+
+    def _node(self, node: int, config: Mapping[str, str], folder: Path) -> Jvm:
         folder.mkdir(parents=True)
         file = folder / "server.properties"
-        file.write_text(properties(config, folder, ports))
+        file.write_text(properties(config, folder, self._ports[0], self._ports[node], node))
         command = [
-            *java, *_HEAP, f"-Dkafka.logs.dir={folder}", "-Dlog4j2.configurationFile=broker-log4j2.properties",
+            *self._java, *_HEAP, f"-Dkafka.logs.dir={folder}", "-Dlog4j2.configurationFile=broker-log4j2.properties",
             "groupsim.oracle.Broker", str(file), _CLUSTER_ID,
         ]  # fmt: skip
-        self._ports = ports
-        self._is_started = False
-        self._complaint = ""
-        self.servers = f"127.0.0.1:{ports[0]}"
-        self.groups = GroupLog()
-        self.jvm = Jvm("broker", command, folder)
+        return Jvm(f"broker-{node}", command, folder)
 
     async def started(self) -> None:
-        """Wait until it serves.
+        """Wait until they serve.
 
         Raises
         ------
         WentWrong
-            It ended, or it did not come up within its time.
+            One ended, or did not come up within its time.
         """
         give_up = time.monotonic() + START_S
-        while not self._is_started:
+        while self._started != {*self.nodes}:
             self.listen()
-            if not self.jvm.is_alive:
-                raise WentWrong(self._why_not())
+            for jvm in self.nodes:
+                if not jvm.is_alive:
+                    raise WentWrong(self._why_not(jvm))
             if time.monotonic() > give_up:
                 raise WentWrong(f"the broker has not come up within {START_S:.0f} s")
             await asyncio.sleep(0.05)
 
-    def _why_not(self) -> str:
+    def _why_not(self, jvm: Jvm) -> str:
         if "BindException" in self._complaint or "Address already in use" in self._complaint:
-            return f"the broker could not start: port {self._ports[0]} or {self._ports[1]} is taken"
-        return f"the broker could not start: {self._complaint[:300] or self.jvm.last_words()}"
+            return f"the broker could not start: one of ports {', '.join(map(str, self._ports))} is taken"
+        return f"the broker could not start: {self._complaint[:300] or jvm.last_words()}"
+
+    def check(self) -> None:
+        """Raise `WentWrong` if one has ended and nobody wanted that."""
+        for jvm in self.nodes:
+            jvm.check()
 
     def listen(self) -> None:
-        """Take in what it has logged since the last time."""
-        for text in self.jvm.text_lines():
+        """Take in what they have logged since the last time; a group has its coordinator on one of them."""
+        for jvm in self.nodes:
+            self._listen(jvm)
+
+    def _listen(self, jvm: Jvm) -> None:
+        for text in jvm.text_lines():
             line = parse(text)
             if line is None:
                 if not self._complaint or "BindException" in text or "already in use" in text:
                     self._complaint = text.strip()
             elif line.logger == "KafkaRaftServer" and "Kafka Server started" in line.text:
-                self._is_started = True
+                self._started.add(jvm)
             elif line.level in ("ERROR", "FATAL") and not self._complaint:
                 self._complaint = line.text
             else:
                 self.groups.take(line)
 
     def end(self) -> None:
-        """A controlled shutdown, or a kill if that takes too long."""
-        self.jvm.end(patience_s=10)
+        """A controlled shutdown, the controller's last, or a kill if that takes too long."""
+        for jvm in reversed(self.nodes):
+            jvm.end(patience_s=10)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from groupsim.sim.books.rebalances import trigger_of
 
@@ -50,8 +51,55 @@ _MEMBERSHIPS = (
     )),
     ("left", re.compile(r"\[Group (?P<group>[^\]]+)\] (?:Pending m|M)ember (?P<member>\S+) has left group")),
     ("failed", re.compile(r"Member (?P<member>\S+) in group (?P<group>\S+) has failed, removing it")),
+    ("pending", re.compile(
+        r"\[GroupId (?P<group>\S+)\] Dynamic member with unknown member id joins the consumer group\. "
+        r"Created a new member id (?P<member>\S+) and requesting"
+    )),
+    ("added", re.compile(
+        r"\[GroupId (?P<group>\S+)\] (?:Static m|M)ember (?P<member>\S+) (?:with instance id \S+ )?"
+        r"joins the consumer group using"
+    )),
+    ("replaced", re.compile(
+        r"\[GroupId (?P<group>\S+)\] Static member with instance id \S+ re-joins the consumer group using the \w+ "
+        r"protocol\. Created a new member \S+ to replace the existing member (?P<member>\S+)\.$"
+    )),
+    ("refused", re.compile(
+        r"\[GroupId (?P<group>\S+)\] Static member (?P<member>\S+) with instance id \S+ cannot join the group"
+    )),
+    ("absent", re.compile(
+        r"\[GroupId (?P<group>\S+)\] Static member (?P<member>\S+) with instance id \S+ temporarily left"
+    )),
+    ("left", re.compile(
+        r"\[GroupId (?P<group>\S+)\] (?:Static m|Dynamic m|M)ember (?P<member>\S+) (?:with instance id \S+ )?"
+        r"(?:left the consumer group|has left group)"
+    )),
+    ("failed", re.compile(r"\[GroupId (?P<group>\S+)\] Member (?P<member>\S+) fenced from the group because")),
     ("failed", re.compile(r"Pending member (?P<member>\S+) in group (?P<group>\S+) has been removed after session")),
 )  # fmt: skip
+
+_EPOCHS = (
+    ("epoch", re.compile(r"\[GroupId (?P<group>\S+)\] Bumped group epoch to (?P<epoch>\d+) with metadata hash")),
+    ("target", re.compile(
+        r"\[GroupId (?P<group>\S+)\] Computed a new target assignment for epoch (?P<epoch>\d+) "
+        r"with '(?P<assignor>[^']+)'"
+    )),
+    ("reconciled", re.compile(
+        r"\[GroupId (?P<group>\S+)\] Member (?P<member_id>\S+) new assignment state: epoch=(?P<epoch>-?\d+), "
+        r"previousEpoch=-?\d+, state=(?P<state>\w+), assignedPartitions=(?P<assigned>.*?)(?: and revokedPartitions="
+        r"(?P<pending>.*))?\.$"
+    )),
+    ("converted", re.compile(r"\[GroupId (?P<group>\S+)\] Converted the .* to a (?P<to>\w+) group\.$")),
+)  # fmt: skip
+"""What becomes a fact of its own in a group of the consumer protocol."""
+
+
+def _partitions(text: str) -> list[tuple[str, int]]:
+    """Ids of topics, and partitions, of a text such as ``[id-0@2, id-1@2]``."""
+    return [(topic, int(number)) for topic, number in re.findall(r"([\w-]{22})-(\d+)(?:@\d+)?", text)]
+
+
+_READ: Final[dict[str, Callable[[str], Any]]] = {"epoch": int, "assigned": _partitions, "pending": _partitions}
+"""Values that are no texts."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +152,12 @@ class GroupLog:
         for change, pattern in _MEMBERSHIPS:
             if found := pattern.match(line.text):
                 self._change(line.at_us, change, found["group"], found["member"])
+                return
+
+        for what, pattern in _EPOCHS:
+            if found := pattern.match(line.text):
+                told = {key: _READ.get(key, str)(one) for key, one in found.groupdict("").items() if key != "group"}
+                self._groups[found["group"]].facts.append({"what": what, "at_us": line.at_us, **told})
                 return
 
     def _enter(self, at_us: int, state: str, told: dict[str, str | None]) -> None:

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from tests.oracle.consumer_groups import CONSUMER, FORBIDDEN
 from tests.oracle.jvm import Jvm
 from tests.oracle.reading import Partition, Reading
 from tests.oracle.translation import MemberPlan, Plan
@@ -74,8 +75,8 @@ class Cast:
         What names of groups and topics begin with on this broker.
     servers : str
         ``bootstrap.servers``.
-    start_jvm : callable
-        Starts a program that hosts members, under a name.
+    host : callable
+        A program that hosts members, under a name: so many of them at once.
 
     Attributes
     ----------
@@ -85,7 +86,7 @@ class Cast:
         Everything that members told.
     """
 
-    def __init__(self, plan: Plan, prefix: str, servers: str, start_jvm: Callable[[str], Jvm]) -> None:
+    def __init__(self, plan: Plan, prefix: str, servers: str, host: Callable[[str, int], Jvm]) -> None:
         self.members = {name: Member(one) for name, one in plan.members.items()}
         self.heard: list[tuple[str, int, dict[str, Any]]] = []
         self._prefix = prefix
@@ -97,7 +98,7 @@ class Cast:
         members = Counter(one.process if one.process in plan.spares else _SHARED for one in plan.members.values())
         for process, number in members.items():
             names = [process, *(f"{process}-{1 + spare}" for spare in range(plan.spares.get(process, 0)))]
-            jvms = [start_jvm(f"{prefix}-{name}") for name in names]
+            jvms = [host(f"{prefix}-{name}", number) for name in names]
             self._hosts[process], *self._spares[process] = jvms
             self.jvms |= dict.fromkeys(jvms, number)
 
@@ -128,6 +129,8 @@ class Cast:
 
     def subscription(self, plan: MemberPlan) -> dict[str, Any]:
         """What subscribe() is called with, in the names of this broker."""
+        if plan.re2 is not None:
+            return {"re2": f"\\Q{self._prefix}.\\E(?:{plan.re2})"}
         if plan.subscription.pattern is not None:
             return {"pattern": f"\\Q{self._prefix}.\\E(?:{plan.subscription.pattern})"}
         return {"topics": [f"{self._prefix}.{topic}" for topic in plan.subscription.topics]}
@@ -136,10 +139,12 @@ class Cast:
         config = {"bootstrap.servers": self._servers, "group.id": f"{self._prefix}.{plan.group}"}
         if plan.instance_id is not None:
             config["group.instance.id"] = plan.instance_id
-        config |= {"client.id": plan.client_id, **plan.config}
+        config |= {**plan.config, "client.id": plan.client_id}
         if plan.processing.commit != "auto":
             config["enable.auto.commit"] = "false"
-        return config
+        if plan.protocol == CONSUMER:
+            config = {key: value for key, value in config.items() if key not in FORBIDDEN}
+        return config | {"group.protocol": plan.protocol}
 
     # --- what they tell -----------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ becomes a fact when it is handed to the network; an answer that refuses it becom
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 _SENT = (
@@ -31,6 +32,7 @@ _JOINED = re.compile(
     r"Received successful JoinGroup response: .*?generationId=(\d+).*?leader='([^']*)'.*?memberId='([^']*)'"
 )
 _LEAVING = re.compile(r"Member \S* ?sending LeaveGroup request")
+_STATE = re.compile(r"Member (\S+) with epoch (\S+) transitioned from \w+ to (\w+)\.")
 
 _ERRORS = (
     ("MEMBER_ID_REQUIRED", ("MEMBER_ID_REQUIRED", "MemberIdRequired", "needs to have a valid member id")),
@@ -74,6 +76,7 @@ class ClientLog:
 
     def __init__(self) -> None:
         self.facts: list[dict[str, Any]] = []
+        self._epoch = 0
         self._is_preparing = False
         self._pending: list[tuple[str, dict[str, Any]]] = []
 
@@ -86,12 +89,39 @@ class ClientLog:
             self._add("joined", at_us, generation=int(found[1]), member_id=found[3], leader=leads)
         elif "auto-commit" in text:
             self._auto_commit(at_us, text)
+        elif found := _STATE.match(text):
+            self._add("state", at_us, epoch=int(found[2]), state=found[3])
         elif _LEAVING.match(text):
             self._add("request", at_us, api="LeaveGroup", error=None)
         elif text.startswith("Request joining group due to: group is already rebalancing"):
             self._add("request", at_us, api="Heartbeat", error="REBALANCE_IN_PROGRESS")
         else:
             self._request(at_us, text)
+
+    def hear(self, at_us: int, line: Mapping[str, Any]) -> None:
+        """Take in the next line: a message of the log, or a request or an answer that the network tells."""
+        match line["what"]:
+            case "logged":
+                self.take(at_us, line["text"])
+            case "sent":
+                self._sent(at_us, line)
+            case "answered":
+                self._answered(at_us, line)
+
+    def _sent(self, at_us: int, line: Mapping[str, Any]) -> None:
+        """A request of a member of the consumer protocol; a heartbeat says its epoch, and what it owns when it must."""
+        told = {key: line[key] for key in ("epoch", "owned") if key in line}
+        joins = {"member_id": line["member_id"]} if line.get("epoch") == 0 else {}
+        self._add("request", at_us, api=line["api"], error=None, **told, **joins)
+
+    def _answered(self, at_us: int, line: Mapping[str, Any]) -> None:
+        """The answer to it: a refusal, an epoch that is new to the member, or a target."""
+        if line["error"] is not None:
+            self._add("request", at_us, api=line["api"], error=line["error"])
+        elif "epoch" in line:
+            is_new, self._epoch = line["epoch"] != self._epoch, line["epoch"]
+            if is_new or "promised" in line:
+                self._add("answer", at_us, epoch=line["epoch"], promised=line.get("promised"))
 
     def _request(self, at_us: int, text: str) -> None:
         for beginning, api in _SENT:

@@ -1,7 +1,9 @@
 """Whether the machine was fit to record: how busy it was, what was stolen from it, whether its clock jumped.
 
 Its load is how many of its processors were busy over the busiest ten seconds. How many threads wanted to run says
-less: a tick of the producer wakes all consumers at once, and they are served within a few milliseconds.
+less: a tick of the producer wakes all consumers at once, and they are served within a few milliseconds. Work of a
+lower priority (nice) gives way at once and is told apart. A recorder of a high priority (below 0) is not kept waiting
+by what else is busy: its load is told, and is no reason against it.
 """
 
 from __future__ import annotations
@@ -32,13 +34,14 @@ class _Sample:
     idle: int
     stolen: int
     jiffies: int
+    niced: int
     offset_us: int
 
 
 def _sample() -> _Sample:
     cpu = list(map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]))
     wall = time.time_ns() // 1000
-    return _Sample(wall, cpu[3] + cpu[4], cpu[7], sum(cpu), _offset_us())
+    return _Sample(wall, cpu[3] + cpu[4], cpu[7], sum(cpu), cpu[1], _offset_us())
 
 
 def _offset_us() -> int:
@@ -72,20 +75,23 @@ class Health:
             "load_max": round(max(_load(some[i : i + LOAD_SPAN]) for i in range(max(1, len(some) - LOAD_SPAN + 1))), 2),
             "steal_share": round((some[-1].stolen - some[0].stolen) / jiffies, 4) if jiffies else 0.0,
             "clock_jump_us": max(jumps, default=0),
+            "nice": os.getpriority(os.PRIO_PROCESS, 0),
+            "niced": round(_CORES * (some[-1].niced - some[0].niced) / jiffies, 2) if jiffies else 0.0,
         }
 
 
 def _load(some: Sequence[_Sample]) -> float:
-    """Processors that were busy between the first and the last of these samples."""
+    """Processors that were busy between the first and the last of these samples, niced work aside."""
     jiffies = some[-1].jiffies - some[0].jiffies
-    return _CORES * (1 - (some[-1].idle - some[0].idle) / jiffies) if jiffies else 0.0
+    free = some[-1].idle - some[0].idle + some[-1].niced - some[0].niced
+    return _CORES * (1 - free / jiffies) if jiffies else 0.0
 
 
 def unfit(machine: dict[str, float | int], late_us: int) -> str | None:
     """Why a recording must not be compared; None if it may be."""
     reasons = []
     bound = LOAD_MAX_PER_CORE * machine["cores"]
-    if machine["load_max"] > bound:
+    if machine["load_max"] > bound and machine["nice"] >= 0:
         reasons.append(f"{machine['load_max']} processors busy over ten seconds (at most {bound:g})")
     if machine["steal_share"] > STEAL_MAX:
         reasons.append(f"{machine['steal_share']:.1%} of the processors stolen (at most {STEAL_MAX:.0%})")

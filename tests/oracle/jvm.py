@@ -25,6 +25,13 @@ _PR_SET_PDEATHSIG = 1
 
 def _die_with_parent() -> None:
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _keep_priority()
+
+
+def _keep_priority() -> None:
+    """Where the kernel schedules sessions (autogroup), a new one begins at nice 0, whatever its processes have."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(os.getpriority(os.PRIO_PROCESS, 0)))
 
 
 class Jvm:

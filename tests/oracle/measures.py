@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from tests.oracle.trace import Fact
@@ -19,6 +20,8 @@ from tests.oracle.trace import Fact
 Span = tuple[int, int]
 ENDS = {"gc_pause": "thaw", "stuck": "unstuck"}
 """Actions after which a member does not poll, and what ends that."""
+SILENT_US = 5_000_000
+"""Who has not sent a heartbeat of every 3 s for so long has none any more."""
 
 
 @dataclass
@@ -43,6 +46,24 @@ def rounds(facts: Iterable[Fact]) -> list[Round]:
         elif found:
             found[-1].stable_us = fact["at_us"]
     return found
+
+
+def beats_apart(facts: Iterable[Fact], at_us: int) -> tuple[int, int]:
+    """How many members beat before an instant, and how far apart, microseconds: heartbeats of the classic protocol.
+
+    Members with a period in common beat on a circle: the spread is the circle less the widest gap on it.
+    """
+    beats: dict[str, list[int]] = defaultdict(list)
+    for fact in facts:
+        if fact["what"] == "request" and fact["api"] == "Heartbeat" and not fact["error"] and fact["at_us"] <= at_us:
+            beats[fact["member"]].append(fact["at_us"])
+    living = {name: some for name, some in beats.items() if at_us - some[-1] < SILENT_US and len(some) > 1}
+    if len(living) < 2:
+        return len(living), 0
+    period_us = min(some[-1] - some[-2] for some in living.values())
+    phases = sorted((at_us - some[-1]) % period_us for some in living.values())
+    gaps = [later - one for one, later in pairwise(phases)] + [phases[0] + period_us - phases[-1]]
+    return len(living), period_us - max(gaps)
 
 
 def orders(facts: Iterable[Fact]) -> list[Fact]:

@@ -11,7 +11,7 @@ from groupsim.sim.model import Rate, Topic
 from groupsim.sim.randomness import Streams
 from groupsim.sim.units import S
 from tests.oracle import acts
-from tests.oracle.broker import Broker
+from tests.oracle.broker import Brokers
 from tests.oracle.cast import Cast, Member
 from tests.oracle.failures import WentWrong
 from tests.oracle.jvm import Jvm
@@ -21,6 +21,7 @@ from tests.oracle.translation import Plan
 
 LISTEN_S = 0.02
 _LAST_LINES_S = 0.3
+_CLOSE_S = 8.0
 
 
 def now_us() -> int:
@@ -35,7 +36,7 @@ class Play:
     ----------
     plan : Plan
     prefix : str
-    broker : Broker
+    broker : Brokers
     supply : Supply
         Of topics and records.
     cast : Cast
@@ -50,7 +51,7 @@ class Play:
         The most by which something was done late.
     """
 
-    def __init__(self, plan: Plan, prefix: str, broker: Broker, supply: Supply, cast: Cast) -> None:
+    def __init__(self, plan: Plan, prefix: str, broker: Brokers, supply: Supply, cast: Cast) -> None:
         self.plan = plan
         self.prefix = prefix
         self.broker = broker
@@ -66,9 +67,12 @@ class Play:
         self._failure: BaseException | None = None
 
     async def prepare(self) -> None:
-        """Make the topics."""
+        """Make the topics, and tell the broker what it is to know of the groups."""
         for topic in self.plan.scenario.topics:
             await self.supply.create(f"{self.prefix}.{topic.name}", topic.partitions)
+        for group, config in self.plan.group_config.items():
+            if config:
+                await self.supply.configure(f"{self.prefix}.{group}", config)
 
     async def run(self, zero_us: int) -> None:
         """Play from instant 0, which is to come, to the horizon.
@@ -102,6 +106,18 @@ class Play:
                 self.supply.turn(topic)
                 self.supply.rate(topic, (0,), 0)
 
+    async def dismissed(self) -> set[Jvm]:
+        """Close who is left, for nobody's record; the JVMs of those who do not close in time."""
+        left = [one for one in self.cast.members.values() if one.is_open and one.jvm is not None and one.jvm.is_alive]
+        for one in left:
+            if one.jvm is not None and not one.jvm.is_frozen:
+                one.jvm.tell("close", member=one.name)
+        give_up = time.monotonic() + _CLOSE_S
+        while any(one.is_open for one in left) and time.monotonic() < give_up:
+            await asyncio.sleep(LISTEN_S)
+            self.cast.listen()
+        return {one.jvm for one in left if one.is_open and one.jvm is not None}
+
     # --- time ---------------------------------------------------------------------------------------------------------
 
     def spawn(self, story: Coroutine[Any, Any, None]) -> None:
@@ -130,7 +146,7 @@ class Play:
         while True:
             self.cast.listen()
             self.broker.listen()
-            self.broker.jvm.check()
+            self.broker.check()
             self.supply.check()
             await asyncio.sleep(LISTEN_S)
 

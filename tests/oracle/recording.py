@@ -36,15 +36,20 @@ def record(play: Play, health: Health, java: str) -> Trace:
 
 def _group_facts(play: Play, told: list[Fact]) -> list[Fact]:
     """The coordinator's transitions and memberships; whose an id is was ``told`` when that member joined."""
-    names = {one["member_id"]: one["member"] for one in told if one["what"] == "joined"}
+    names = {one["member_id"]: one["member"] for one in told if one.get("member_id")}
+    topics = {topic_id: name.removeprefix(f"{play.prefix}.") for topic_id, name in play.supply.topic_ids().items()}
     clients = {one.plan.client_id: one.name for one in play.cast.members.values()}
     facts = []
     for group in play.plan.scenario.groups:
         for fact in play.broker.groups.facts(f"{play.prefix}.{group.name}"):
             one = {"what": fact["what"], "at_us": fact["at_us"] - play.zero_us, "group": group.name}
-            if fact["what"] == "membership":
+            if "member_id" in fact:
                 one["member"] = names.get(fact["member_id"]) or clients.get(_UUID.sub("", fact["member_id"]))
-            facts.append(one | {key: value for key, value in fact.items() if key not in one})
+            rest = {key: value for key, value in fact.items() if key not in one}
+            for key in ("assigned", "pending"):
+                if key in rest:
+                    rest[key] = trace.compact((topics[topic], number) for topic, number in rest[key])
+            facts.append(one | rest)
     return facts
 
 
@@ -90,8 +95,8 @@ class _Life:
                 self._reading.fetched(at_us, cast.partitions(line))
             case "polled":
                 self._reading.polled(at_us, cast.read(line))
-            case "logged":
-                self._log.take(at_us, line["text"])
+            case "logged" | "sent" | "answered":
+                self._log.hear(at_us, line)
             case "commit":
                 self._add({"what": what, "at_us": at_us, "kind": line["kind"], "error": line["error"]})
             case "error":

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from tests.oracle.consumer_groups import CONSUMER
 from tests.oracle.failures import WentWrong
 from tests.oracle.jvm import Jvm
+from tests.oracle.supply import Supply
 
 TOPIC: Final = "rehearsal"
 TIMES: Final = 2
 ENOUGH_S: Final = 180.0
 
 
-async def rehearse(jvm: Jvm, members: int, servers: str) -> None:
+async def rehearse(jvm: Jvm, members: int, servers: str, protocols: Iterable[str], supply: Supply) -> None:
     """Lead throw-away groups through joins, records, a rebalance and a close, so that all code has run before.
 
     Code that runs for the first time takes tenths of a second. So do many first times at once: there are as many
@@ -26,19 +28,25 @@ async def rehearse(jvm: Jvm, members: int, servers: str) -> None:
     WentWrong
         One of them ended, or that took too long.
     """
-    for number in range(TIMES):
-        await _lead(jvm, f"{TOPIC}.{jvm.name}.{number}", max(2, members), servers)
+    for protocol in protocols:
+        for number in range(TIMES):
+            name = f"{TOPIC}.{jvm.name}.{protocol}.{number}"
+            if protocol == CONSUMER:
+                await supply.configure(name, {"consumer.heartbeat.interval.ms": "1000"})
+            await _lead(jvm, name, max(2, members), servers, protocol)
 
 
-async def _lead(jvm: Jvm, name: str, size: int, servers: str) -> None:
+async def _lead(jvm: Jvm, name: str, size: int, servers: str, protocol: str) -> None:
     members, group = [f"{TOPIC}/{index}" for index in range(size)], _Group(jvm)
     for member in members:
-        jvm.tell("start", **_member(member, name, servers))
+        jvm.tell("start", **_member(member, name, servers, protocol))
     await group.reached("the first records", lambda: group.readers == {*members})
     *others, last = members
     group.assigned.clear()
     jvm.tell("close", member=last)
-    await group.reached("a rebalance", lambda: group.ended == {last} and group.assigned >= {*others})
+    # Only who gets something is called back by the consumer protocol.
+    least = 1 if protocol == CONSUMER else len(others)
+    await group.reached("a rebalance", lambda: group.ended == {last} and len(group.assigned & {*others}) >= least)
     for member in others:
         jvm.tell("close", member=member)
     await group.reached("its end", lambda: group.ended == {*members})
@@ -76,12 +84,13 @@ class _Group:
             self.ended.add(line["member"])
 
 
-def _member(name: str, group: str, servers: str) -> dict[str, Any]:
+def _member(name: str, group: str, servers: str, protocol: str) -> dict[str, Any]:
     config = {
         "bootstrap.servers": servers, "group.id": group, "client.id": name.replace("/", "-"),
-        "heartbeat.interval.ms": "500", "session.timeout.ms": "30000", "auto.commit.interval.ms": "500",
-        "auto.offset.reset": "earliest",
+        "group.protocol": protocol, "auto.commit.interval.ms": "500", "auto.offset.reset": "earliest",
     }  # fmt: skip
+    if protocol != CONSUMER:
+        config |= {"heartbeat.interval.ms": "500", "session.timeout.ms": "30000"}
     application = {
         "per_record_us": 0, "per_poll_us": 0, "poll_timeout_us": 100_000, "commit": "auto", "on_revoked_us": 0,
         "on_assigned_us": 0, "on_lost_us": 0, "commit_on_revoked": False,

@@ -116,8 +116,19 @@ UNSETTLED: Final = (
 )  # fmt: skip
 """All of them: what is not in this list is shown."""
 
-NOT_RECORDED: Final = (
-    "idle topics", "one record a second", "three brokers", "real processing at 30 and 80 %",
-    "poll timeouts of 10 ms and 1 s", "groups of thirty", "groups that have been stable for minutes or hours",
+NOT_COMPARED: Final = (
+    "consumer-downgrade", "consumer-fifty-members", "consumer-freeze-long", "consumer-freeze-short", "consumer-join",
+    "consumer-join-busy", "consumer-join-poll-10ms", "consumer-join-poll-1s", "consumer-kill", "consumer-kill-45",
+    "consumer-kill-under-load", "consumer-leave", "consumer-partitions-added", "consumer-re2", "consumer-regex",
+    "consumer-roll", "consumer-roll-static", "consumer-slow-listener", "consumer-stagger-3", "consumer-stagger-8",
+    "consumer-stall", "consumer-stall-static", "consumer-start-1", "consumer-start-3", "consumer-start-8",
+    "consumer-static-duplicate", "consumer-static-restart", "consumer-static-restart-late", "consumer-upgrade",
 )  # fmt: skip
+"""Recordings of the consumer protocol that wait for its model; to become empty."""
+
+NOT_RECORDED: Final = (
+    "members and brokers on different machines",
+    "brokers that fail",
+    "groups that have been stable for hours",
+)
 """What no recording is like: nothing is shown there."""

@@ -17,6 +17,7 @@ from groupsim.sim.model import (
     Entry,
     GcPause,
     Kill,
+    Rate,
     Scenario,
     SetConfig,
     Slow,
@@ -127,7 +128,15 @@ def _with_instants(scenario: Scenario, facts: Sequence[Fact], clock: _Clock) -> 
         boot=Distribution.constant(0),
     )
     timeline = [*_starts(facts, clock), *_acts(scenario, facts, clock.then)]
-    return replace(scenario, groups=(replace(group, members=members),), timeline=tuple(timeline))
+    topics = tuple(replace(one, rate=_later(one.rate)) for one in scenario.topics)
+    return replace(scenario, topics=topics, groups=(replace(group, members=members),), timeline=tuple(timeline))
+
+
+def _later(rate: Rate) -> Rate:
+    """Records begin with the recording: a member that works finds as much of them, and they come at the same phase."""
+    nothing = (0,) * len(rate.per_partition_mrps[0])
+    times_us = (0, *(EARLIER_US + one for one in rate.times_us))
+    return replace(rate, times_us=times_us, per_partition_mrps=(nothing, *rate.per_partition_mrps))
 
 
 def _starts(facts: Sequence[Fact], clock: _Clock) -> Iterator[Entry]:

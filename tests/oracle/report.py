@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Final
 
+from tests.oracle.awaiting import aged_groups, consumer_groups
 from tests.oracle.comparison import Difference, Row
 from tests.oracle.equivalence import (
     COUNTS,
@@ -24,7 +25,7 @@ from tests.oracle.equivalence import (
 )
 from tests.oracle.figure import timelines
 from tests.oracle.readme import README, with_table
-from tests.oracle.remaining import NOT_RECORDED, REMAINING, UNSETTLED
+from tests.oracle.remaining import NOT_COMPARED, NOT_RECORDED, REMAINING, UNSETTLED
 from tests.oracle.study import RECORDINGS, Studied, names, study
 from tests.oracle.timings import measured
 from tests.oracle.wording import spread
@@ -63,7 +64,9 @@ def _parts(found: Sequence[Studied]) -> Iterator[str]:
     yield from _distributions_table([row for one in found for row in one.rows])
     yield from _replays_table(found)
     yield from _remaining(found)
+    yield from aged_groups(found)
     yield from _timings_table(found)
+    yield from consumer_groups()
     yield "\n## Found on the way, and what was changed in the model\n"
     yield DEVIATIONS.read_text(encoding="utf-8").strip()
     yield "\n## Timelines\n\nThe first repetition of some scenarios, and its replay.\n"
@@ -76,14 +79,16 @@ def _head(found: Sequence[Studied]) -> Iterator[str]:
     headers = [header for one in found for header in one.headers]
     kafka, java = ({header[key] for header in headers} for key in ("kafka", "java"))
     unfit = sum(header["unfit"] is not None for header in headers)
+    urgent = sum(header["machine"].get("nice", 0) < 0 for header in headers)
     yield "# Held against a real broker\n"
     yield (
         f"{len(headers)} recordings of {len(found)} scenarios: Kafka {', '.join(sorted(kafka))} (broker and Java"
-        f" client), Java {', '.join(sorted(java))}, one broker on loopback, two cores. {unfit} of them were made on a"
-        f" machine that was too busy and are not compared. Made by `make oracle-report` from `{_place()}`; what each"
-        " scenario asks is in its file there.\n"
+        f" client), Java {', '.join(sorted(java))}, brokers on loopback, two cores. {unfit} of them were made on a"
+        f" machine that was too busy and are not compared; {urgent} were made at a high priority beside other work."
+        f" Made by `make oracle-report` from `{_place()}`; what each scenario asks is in its file there.\n"
     )
-    missing = sorted({path.stem for path in (HERE / "scenarios").glob("*.yaml")} - {one.name for one in found})
+    there = {*NOT_COMPARED, *(one.name for one in found)}
+    missing = sorted({path.stem for path in (HERE / "scenarios").glob("*.yaml")} - there)
     if missing:
         yield f"Not recorded yet, on a machine with nothing else to do: {', '.join(missing)}.\n"
 

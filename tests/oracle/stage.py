@@ -1,4 +1,4 @@
-"""Brokers and the plays on them, several at once; each is recorded when it is over, and everything is ended at last."""
+"""Clusters and the plays on them, several at once; each is recorded when it is over; everything is ended at last."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 from groupsim.sim.units import MS, S
 from tests.oracle import rehearsal
 from tests.oracle.artifacts import class_path, java, java_version
-from tests.oracle.broker import Broker, free_ports
+from tests.oracle.broker import Brokers, free_ports
 from tests.oracle.cast import Cast
 from tests.oracle.failures import CannotPlay
 from tests.oracle.health import Health
@@ -39,23 +39,26 @@ Progress = Callable[[str], None]
 
 
 class Stage:
-    """A broker, its producers, and the JVMs of the plays on it.
+    """A cluster, its producers, and the JVMs of the plays on it.
 
     Parameters
     ----------
     java : tuple of str
         Java and its class path option.
     config : mapping
-        The broker's.
+        The brokers'.
+    count : int
+        How many brokers.
     folder : Path
     """
 
-    def __init__(self, java: tuple[str, ...], config: Mapping[str, str], folder: Path) -> None:
+    def __init__(self, java: tuple[str, ...], config: Mapping[str, str], count: int, folder: Path) -> None:
         self._java = java
         self._folder = folder
         self._jvms: list[Jvm] = []
-        first, second = free_ports(2)
-        self.broker = Broker(java, config, folder / "broker", (first, second))
+        self._warm: dict[Jvm, tuple[int, list[str]]] = {}
+        self._idle: list[Jvm] = []
+        self.broker = Brokers(java, config, folder / "brokers", free_ports(1 + count))
 
     def start_jvm(self, name: str, main: str, *arguments: str) -> Jvm:
         """Start one of our programs; it is ended with the stage."""
@@ -67,26 +70,42 @@ class Stage:
         """Play some repetitions at once; call ``finished`` with each that is over."""
         plays = [self._play(one, supply) for one in plans]
         supply.rate(rehearsal.TOPIC, (_REHEARSAL_MRPS,), MEMBERS_AT_ONCE)
-        jvms = (each for one in plays for each in one.cast.jvms.items())
-        rehearsals = (rehearsal.rehearse(jvm, members, self.broker.servers) for jvm, members in jvms)
+        hosts = ((*each, one.plan.spoken) for one in plays for each in one.cast.jvms.items())
+        cold = [one for one in hosts if one[0] not in self._warm]
+        rehearsals = (rehearsal.rehearse(jvm, n, self.broker.servers, spoken, supply) for jvm, n, spoken in cold)
+        self._warm |= {jvm: (n, spoken) for jvm, n, spoken in cold}
         await _all(*rehearsals, *(one.prepare() for one in plays))
         supply.rate(rehearsal.TOPIC, (0,), MEMBERS_AT_ONCE)
         zero_us = now_us() + _LEAD_US
         await _all(*(self._run(one, zero_us + number * _STAGGER_US, finished) for number, one in enumerate(plays)))
 
     async def _run(self, play: Play, zero_us: int, finished: Callable[[Play], None]) -> None:
-        """Play one; what it needed makes way for the others."""
+        """Play one; what it needed makes way for the others, or waits for the next play."""
         await play.run(zero_us)
         play.rest()
-        for jvm in play.cast.jvms:
-            jvm.end()
-            self._jvms.remove(jvm)
         finished(play)
+        busy = await play.dismissed()
+        for jvm in play.cast.jvms:
+            if jvm.is_alive and jvm not in busy:
+                self._idle.append(jvm)
+            else:
+                jvm.end()
+                self._jvms.remove(jvm)
 
     def _play(self, one: Plan, supply: Supply) -> Play:
         prefix = f"{one.scenario.name}-{one.repetition}"
-        cast = Cast(one, prefix, self.broker.servers, lambda name: self.start_jvm(name, "Members"))
+        cast = Cast(one, prefix, self.broker.servers, lambda name, members: self._host(name, members, one.spoken))
         return Play(one, prefix, self.broker, supply, cast)
+
+    def _host(self, name: str, members: int, spoken: list[str]) -> Jvm:
+        """A JVM that has rehearsed with as many members, or a new one."""
+        for jvm in self._idle:
+            number, protocols = self._warm[jvm]
+            if number >= members and protocols == spoken:
+                self._idle.remove(jvm)
+                jvm.lines()  # Nobody wants to know how it went home.
+                return jvm
+        return self.start_jvm(name, "Members")
 
     def end(self) -> None:
         """End everything that was started."""
@@ -95,8 +114,8 @@ class Stage:
         self.broker.end()
 
 
-async def play_all(sources: Sequence[Source], repetitions: int, at_once: int, out: Path, progress: Progress) -> None:
-    """Play and record repetitions 1 to ``repetitions`` of every source into ``out``.
+async def play_all(sources: Sequence[Source], repetitions: range, at_once: int, out: Path, progress: Progress) -> None:
+    """Play and record these repetitions of every source into ``out``.
 
     Raises
     ------
@@ -108,18 +127,20 @@ async def play_all(sources: Sequence[Source], repetitions: int, at_once: int, ou
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CannotPlay(f"{out} is no folder to write to: {error.strerror}") from None
-    brokers: defaultdict[tuple[tuple[str, str], ...], list[Plan]] = defaultdict(list)
+    brokers: defaultdict[tuple[int, tuple[tuple[str, str], ...]], list[Plan]] = defaultdict(list)
     for source in sources:
-        plans = [plan(source, number) for number in range(1, repetitions + 1)]
-        brokers[tuple(sorted(source.broker_config.items()))] += plans
+        plans = [plan(source, number) for number in repetitions]
+        brokers[len(source.scenario.cluster.brokers), tuple(sorted(source.broker_config.items()))] += plans
     with tempfile.TemporaryDirectory(prefix="groupsim-oracle-") as folder:
-        for number, (config, plans) in enumerate(brokers.items()):
-            await _on_one_broker(command, dict(config), Path(folder, str(number)), plans, at_once, out, progress)
+        for number, ((count, config), plans) in enumerate(brokers.items()):
+            where = Path(folder, str(number))
+            await _on_one_cluster(command, dict(config), count, where, plans, at_once, out, progress)
 
 
-async def _on_one_broker(
+async def _on_one_cluster(
     command: tuple[str, ...],
     config: Mapping[str, str],
+    count: int,
     folder: Path,
     plans: Sequence[Plan],
     at_once: int,
@@ -127,7 +148,7 @@ async def _on_one_broker(
     progress: Progress,
 ) -> None:
     folder.mkdir()
-    stage, health, version = Stage(command, config, folder), Health(), java_version()
+    stage, health, version = Stage(command, config, count, folder), Health(), java_version()
     watch = asyncio.create_task(health.watch())
 
     def finished(play: Play) -> None:

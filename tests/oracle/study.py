@@ -13,6 +13,7 @@ from tests.oracle import trace
 from tests.oracle.comparison import Difference, Row, differences, rows
 from tests.oracle.equivalence import Verdict, of_counts, of_durations
 from tests.oracle.profile import as_measured, without_chance
+from tests.oracle.remaining import NOT_COMPARED
 from tests.oracle.replay import replay
 from tests.oracle.simulated import simulated
 from tests.oracle.trace import Fact, Trace
@@ -46,14 +47,20 @@ class Studied:
     rows: list[Row]
 
 
-def names() -> list[str]:
+def recorded() -> list[str]:
     """The scenarios that have been recorded."""
     return sorted(path.parent.name for path in RECORDINGS.glob("*/scenario.yaml"))
 
 
+def names() -> list[str]:
+    """Those that are compared with the model."""
+    return [name for name in recorded() if name not in NOT_COMPARED]
+
+
 def recordings(name: str) -> list[Trace]:
     """A scenario's repetitions, in order."""
-    return [trace.read(path) for path in sorted(RECORDINGS.glob(f"{name}/*.jsonl.gz"))]
+    paths = RECORDINGS.glob(f"{name}/*.jsonl.gz")
+    return [trace.read(path) for path in sorted(paths, key=lambda path: int(path.name.partition(".")[0]))]
 
 
 def played(name: str) -> Scenario:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tests.oracle.failures import WentWrong
 from tests.oracle.jvm import Jvm
@@ -43,6 +43,11 @@ class Supply:
         await self._done("create", topic)
         await asyncio.sleep(SEEN_S)
 
+    async def configure(self, group: str, config: Mapping[str, str]) -> None:
+        """The broker's configuration of a group."""
+        self.jvm.tell("configure", topic=group, config=dict(config))
+        await self._done("configure", group)
+
     def begin(self, topic: str, partitions: int) -> None:
         """A topic comes into being; nobody waits for it."""
         self.jvm.tell("create", topic=topic, partitions=partitions)
@@ -60,6 +65,10 @@ class Supply:
         mean = round(sum(row_mrps) / len(row_mrps))
         row = list(row_mrps)[:partitions] if len(row_mrps) > 1 else []
         self.jvm.tell("rate", topic=topic, mrps=row + [mean] * (partitions - len(row)))
+
+    def topic_ids(self) -> dict[str, str]:
+        """Topics by the ids that the broker gave them."""
+        return {answer["id"]: answer["topic"] for answer in self._answers if answer["what"] == "created"}
 
     def topics(self) -> list[str]:
         """Topics that are written to."""

@@ -105,3 +105,57 @@ def test_groups_are_kept_apart() -> None:
 )
 def test_triggers_have_groupsims_names(reason: str, trigger: str) -> None:
     assert trigger_of(reason) == trigger
+
+
+# --- the consumer protocol --------------------------------------------------------------------------------------------
+
+ME, TWIN, TOPIC = "ZVZGQqifSRyb7Wg3Wv0lKQ", "YxvTABNKTLW_Alc3P62x3Q", "rYxIkyJjSMSZwAcVqSX9wQ"
+JOINS = "[GroupId p.g] Member {} joins the consumer group using the consumer protocol."
+
+
+def test_epochs_targets_and_what_members_are_let_have() -> None:
+    log = following(
+        JOINS.format(ME),
+        "[GroupId p.g] Bumped group epoch to 2 with metadata hash 5219752644098556602.",
+        "[GroupId p.g] Computed a new target assignment for epoch 2 with 'uniform' assignor in 6ms: "
+        f"{{{ME}=MemberAssignment(partitions={{{TOPIC}=[0, 1]}})}}.",
+        f"[GroupId p.g] Member {ME} new assignment state: epoch=2, previousEpoch=0, state=UNREVOKED_PARTITIONS, "
+        f"assignedPartitions=[{TOPIC}-0@2, {TOPIC}-11@2] and revokedPartitions=[{TOPIC}-3@1].",
+    )
+    told = [{key: value for key, value in fact.items() if key != "at_us"} for fact in log.facts("p.g")]
+    assert told == [
+        {"what": "membership", "member_id": ME, "change": "added"},
+        {"what": "epoch", "epoch": 2},
+        {"what": "target", "epoch": 2, "assignor": "uniform"},
+        {
+            "what": "reconciled", "member_id": ME, "epoch": 2, "state": "UNREVOKED_PARTITIONS",
+            "assigned": [(TOPIC, 0), (TOPIC, 11)], "pending": [(TOPIC, 3)],
+        },
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "change"),
+    [
+        (f"[GroupId p.g] Member {ME} left the consumer group.", "left"),
+        (f"[GroupId p.g] Member {ME} fenced from the group because the member session expired.", "failed"),
+        (f"[GroupId p.g] Static member {ME} with instance id g-1 joins the consumer group using the consumer protocol.",
+         "added"),
+        (f"[GroupId p.g] Static member {ME} with instance id g-1 temporarily left the consumer group.", "absent"),
+        (f"[GroupId p.g] Static member {ME} with instance id g-1 left the consumer group.", "left"),
+        (f"[GroupId p.g] Static member with instance id g-1 re-joins the consumer group using the consumer protocol. "
+         f"Created a new member {TWIN} to replace the existing member {ME}.", "replaced"),
+        (f"[GroupId p.g] Static member {ME} with instance id g-1 cannot join the group because the instance id is "
+         f"owned by member {TWIN}.", "refused"),
+        (f"[GroupId p.g] Dynamic member {ME} has left group through explicit `LeaveGroup` request; client reason: the "
+         "consumer is being closed", "left"),
+    ],
+)  # fmt: skip
+def test_who_comes_and_goes_in_a_consumer_group(line: str, change: str) -> None:
+    (fact,) = following(line).facts("p.g")
+    assert (fact["what"], fact["member_id"], fact["change"]) == ("membership", ME, change)
+
+
+def test_a_group_that_is_converted() -> None:
+    (fact,) = following("[GroupId p.g] Converted the classic group to a consumer group.").facts("p.g")
+    assert (fact["what"], fact["to"]) == ("converted", "consumer")

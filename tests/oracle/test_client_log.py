@@ -109,3 +109,28 @@ def test_a_commit_whose_message_was_cut_in_the_middle_is_named_by_its_end(end: s
     sending = "Sending asynchronous auto-commit of offsets {orders-0=9}"
     told = facts(sending, f"Asynchronous auto-commit of offsets {{orders-0=9}} failed ... {end}")
     assert told[0]["error"] == error
+
+
+def test_a_member_of_the_consumer_protocol_beats_and_is_answered() -> None:
+    log = ClientLog()
+    beat = {"api": "ConsumerGroupHeartbeat", "member_id": "m"}
+    sent, answered = {"what": "sent", **beat}, {"what": "answered", **beat}
+    log.hear(0, {**sent, "epoch": 0, "owned": 0})
+    log.hear(1, {**answered, "error": None, "epoch": 2, "promised": 12})
+    log.hear(2, {**sent, "epoch": 2, "owned": 12})
+    log.hear(3, {**answered, "error": None, "epoch": 2})
+    log.hear(4, {**sent, "epoch": 2})
+    log.hear(5, {**answered, "error": "FENCED_MEMBER_EPOCH", "epoch": 0})
+    heartbeat = {"what": "request", "api": "ConsumerGroupHeartbeat"}
+    assert log.facts == [
+        {**heartbeat, "at_us": 0, "error": None, "epoch": 0, "owned": 0, "member_id": "m"},
+        {"what": "answer", "at_us": 1, "epoch": 2, "promised": 12},
+        {**heartbeat, "at_us": 2, "error": None, "epoch": 2, "owned": 12},
+        {**heartbeat, "at_us": 4, "error": None, "epoch": 2},
+        {**heartbeat, "at_us": 5, "error": "FENCED_MEMBER_EPOCH"},
+    ]
+
+
+def test_states_of_a_member_of_the_consumer_protocol() -> None:
+    told = facts("Member m with epoch 2 transitioned from RECONCILING to ACKNOWLEDGING.")
+    assert told == [{"what": "state", "at_us": 0, "epoch": 2, "state": "ACKNOWLEDGING"}]

@@ -113,13 +113,13 @@ def test_maven_runs_only_when_a_source_has_changed(path: Path, project: Path) ->
 def failure_of(tmp_path: Path, text: str) -> str:
     """What is said of a broker that is this program; it is gone afterwards."""
     java = program(tmp_path / "java-that-fails", text)
-    one = broker.Broker((str(java),), {}, tmp_path / "broker", (11111, 22222))
+    one = broker.Brokers((str(java),), {}, tmp_path / "broker", (11111, 22222))
     try:
         with pytest.raises(WentWrong) as failed:
             asyncio.run(one.started())
     finally:
-        one.jvm.end()
-    assert not is_running(one.jvm.pid)
+        one.end()
+    assert not any(is_running(node.pid) for node in one.nodes)
     return str(failed.value)
 
 
@@ -130,7 +130,7 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
         "echo 'org.apache.kafka.common.KafkaException: Socket server failed to bind to 127.0.0.1:11111: "
         "Address already in use.'\nexit 1",
     )
-    assert told == "the broker could not start: port 11111 or 22222 is taken"
+    assert told == "the broker could not start: one of ports 11111, 22222 is taken"
 
 
 def test_a_broker_that_dies_tells_why(tmp_path: Path) -> None:

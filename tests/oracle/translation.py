@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from groupsim.scenarios import load
-from groupsim.scenarios.build.loading import path_of
+from groupsim.scenarios.build.loading import load_document, parse, path_of
 from groupsim.scenarios.build.problems import Finding, problems_of
 from groupsim.scenarios.build.scenario import overridden
 from groupsim.scenarios.build.timeline import configured
@@ -31,6 +30,7 @@ from groupsim.sim.model import (
 )
 from groupsim.sim.world import slots_of
 from tests.oracle.broker import OWN_KEYS
+from tests.oracle.consumer_groups import Asides, taken_out
 from tests.oracle.failures import CannotPlay
 from tests.oracle.timetable import Firing, firings, first_starts
 
@@ -64,6 +64,8 @@ class MemberPlan:
     subscription: Subscription
     static: bool
     instance: str | None
+    protocol: str
+    re2: str | None
 
     @property
     def client_id(self) -> str:
@@ -86,6 +88,10 @@ class Plan:
         Processes that are frozen or killed, so need a JVM of their own -> how often they are started again.
     changes : dict of str to dict
         Entries of ``set_config`` -> the configuration that its members have from their next start on.
+    protocols : dict of str to str
+        Entries of ``set_config`` that change it -> the protocol that its members use from their next start on.
+    group_config : dict of str to dict
+        Groups -> the broker's configuration of them, as text.
     """
 
     scenario: Scenario
@@ -96,6 +102,13 @@ class Plan:
     firings: tuple[Firing, ...]
     changes: dict[str, dict[str, str]] = field(default_factory=dict)
     spares: dict[str, int] = field(default_factory=dict)
+    protocols: dict[str, str] = field(default_factory=dict)
+    group_config: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    @property
+    def spoken(self) -> list[str]:
+        """The protocols that its members use, one after the other."""
+        return sorted({*(one.protocol for one in self.members.values()), *self.protocols.values()})
 
 
 @dataclass(frozen=True)
@@ -105,6 +118,7 @@ class Source:
     scenario: Scenario
     file: ScenarioFile
     text: str
+    asides: Asides
 
     @property
     def broker_config(self) -> dict[str, str]:
@@ -122,14 +136,20 @@ def read(path: str | Path) -> Source:
     CannotPlay
         It asks for what the oracle cannot do; every such place is named.
     """
-    scenario = load(path)
     where = path_of(path)
     document = read_yaml(where)
+    scenario, asides = loaded(where)
     file = ScenarioFile.model_validate(dict(scenario.document), context={"folder": where.parent, "allow_code": ()})
     problems = problems_of(_refusals(scenario, file), document)
     if problems:
         raise CannotPlay("; ".join(_sentence(str(path), one.path, one.line, one.message) for one in problems))
-    return Source(scenario, file, where.read_text(encoding="utf-8"))
+    return Source(scenario, file, where.read_text(encoding="utf-8"), asides)
+
+
+def loaded(path: Path) -> tuple[Scenario, Asides]:
+    """A scenario as the schema of today takes it, and what its file says of the consumer protocol besides."""
+    document, asides = taken_out(load_document(path))
+    return parse(document, file=str(path), name=path.stem, folder=path.parent), asides
 
 
 def _sentence(file: str, path: str, line: int, message: str) -> str:
@@ -140,7 +160,7 @@ def plan(source: Source, repetition: int) -> Plan:
     """What to do in one repetition; its random draws are those of the seed ``repetition``."""
     scenario, file = source.scenario, source.file
     told = tuple(firings(scenario, repetition))
-    members = {one.name: one for group in scenario.groups for one in _members(scenario, file, group)}
+    members = {one.name: one for group in scenario.groups for one in _members(source, group)}
     return Plan(
         scenario=scenario,
         repetition=repetition,
@@ -154,15 +174,17 @@ def plan(source: Source, repetition: int) -> Plan:
             if isinstance(entry.verb, SetConfig)
         },
         spares=_spares(told, members),
+        protocols={scenario.timeline[position].id: one for position, one in source.asides.changes.items()},
+        group_config=source.asides.group_config,
     )
 
 
 # --- members ----------------------------------------------------------------------------------------------------------
 
 
-def _members(scenario: Scenario, file: ScenarioFile, group: Group) -> Iterator[MemberPlan]:
-    one = file.groups[group.name]
-    for index in range(slots_of(scenario, group)):
+def _members(source: Source, group: Group) -> Iterator[MemberPlan]:
+    one = source.file.groups[group.name]
+    for index in range(slots_of(source.scenario, group)):
         positions = [at for at, override in enumerate(one.overrides) if index in override.members]
         override = group.override_of(index)
         yield MemberPlan(
@@ -174,6 +196,8 @@ def _members(scenario: Scenario, file: ScenarioFile, group: Group) -> Iterator[M
             subscription=override.subscription or group.subscription,
             static=group.members.static,
             instance=override.instance_id,
+            protocol=source.asides.protocols[group.name],
+            re2=source.asides.patterns.get(group.name),
         )
 
 

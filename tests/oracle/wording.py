@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
-_COUNTS: Final = ("rounds", "read twice")
+COUNTS: Final = ("rounds", "read twice", "rebalances", "epochs", "targets", "classic rounds")
 
 
 def spread(figure: str, values: Sequence[float]) -> str:
@@ -16,4 +16,4 @@ def spread(figure: str, values: Sequence[float]) -> str:
 
 
 def _told(figure: str, value: float) -> str:
-    return f"{value:,.0f}" if figure in _COUNTS else f"{value:.2f}"
+    return f"{value:,.0f}" if figure in COUNTS else f"{value:.2f}"

@@ -39,6 +39,7 @@ final class ClientLog extends AbstractAppender {
         "Sending asynchronous auto-commit", "Asynchronous auto-commit", "Completed asynchronous auto-commit",
         "Sending synchronous auto-commit", "Synchronous auto-commit", "Executing onJoinPrepare",
     };
+    private static final String MEMBERSHIP = INTERNALS + "ConsumerMembershipManager";
 
     private static final Map<String, Set<TopicPartition>> AWAITED = new HashMap<>();
 
@@ -55,10 +56,21 @@ final class ClientLog extends AbstractAppender {
         // OffsetCommit requests are logged at TRACE, all others at DEBUG.
         listen(configuration, facts, INTERNALS + "ConsumerCoordinator", Level.TRACE);
         listen(configuration, facts, FETCHES, Level.OFF);
+        listen(configuration, facts, MEMBERSHIP, Level.INFO);
+        RequestLog requests = new RequestLog();
+        requests.start();
+        configuration.addAppender(requests);
+        listen(configuration, requests, RequestLog.LOGGER, Level.OFF);
         context.updateLoggers();
     }
 
-    private static void listen(Configuration configuration, ClientLog facts, String logger, Level level) {
+    /** A member of the consumer protocol begins: its requests are heard where those of all clients are logged. */
+    static synchronized void hearRequests(String client) {
+        RequestLog.follow(client, true);
+        setLevel(RequestLog.LOGGER, Level.DEBUG);
+    }
+
+    private static void listen(Configuration configuration, AbstractAppender facts, String logger, Level level) {
         LoggerConfig config = new LoggerConfig(logger, level, false);
         config.addAppender(facts, null, null);
         configuration.addLogger(logger, config);
@@ -87,9 +99,12 @@ final class ClientLog extends AbstractAppender {
 
     /** A line for each partition of each fetch is most of what a client would do: only while somebody waits for one. */
     private static void hearFetches() {
-        Level level = AWAITED.isEmpty() ? Level.OFF : Level.DEBUG;
+        setLevel(FETCHES, AWAITED.isEmpty() ? Level.OFF : Level.DEBUG);
+    }
+
+    private static void setLevel(String logger, Level level) {
         LoggerContext context = (LoggerContext) LogManager.getContext(false);
-        LoggerConfig config = context.getConfiguration().getLoggerConfig(FETCHES);
+        LoggerConfig config = context.getConfiguration().getLoggerConfig(logger);
         if (config.getLevel() != level) {
             config.setLevel(level);
             context.updateLoggers();
@@ -107,7 +122,7 @@ final class ClientLog extends AbstractAppender {
         String text = message.substring(whose.end());
         if (text.startsWith("Added ")) {
             fetched(now, whose.group(1), text);
-        } else if (text.startsWith("Member ") && text.contains(" sending LeaveGroup request ")) {
+        } else if (text.startsWith("Member ") && (text.contains(" sending LeaveGroup request ") || text.contains(" transitioned from "))) {
             logged(now, whose.group(1), text);
         } else {
             for (String beginning : BEGINNINGS) {

@@ -19,6 +19,7 @@ import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.WakeupException;
@@ -53,6 +54,11 @@ final class Member implements Runnable, ConsumerRebalanceListener {
         application = start.get("application");
         start.get("config").fields().forEachRemaining(one -> config.put(one.getKey(), one.getValue().asText()));
         client = (String) config.get("client.id");
+        if ("consumer".equals(config.get("group.protocol"))) {
+            ClientLog.hearRequests(client);
+        } else {
+            RequestLog.follow(client, false);
+        }
         config.put("key.deserializer", ByteArrayDeserializer.class);
         config.put("value.deserializer", ByteArrayDeserializer.class);
         this.gone = gone;
@@ -139,7 +145,9 @@ final class Member implements Runnable, ConsumerRebalanceListener {
 
     private void subscribe(JsonNode command) {
         subscribed = true;
-        if (command.has("pattern")) {
+        if (command.has("re2")) {
+            consumer.subscribe(new SubscriptionPattern(command.get("re2").asText()), this);
+        } else if (command.has("pattern")) {
             consumer.subscribe(Pattern.compile(command.get("pattern").asText()), this);
         } else {
             List<String> topics = StreamSupport.stream(command.get("topics").spliterator(), false).map(JsonNode::asText).toList();

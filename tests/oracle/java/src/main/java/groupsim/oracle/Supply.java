@@ -1,6 +1,7 @@
 package groupsim.oracle;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -8,10 +9,14 @@ import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.CreateTopicsResult;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
@@ -54,6 +59,7 @@ public final class Supply {
             switch (command.get("do").asText()) {
                 case "create" -> create(topic, command.get("partitions").asInt());
                 case "grow" -> grow(topic, command.get("partitions").asInt());
+                case "configure" -> configure(topic, command.get("config"));
                 case "rate" -> rate(topic, command.get("mrps"));
                 default -> throw new IllegalArgumentException("no command: " + command);
             }
@@ -65,13 +71,22 @@ public final class Supply {
     }
 
     private void create(String topic, int partitions) throws InterruptedException, ExecutionException {
-        admin.createTopics(List.of(new NewTopic(topic, Optional.of(partitions), Optional.empty()))).all().get();
+        CreateTopicsResult created = admin.createTopics(List.of(new NewTopic(topic, Optional.of(partitions), Optional.empty())));
+        Lines.tell(Lines.fact("created").put("topic", topic).put("id", created.topicId(topic).get().toString()));
         awaitPartitions(topic, partitions);
     }
 
     private void grow(String topic, int partitions) throws InterruptedException, ExecutionException {
         admin.createPartitions(Map.of(topic, NewPartitions.increaseTo(partitions))).all().get();
         awaitPartitions(topic, partitions);
+    }
+
+    /** The broker's configuration of one group. */
+    private void configure(String group, JsonNode config) throws InterruptedException, ExecutionException {
+        List<AlterConfigOp> changes = new ArrayList<>();
+        config.fields().forEachRemaining(one ->
+            changes.add(new AlterConfigOp(new ConfigEntry(one.getKey(), one.getValue().asText()), AlterConfigOp.OpType.SET)));
+        admin.incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.GROUP, group), changes)).all().get();
     }
 
     /** A producer that does not know a partition yet blocks in send(), and all other topics would wait with it. */

@@ -1,0 +1,51 @@
+"""Clients of the consumer protocol in a run: the steps of the application take a pass through poll() each.
+
+One way takes 1 ms, an answer 0.3 ms, the group's log 1 ms, a connection 1.5 ms, a pass through poll() 1 ms.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.model import ZERO, Processing, Scale
+from groupsim.sim.units import MS, S
+from tests.unit.sim.scenes import entry, everybody, group, rows, scene, simulate
+
+CONSUMER = ClientConfig(group_protocol="consumer", auto_offset_reset="earliest")
+
+
+def polling(timeout_ms: int) -> Processing:
+    """An application that does nothing with its records."""
+    return Processing(per_record=ZERO, poll_timeout_us=timeout_ms * MS)
+
+
+def first_reads(result: Any, member_name: str) -> list[int]:
+    """When a member began to read, each time once, microseconds."""
+    return sorted({row["from_us"] for row in rows(result, "ownership", member=member_name)})
+
+
+@pytest.mark.parametrize(("timeout_ms", "read_us"), [(10, 39_900), (100, 309_900), (1_000, 309_900)])
+def test_a_first_member_reads_after_three_passes(timeout_ms: int, read_us: int) -> None:
+    """Begin, take over, ask for positions; without a committed offset the fetch follows by itself.
+
+    A pass lasts min(poll time-out, retry.backoff.ms) and its own millisecond; then 6.9 ms of round trips.
+    """
+    assert first_reads(simulate(scene(group(client=CONSUMER, processing=polling(timeout_ms)))), "g/0") == [read_us]
+
+
+@pytest.mark.parametrize(("timeout_ms", "pass_us"), [(10, 11_000), (100, 101_000), (1_000, 101_000)])
+def test_partitions_that_move_to_a_newcomer_are_read_six_passes_after_its_heartbeat(
+    timeout_ms: int, pass_us: int
+) -> None:
+    """Begin, take over, committed offsets, connect, confirm, fetch (a real 4.4 client: 42/44/74 ms, 171/302/403 ms)."""
+    start_us = 20 * S
+    timeline = (entry(start_us, Scale(target=everybody(), to=3)),)
+    sc = scene(group(count=2, client=CONSUMER, processing=polling(timeout_ms)), timeline=timeline)
+    (read_us,) = first_reads(simulate(sc), "g/2")
+    acknowledged_us = 2 * pass_us
+    told_us = acknowledged_us + 5 * S + 2_300  # its third heartbeat, whose answer waits for the log
+    passes = (told_us + 1_000) // pass_us + 6
+    assert read_us - start_us == passes * pass_us + 2_300
