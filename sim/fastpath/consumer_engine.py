@@ -232,7 +232,8 @@ class ConsumerEngine:
         members, sent, is_sure = self._next_beats(now)
         trips = np.array([one.bounds.round_trip_us for one in members], np.int64)
         last = int(sent.max())
-        stays = is_sure & (sent + 2 * trips < last)
+        # A heartbeat that is on its way may have come already: then the next one tells.
+        stays = np.logical_and(is_sure, np.logical_and(now < sent, sent + 2 * trips < last))
         for index, is_quiet in enumerate(stays.tolist()):
             if is_quiet:
                 members[index].behind_since = self._env.moment
