@@ -2,8 +2,7 @@
 
 Its load is how many of its processors were busy over the busiest ten seconds. How many threads wanted to run says
 less: a tick of the producer wakes all consumers at once, and they are served within a few milliseconds. Work of a
-lower priority (nice) gives way at once and is told apart. A recorder of a high priority (below 0) is not kept waiting
-by what else is busy: its load is told, and is no reason against it.
+lower priority (nice) gives way and is told apart.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ def unfit(machine: dict[str, float | int], late_us: int) -> str | None:
     """Why a recording must not be compared; None if it may be."""
     reasons = []
     bound = LOAD_MAX_PER_CORE * machine["cores"]
-    if machine["load_max"] > bound and machine["nice"] >= 0:
+    if machine["load_max"] > bound:
         reasons.append(f"{machine['load_max']} processors busy over ten seconds (at most {bound:g})")
     if machine["steal_share"] > STEAL_MAX:
         reasons.append(f"{machine['steal_share']:.1%} of the processors stolen (at most {STEAL_MAX:.0%})")
