@@ -149,7 +149,7 @@ def _bold(one: Verdict) -> str:
 def _unsettled() -> Iterator[str]:
     """By reason: what is not shown, what differs, and what no recording is like."""
     yield "\n## What is not shown\n"
-    yield f"Nothing is shown where no recording is like it: {', '.join(NOT_RECORDED)}.\n"
+    yield f"Nothing is shown where no recording that is compared is like it: {', '.join(NOT_RECORDED)}.\n"
     for one in UNSETTLED:
         if all(figures == COUNTS for figures in one.figures.values()):
             named = f"{' and '.join(COUNTS)} of all {len(one.figures)} scenarios"

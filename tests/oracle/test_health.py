@@ -6,12 +6,16 @@ import pytest
 
 from tests.oracle.health import LATE_MAX_US, Health, _Sample, unfit
 
-FREE = {"cores": 2, "load_max": 1.2, "steal_share": 0.0, "clock_jump_us": 0}
+FREE = {"cores": 2, "load_max": 1.2, "steal_share": 0.0, "clock_jump_us": 0, "beats_late_ms": 40.0}
 
 
 def test_a_busy_machine_is_unfit() -> None:
     assert unfit(FREE, 0) is None
     assert unfit({**FREE, "load_max": 1.99}, 0) == "1.99 processors busy over ten seconds (at most 1.94)"
+
+
+def test_a_busy_machine_that_serves_the_recorder_in_time_is_fit() -> None:
+    assert unfit({**FREE, "load_max": 1.99, "beats_late_ms": 20.0}, 0) is None
 
 
 def test_what_is_late_is_unfit() -> None:
