@@ -2,8 +2,8 @@
 
 Its load is how many of its processors were busy over the busiest ten seconds. How many threads wanted to run says
 less: a tick of the producer wakes all consumers at once, and they are served within a few milliseconds. Work of a
-lower priority (nice) gives way at once and is told apart. A recorder of a high priority (below 0) is not kept waiting
-by what else is busy: its load is told, and is no reason against it.
+lower priority (nice) gives way and is told apart. A recorder of a high priority may be served in time on a busy machine:
+the heartbeats of members that only wait say so.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ LOAD_SPAN = 40
 LOAD_MAX_PER_CORE = 0.97
 """Six plays at once, on two cores and alone, take 0.7 of each, and up to 0.965 in the ten seconds in which all begin;
 with other work beside them 0.98 to 1, and what should take milliseconds takes tenths of seconds."""
+BEATS_LATE_MAX_MS = 25.0
+"""Of nine heartbeats in ten; 5 to 21 ms where nothing else was busy."""
 STEAL_MAX = 0.05
 CLOCK_JUMP_MAX_US = 20_000
 LATE_MAX_US = 250_000
@@ -91,7 +93,7 @@ def unfit(machine: dict[str, float | int], late_us: int) -> str | None:
     """Why a recording must not be compared; None if it may be."""
     reasons = []
     bound = LOAD_MAX_PER_CORE * machine["cores"]
-    if machine["load_max"] > bound and machine["nice"] >= 0:
+    if machine["load_max"] > bound and machine["beats_late_ms"] > BEATS_LATE_MAX_MS:
         reasons.append(f"{machine['load_max']} processors busy over ten seconds (at most {bound:g})")
     if machine["steal_share"] > STEAL_MAX:
         reasons.append(f"{machine['steal_share']:.1%} of the processors stolen (at most {STEAL_MAX:.0%})")

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 from typing import Any
 
 from tests.oracle.trace import Fact
@@ -20,6 +21,7 @@ from tests.oracle.trace import Fact
 Span = tuple[int, int]
 ENDS = {"gc_pause": "thaw", "stuck": "unstuck"}
 """Actions after which a member does not poll, and what ends that."""
+HEARTBEATS = ("Heartbeat", "ConsumerGroupHeartbeat")
 SILENT_US = 5_000_000
 """Who has not sent a heartbeat of every 3 s for so long has none any more."""
 
@@ -64,6 +66,20 @@ def beats_apart(facts: Iterable[Fact], at_us: int) -> tuple[int, int]:
     phases = sorted((at_us - some[-1]) % period_us for some in living.values())
     gaps = [later - one for one, later in pairwise(phases)] + [phases[0] + period_us - phases[-1]]
     return len(living), period_us - max(gaps)
+
+
+def beats_late_ms(facts: Iterable[Fact]) -> float:
+    """By how much heartbeats are late, the 90th percentile: a timer's, so the processors' where members only wait."""
+    beats: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for fact in facts:
+        if fact["what"] == "request" and fact["api"] in HEARTBEATS and not fact["error"]:
+            beats[fact["member"], fact["incarnation"]].append(fact["at_us"])
+    periods = sorted(later - one for some in beats.values() for one, later in pairwise(some))
+    if not periods:
+        return 0.0
+    usual = median(periods)
+    late = [(one - usual) / 1e3 for one in periods if abs(one - usual) < usual / 5]
+    return round(late[len(late) * 9 // 10], 2)
 
 
 def orders(facts: Iterable[Fact]) -> list[Fact]:

@@ -11,6 +11,7 @@ from tests.oracle import trace
 from tests.oracle.artifacts import KAFKA_VERSION
 from tests.oracle.client_log import ClientLog
 from tests.oracle.health import Health, unfit
+from tests.oracle.measures import beats_late_ms
 from tests.oracle.play import Play
 from tests.oracle.reading import Reading
 from tests.oracle.trace import Fact, Trace
@@ -24,7 +25,7 @@ def record(play: Play, health: Health, java: str) -> Trace:
     told = _member_facts(play)
     facts = [*_group_facts(play, told), *told, *play.actions]
     kept = [fact for fact in facts if 0 <= trace.instant(fact) <= horizon_us]
-    machine = health.report(play.zero_us, play.zero_us + horizon_us)
+    machine = health.report(play.zero_us, play.zero_us + horizon_us) | {"beats_late_ms": beats_late_ms(kept)}
     zero = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=play.zero_us)
     header = {
         "what": "recording", "source": "kafka", "scenario": play.plan.scenario.name, "repetition": play.plan.repetition,

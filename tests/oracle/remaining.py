@@ -117,18 +117,20 @@ UNSETTLED: Final = (
 """All of them: what is not in this list is shown."""
 
 NOT_COMPARED: Final = (
-    "consumer-downgrade", "consumer-fifty-members", "consumer-freeze-long", "consumer-freeze-short", "consumer-join",
-    "consumer-join-busy", "consumer-join-poll-10ms", "consumer-join-poll-1s", "consumer-kill", "consumer-kill-45",
-    "consumer-kill-under-load", "consumer-leave", "consumer-partitions-added", "consumer-re2", "consumer-regex",
-    "consumer-roll", "consumer-roll-static", "consumer-slow-listener", "consumer-stagger-3", "consumer-stagger-8",
-    "consumer-stall", "consumer-stall-static", "consumer-start-1", "consumer-start-3", "consumer-start-8",
-    "consumer-static-duplicate", "consumer-static-restart", "consumer-static-restart-late", "consumer-upgrade",
+    "aged-even", "aged-idle", "aged-uneven", "consumer-downgrade", "consumer-fifty-members", "consumer-freeze-long",
+    "consumer-freeze-short", "consumer-join", "consumer-join-busy", "consumer-join-poll-10ms",
+    "consumer-join-poll-1s", "consumer-kill", "consumer-kill-45", "consumer-kill-under-load", "consumer-leave",
+    "consumer-partitions-added", "consumer-re2", "consumer-regex", "consumer-roll", "consumer-roll-static",
+    "consumer-slow-listener", "consumer-stagger-3", "consumer-stagger-8", "consumer-stall", "consumer-stall-static",
+    "consumer-start-1", "consumer-start-3", "consumer-start-8", "consumer-static-duplicate",
+    "consumer-static-restart", "consumer-static-restart-late", "consumer-upgrade", "load-30-join", "load-60-kill",
+    "load-80-join", "poll-10ms-join", "thirty-members", "three-brokers-join", "three-brokers-kill",
 )  # fmt: skip
-"""Recordings of the consumer protocol that wait for its model; to become empty."""
+"""Recordings that wait for a model of what they show (consumer groups), or for others from a machine that is less busy.
+To become empty."""
 
 NOT_RECORDED: Final = (
-    "members and brokers on different machines",
-    "brokers that fail",
-    "groups that have been stable for hours",
-)
-"""What no recording is like: nothing is shown there."""
+    "three brokers", "real processing", "a poll timeout of 10 ms", "groups of thirty",
+    "groups that have been stable for minutes or hours", "brokers that fail", "members on several machines",
+)  # fmt: skip
+"""What no recording that is compared is like: nothing is shown there."""

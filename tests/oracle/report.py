@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Final
 
-from tests.oracle.awaiting import aged_groups, consumer_groups
+from tests.oracle.awaiting import aged_groups, awaiting
 from tests.oracle.comparison import Difference, Row
 from tests.oracle.equivalence import (
     COUNTS,
@@ -64,9 +64,9 @@ def _parts(found: Sequence[Studied]) -> Iterator[str]:
     yield from _distributions_table([row for one in found for row in one.rows])
     yield from _replays_table(found)
     yield from _remaining(found)
-    yield from aged_groups(found)
+    yield from aged_groups()
     yield from _timings_table(found)
-    yield from consumer_groups()
+    yield from awaiting()
     yield "\n## Found on the way, and what was changed in the model\n"
     yield DEVIATIONS.read_text(encoding="utf-8").strip()
     yield "\n## Timelines\n\nThe first repetition of some scenarios, and its replay.\n"
@@ -149,7 +149,7 @@ def _bold(one: Verdict) -> str:
 def _unsettled() -> Iterator[str]:
     """By reason: what is not shown, what differs, and what no recording is like."""
     yield "\n## What is not shown\n"
-    yield f"Nothing is shown where no recording is like it: {', '.join(NOT_RECORDED)}.\n"
+    yield f"Nothing is shown where no recording that is compared is like it: {', '.join(NOT_RECORDED)}.\n"
     for one in UNSETTLED:
         if all(figures == COUNTS for figures in one.figures.values()):
             named = f"{' and '.join(COUNTS)} of all {len(one.figures)} scenarios"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.oracle.epochs import course, phases, rebalances, summary
-from tests.oracle.measures import beats_apart
+from tests.oracle.measures import beats_apart, beats_late_ms
 from tests.oracle.trace import Fact
 
 S = 1_000_000
@@ -113,3 +113,11 @@ def test_beats_are_apart_on_a_circle() -> None:
 def test_who_is_silent_is_not_counted() -> None:
     beats = [beat("g/0", 0), beat("g/0", 3 * S), beat("g/1", 27 * S), beat("g/1", 30 * S)]
     assert beats_apart(beats, 31 * S) == (1, 0)
+
+
+def test_heartbeats_are_late_by_what_lies_beyond_the_usual_period() -> None:
+    times = [0]
+    for late in [0] * 17 + [S // 20] * 3:
+        times.append(times[-1] + 3 * S + late)
+    assert beats_late_ms([beat("g/0", at_us) for at_us in times]) == 50.0
+    assert beats_late_ms([]) == 0.0

@@ -6,8 +6,6 @@ what remains is listed in `tests.oracle.remaining` with its reason, never widene
 
 from __future__ import annotations
 
-from typing import Final
-
 import pytest
 
 from groupsim.scenarios import load
@@ -19,8 +17,6 @@ from tests.oracle.remaining import NOT_COMPARED, REMAINING, UNSETTLED
 from tests.oracle.report import REPORT, page
 from tests.oracle.study import RECORDINGS, Studied, names, recorded, recordings, study
 
-AGED: Final = ("aged-even", "aged-idle", "aged-uneven")
-
 
 @pytest.fixture(scope="module")
 def found() -> list[Studied]:
@@ -29,12 +25,14 @@ def found() -> list[Studied]:
 
 
 def test_every_scenario_is_recorded_at_least_six_times(found: list[Studied]) -> None:
-    """But for those that take a quarter of an hour each."""
-    assert {one.name: len(one.replays) for one in found if len(one.replays) < 6} == dict.fromkeys(AGED, 3)
+    assert {one.name: len(one.replays) for one in found if len(one.replays) < 6} == {}
 
 
-def test_what_is_not_compared_yet_is_all_that_used_the_consumer_protocol() -> None:
-    assert [name for name in recorded() if of_consumer_groups(recordings(name))] == [*NOT_COMPARED]
+def test_what_is_not_compared_used_the_consumer_protocol_or_a_busy_machine() -> None:
+    told = {name: recordings(name) for name in recorded()}
+    consumers = {name for name, some in told.items() if of_consumer_groups(some)}
+    busy = {name for name, some in told.items() if sum(one.header["unfit"] is None for one in some) < 6}
+    assert {*NOT_COMPARED} == consumers | busy
 
 
 def test_processes_start_at_once_so_that_what_is_measured_is_the_client(found: list[Studied]) -> None:
