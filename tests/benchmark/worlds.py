@@ -24,7 +24,7 @@ from groupsim.sim.units import MINUTE, MS, S
 
 HOUR_US = 60 * MINUTE
 RATE_MRPS = 25_000
-Variant = Literal["range", "cooperative", "static", "after_batch"]
+Variant = Literal["range", "cooperative", "static", "after_batch", "consumer"]
 
 
 def world(
@@ -57,7 +57,9 @@ def _group(name: str, members: int, variant: Variant) -> Group:
         name=name,
         subscription=Subscription(topics=(name,)),
         members=Members(count=members, static=variant == "static"),
-        client=ClientConfig(partition_assignment_strategy=(strategy,)),
+        client=ClientConfig(
+            partition_assignment_strategy=(strategy,), group_protocol="consumer" if variant == "consumer" else "classic"
+        ),
         processing=Processing(
             per_record=Distribution.constant(2 * MS),
             per_poll_us=199 * MS,
