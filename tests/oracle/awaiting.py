@@ -19,11 +19,11 @@ def awaiting() -> Iterator[str]:
     """The section on what is recorded and not compared."""
     yield "\n## Recorded, not compared yet\n"
     yield (
-        "Groups of the consumer protocol (KIP-848), until the model has it, and recordings on a machine that was too"
-        " busy: what timers decide holds there, milliseconds do not. Consumer groups beat every 5 s and have sessions of"
-        " 45 s unless the file says otherwise; a rebalance is from a bump of the group epoch to everybody owning exactly"
-        " its target; *balanced again* counts from the first fault, or from the first member where there is none."
-        " Seconds, but for numbers.\n"
+        "Groups of the consumer protocol (KIP-848), until the model has it, and recordings on a machine that was"
+        " too busy: what timers decide holds there, milliseconds do not. Consumer groups beat every 5 s and have"
+        " sessions of 45 s unless the file says otherwise; a rebalance is from a bump of the group epoch to everybody"
+        " owning exactly its target; *balanced again* counts from the first fault, or from the first member where"
+        " there is none. Seconds, but for numbers.\n"
     )
     yield "| scenario | repetitions | too busy | figure | least | median | most |"
     yield "|---|---|---|---|---|---|---|"

@@ -2,8 +2,8 @@
 
 Its load is how many of its processors were busy over the busiest ten seconds. How many threads wanted to run says
 less: a tick of the producer wakes all consumers at once, and they are served within a few milliseconds. Work of a
-lower priority (nice) gives way and is told apart. A recorder of a high priority may be served in time on a busy machine:
-the heartbeats of members that only wait say so.
+lower priority (nice) gives way and is told apart. A recorder of a high priority may be served in time on a busy
+machine: the heartbeats of members that only wait say so.
 """
 
 from __future__ import annotations

@@ -41,13 +41,26 @@ _RACE: Final = (
     " 0 ms ended after 0.2 to 5 ms, and ends at once in the model"
 )
 
+_PARKED: Final = (
+    "on idle topics a resume waits for the end of the fetch that is parked, 0.03 to 0.13 s on the broker and 0.14 or"
+    " 0.23 s in the model; since when it was parked is not recorded"
+)
+_SERVED: Final = (
+    "recorded beside other work at a high priority: newcomers, whose code has to be loaded, are heard up to 0.3 s late"
+)
+
 REMAINING: Final[Mapping[str, Remaining]] = MappingProxyType(
     {
         "fifty-members": Remaining(_SLOW, repetitions=(1, 2, 3, 4, 5, 6)),
         "freeze-long": Remaining(_PHASE, repetitions=(6,)),
+        "idle-join": Remaining(_PARKED, repetitions=(2,)),
+        "idle-kill": Remaining(_PARKED, repetitions=(1, 2, 6)),
+        "join-cooperative": Remaining(_SERVED, repetitions=(8, 10, 12, 14, 16, 20, 23, 24, 27, 28, 30, 31)),
+        "poll-1s-join": Remaining(_SERVED, repetitions=(5, 6)),
         "start-3-delay-0": Remaining(_RACE, repetitions=(1, 3, 5)),
         "start-8-cooperative-delay-0": Remaining(_RACE, repetitions=(1, 2, 3, 4, 5, 6)),
         "start-8-delay-0": Remaining(_RACE, repetitions=(2, 3, 4, 5)),
+        "trickle-kill": Remaining(_PHASE, repetitions=(5,)),
     }
 )
 
@@ -60,29 +73,36 @@ _SYNC: Final = "sync phases, most of them a group's first, take up to 39 ms long
 _SPREAD: Final = "the replays of six repetitions are not near enough to one another"
 _TOPIC: Final = "members hear of the new topic within 0.07 s of one another; in the model all at once"
 
+_TWICE: Final = "a few records are read twice in more of the simulated runs than of the repetitions; why is not known"
+
 _RECORDED: Final = (
-    "assignor-upgrade", "fifty-members", "freeze-long", "freeze-short", "group-too-large", "inconsistent-protocol",
-    "join-cooperative", "join-range", "kill-cooperative", "kill-range", "kill-under-load", "leave-cooperative",
-    "leave-range", "partitions-added", "regex-topic", "roll-cooperative", "roll-eager", "roll-static",
+    "assignor-upgrade", "fifty-members", "freeze-long", "freeze-short", "group-too-large", "idle-join", "idle-kill",
+    "inconsistent-protocol", "join-range", "kill-cooperative", "kill-range", "kill-under-load", "leave-cooperative",
+    "leave-range", "partitions-added", "poll-1s-join", "regex-topic", "roll-cooperative", "roll-eager", "roll-static",
     "stagger-3-delay-0", "stagger-3-delay-3", "stagger-8-delay-0", "stagger-8-delay-3", "stall-cooperative",
     "stall-range", "start-1-delay-0", "start-1-delay-3", "start-3-delay-0", "start-3-delay-3",
     "start-8-cooperative-delay-0", "start-8-delay-0", "start-8-delay-3", "static-duplicate",
-    "static-restart-inside-session", "static-restart-outside-session",
+    "static-restart-inside-session", "static-restart-outside-session", "trickle-join-cooperative", "trickle-kill",
 )  # fmt: skip
 
 UNSETTLED: Final = (
     Unsettled(_FEW, NOT_SHOWN, dict.fromkeys(_RECORDED, COUNTS)),
     Unsettled(
-        _SLOW, DIFFERS,
+        _CONNECTING,
+        NOT_SHOWN,
         {
-            "fifty-members": (
-                "round 1: sync phase", "round 2: join phase", "join phases", "stable again",
-            )
+            "assignor-upgrade": ("round 5: fault to round", "round 7: fault to round"),
+            "idle-join": ("round 2: fault to round", "detection"),
+            "join-cooperative": ("round 2: fault to round", "detection"),
+            "roll-eager": ("round 5: fault to round",),
+            "trickle-join-cooperative": ("round 2: fault to round", "detection"),
         },
     ),
-    Unsettled(_SLOW, NOT_SHOWN, {"fifty-members": ("round 2: sync phase", "unread, worst")}),
+    Unsettled(_PARKED, DIFFERS, {"idle-join": ("unread, worst", "unread, mean of partitions")}),
+    Unsettled(_PARKED, NOT_SHOWN, {"idle-kill": ("unread, mean of partitions",)}),
     Unsettled(
-        _RACE, NOT_SHOWN,
+        _RACE,
+        NOT_SHOWN,
         {
             "start-3-delay-0": ("unread, worst", "unread, mean of partitions"),
             "start-8-cooperative-delay-0": (EVERYTHING,),
@@ -90,30 +110,44 @@ UNSETTLED: Final = (
         },
     ),
     Unsettled(
-        _CONNECTING, NOT_SHOWN,
+        _SERVED,
+        NOT_SHOWN,
         {
-            "assignor-upgrade": ("round 5: fault to round", "round 7: fault to round"),
-            "join-cooperative": ("round 2: fault to round", "detection"),
-            "roll-eager": ("round 5: fault to round",),
+            "join-cooperative": ("round 3: join phase", "join phases", "stable again", "unread, worst"),
+            "poll-1s-join": (
+                "round 2: fault to round",
+                "round 2: join phase",
+                "round 2: sync phase",
+                "detection",
+                "join phases",
+                "stable again",
+                "unread, worst",
+                "unread, mean of partitions",
+            ),
         },
     ),
+    Unsettled(
+        _SLOW, DIFFERS, {"fifty-members": ("round 1: sync phase", "round 2: join phase", "join phases", "stable again")}
+    ),
+    Unsettled(_SLOW, NOT_SHOWN, {"fifty-members": ("round 2: sync phase", "unread, worst")}),
+    Unsettled(_SPREAD, NOT_SHOWN, {"stall-range": ("join phases",)}),
     Unsettled(_SYNC, DIFFERS, {"kill-cooperative": ("round 1: sync phase",)}),
     Unsettled(
-        _SYNC, NOT_SHOWN,
+        _SYNC,
+        NOT_SHOWN,
         {
-            **dict.fromkeys(
-                (
-                    "assignor-upgrade", "freeze-short", "kill-range", "leave-cooperative", "stall-cooperative",
-                    "stall-range",
-                ),
-                ("round 1: sync phase",),
-            ),
+            "assignor-upgrade": ("round 1: sync phase",),
+            "freeze-short": ("round 1: sync phase",),
             "kill-cooperative": ("round 2: sync phase",),
+            "kill-range": ("round 1: sync phase",),
+            "leave-cooperative": ("round 1: sync phase",),
+            "stall-cooperative": ("round 1: sync phase",),
+            "stall-range": ("round 1: sync phase",),
         },
     ),
-    Unsettled(_SPREAD, NOT_SHOWN, {"stall-range": ("join phases",)}),
     Unsettled(_TOPIC, NOT_SHOWN, {"regex-topic": ("round 2: join phase", "join phases")}),
-)  # fmt: skip
+    Unsettled(_TWICE, NOT_SHOWN, {"join-cooperative": ("read twice",)}),
+)
 """All of them: what is not in this list is shown."""
 
 NOT_COMPARED: Final = (
