@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from groupsim.assignors.java.regex import JavaPattern
 from groupsim.sim.config import ClientConfig, CoordinatorConfig
 from groupsim.sim.protocol.effects import Effects
@@ -247,6 +250,10 @@ class MemberMachine(Protocol[Request, Response]):
     @property
     def uninitialised(self) -> Positions:
         """Partitions of it without a position."""
+        ...
+
+    def keeps(self, positions: Positions) -> NDArray[np.bool_]:
+        """Which of these it has, and is not giving up. Shape of ``positions``."""
         ...
 
     @property

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from groupsim.assignors.java.regex import JavaPattern
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.classic.departure import Departure
@@ -204,6 +207,11 @@ class MemberParts:
     def owned(self) -> Positions:
         """The assignment."""
         return self.ownership.owned
+
+    def keeps(self, positions: Positions) -> NDArray[np.bool_]:
+        """Which of these it has. Shape of ``positions``."""
+        is_all = positions is self.uninitialised
+        return np.ones(len(positions), np.bool_) if is_all else np.isin(positions, self.owned)
 
     @property
     def uninitialised(self) -> Positions:

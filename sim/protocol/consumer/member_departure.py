@@ -67,6 +67,14 @@ class Departure:
         self._after_commit = False
         self.is_awaited = False
 
+    @property
+    def is_under_way(self) -> bool:
+        """Whether the member gives everything up: it is closing, unsubscribing, or has been told to."""
+        is_leaving = (
+            self._membership.state in (PREPARE_LEAVING, LEAVING, UNSUBSCRIBED) and not self._ownership.is_manual
+        )
+        return self._after_commit or is_leaving
+
     # --- out by the coordinator's word --------------------------------------------------------------------------------
 
     def fenced(self, now: int) -> Effects:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import numpy as np
+from numpy.typing import NDArray
+
 from groupsim.assignors.java.regex import JavaPattern
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.consumer.member_departure import Departure
@@ -18,7 +21,7 @@ from groupsim.sim.protocol.consumer.member_subscription import MemberSubscriptio
 from groupsim.sim.protocol.consumer.messages import ConsumerGroupHeartbeat
 from groupsim.sim.protocol.effects import Effects
 from groupsim.sim.protocol.lookup import Backoff, CoordinatorLookup
-from groupsim.sim.protocol.messages import Api, Error, Positions
+from groupsim.sim.protocol.messages import Api, Error, Positions, without
 
 
 class ConsumerMemberParts:
@@ -203,6 +206,12 @@ class ConsumerMemberParts:
     def owned(self) -> Positions:
         """The assignment."""
         return self.ownership.owned
+
+    def keeps(self, positions: Positions) -> NDArray[np.bool_]:
+        """Which of these it has, and is not giving up. Shape of ``positions``."""
+        if self.departure.is_under_way:
+            return np.zeros(len(positions), np.bool_)
+        return np.isin(positions, without(self.owned, self.reconciliation.revoked))
 
     @property
     def uninitialised(self) -> Positions:
