@@ -84,7 +84,7 @@ class Fetcher:
         """Committed offsets have come; the reset policy fills the gaps; the first fetch follows."""
         client, machine, positions = self._client, self._machine, body.positions
         unchanged = positions is machine.uninitialised
-        still = np.ones(len(positions), np.bool_) if unchanged else np.isin(positions, machine.owned)
+        still = np.ones(len(positions), np.bool_) if unchanged else np.isin(positions, machine.uninitialised)
         client.do(now, machine.on_offsets(now, response))
         if response.error is not Error.NONE or client.is_over or not still.any():
             return
