@@ -3,44 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
-from groupsim.sim.books.group_books import GroupBooks
+from groupsim.sim.books.consumer_invariants import EpochsOrdered, MembersWithinHoldings, OneHolder, StableIsStable
+from groupsim.sim.books.watched import Invariant, Watched
 from groupsim.sim.errors import InvariantViolation
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.protocol.classic.group import ClassicGroup
-from groupsim.sim.protocol.interface import MemberMachine
-
-
-class Member(Protocol):
-    """A consumer of a group."""
-
-    name: str
-
-    @property
-    def machine(self) -> MemberMachine[Any, Any] | None:
-        """The member that is open."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """A group, as its coordinator, its books and its members have it."""
-
-    machine: ClassicGroup
-    books: GroupBooks
-    members: Sequence[Member]
-
-
-class Invariant(Protocol):
-    """Something that must hold of a group at any time."""
-
-    def violated(self, now: int, group: Watched) -> str | None:
-        """What is wrong, or None."""
-        ...
+from groupsim.sim.protocol.mixed.group import MixedGroup
 
 
 class OneOwner:
@@ -52,14 +23,15 @@ class OneOwner:
 
     def violated(self, now: int, group: Watched) -> str | None:
         """Two members that both own a partition, if there are such."""
-        if group.books.is_broadcast or not group.machine.is_stable:
+        coordinator = _classic_group(group)
+        if coordinator is None or group.books.is_broadcast or not coordinator.is_stable:
             return None
         owner: dict[int, str] = {}
         for consumer in group.members:
             machine = consumer.machine
-            if machine is None or machine.generation != group.machine.generation or machine.is_joining:
+            if machine is None or machine.generation != coordinator.generation or machine.is_joining:
                 continue
-            if machine.member_id not in group.machine.roster:
+            if machine.member_id not in coordinator.roster:
                 continue
             for position in machine.owned.tolist():
                 if position in owner:
@@ -68,18 +40,27 @@ class OneOwner:
         return None
 
 
+def _classic_group(group: Watched) -> ClassicGroup | None:
+    """The group, if it is one of the classic protocol now."""
+    machine = group.machine.group if isinstance(group.machine, MixedGroup) else group.machine
+    return machine if isinstance(machine, ClassicGroup) else None
+
+
 class GenerationsGrow:
-    """The generation never goes back, unless the group was forgotten."""
+    """Neither generation nor epoch goes back, unless the group was forgotten, or empty and made anew."""
 
     def __init__(self) -> None:
-        self._last: dict[str, int] = {}
+        self._last: dict[str, tuple[int, int]] = {}
 
     def violated(self, now: int, group: Watched) -> str | None:
         """A generation lower than the last one seen, if it is."""
-        last, generation = self._last.get(group.books.name, 0), group.machine.generation
-        self._last[group.books.name] = generation
-        forgotten = generation == 0 and not group.machine.size
-        return f"generation {last} became {generation}" if generation < last and not forgotten else None
+        machine = group.machine
+        last, size = self._last.get(group.books.name, (0, 0))
+        generation = machine.generation
+        self._last[group.books.name] = generation, machine.size
+        forgotten = generation == 0 and not machine.size
+        renewed = not size and isinstance(machine, MixedGroup)
+        return f"generation {last} became {generation}" if generation < last and not (forgotten or renewed) else None
 
 
 class CommitsWithinPositions:
@@ -113,7 +94,10 @@ class Watch:
     def __init__(self, env: Environment, groups: Sequence[Watched]) -> None:
         self._env = env
         self._groups = groups
-        self._invariants: tuple[Invariant, ...] = (OneOwner(), GenerationsGrow(), CommitsWithinPositions())
+        self._invariants: tuple[Invariant, ...] = (
+            OneOwner(), GenerationsGrow(), CommitsWithinPositions(), OneHolder(), EpochsOrdered(), StableIsStable(),
+            MembersWithinHoldings(),
+        )  # fmt: skip
 
     def attach(self) -> None:
         """From now on, check after every event."""

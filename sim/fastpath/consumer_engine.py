@@ -65,7 +65,7 @@ class ConsumerQuiescence(Quiescence):
         machine = self._machine
         # No commit is sent while another is under way.
         is_slow = machine.commits != "auto" or machine.commit_interval_us > self.bounds.round_trip_us
-        return is_slow and super()._may_begin()
+        return is_slow and machine.has_said_all and super()._may_begin()
 
     def _only_commits_are_pending(self) -> bool:
         """Nothing may be in flight: with every answer the background thread takes a turn."""

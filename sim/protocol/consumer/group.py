@@ -321,9 +321,12 @@ class ConsumerGroup:
         return renewed_us
 
     def advance(self, now: int, member_ids: Sequence[str]) -> Outcome:
-        """Heartbeats of members that have no news have come: they report the epoch. Their sessions stay suspended."""
+        """Heartbeats of members that have no news have come: they report the epoch. Their sessions stay suspended.
+
+        They came before whatever has to be done now, and found nothing to compute.
+        """
         for member_id in member_ids:
-            self._heartbeats.advance(now, self.roster.members[member_id], None, subscription_changed=False)
+            self._heartbeats.move(now, self.roster.members[member_id], None, subscription_changed=False)
         return self._core.take()
 
     def steady_answer(self, member_id: str) -> ConsumerGroupHeartbeatResponse:

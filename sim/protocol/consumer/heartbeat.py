@@ -184,9 +184,13 @@ class Heartbeats:
 
     def advance(self, now: int, member: Member, owned: Positions | None, *, subscription_changed: bool) -> None:
         """Compute a target if one is due, and move the member towards its own."""
-        core, roster = self._core, self._core.roster
         if self._targets.is_wanted(now):
             self._targets.compute(now)
+        self.move(now, member, owned, subscription_changed=subscription_changed)
+
+    def move(self, now: int, member: Member, owned: Positions | None, *, subscription_changed: bool) -> None:
+        """Move the member towards its target as it is."""
+        core, roster = self._core, self._core.roster
         current, target = member.current, roster.target_of(member.member_id).positions
         aim = Aim(
             target, roster.target.epoch, owned, self._topics.mask_of(member.subscribed), subscription_changed,

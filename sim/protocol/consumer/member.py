@@ -251,6 +251,11 @@ class ConsumerMember(ConsumerMemberParts):
         return ownership.commit_due if ownership.owned.size and self.lookup.node is not None else FOREVER
 
     @property
+    def has_said_all(self) -> bool:
+        """Whether its next heartbeat says nothing but its epoch."""
+        return self.content.is_said(self.reconciliation.current)
+
+    @property
     def is_settled(self) -> bool:
         """Stable, with positions, and nothing under way: the future depends on time alone."""
         return (

@@ -116,6 +116,16 @@ class HeartbeatContent:
         self._pattern: str | None = None
         self._local: LocalAssignment | None = None
 
+    def is_said(self, local: LocalAssignment) -> bool:
+        """Whether the next heartbeat of a member that has joined says nothing but its epoch."""
+        return (
+            self._rebalance_timeout_us is not None
+            and self._names == self._subscription.topics
+            and (self._pattern or None) == self._subscription.broker_pattern
+            and self._local is not None
+            and local.is_same(self._local)
+        )
+
     def request(self, local: LocalAssignment) -> ConsumerGroupHeartbeat:
         """``buildRequestData``: all fields when joining, else what has changed; ``local`` is what the member owns."""
         membership = self._membership

@@ -78,6 +78,10 @@ class MemberOwnership:
         self.uninitialised = self.uninitialised[np.isin(self.uninitialised, positions)]
         self.owned = positions
 
+    def forgo(self, revoked: Positions) -> None:
+        """These are about to be given up: no position is taken any more (``markPendingRevocation``)."""
+        self.uninitialised = without(self.uninitialised, revoked)
+
     def enable(self, added: Positions) -> None:
         """After onPartitionsAssigned (``enablePartitionsAwaitingCallback``)."""
         if added.size:

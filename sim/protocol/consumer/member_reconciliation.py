@@ -125,6 +125,7 @@ class Reconciliation:
         if not in_poll and (ownership.is_auto_commit or (behaviour.revokes_in_poll and revoked.size)):
             return []
         self.running, self._has_rejoined, self._revoked = new, False, revoked
+        ownership.forgo(revoked)
         effects: Effects = [Drop(revoked, lost=False)] if revoked.size else []
         if ownership.is_auto_commit and ownership.owned.size:
             self._commit_until = now + self._membership.config.max_poll_interval_us

@@ -1,0 +1,117 @@
+"""Invariants of a group of the consumer protocol, as the published TLA+ model of KIP-848 states them.
+
+What the coordinator has been told counts: a member holds what it was assigned until it has acknowledged that it gave it
+up. A group whose members are of both protocols has the same invariants while it is a consumer group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from groupsim.sim.books.watched import Watched
+from groupsim.sim.protocol.consumer.group import ConsumerGroup
+from groupsim.sim.protocol.consumer.messages import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
+from groupsim.sim.protocol.consumer.roster import Roster
+from groupsim.sim.protocol.consumer.states import MemberState
+from groupsim.sim.protocol.mixed.group import MixedGroup
+
+
+def consumer_group(group: Watched) -> ConsumerGroup | None:
+    """The group, if it is one of the consumer protocol now."""
+    machine = group.machine.group if isinstance(group.machine, MixedGroup) else group.machine
+    return machine if isinstance(machine, ConsumerGroup) else None
+
+
+class OneHolder:
+    """A partition is held by one member at a time, and is in one member's target."""
+
+    def violated(self, now: int, group: Watched) -> str | None:
+        """A partition that two members hold or are to have, if there is one."""
+        machine = consumer_group(group)
+        if machine is None:
+            return None
+        roster = machine.roster
+        held = [part for one in roster for part in (one.current.assigned, one.current.pending)]
+        if (twice := _twice(held)) is not None:
+            return f"partition {twice} is held twice"
+        if (twice := _twice(target.positions for target in roster.targets.values())) is not None:
+            return f"partition {twice} is in two targets"
+        return None
+
+
+def _twice(parts: Iterable[np.ndarray]) -> int | None:
+    """A partition that comes more than once."""
+    arrays = [part for part in parts if len(part)]
+    if not arrays:
+        return None
+    counts = np.bincount(np.concatenate(arrays))
+    return int(counts.argmax()) if counts.max() > 1 else None
+
+
+class EpochsOrdered:
+    """No member is ahead of the target, no target ahead of the group; who has left for a while has no epoch."""
+
+    def violated(self, now: int, group: Watched) -> str | None:
+        """An epoch that cannot be, if there is one."""
+        machine = consumer_group(group)
+        if machine is None:
+            return None
+        roster = machine.roster
+        if roster.target.epoch > roster.group.epoch:
+            return f"the target of epoch {roster.target.epoch} is ahead of the group's, {roster.group.epoch}"
+        for one in roster:
+            is_away = one.epoch == STATIC_LEAVE_EPOCH and one.metadata.instance_id is not None
+            if one.epoch > roster.target.epoch or (one.epoch <= LEAVE_EPOCH and not is_away):
+                return f"{one.metadata.name} has epoch {one.epoch}, the target {roster.target.epoch}"
+        return None
+
+
+class StableIsStable:
+    """In a stable group every member has the target's epoch and exactly its target."""
+
+    def violated(self, now: int, group: Watched) -> str | None:
+        """A member of a stable group that is not where it is to be, if there is one."""
+        machine = consumer_group(group)
+        if machine is None or not machine.is_stable:
+            return None
+        roster = machine.roster
+        if roster.group.epoch != roster.target.epoch:
+            return f"stable at epoch {roster.group.epoch} with a target of {roster.target.epoch}"
+        return next((wrong for one in roster if (wrong := _unfinished(roster, one.member_id)) is not None), None)
+
+
+def _unfinished(roster: Roster, member_id: str) -> str | None:
+    one, target = roster.members[member_id], roster.target_of(member_id).positions
+    current = one.current
+    is_done = (
+        current.state is MemberState.STABLE
+        and current.member_epoch == roster.target.epoch
+        and not len(current.pending)
+        and np.array_equal(current.assigned, target)
+    )
+    return None if is_done else f"{one.metadata.name} is {current.state.name} at {current.member_epoch}, not done"
+
+
+class MembersWithinHoldings:
+    """A member of the group believes that it owns nothing but what the coordinator knows it to hold.
+
+    Members of the classic protocol are passed over: theirs is what the last round has said.
+    """
+
+    def violated(self, now: int, group: Watched) -> str | None:
+        """A member that owns what others may be given, if there is one."""
+        machine = consumer_group(group)
+        if machine is None:
+            return None
+        for consumer in group.members:
+            member = consumer.machine
+            known = None if member is None else machine.roster.members.get(member.member_id)
+            if member is None or known is None or known.metadata.classic is not None or not member.owned.size:
+                continue
+            held = np.concatenate((known.current.assigned, known.current.pending))
+            more = np.setdiff1d(member.owned, held)
+            if more.size:
+                return f"{consumer.name} owns partition {int(more[0])}, which it does not hold"
+        return None

@@ -1,0 +1,41 @@
+"""What invariants are held of (`sim.books.invariants`), and what an invariant is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from groupsim.sim.books.group_books import GroupBooks
+from groupsim.sim.protocol.classic.group import ClassicGroup
+from groupsim.sim.protocol.consumer.group import ConsumerGroup
+from groupsim.sim.protocol.interface import MemberMachine
+from groupsim.sim.protocol.mixed.group import MixedGroup
+
+
+class Member(Protocol):
+    """A consumer of a group."""
+
+    name: str
+
+    @property
+    def machine(self) -> MemberMachine[Any, Any] | None:
+        """The member that is open."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A group, as its coordinator, its books and its members have it."""
+
+    machine: ClassicGroup | ConsumerGroup | MixedGroup
+    books: GroupBooks
+    members: Sequence[Member]
+
+
+class Invariant(Protocol):
+    """Something that must hold of a group at any time."""
+
+    def violated(self, now: int, group: Watched) -> str | None:
+        """What is wrong, or None."""
+        ...
