@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from groupsim.sim.books.invariants import Watch, Watched
+from groupsim.sim.books.invariants import Watch
+from groupsim.sim.books.watched import Watched
 from groupsim.sim.books.record import HORIZON
 from groupsim.sim.errors import ConfigError, SimError
 from groupsim.sim.gauge import Gauge, Stage
