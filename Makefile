@@ -37,7 +37,7 @@ setup: .venv/setup.stamp
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-# A rolling deploy of 40 pods, four ways. Each run of the demo has a folder of its own under out/.
+# A rolling deploy of 40 pods, five ways. Each run of the demo has a folder of its own under out/.
 demo: setup
 	@out=out/demo-$$(date +%Y%m%d-%H%M%S); where=; \
 	missing=$$($(BIN)/python -c 'from groupsim.scenarios.spark.java import java_missing; print(java_missing() or "")'); \
