@@ -95,7 +95,7 @@ class GroupHost:
             return
         may_decide = self.fast_path.before_request(body)
         outcome = self._work(now, exchange)
-        if may_decide or outcome.facts:
+        if may_decide or outcome.facts or outcome.tasks:
             self._settle(outcome)
             return
         for reply in outcome.replies:
