@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from groupsim.sim.books.invariants import Watch
-from groupsim.sim.books.watched import Watched
 from groupsim.sim.books.record import HORIZON
+from groupsim.sim.books.watched import Watched
 from groupsim.sim.errors import ConfigError, SimError
 from groupsim.sim.gauge import Gauge, Stage
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key

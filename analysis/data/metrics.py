@@ -69,6 +69,9 @@ _ALL = (
     Metric("failed_assignments", "failed assignments", "failed"),
     Metric("unstable_s", "not stable", "unstable", SECONDS),
     Metric("first_service_s", "first service", "first", SECONDS),
+    Metric("failed", "died of an error", "died"),
+    Metric("stale_commits", "stale commits", "stale"),
+    Metric("idle_heartbeats", "idle heartbeats", "idle", lower_is_better=None),
 )
 
 METRICS: Final = {one.name: one for one in _ALL}

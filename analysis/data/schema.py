@@ -12,7 +12,7 @@ from groupsim.analysis.errors import SchemaMismatch
 from groupsim.sim.tables import FLOAT, INT, TABLES, TEXT
 
 NULLABLE: Final = frozenset(
-    {"rscore", "recovery_s", "partitions_moved", "partitions_moved_min", "first_service_s", "moved"}
+    {"rscore", "recovery_s", "partitions_moved", "partitions_moved_min", "first_service_s", "moved", "reported_us"}
 )
 """Columns that may be null; an integer one is ``Int64`` then, with ``<NA>`` for null."""
 

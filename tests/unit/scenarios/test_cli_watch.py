@@ -209,7 +209,7 @@ class TestSize:
         plan.write_text("scenario: small.yaml\nvariants: {few: {}}\nreplications: 3\n")
         told = groupsim("sweep", plan, "--inline", "--out", small.with_name("out"))
         assert told.code == 3
-        assert "1 of 3 runs failed" in told.err
+        assert "1 run of 3 failed" in told.err
         assert "MemoryBudgetExceeded: memory is running out: " in told.err
         assert signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL
 

@@ -12,7 +12,7 @@ import pytest
 
 import groupsim.sim
 from groupsim.sim import simulate
-from groupsim.sim.config import ClientConfig, CoordinatorConfig
+from groupsim.sim.config import ClientConfig, CoordinatorConfig, GroupConfig
 from groupsim.sim.model import (
     Broker,
     Cut,
@@ -20,9 +20,13 @@ from groupsim.sim.model import (
     Entry,
     Link,
     Network,
+    Override,
     Processing,
+    Rate,
     Scenario,
+    Subscription,
     Target,
+    Topic,
 )
 from groupsim.sim.units import MINUTE, MS, S
 from tests.support.scenarios import AUTO, at, client, close, group, hang, kill, member, scenario
@@ -68,6 +72,25 @@ def _empty(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
     return _played(back, close(20 * S, 1, 2), horizon_us=7 * MINUTE)(config, coordinator)
 
 
+def _consumers(*timeline: Entry, group_config: GroupConfig | None = None, mixed: bool = False, **world: Any) -> Play:
+    """The same in a group of the consumer protocol; ``mixed``: its first member keeps to the classic one."""
+
+    def play(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
+        found = _played(*timeline, **world)(replace(config, group_protocol="consumer"), coordinator)
+        (one,) = found.groups
+        classic = Override(members=frozenset((0,)), client=config) if mixed else Override(members=frozenset())
+        topics = Subscription(topics=tuple(topic.name for topic in found.topics))
+        one = replace(one, group_config=group_config or GroupConfig(), overrides=(classic,), subscription=topics)
+        return replace(found, groups=(one,))
+
+    return play
+
+
+def _set(**values: int) -> GroupConfig:
+    return GroupConfig(**{f"consumer_{name}": value for name, value in values.items()})
+
+
+TWO = (Topic(name="u", partitions=2, rate=Rate()),)
 IDLE = _played(hang(30 * S, 20 * S, 0), rate_mrps=0, processing=Processing(poll_timeout_us=5 * S))
 SLOW = _played(processing=Processing(per_record=Distribution.constant(24 * MS)))
 BUSY = _played(processing=Processing(per_record=Distribution.constant(1 * MS), per_poll_us=50 * MS))
@@ -89,6 +112,8 @@ CLIENT: dict[str, tuple[Play, ClientConfig, object]] = {
     "fetch_max_wait_us": (IDLE, client(max_poll_interval_us=8 * S), 2_600 * MS),
     "client_id": (_played(), client(), "orders"),
     "client_rack": (_racks, client(), "a"),
+    "group_protocol": (_played(), client(), "consumer"),
+    "group_remote_assignor": (_consumers(more_topics=TWO), client(), "range"),
 }
 """Field -> a scenario, a configuration, and the value that makes a difference."""
 
@@ -103,7 +128,29 @@ COORDINATOR: dict[str, tuple[Play, object]] = {
     "offsets_retention_check_interval_us": (_empty, 10 * MINUTE),
     "new_member_join_timeout_us": (_played(kill(800 * MS, 0)), 1 * S),
     "version": (_played(), "0.9"),
+    "consumer_session_timeout_us": (_consumers(kill(5 * S, 0)), 50 * S),
+    "consumer_min_session_timeout_us": (
+        _consumers(kill(5 * S, 0), group_config=_set(session_timeout_us=20 * S)),
+        20 * S,
+    ),
+    "consumer_max_session_timeout_us": (
+        _consumers(kill(5 * S, 0), group_config=_set(session_timeout_us=49 * S)),
+        46 * S,
+    ),
+    "consumer_heartbeat_interval_us": (_consumers(), 6 * S),
+    "consumer_min_heartbeat_interval_us": (_consumers(group_config=_set(heartbeat_interval_us=2 * S)), 2 * S),
+    "consumer_max_heartbeat_interval_us": (_consumers(group_config=_set(heartbeat_interval_us=9 * S)), 7 * S),
+    "consumer_assignment_interval_us": (_consumers(), 0),
+    "consumer_min_assignment_interval_us": (_consumers(group_config=_set(assignment_interval_us=0)), 2 * S),
+    "consumer_max_assignment_interval_us": (_consumers(group_config=_set(assignment_interval_us=9 * S)), 0),
+    "consumer_max_size": (_consumers(), 2),
+    "consumer_assignors": (_consumers(more_topics=TWO), ("range", "uniform")),
+    "consumer_migration_policy": (_consumers(mixed=True), "disabled"),
 }
+
+
+NO_TRACE = {"consumer_regex_refresh_interval_us"}
+"""Nothing comes of resolving patterns again but what new topics have brought about already."""
 
 
 def _digests(play: Play, config: ClientConfig, coordinator: CoordinatorConfig) -> dict[str, str]:
@@ -112,7 +159,7 @@ def _digests(play: Play, config: ClientConfig, coordinator: CoordinatorConfig) -
 
 def test_every_field_has_a_case() -> None:
     assert set(CLIENT) == {field.name for field in fields(ClientConfig)} - {"behaviour"}
-    assert set(COORDINATOR) == {field.name for field in fields(CoordinatorConfig)}
+    assert set(COORDINATOR) == {field.name for field in fields(CoordinatorConfig)} - NO_TRACE
 
 
 @pytest.mark.parametrize("field", CLIENT)
