@@ -184,7 +184,7 @@ class ConsumerEngine:
         known = sent[is_sure]
         trips = np.array([one.bounds.round_trip_us for one in members], np.int64)
         self._watches_us = int((known + trips[is_sure]).min()) if len(known) else work_us
-        for index in np.flatnonzero(~is_sure | (sent <= self._watches_us)).tolist():
+        for index in np.flatnonzero(np.logical_or(~is_sure, sent <= self._watches_us)).tolist():
             members[index].wake()
         if self._watches_us <= self._env.now or not self._quiet:
             self._watches_us = FOREVER
