@@ -1,8 +1,8 @@
 """Groups of the consumer protocol: cold-start, consumer-join, static-crash, slow-revoker, broker-pattern, rolls.
 
-Closed form: nothing waits for all; what moves waits for its new owner's next heartbeat, 5 s at most. Recorded on a 4.4.0
-broker: 10.26 to 10.37 s for a start of three at once, 5.23 to 5.26 s for a join, nine epochs for an upgrade roll of five
-members, eight and one classic round for the way back, unread 2.8 to 4.9 s.
+Closed form: nothing waits for all; what moves waits for its new owner's next heartbeat, 5 s at most. Recorded on a
+4.4.0 broker: 10.26 to 10.37 s for a start of three at once, 5.23 to 5.26 s for a join, nine epochs for an upgrade roll
+of five members, eight and one classic round for the way back, unread 2.8 to 4.9 s.
 """
 
 from __future__ import annotations

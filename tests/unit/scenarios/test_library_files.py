@@ -30,8 +30,8 @@ def test_the_library_answers_what_users_ask() -> None:
         "start-up-with-delay", "start-up-without-delay", "staggered-start", "rolling-deploy", "rolling-deploy-surge",
         "static-restart-inside-session", "static-restart-outside-session", "kill-detection", "gc-storm",
         "slow-consumer", "barrier-hostage", "scale-out", "partitions-added", "regex-topic", "assignor-upgrade",
-        "blue-green", "old-client", "broadcast", "outage", "slow-assignor", "cold-start", "consumer-join", "static-crash",
-        "autoscaled-pods", "slow-revoker", "broker-pattern", "protocol-upgrade", "protocol-downgrade",
+        "blue-green", "old-client", "broadcast", "outage", "slow-assignor", "cold-start", "consumer-join",
+        "static-crash", "autoscaled-pods", "slow-revoker", "broker-pattern", "protocol-upgrade", "protocol-downgrade",
         "coordinator-neighbours",
     }  # fmt: skip
 
