@@ -293,3 +293,19 @@ def test_a_machine_says_what_it_is() -> None:
     assert (run.group.is_stable, run.group.leader, run.group.generation) == (True, None, 2)
     assert isinstance(run.group, ConsumerGroup)
     assert run.current("a").state is MemberState.STABLE
+
+
+def test_reports_of_an_epoch_compute_no_target() -> None:
+    """They came before the work that waits now (members that nobody looks at)."""
+    group = Coordination()
+    group.join("a")
+    group.settle("a")
+    group.join("b")
+    group.join("c")
+    waiting = group.epochs
+    assert waiting[0] > waiting[1]
+    group.sleep(5 * S)
+    group.take(group.group.advance(group.now, ["a"]))
+    assert group.epochs == waiting
+    group.beat("a")
+    assert group.epochs == (waiting[0], waiting[0])

@@ -172,3 +172,22 @@ def test_auto_commits_begin_anew_with_an_assignment() -> None:
     assert h.told == []
     h.sleep(1).pass_by()
     assert h.told == ["commit [0, 1, 2] 2"]
+
+
+def test_what_is_given_up_before_it_has_a_position_never_gets_one() -> None:
+    """The committed offsets that were asked for come when partition 0 is on its way out: it is not read again."""
+    h = ConsumerHarness(commits="none").stable().sleep(5_000).beaten(2, 0, 1, 2).pass_by()
+    assert h.member.uninitialised.tolist() == [2]
+    h.sleep(5_000).beaten(3, 0, 1).pass_by()
+    assert h.told[-1] == "drop [2]"
+    assert not h.member.uninitialised.size
+
+
+def test_a_member_has_said_all_until_its_subscription_is_another_one() -> None:
+    """HeartbeatState: the next heartbeat says what has changed."""
+    h = ConsumerHarness(commits="none").stable()
+    assert h.member.has_said_all
+    h.member.subscribe(("t", "u"), None)
+    assert not h.member.has_said_all
+    h.sleep(5_000)
+    assert h.member.has_said_all
