@@ -71,6 +71,10 @@ class ConsumerQuiescence(Quiescence):
         """Nothing may be in flight: with every answer the background thread takes a turn."""
         return not self.client.in_flight.pending
 
+    def absorb(self, now: int, until: int) -> bool:
+        """Take a sudden pause into the computation; not of who is behind, whose next heartbeat it can delay."""
+        return self.behind_since is None and super().absorb(now, until)
+
     def wake(self) -> None:
         """Become loud; a heartbeat that has come since the target was computed has reported the epoch."""
         since, self.behind_since = self.behind_since, None
@@ -207,8 +211,10 @@ class ConsumerEngine:
             quiet = one.known
             if quiet.next_start <= moment[0]:
                 quiet.catch_up(moment)
-            due[index], every[index] = quiet.heartbeats.due, quiet.heartbeats.interval
-            longest[index] = one.bounds.round_trip_us
+            beats, longest[index] = quiet.heartbeats, one.bounds.round_trip_us
+            # The last one that was passed over can still be on its way.
+            last = beats.last_before(beats.due)
+            due[index], every[index] = last if last >= since - longest[index] else beats.due, beats.interval
             is_sure[index] = quiet.frozen is None
         sent = due + -(-np.maximum(since - longest - due, 0) // every) * every
         for index in np.flatnonzero(is_sure).tolist():

@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import pytest
 
+from groupsim.sim import simulate
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.model import Distribution, Entry, GcPause, Start, Target
+from groupsim.sim.units import MS, S
 from tests.support.consumer_scenarios import FAMILIES, Protocols, consumer_scenario
 from tests.support.fidelity import differences
+from tests.support.scenarios import LOOPBACK, close, group, scenario
 
 pytestmark = pytest.mark.property
 
@@ -44,3 +49,17 @@ def test_scenarios_that_once_told_the_difference(family: str, seed: int) -> None
 
 def _differences(seed: int, family: str, protocols: Protocols) -> list[str]:
     return differences(consumer_scenario(seed, family, protocols), seed)
+
+
+@pytest.mark.parametrize("seed", [1, 6, 7])
+def test_sudden_pauses_of_members_that_are_behind_by_an_epoch(seed: int) -> None:
+    pauses = Entry(
+        id="gc",
+        every=Distribution("exponential", (300 * MS,)),
+        verb=GcPause(target=Target("group", "g", "random"), duration=Distribution("uniform", (300 * MS, 950 * MS))),
+    )
+    members = group(60, client=ClientConfig(group_protocol="consumer"), start=Start(kind="within", value_us=8 * S))
+    leaves = [close(time * S, index) for index, time in enumerate((30, 50, 70))]
+    found = scenario(members, *leaves, pauses, horizon_us=90 * S, partitions=120, latency=LOOPBACK)
+    elided, message = (simulate(found, seed=seed, fidelity=one) for one in ("elided", "message"))
+    assert elided.manifest["digests"] == message.manifest["digests"]
