@@ -46,8 +46,7 @@ demo: setup
 	printf '\nEach variant against the first, run by run with the same faults; intervals are 95 %%:\n\n'; \
 	$(BIN)/groupsim compare $$out --figures $$out/figures; \
 	printf '\nTables: %s/summary (all runs), %s/runs (one full run a variant)\n' $$out $$out; \
-	printf 'Figures: %s\n' $$out/figures/*.png; \
-	printf 'All of this is the classic protocol; the consumer protocol (KIP-848) is not in yet.\n'
+	printf 'Figures: %s\n' $$out/figures/*.png
 
 # Every processor runs tests, a file each; those on Spark, which has all processors at work itself, come one by one.
 test: setup
