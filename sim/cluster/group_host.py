@@ -231,7 +231,8 @@ class GroupHost:
 def protocols_of(scenario: Scenario, spec: Group) -> frozenset[str]:
     """What a group's members use at one time or another."""
     configs = [spec.client, *(one.client for one in spec.overrides)]
-    configs += [entry.verb.client for entry in scenario.timeline if isinstance(entry.verb, SetConfig)]
+    changes = [entry.verb for entry in scenario.timeline if isinstance(entry.verb, SetConfig)]
+    configs += [verb.client for verb in changes if verb.target.kind != "group" or verb.target.name == spec.name]
     return frozenset(one.group_protocol for one in configs if one is not None)
 
 

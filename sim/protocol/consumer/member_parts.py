@@ -21,7 +21,7 @@ from groupsim.sim.protocol.consumer.member_subscription import MemberSubscriptio
 from groupsim.sim.protocol.consumer.messages import ConsumerGroupHeartbeat
 from groupsim.sim.protocol.effects import Effects
 from groupsim.sim.protocol.lookup import Backoff, CoordinatorLookup
-from groupsim.sim.protocol.messages import Api, Error, Positions, without
+from groupsim.sim.protocol.messages import Api, Error, Positions
 
 
 class ConsumerMemberParts:
@@ -208,10 +208,10 @@ class ConsumerMemberParts:
         return self.ownership.owned
 
     def keeps(self, positions: Positions) -> NDArray[np.bool_]:
-        """Which of these it has, and is not giving up. Shape of ``positions``."""
+        """Which of these it has without a position, and is not giving up. Shape of ``positions``."""
         if self.departure.is_under_way:
             return np.zeros(len(positions), np.bool_)
-        return np.isin(positions, without(self.owned, self.reconciliation.revoked))
+        return np.isin(positions, self.uninitialised)
 
     @property
     def uninitialised(self) -> Positions:

@@ -85,11 +85,6 @@ class Reconciliation:
         return self.current.is_same(self.target)
 
     @property
-    def revoked(self) -> Positions:
-        """What the reconciliation under way takes from the member."""
-        return NO_PARTITIONS if self.running is None else self._revoked
-
-    @property
     def is_wanted(self) -> bool:
         """Whether there is something to begin."""
         return self._membership.state is RECONCILING and self.running is None and not self.is_done
