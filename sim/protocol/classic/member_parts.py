@@ -174,10 +174,6 @@ class MemberParts:
         """When the session is over on this side, microseconds."""
         return self.heartbeats.session_due
 
-    @session_due.setter
-    def session_due(self, value: int) -> None:
-        self.heartbeats.session_due = value
-
     @property
     def topics(self) -> tuple[str, ...]:
         """Subscribed topics, sorted."""
