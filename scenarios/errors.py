@@ -49,13 +49,19 @@ class Problem:
         if self.line:
             place += f" (line {self.line})"
         value = f" = {self.value}" if self.value else ""
-        return "\n".join([*_wrapped(f"{place}{value}", "  ", "      "), *_wrapped(self.message, "    ", "    ")])
+        message = _obeyed_by_none(self.message)
+        return "\n".join([*_wrapped(f"{place}{value}", "  ", "      "), *_wrapped(message, "    ", "    ")])
 
 
 def _printable(path: str) -> str:
-    """A path as one line of characters that a terminal shows and does not obey."""
-    text = path if path.isprintable() else "".join(one if one.isprintable() else repr(one)[1:-1] for one in path)
+    """A path as one line of characters that a terminal shows, of a length that it can show."""
+    text = _obeyed_by_none(path)
     return text if len(text) <= _PLACE_WIDTH else f"{text[: _PLACE_WIDTH - 3]}..."
+
+
+def _obeyed_by_none(text: str) -> str:
+    """A text of characters that a terminal shows and does not obey: names in it may be anything."""
+    return text if text.isprintable() else "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
 def _wrapped(text: str, first: str, further: str) -> list[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from itertools import chain, islice
+from operator import getitem
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -14,7 +17,7 @@ from pydantic import ValidationError
 from groupsim.scenarios.build.checks import check_names
 from groupsim.scenarios.build.kafka_checks import check_kafka_rules
 from groupsim.scenarios.build.paths import set_path
-from groupsim.scenarios.build.problems import findings_of, problems_of
+from groupsim.scenarios.build.problems import Finding, findings_of, problems_of
 from groupsim.scenarios.build.scenario import build_scenario
 from groupsim.scenarios.errors import PROBLEMS_MAX, Problem, ScenarioFileError, nearest, shown
 from groupsim.scenarios.files.file_names import located
@@ -152,13 +155,37 @@ def _parse(document: YamlDocument, *, file: str, name: str, folder: Path, allow_
     try:
         scenario = ScenarioFile.model_validate(data, context=context)
     except ValidationError as error:
-        raise ScenarioFileError(file, problems_of(findings_of(error, belongs), document)) from None
-    found = [*islice(check_names(scenario), PROBLEMS_MAX)]
-    found = found or [*islice(check_kafka_rules(scenario, allow_code), PROBLEMS_MAX)]
-    if found:
+        found = [*findings_of(error, belongs)]
+        found += _beside(found, data, context, allow_code)
+        raise ScenarioFileError(file, problems_of(found, document)) from None
+    if found := _check(scenario, allow_code):
         raise ScenarioFileError(file, problems_of(found, document))
     resolved = scenario.model_dump(mode="json", by_alias=True, exclude_none=True)
     return build_scenario(scenario, name=name, allow_code=allow_code, document=resolved)
+
+
+def _check(scenario: ScenarioFile, allow_code: Sequence[str]) -> list[Finding]:
+    """What is wrong with a file whose single values are fine."""
+    return [*islice(chain(check_names(scenario), check_kafka_rules(scenario, allow_code)), PROBLEMS_MAX)]
+
+
+def _beside(
+    found: Sequence[Finding], data: Mapping[str, Any], context: dict[str, Any], allow_code: Sequence[str]
+) -> list[Finding]:
+    """What else is wrong with a file of which only patterns are refused: any pattern serves to look at the rest."""
+    refused = {place for place, _, _ in found}
+    if not all(place[-1:] in (("pattern",), ("re2",)) for place in refused):
+        return []
+    changed: Any = copy.deepcopy(data)
+    for *above, key in refused:
+        reduce(getitem, above, changed)[key] = ".*"
+    try:
+        scenario = ScenarioFile.model_validate(changed, context={**context, "spent": 0})
+    except ValidationError as error:
+        others: Iterable[Finding] = findings_of(error, belongs)
+    else:
+        others = _check(scenario, allow_code)
+    return [one for one in others if one[0] not in refused]
 
 
 def _check_code(allow_code: Sequence[str]) -> None:

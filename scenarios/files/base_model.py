@@ -39,7 +39,7 @@ class FileModel(BaseModel):
         errors += [error(key, "has no value") for key in empty]
         wrong = {*unknown, *empty}
         hidden = {(key,) for key in wrong}
-        meant = {(nearest_name(key, keys),) for key in data if key not in keys}
+        meant = {(nearest_name(key, keys),) for key in unknown[:_UNKNOWN_MAX]}
         try:
             result = handler({key: value for key, value in data.items() if key not in wrong})
         except ValidationError as found:
