@@ -231,10 +231,16 @@ class Client(Incarnation):
         if machine.refreshes_to_join and machine.rejoin_needed:
             # A pattern subscriber refreshes its metadata before it joins (``ConsumerCoordinator.poll``).
             if self.metadata.is_stale_for_join(now):
-                self.poll_loop.work(now, self.metadata.ask(now), self.metadata.refresh)
+                self._wait_for_metadata(now)
                 return True
             self.metadata.refresh(now)
         return bool(self._pass(now))
+
+    def _wait_for_metadata(self, now: int) -> None:
+        """The poll() that has asked lasts until the answer, and joins then (``ensureFreshMetadata``)."""
+        trip_us = self.metadata.ask(now)
+        self.poll_loop.prolong(now, trip_us)
+        self.poll_loop.work(now, trip_us, self.metadata.refresh)
 
     def _pass(self, now: int) -> Effects:
         self.poll_loop.passed(now)

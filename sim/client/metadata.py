@@ -63,6 +63,7 @@ class Metadata:
         self._pass_by(now)
         self._asked_us, self._due_us = now, now + self._age_us
         self._update(self._catalog.counts_at(now))
+        self.arm(now)
 
     def _update(self, counts: Mapping[str, int]) -> None:
         """A metadata response: topic -> number of partitions."""
@@ -85,11 +86,16 @@ class Metadata:
         return machine.is_about_to_join and now - self._asked_us >= self._client.config.retry_backoff_us
 
     def ask(self, now: int) -> int:
-        """Send a request that somebody waits for; how long it takes, microseconds. `refresh` must follow."""
+        """Send a request that somebody waits for; how long it takes, microseconds. `refresh` must follow.
+
+        Until then no other is sent (``Metadata.updateRequested``, ``NetworkClient.DefaultMetadataUpdater``, Kafka 4.4).
+        """
         self._pass_by(now)
         self._requests += self._client.books.is_measured(now)
         trip_us = self._trip_us(now)
         self._number += 1
+        self._due_us = now + trip_us + self._age_us
+        self.arm(now)
         return trip_us
 
     def _pass_by(self, now: int) -> None:

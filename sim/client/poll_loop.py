@@ -187,6 +187,11 @@ class PollLoop:
         job.done(now)
         self._client.drive(now)
 
+    def prolong(self, now: int, length: int) -> None:
+        """The poll() under way lasts that much longer: so do all that follow begin later."""
+        if self.schedule is not None:
+            self.schedule.shift(now, length)
+
     def suspend_job(self) -> None:
         """The clock of the application stops: the job does not end when it was to."""
         if self._job is not None:

@@ -76,7 +76,8 @@ class Rebalancing:
         self._fetcher.repace(now)
         if machine.refreshes_to_join:
             self._metadata.refresh(now)
-        self._metadata.arm(now)
+        else:
+            self._metadata.arm(now)
 
     def remember(self, now: int, effect: Adopt) -> None:
         """What the assignor and the books keep of an assignment."""

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from groupsim.sim import simulate
-from groupsim.sim.model import CreateTopic, Override, Start, Subscription, Topic
+from groupsim.sim.model import ZERO, CreateTopic, Override, Processing, Start, Subscription, Topic
 from groupsim.sim.units import MS, S
 from tests.conformance.protocol.oracle import PREPARE, TRIP, WAY, D, H, first_full_join, refreshed
 from tests.conformance.protocol.recordings import joins, measure, starts
@@ -158,6 +158,18 @@ def test_a_new_topic_that_matches_rebalances_once_from_whoever_refreshes_first(w
     for _ in range(3):
         answered = refreshed(begun, answered + 5 * S)
     assert found.start_us == answered + PREPARE + WAY
+
+
+@pytest.mark.parametrize("fidelity", ["elided", "message"])
+def test_a_pattern_subscriber_joins_in_the_poll_that_has_asked_for_metadata(
+    fidelity: Literal["elided", "message"],
+) -> None:
+    """Answers come with the next record, in 9 ms at most, and polls are 0.2 s apart: no later poll() finds them fresh."""
+    slow = Processing(per_record=ZERO, per_poll_us=200 * MS)
+    one = replace(group(2, client=client(), processing=slow), subscription=Subscription(pattern="t.*"))
+    run = scenario(one, join(20 * S, 3), horizon_us=40 * S, rate_mrps=20_000)
+    found = rounds(simulate(run, fidelity=fidelity))[-1]
+    assert found.end_us - found.start_us < 3 * S + 300 * MS
 
 
 def test_static_restarts_in_time_rebalance_nothing_and_late_ones_do() -> None:
