@@ -180,6 +180,20 @@ def highest(motion: Motion, rows: Stretches, window: Window, best: int) -> int:
     return best
 
 
+def highest_of_each(motion: Motion, rows: Stretches, best: Integers) -> Integers:
+    """The peak of each stretch by itself, if it is above ``best``; else ``best``. Shape (n,)."""
+    peaks, counts = best.copy(), Steps(motion, rows).counts
+    for row in np.flatnonzero(counts > _STEPS).tolist():
+        one = rows[row : row + 1]
+        peaks[row] = highest(motion, one, (int(one.begin[0]), int(one.end[0]) - 1), int(peaks[row]))
+    few = np.flatnonzero(counts <= _STEPS)
+    portions = np.cumsum(counts[few]) // _STEPS
+    for some in np.split(few, np.flatnonzero(np.diff(portions)) + 1):
+        if some.size:
+            peaks[some] = np.maximum(peaks[some], Steps(motion, rows[some]).peaks())
+    return peaks
+
+
 def latest(motion: Motion, rows: Stretches, window: Window, limit: int) -> int | None:
     """The last instant of a window at which the sum of some stretches within it is ``limit`` or more."""
     if not len(rows):
@@ -229,28 +243,47 @@ class Steps:
         self._departures = self._processed[1] - self._processed[0]
 
     @property
+    def counts(self) -> Integers:
+        """How many steps each stretch has. Shape (n,)."""
+        return self._arrivals + self._departures
+
+    @property
     def are_few(self) -> bool:
         """Whether they can be written out at once."""
-        return int((self._arrivals + self._departures).sum()) <= max(_STEPS, 4 * len(self._rows))
+        return int(self.counts.sum()) <= max(_STEPS, 4 * len(self._rows))
 
     def written_out(self) -> tuple[Integers, Integers]:
         """The sum is ``values[i]`` from ``times[i]`` until before the next. Shapes (n,)."""
+        times, changes, _ = self._changes()
+        order = np.argsort(times, kind="stable")
+        times, values = times[order], np.cumsum(changes[order])
+        is_last = np.append(times[1:] != times[:-1], True)
+        return times[is_last], values[is_last]
+
+    def peaks(self) -> Integers:
+        """The highest value of each stretch by itself. Shape (n,)."""
+        times, changes, row = self._changes()
+        order = np.lexsort((times, row))
+        times, row = times[order], row[order]
+        # What a stretch has come to is taken away at its end: the next one begins at nothing.
+        values = np.cumsum(changes[order])
+        is_last = np.append((times[1:] != times[:-1]) | (row[1:] != row[:-1]), True)
+        values, row = values[is_last], row[is_last]
+        highest: Integers = np.maximum.reduceat(values, np.flatnonzero(np.append(True, row[1:] != row[:-1])))
+        return highest
+
+    def _changes(self) -> tuple[Integers, Integers, Integers]:
+        """When the sum changes, by how much, and because of which stretch. Shapes (n,)."""
         motion, rows = self._motion, self._rows
         came, record = counted(self._produced[0], self._arrivals)
         arrived = motion.arrival(rows.production[came], record)
         went, record = counted(self._processed[0], self._departures)
         departed = motion.departure(rows[went], record)
         begun, left = self._produced[0] - self._processed[0], self._processed[1] - self._produced[1]
-        times = [rows.begin, rows.end, arrived, departed]
-        changes = [begun, left, np.ones(len(came), np.int64), np.full(len(went), -1)]
-        return _summed(np.concatenate(times), np.concatenate(changes))
-
-
-def _summed(times: Integers, changes: Integers) -> tuple[Integers, Integers]:
-    order = np.argsort(times, kind="stable")
-    times, values = times[order], np.cumsum(changes[order])
-    is_last = np.append(times[1:] != times[:-1], True)
-    return times[is_last], values[is_last]
+        times = np.concatenate([rows.begin, rows.end, arrived, departed])
+        changes = np.concatenate([begun, left, np.ones(len(came), np.int64), np.full(len(went), -1)])
+        every = np.arange(len(rows))
+        return times, changes, np.concatenate([every, every, came, went])
 
 
 def counted(first: Integers, counts: Integers) -> tuple[NDArray[np.intp], Integers]:

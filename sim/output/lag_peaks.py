@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from groupsim.sim.books.production import Production
-from groupsim.sim.output.lag_curve import counted, highest
+from groupsim.sim.output.lag_curve import counted, highest_of_each
 from groupsim.sim.output.stretches import Floats, Integers, Motion, Stretches
 
 _DEPARTURES = 1 << 12
@@ -59,10 +59,9 @@ class RecordPeaks:
             self._raise(rows.partition, motion.lag(rows, at))
             most = np.where(is_there, np.maximum(most, motion.left(rows, at)), most)
         # A record arrives up to a microsecond after the fluid has reached it: another one may have lost less by that.
-        for row in np.flatnonzero(np.ceil(most + 1e-6) > self.records[rows.partition]).tolist():
-            one, position = rows[row : row + 1], rows.partition[row]
-            window = (int(one.begin[0]), int(last[row]))
-            self.records[position] = highest(motion, one, window, int(self.records[position]))
+        rows = rows[np.ceil(most + 1e-6) > self.records[rows.partition]]
+        if len(rows):
+            self._raise(rows.partition, highest_of_each(motion, rows, self.records[rows.partition]))
 
 
 def _arrivals_around_peak(motion: Motion, rows: Stretches) -> tuple[Integers, Integers]:
