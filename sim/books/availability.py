@@ -20,9 +20,10 @@ is served, or unavailable for one cause, the first that holds:
 ``resume``
     listeners, offset fetch, first fetch.
 
-Members are known here by *handle*: one per member id that the coordinator has handed out, so that a restarted pod is
-not mistaken for the process that died. A frozen member keeps serving on paper until it thaws or somebody else decides:
-gaps under a second that pauses alone cause are ``paused_s`` and no rows, in both fidelities.
+Members are known here by *handle*: one for each time that the coordinator has taken a member id in, so that a restarted
+pod is not mistaken for the process that died, nor a consumer that has joined again for the zombie that it was. A frozen
+member keeps serving on paper until it thaws or somebody else decides: gaps under a second that pauses alone cause are
+``paused_s`` and no rows, in both fidelities.
 """
 
 from __future__ import annotations
@@ -123,6 +124,10 @@ class Availability:
         self._known[self._handles] = True
         self._handles += 1
         return self._handles - 1
+
+    def knows(self, handle: int) -> bool:
+        """Whether the coordinator has not removed the member."""
+        return bool(self._known[handle])
 
     def subscribe(self, now: int, topics: frozenset[str]) -> None:
         """Topics that members, known or joining, are subscribed to."""

@@ -167,9 +167,9 @@ class GroupBooks:
             self.availability.subscribe(self._env.now, self.interest.topics)
 
     def _know(self, member_id: str, name: str) -> int:
-        """The handle of a member id, a new one if it has none."""
+        """The handle of a member id; a new one if it has none, or if the coordinator had removed it before."""
         handle = self.handles.find(member_id)
-        if handle is None:
+        if handle is None or not self.availability.knows(handle):
             handle = self.availability.handle()
             self.handles.add(member_id, name, handle)
         return handle
@@ -201,6 +201,8 @@ class GroupBooks:
         self._forget_member(fact.member_id)
 
     def _replace(self, fact: MemberReplaced) -> None:
+        if fact.successor == fact.member_id:
+            return  # It was away for a while (max.poll.interval.ms), and everything of it is still here.
         self._tally("fenced")
         self.rebalances.went(kicked=False, is_pending=False)
         handle = self.handles.find(fact.member_id)

@@ -1,6 +1,7 @@
-"""Members as the books number them: a handle for every member id that the coordinator has handed out.
+"""Members as the books number them: a handle for each time that the coordinator has taken a member id in.
 
-A restarted pod has another member id, and so another handle: it is not mistaken for the process that died.
+A restarted pod has another member id, and so another handle: it is not mistaken for the process that died. A consumer
+of the consumer protocol joins again under the same id when it was removed, and has another handle too.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class Handles:
         return self._handles[member_id]
 
     def add(self, member_id: str, name: str, handle: int) -> None:
-        """A member id of the consumer ``name`` has this handle, the next in order."""
+        """A member id of the consumer ``name`` has this handle from now on, the next in order."""
         assert handle == len(self._slot_of_handle)
         self._handles[member_id] = handle
         self._slot_of_handle.append(self._slots.get(name, -1))
