@@ -11,11 +11,13 @@ from groupsim.sim.books.availability import Availability, Times
 from groupsim.sim.books.handles import Reading
 from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.books.production import Offsets
-from groupsim.sim.books.record import EXPIRED, KILLED, LOST, OUT_OF_RANGE, GroupRecord
+from groupsim.sim.books.record import DELETED, EXPIRED, KILLED, LOST, OUT_OF_RANGE, GroupRecord
 from groupsim.sim.catalog import Partitions
 from groupsim.sim.protocol.messages import Positions
 
-_CAUSES = {KILLED: "kill", LOST: "zombie", EXPIRED: "expired offset", OUT_OF_RANGE: "reset"}
+_CAUSES = {
+    KILLED: "kill", LOST: "zombie", EXPIRED: "expired offset", DELETED: "deleted offset", OUT_OF_RANGE: "reset",
+}  # fmt: skip
 
 
 class Delivery:

@@ -16,7 +16,7 @@ from groupsim.sim.books.interest import Interest
 from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.books.meanings import MEANINGS
 from groupsim.sim.books.rebalances import RebalanceLog
-from groupsim.sim.books.record import EXPIRED, GroupRecord
+from groupsim.sim.books.record import DELETED, EXPIRED, GroupRecord
 from groupsim.sim.books.requests import RequestCounts
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.kernel.environment import Environment
@@ -27,12 +27,12 @@ from groupsim.sim.protocol.facts import (
     Fact,
     GroupConverted,
     GroupEpochBumped,
-    GroupForgotten,
     MemberAdmitted,
     MemberReconciled,
     MemberRemoved,
     MemberReplaced,
     MemberSeen,
+    OffsetsRemoved,
     StateChanged,
     TargetComputed,
 )
@@ -94,7 +94,7 @@ class GroupBooks:
             MemberReplaced: self._replace,
             AssignmentSynced: self._sync,
             StateChanged: self._enter,
-            GroupForgotten: self._forget_offsets,
+            OffsetsRemoved: self._forget_offsets,
             GroupConverted: self._convert,
             GroupEpochBumped: self._bump,
             TargetComputed: self._retarget,
@@ -223,9 +223,9 @@ class GroupBooks:
                 reading.become_zombie(now, reading.partitions)
         self._subscribe()
 
-    def _forget_offsets(self, _: GroupForgotten) -> None:
-        self.ledger.committed[:] = -1
-        self.delivery.ended_by[:] = EXPIRED
+    def _forget_offsets(self, fact: OffsetsRemoved) -> None:
+        """Whoever begins to read these finds no offset; their removal is what that comes of."""
+        self.delivery.ended_by[fact.positions] = EXPIRED if fact.why == "expired" else DELETED
 
     def _enter(self, fact: StateChanged) -> None:
         now, meaning = self._env.now, MEANINGS[fact.state]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from groupsim.sim.books.offset_log import OffsetLog
 from groupsim.sim.books.production import NOWHERE, Offsets, Production
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
+from groupsim.sim.protocol.offsets.table import OffsetTable
 from groupsim.sim.units import FOREVER
 
 _ENDLESS_US = 1e15
@@ -69,7 +70,7 @@ class Ledger(Production):
     def __init__(self, catalog: Catalog, partitions: Partitions, slots: int) -> None:
         super().__init__(catalog, partitions)
         self.log = OffsetLog()
-        self.committed: Offsets = NOWHERE
+        self.offsets = OffsetTable()
         self._committed_at: Offsets = np.empty((0, 2), np.int64)
         """Time and key of the commit that holds, where several members commit the same partitions."""
         self.frontier: Offsets = NOWHERE
@@ -85,6 +86,11 @@ class Ledger(Production):
         self._until = np.full(slots, FOREVER, np.int64)
         """When a consumer that still has a holding has stopped, or will (`stop_at`)."""
 
+    @property
+    def committed(self) -> Offsets:
+        """Committed offsets, -1: there is none. Shape (n_partitions,)."""
+        return self.offsets.offset
+
     def cover(self, now: int) -> None:
         """Make room for partitions that have got positions since the last call."""
         super().cover(now)
@@ -92,7 +98,7 @@ class Ledger(Production):
         if new <= 0:
             return
         self._log_production(np.arange(len(self.committed), len(self._partitions), dtype=np.int32))
-        self.committed = np.concatenate([self.committed, np.full(new, -1, np.int64)])
+        self.offsets.cover(len(self._partitions))
         self._committed_at = np.concatenate([self._committed_at, np.full((new, 2), -1, np.int64)])
         self.frontier = np.concatenate([self.frontier, np.full(new, -1, np.int64)])
         self._holder = np.concatenate([self._holder, np.full(new, -1, np.int32)])
@@ -112,7 +118,7 @@ class Ledger(Production):
         segment = (self._segment_us[positions], self._segment_base[positions], self.rate_mrps[positions])
         self.log.produce(segment[0], positions, *segment[1:])
 
-    def commit(self, positions: Positions, offset: Offsets, moment: tuple[int, int], *, contested: bool) -> None:
+    def commit(self, positions: Positions, offset: Offsets, moment: tuple[Any, int], *, contested: bool) -> None:
         """Committed offsets; where several members commit the same, the latest moment holds, whoever tells it first.
 
         Parameters
@@ -120,7 +126,7 @@ class Ledger(Production):
         positions : int32 array, shape (n,)
         offset : int64 array, shape (n,)
         moment : (microseconds, key)
-            When the coordinator worked on it.
+            When the coordinator worked on it; the time can be one for each, unless contested.
         contested : bool
             Whether several members commit the same partitions (broadcast).
         """
@@ -129,7 +135,7 @@ class Ledger(Production):
             later = (moment[0] > time) | ((moment[0] == time) & (moment[1] >= key))
             positions, offset = positions[later], offset[later]
             self._committed_at[positions] = moment
-        self.committed[positions] = offset
+        self.offsets.commit(positions, offset, moment[0])
 
     # --- consumption --------------------------------------------------------------------------------------------------
 

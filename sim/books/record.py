@@ -124,5 +124,5 @@ class GroupRecord:
 ENDED_BY = ("revoked", "lost", "killed", "closed", "horizon", "failed", "cut off")
 """Why somebody stopped reading, by code."""
 REVOKED, LOST, KILLED, CLOSED, HORIZON, FAILED, CUT = range(7)
-EXPIRED, OUT_OF_RANGE = -2, -3
-"""Instead of such a code: the committed offset has expired since, or what follows it was deleted."""
+EXPIRED, OUT_OF_RANGE, DELETED = -2, -3, -4
+"""Instead of such a code: the committed offset has expired since, what follows it was deleted, or it was itself."""

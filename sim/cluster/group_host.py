@@ -5,10 +5,8 @@ It adds no rule, and keeps nothing but what is on its way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.catalog import Catalog
@@ -24,14 +22,17 @@ from groupsim.sim.model import Cluster, Group, Scenario, SetConfig
 from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.protocol.interface import Batch, Outcome, Reply, Task
-from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetFetch, OffsetFetchResponse
+from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetFetch
 from groupsim.sim.protocol.mixed.group import MixedGroup
+from groupsim.sim.protocol.offsets.group_offsets import GroupOffsets
 from groupsim.sim.randomness import name_hash
 from groupsim.sim.units import MS
 
 _TASK_US = MS
 """A regular expression is matched against all topics in the background (``Scanned N topics ... in 1ms``, Kafka 4.4)."""
 
+
+Answer = TypeVar("Answer")
 
 CLASSIC_ONLY, CONSUMER_ONLY = frozenset({"classic"}), frozenset({"consumer"})
 
@@ -72,6 +73,9 @@ class GroupHost:
         self.layouts = Layouts(self.books.partitions)
         self.protocols = protocols_of(scenario, spec)
         self.machine = self._new_machine(scenario, spec, catalog)
+        self.offsets = GroupOffsets(
+            self.machine, self.books.partitions, scenario.cluster.config, self.books.ledger.offsets
+        )
         self._task_key = deadline_key(name_hash("task", name), Kind.TIMER)
         self._alarm = Alarm(env, deadline_key(name_hash("group", name), Kind.TIMER), self._fire)
 
@@ -106,9 +110,7 @@ class GroupHost:
         if self.books.is_contested:
             # Others commit the same partitions: what quiet members have committed by now counts.
             self.fast_path.wake_all()
-        error = self.machine.check_fetch(body)
-        offsets = self.books.ledger.committed[body.positions] if error is Error.NONE else np.empty(0, np.int64)
-        self._answer(Reply(exchange, OffsetFetchResponse(error, offsets)), self._env.now + self._service_us)
+        self._answer(Reply(exchange, self.offsets.fetch(body)), self._env.now + self._service_us)
 
     def _work(self, now: int, exchange: Exchange) -> Outcome:
         """Work on a request, and on whatever is in the log by ``now``."""
@@ -160,15 +162,16 @@ class GroupHost:
             for record in batch.records:
                 moment = (now, exchange.connection.request_key)
                 self.books.ledger.commit(record.positions, record.offsets, moment, contested=self.books.is_contested)
+                self.offsets.committed(now, record.positions)
         else:
             self.books.requests.count_busy((exchange.sent_us,))
         self._answer(reply, now + self._service_us + self._append_us)
 
     @property
     def _deadline(self) -> int:
-        """When the machine or the log wants something, microseconds."""
+        """When the machine, the log or an offset wants something, microseconds."""
         due: int = self.machine.deadline
-        return min(due, self._log.due)
+        return min(due, self._log.due, self.offsets.due)
 
     def _fire(self, now: int) -> None:
         if not self._loop.is_free:
@@ -177,11 +180,23 @@ class GroupHost:
         self.fast_path.before_deadline(now)
         outcome = self._commit_log(now, Outcome())
         _extend(outcome, self.machine.on_deadline(now))
-        self._settle(self._commit_log(now, outcome))
+        outcome = self._commit_log(now, outcome)
+        if self.offsets.due <= now:
+            _extend(outcome, self.offsets.on_deadline(now))
+            outcome = self._commit_log(now, outcome)
+        self._settle(outcome)
+
+    def administer(self, call: Callable[[GroupOffsets], tuple[Answer, Outcome]]) -> Answer:
+        """Have an administrator's request worked on at once; the answer."""
+        answer, outcome = call(self.offsets)
+        self._settle(self._commit_log(self._env.now, outcome))
+        return answer
 
     def _settle(self, outcome: Outcome) -> None:
         """Write down what happened, answer, and watch the next deadline."""
         self.books.note(outcome.facts)
+        if outcome.facts:
+            self.offsets.watch(self._env.now)
         self._loop.occupy(outcome.charged_us)
         for task in outcome.tasks:
             self._env.at(self._env.now + _TASK_US, self._task_key, self._finish, task)

@@ -117,8 +117,16 @@ class MemberReplaced(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class OffsetsRemoved(Fact):
+    """There are no committed offsets of these partitions any more: ``expired`` or ``deleted``."""
+
+    positions: Positions
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class GroupForgotten(Fact):
-    """The group is gone, and its committed offsets with it."""
+    """The group is gone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,8 @@ class Api(Enum):
     LEAVE_GROUP = "LeaveGroup"
     OFFSET_COMMIT = "OffsetCommit"
     OFFSET_FETCH = "OffsetFetch"
+    OFFSET_DELETE = "OffsetDelete"
+    DELETE_GROUPS = "DeleteGroups"
     METADATA = "Metadata"
     CONSUMER_GROUP_HEARTBEAT = "ConsumerGroupHeartbeat"
 
@@ -77,6 +79,9 @@ class Error(Enum):
     FENCED_MEMBER_EPOCH = "FENCED_MEMBER_EPOCH"
     STALE_MEMBER_EPOCH = "STALE_MEMBER_EPOCH"
     UNRELEASED_INSTANCE_ID = "UNRELEASED_INSTANCE_ID"
+    NON_EMPTY_GROUP = "NON_EMPTY_GROUP"
+    GROUP_SUBSCRIBED_TO_TOPIC = "GROUP_SUBSCRIBED_TO_TOPIC"
+    UNSTABLE_OFFSET_COMMIT = "UNSTABLE_OFFSET_COMMIT"
     DISCONNECTED = "DISCONNECTED"
     """Not a code of the wire: the connection ended, or the request timed out, before the answer came."""
 
@@ -241,6 +246,42 @@ class OffsetCommit:
     offsets: NDArray[np.int64]
     is_awaited: bool = False
     """As in `sim.protocol.effects.Commit`; decides nothing at the coordinator."""
+    retention_us: int = -1
+    """How long the offsets are to be kept (v2 to v4); -1: as the broker has it."""
+
+
+@dataclass(slots=True, eq=False)
+class TxnOffsetCommit:
+    """``TxnOffsetCommitRequest``: offsets of a transaction; without id, instance and generation nobody is fenced."""
+
+    member_id: str
+    instance_id: str | None
+    generation: int
+    positions: Positions
+    offsets: NDArray[np.int64]
+    producer_id: int
+    knows_stale_epoch: bool = True
+    """v6 (4.4): told of a stale epoch and of a missing group as such; older ones hear of an illegal generation."""
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether it says nothing about membership, as before KIP-447."""
+        return not self.member_id and self.instance_id is None and self.generation < 0
+
+
+@dataclass(slots=True, eq=False)
+class OffsetDelete:
+    """``OffsetDeleteRequest``: offsets of some partitions are to be deleted."""
+
+    positions: Positions
+
+
+@dataclass(slots=True, eq=False)
+class OffsetDeleteResponse:
+    """``OffsetDeleteResponse``: ``refused`` are of topics that the group subscribes to (GROUP_SUBSCRIBED_TO_TOPIC)."""
+
+    error: Error
+    refused: Positions = field(default_factory=lambda: NO_PARTITIONS)
 
 
 @dataclass(slots=True, eq=False)
@@ -254,10 +295,14 @@ class OffsetFetch:
 
 @dataclass(slots=True, eq=False)
 class OffsetFetchResponse:
-    """``OffsetFetchResponse``: committed offsets, -1 where there is none."""
+    """``OffsetFetchResponse``: committed offsets, -1 where there is none.
+
+    ``unstable``: partitions that an open transaction has written to (UNSTABLE_OFFSET_COMMIT).
+    """
 
     error: Error
     offsets: NDArray[np.int64]
+    unstable: Positions = field(default_factory=lambda: NO_PARTITIONS)
 
 
 @dataclass(slots=True, eq=False)

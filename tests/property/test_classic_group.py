@@ -248,7 +248,7 @@ class GroupOfAnybody(RuleBasedStateMachine):
     @invariant()
     def the_deadline_is_the_earliest_timer(self) -> None:
         group, armed = self.group, self.group._rebalance.timers
-        timers = [armed.join_due, armed.sync_due, armed.expiry_due]
+        timers = [armed.join_due, armed.sync_due]
         for one in [*(member.member_id for member in group.roster), *group.roster.pending]:
             timers.append(group.session_due(one))
         assert group.deadline == min(timers, default=FOREVER)
@@ -266,7 +266,6 @@ class GroupOfAnybody(RuleBasedStateMachine):
         group, armed = self.group, self.group._rebalance.timers
         assert (armed.join_due < FOREVER) == (group.state is PREPARING)
         assert armed.sync_due == FOREVER or group.state in (COMPLETING, STABLE)
-        assert armed.expiry_due == FOREVER or group.state is EMPTY
         if group.state is COMPLETING and not group.is_old:
             assert armed.sync_due < FOREVER or all(member.sync_waiter is not None for member in group.roster)
 

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from groupsim.sim.protocol.classic.group import ClassicGroup, GroupRequest
-from groupsim.sim.protocol.classic.records import CommittedOffsets, GroupRecord, GroupTombstone
+from groupsim.sim.protocol.classic.records import GroupRecord, GroupTombstone
 from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.facts import StateChanged
 from groupsim.sim.protocol.interface import Outcome
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, SyncGroup
+from groupsim.sim.protocol.offsets.records import CommittedOffsets
 from groupsim.sim.units import FOREVER
 from tests.property.test_classic_group import GroupOfAnybody
 

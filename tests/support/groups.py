@@ -13,7 +13,6 @@ from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.facts import Fact, GroupForgotten
 from groupsim.sim.protocol.interface import Outcome, Reply
 from groupsim.sim.protocol.messages import (
-    NO_PARTITIONS,
     Acknowledgement,
     Error,
     Heartbeat,
@@ -23,14 +22,28 @@ from groupsim.sim.protocol.messages import (
     LeaveResponse,
     MemberIdentity,
     OffsetCommit,
+    Positions,
     Subscription,
     SyncGroup,
     SyncResponse,
 )
+from groupsim.sim.protocol.offsets.group_offsets import GroupOffsets
+from groupsim.sim.protocol.offsets.records import CommittedOffsets
+from groupsim.sim.protocol.offsets.table import OffsetTable
 from groupsim.sim.units import FOREVER, MS
 
 DELAY, SESSION, REBALANCE = 3_000, 10_000, 60_000
 """Initial rebalance delay, session and rebalance timeout unless a test says otherwise, milliseconds."""
+
+
+class OneTopic:
+    """Topics of which only t has partitions: three."""
+
+    topics = ("t",)
+
+    def of(self, topic: str) -> Positions:
+        """Their positions."""
+        return np.arange(3, dtype=np.int32)
 
 
 class GroupHarness:
@@ -48,6 +61,8 @@ class GroupHarness:
             offsets_retention_us=retention * MS, offsets_retention_check_interval_us=check * MS,
         )  # fmt: skip
         self.group = ClassicGroup("g", config)
+        self.offsets = GroupOffsets(self.group, OneTopic(), config, OffsetTable())
+        self.offsets.table.cover(len(OneTopic().of("t")))
         self._log = GroupLog(append * MS)
         self.facts: list[Fact] = []
         self.records: list[Any] = []
@@ -66,6 +81,10 @@ class GroupHarness:
         self.facts += outcome.facts
         mine = self._file(outcome.replies, waiter)
         if outcome.batch is not None:
+            for record in outcome.batch.records:
+                if isinstance(record, CommittedOffsets):
+                    self.offsets.replay(record)
+                    self.offsets.committed(self.now * MS, record.positions)
             self._log.append(self.now * MS, outcome.batch)
             self.records += outcome.batch.records
             self.last_batch = outcome.batch.number
@@ -73,6 +92,8 @@ class GroupHarness:
         while (batch := self._log.pop(self.now * MS)) is not None:
             answer = self.take(self.group.on_appended(self.now * MS, batch, Error.NONE), waiter)
             mine = mine if answer is None else answer
+        if outcome.facts:
+            self.offsets.watch(self.now * MS)
         return mine
 
     def _file(self, replies: list[Reply], waiter: object) -> Any:
@@ -133,7 +154,7 @@ class GroupHarness:
         """OffsetCommit; without a name: by nobody."""
         generation = self.group.generation if generation is None else generation
         member_id = self.ids[name] if name is not None else ""
-        request = OffsetCommit(member_id, instance, generation, NO_PARTITIONS, np.empty(0, np.int64))
+        request = OffsetCommit(member_id, instance, generation, np.array([0], np.int32), np.array([7]))
         return self._acknowledged(request)
 
     def leave(self, name: str, *, instance: str | None = None) -> Error:
@@ -149,16 +170,17 @@ class GroupHarness:
         """Let time pass, deadline by deadline; who was answered what meanwhile."""
         until = (self.now + ms) * MS
         before = len(self.answers)
-        while (due := min(self.group.deadline, self._log.due)) <= until:
+        while (due := min(self.group.deadline, self._log.due, self.offsets.due)) <= until:
             self.now = max(due // MS, self.now)
             self.take(Outcome())
             self.take(self.group.on_deadline(self.now * MS))
+            self.take(self.offsets.on_deadline(self.now * MS))
         self.now = until // MS
         return [(name, response.error) for name, response in self.answers[before:]]
 
     @property
     def forgotten(self) -> int:
-        """How often the group's offsets have expired, and the group with them."""
+        """How often the group has gone, with its last offset."""
         return sum(isinstance(fact, GroupForgotten) for fact in self.facts)
 
     def answer(self, name: str) -> JoinResponse | SyncResponse:

@@ -28,7 +28,6 @@ from groupsim.sim.protocol.classic.member_requests import MemberRequests
 from groupsim.sim.protocol.classic.rebalance import COMPLETING, DEAD, EMPTY, STABLE, Rebalance
 from groupsim.sim.protocol.classic.records import (
     APPEND_ERRORS,
-    CommittedOffsets,
     GroupMetadata,
     GroupRecord,
     LeaderSync,
@@ -42,6 +41,7 @@ from groupsim.sim.protocol.classic.timers import Timers
 from groupsim.sim.protocol.facts import AssignmentSynced, MemberSeen
 from groupsim.sim.protocol.interface import GroupDescription, MemberDescription, Outcome, Reply, Waiter
 from groupsim.sim.protocol.messages import (
+    CONSUMER,
     Acknowledgement,
     Error,
     Heartbeat,
@@ -50,9 +50,12 @@ from groupsim.sim.protocol.messages import (
     OffsetCommit,
     OffsetFetch,
     SyncGroup,
+    TxnOffsetCommit,
 )
+from groupsim.sim.protocol.offsets.expiration import ExpirationCondition
+from groupsim.sim.protocol.offsets.records import CommittedOffsets, OffsetRecord
 
-GroupRequest = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | OffsetCommit
+GroupRequest = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | OffsetCommit | TxnOffsetCommit
 
 
 class ClassicGroup:
@@ -168,7 +171,7 @@ class ClassicGroup:
         match request:
             case Heartbeat():
                 return Outcome([Reply(waiter, Acknowledgement(self._requests.heartbeat(now, request)))])
-            case OffsetCommit():
+            case OffsetCommit() | TxnOffsetCommit():
                 return self._requests.commit(now, request, waiter)
             case JoinGroup():
                 self._see(request)
@@ -255,9 +258,6 @@ class ClassicGroup:
             rebalance.timers.renew(now, member)
         if len(self.roster) > self.config.max_size:
             rebalance.prepare(now, f"Freshly-loaded group is over capacity ({self.config.max_size})")
-        elif self.state is EMPTY and self.generation:
-            empty_us = max(rebalance.state_us, now - self.config.offsets_retention_us)
-            rebalance.timers.await_offsets_expiry(empty_us, self.config)
         return rebalance.take()
 
     def on_unloaded(self, now: int) -> Outcome:
@@ -271,8 +271,13 @@ class ClassicGroup:
         return rebalance.take()
 
     def replay(self, record: GroupRecord) -> None:
-        """``GMM.replay``: a group with members is Stable, one without is Empty; offsets are kept elsewhere."""
-        if isinstance(record, CommittedOffsets):
+        """``GMM.replay``: a group with members is Stable, one without is Empty.
+
+        Offsets are kept elsewhere; those of a group that there is not make a simple one.
+        """
+        if isinstance(record, CommittedOffsets) and not self.exists:
+            self._rebalance.create(record.commit_us)
+        if isinstance(record, OffsetRecord):
             return
         rebalance = Rebalance(self._rebalance.group_id, self.config, self._rebalance.batches)
         if isinstance(record, GroupMetadata):
@@ -282,6 +287,58 @@ class ClassicGroup:
     def lapse(self, now: int) -> None:
         """Timers that are due by now have run while the group was none of this protocol: to no effect."""
         self._rebalance.timers.lapse(now)
+
+    # --- its offsets (`sim.protocol.offsets`) -------------------------------------------------------------------------
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is Empty: nobody is a member, or about to be one."""
+        return self.state is EMPTY
+
+    @property
+    def offset_expiration(self) -> ExpirationCondition | None:
+        """``ClassicGroup.offsetExpirationCondition``; the 0.9 coordinator looks at nothing but the offsets."""
+        if self.is_old:
+            return ExpirationCondition(spares_subscribed=False)
+        if not self.exists:
+            return None
+        if self.roster.protocol_type is None:
+            return ExpirationCondition()
+        if self.state is EMPTY:
+            return ExpirationCondition(since_us=self._rebalance.state_us)
+        is_known = self.roster.protocol_type == CONSUMER and self._rebalance.subscribed is not None
+        return ExpirationCondition() if is_known and self.state is STABLE else None
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """``ClassicGroup.isSubscribedToTopic``: consumers of whom nothing is known may read anything."""
+        subscribed = self._rebalance.subscribed
+        return self.roster.protocol_type == CONSUMER if subscribed is None else topic in subscribed
+
+    def check_offset_delete(self) -> Error:
+        """``ClassicGroup.validateOffsetDelete``: offsets of others than consumers only while nobody is there."""
+        if self.state is DEAD:
+            return Error.GROUP_ID_NOT_FOUND
+        is_safe = self.state is EMPTY or self.roster.protocol_type == CONSUMER
+        return Error.NONE if is_safe else Error.NON_EMPTY_GROUP
+
+    def check_delete(self) -> Error:
+        """``ClassicGroup.validateDeleteGroup``."""
+        if self.state is DEAD:
+            return Error.GROUP_ID_NOT_FOUND
+        return Error.NONE if self.state is EMPTY else Error.NON_EMPTY_GROUP
+
+    def log_offsets(self, record: OffsetRecord) -> None:
+        """Write a record of offsets with the next batch."""
+        self._rebalance.append(record)
+
+    def take(self) -> Outcome:
+        """Everything since the last time."""
+        return self._rebalance.take()
+
+    def forget(self) -> Outcome:
+        """There is no such group any more."""
+        self._removal.forget()
+        return self._rebalance.take()
 
     # --- members whose renewals are known in advance ------------------------------------------------------------------
 

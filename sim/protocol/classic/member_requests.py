@@ -6,9 +6,18 @@ Source: ``GroupMetadataManager`` (below: ``GMM``), ``OffsetMetadataManager`` and
 from __future__ import annotations
 
 from groupsim.sim.protocol.classic.rebalance import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, Rebalance
-from groupsim.sim.protocol.classic.records import CommittedOffsets, LeaderSync
+from groupsim.sim.protocol.classic.records import LeaderSync
 from groupsim.sim.protocol.interface import Batch, Outcome, Reply, Waiter
-from groupsim.sim.protocol.messages import Acknowledgement, Error, Heartbeat, OffsetCommit, SyncGroup, SyncResponse
+from groupsim.sim.protocol.messages import (
+    Acknowledgement,
+    Error,
+    Heartbeat,
+    OffsetCommit,
+    SyncGroup,
+    SyncResponse,
+    TxnOffsetCommit,
+)
+from groupsim.sim.protocol.offsets.records import committed
 from groupsim.sim.units import FOREVER
 
 
@@ -81,14 +90,34 @@ class MemberRequests:
         self._renew(now, request.member_id)
         return Error.REBALANCE_IN_PROGRESS if self._rebalance.state is PREPARING else Error.NONE
 
-    def commit(self, now: int, request: OffsetCommit, waiter: Waiter) -> Outcome:
+    def commit(self, now: int, request: OffsetCommit | TxnOffsetCommit, waiter: Waiter) -> Outcome:
         """What is accepted is answered when it is in the log (``OffsetMetadataManager.commitOffset``)."""
-        error = self._validate_commit(now, request)
+        if isinstance(request, TxnOffsetCommit):
+            error = self._validate_transactional(now, request)
+        else:
+            error = self._validate_commit(now, request)
         reply = Reply(waiter, Acknowledgement(error))
         if error is not Error.NONE:
             return Outcome([reply])
-        records = (CommittedOffsets(request.positions, request.offsets),)
-        return Outcome(batch=Batch(self._rebalance.next_batch(), records, [reply]))
+        return Outcome(batch=Batch(self._rebalance.next_batch(), (committed(now, request),), [reply]))
+
+    def _admit_anybody(self, now: int, generation: int, *, tells_missing: bool = True) -> Error:
+        """Of a group that there is not, only nobody in particular commits offsets, and makes it (a *simple* group)."""
+        if not self._rebalance.is_unknown:
+            return Error.NONE
+        if generation >= 0:
+            return Error.GROUP_ID_NOT_FOUND if tells_missing else Error.ILLEGAL_GENERATION
+        self._rebalance.create(now)
+        return Error.NONE
+
+    def _validate_transactional(self, now: int, request: TxnOffsetCommit) -> Error:
+        """``ClassicGroup.validateOffsetCommit`` of a transaction: in every state, and worth no heartbeat."""
+        error = self._admit_anybody(now, request.generation, tells_missing=request.knows_stale_epoch)
+        if error is not Error.NONE or request.is_anonymous:
+            return error
+        if self._rebalance.state is EMPTY and request.generation < 0:
+            return Error.NONE
+        return self._validate(request.member_id, request.instance_id, request.generation)
 
     def _validate_commit(self, now: int, request: OffsetCommit) -> Error:
         """``ClassicGroup.validateOffsetCommit``: a commit is worth a heartbeat, and is refused while completing.
@@ -96,10 +125,9 @@ class MemberRequests:
         Without a generation it comes from nobody in particular and needs a group without members; that may be new
         (``OffsetMetadataManager.validateOffsetCommit``).
         """
-        if self._rebalance.is_unknown:
-            if request.generation >= 0:
-                return Error.GROUP_ID_NOT_FOUND
-            self._rebalance.create(now)
+        error = self._admit_anybody(now, request.generation)
+        if error is not Error.NONE:
+            return error
         if self._rebalance.state is EMPTY and request.generation < 0:
             return Error.NONE
         if self._rebalance.is_old and self._rebalance.state is COMPLETING:

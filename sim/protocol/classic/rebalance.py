@@ -17,7 +17,15 @@ from groupsim.sim.protocol.classic.states import VALID_PREVIOUS_STATES, GroupSta
 from groupsim.sim.protocol.classic.timers import Timers
 from groupsim.sim.protocol.facts import Cause, DelayExtended, Fact, MemberRemoved, StateChanged
 from groupsim.sim.protocol.interface import Batch, Outcome, Reply, Waiter
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, JoinResponse, Positions, Subscription, SyncResponse
+from groupsim.sim.protocol.messages import (
+    CONSUMER,
+    NO_PARTITIONS,
+    Error,
+    JoinResponse,
+    Positions,
+    Subscription,
+    SyncResponse,
+)
 from groupsim.sim.units import FOREVER
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
@@ -47,6 +55,8 @@ class Rebalance:
         When the group entered its state.
     pending_sync : dict
         Member ids of this generation that have not synced, in order.
+    subscribed : frozenset of str or None
+        Topics of this generation's members; None: unknown, as of a group that has had no consumers.
     new_member_added : bool
         Somebody new has come in this window of the initial rebalance.
     awaited : dict
@@ -66,6 +76,7 @@ class Rebalance:
         self.roster = Roster()
         self.timers = Timers()
         self.pending_sync: dict[str, None] = {}
+        self.subscribed: frozenset[str] | None = None
         self.new_member_added = False
         self.awaited: dict[int, Awaited] = {}
         self.batches = count(1) if batches is None else batches
@@ -135,6 +146,16 @@ class Rebalance:
         self.roster.leader, self.roster.protocol_type = record.leader, record.protocol_type or None
         for logged in record.members:
             self.roster.restore(logged.restored(record.protocol or ""))
+        self.learn_topics()
+
+    def learn_topics(self) -> None:
+        """``ClassicGroup.computeSubscribedTopics``: of all members, by the assignor that was chosen."""
+        protocol = self.protocol
+        if self.roster.protocol_type != CONSUMER or (len(self.roster) and protocol is None):
+            self.subscribed = None
+            return
+        told = {one.subscription_for(protocol).topics for one in self.roster} if protocol is not None else set()
+        self.subscribed = frozenset(topic for topics in told for topic in topics)
 
     # --- join phase ---------------------------------------------------------------------------------------------------
 
@@ -150,7 +171,7 @@ class Rebalance:
         if self.state is COMPLETING:
             self.answer_syncs(now, {}, Error.REBALANCE_IN_PROGRESS)
         self.pending_sync.clear()
-        self.timers.sync_due = self.timers.expiry_due = FOREVER
+        self.timers.sync_due = FOREVER
         initial = self.state is EMPTY and not self.is_old
         self.enter(now, PREPARING, reason)
         if initial:
@@ -189,12 +210,13 @@ class Rebalance:
         self.pending_sync.clear()
         if len(self.roster):
             self.protocol = self.roster.select_protocol()
+            self.learn_topics()
             self.enter(now, COMPLETING)
             self._answer_joins(now)
         else:
             self.protocol = None
+            self.learn_topics()
             self.enter(now, EMPTY)
-            self.timers.await_offsets_expiry(now, self.config)
             self.append(self.summary())
 
     def _answer_joins(self, now: int) -> None:

@@ -10,12 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from groupsim.sim.protocol.classic.roster import Member, Roster
 from groupsim.sim.protocol.interface import Waiter
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, Positions, Protocols, Subscription
+from groupsim.sim.protocol.offsets.records import OffsetRecord
 
 
 class MemberMetadata(NamedTuple):
@@ -73,18 +71,10 @@ class GroupMetadata:
 
 @dataclass(frozen=True, slots=True)
 class GroupTombstone:
-    """The group is deleted, and all its offsets with it."""
+    """The group is deleted; tombstones of its offsets are records of their own."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CommittedOffsets:
-    """The ``OffsetCommit`` records of one request: ``offsets[i]`` of partition ``positions[i]``."""
-
-    positions: Positions
-    offsets: NDArray[np.int64]
-
-
-GroupRecord = GroupMetadata | GroupTombstone | CommittedOffsets
+GroupRecord = GroupMetadata | GroupTombstone | OffsetRecord
 
 
 APPEND_ERRORS = {

@@ -98,7 +98,7 @@ class Removal:
     # --- by time ------------------------------------------------------------------------------------------------------
 
     def on_deadline(self, now: int) -> None:
-        """Everything that is due, by deadline; ties: the barriers, sessions (by member id), the group's offsets."""
+        """Everything that is due, by deadline; ties: the barriers, then sessions (by member id)."""
         rebalance, timers = self._rebalance, self._rebalance.timers
         while (due := timers.earliest) <= now:
             if timers.join_due == due:
@@ -110,8 +110,6 @@ class Removal:
                 self._expire_sync(now)
             elif (member_id := timers.pop_session(due)) is not None:
                 self._expire_session(now, member_id)
-            else:
-                self._forget()
 
     def _expire_sync(self, now: int) -> None:
         """``GMM.expirePendingSync`` (KAFKA-12890): whoever never synced is out, also in Stable.
@@ -141,14 +139,12 @@ class Removal:
         rebalance.note(MemberRemoved(member_id, member.name, Cause.EXPIRED))
         self._after_removal(now, f"removing member {member.name} on heartbeat expiration", timed=True)
 
-    def _forget(self) -> None:
-        """The offsets of a group that has been Empty for too long expire, and so does it (KIP-211).
-
-        ``OffsetMetadataManager.cleanupExpiredOffsets``, then ``GroupMetadataManager.maybeDeleteGroup``.
-        """
+    def forget(self) -> None:
+        """The group goes with its last offset, or because an administrator says so: whoever comes makes a new one."""
         rebalance = self._rebalance
-        rebalance.timers.expiry_due = FOREVER
-        rebalance.generation = 0
-        rebalance.note(GroupForgotten())
         self.delete()
+        if rebalance.exists:
+            rebalance.note(GroupForgotten())
         rebalance.exists = False
+        rebalance.generation, rebalance.protocol, rebalance.subscribed = 0, None, None
+        rebalance.roster.protocol_type = None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.classic.roster import Member
 from groupsim.sim.protocol.deadlines import Deadlines
 from groupsim.sim.units import FOREVER
@@ -31,23 +30,20 @@ class Timers:
         What ``join_due`` ends, in an initial rebalance.
     sync_due : int
         Members that have not synced are out.
-    expiry_due : int
-        The offsets of a group that has been Empty for too long expire.
     """
 
-    __slots__ = ("_sessions", "expiry_due", "join_due", "sync_due", "window")
+    __slots__ = ("_sessions", "join_due", "sync_due", "window")
 
     def __init__(self) -> None:
         self._sessions = Deadlines()
         self.join_due = FOREVER
         self.window: Window | None = None
         self.sync_due = FOREVER
-        self.expiry_due = FOREVER
 
     @property
     def earliest(self) -> int:
         """The earliest of all."""
-        return min(self.join_due, self.sync_due, self._sessions.earliest, self.expiry_due)
+        return min(self.join_due, self.sync_due, self._sessions.earliest)
 
     def open_window(self, now: int, delay_us: int, remaining_us: int) -> None:
         """Let the join phase of an initial rebalance last for one more window."""
@@ -57,11 +53,6 @@ class Timers:
     def close_join(self) -> None:
         """The join phase is over."""
         self.join_due, self.window = FOREVER, None
-
-    def await_offsets_expiry(self, since_us: int, config: CoordinatorConfig) -> None:
-        """Offsets are looked at in rounds (``GroupCoordinatorShard.scheduleGroupMetadataExpiration``)."""
-        every = config.offsets_retention_check_interval_us
-        self.expiry_due = -(-(since_us + config.offsets_retention_us) // every) * every
 
     def lapse(self, now: int) -> None:
         """What is due by now runs to no effect."""

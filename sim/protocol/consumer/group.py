@@ -12,7 +12,6 @@ from itertools import count
 from typing import cast
 
 from groupsim.sim.config import CoordinatorConfig, GroupConfig
-from groupsim.sim.protocol.classic.records import CommittedOffsets
 from groupsim.sim.protocol.consumer.assigning import TargetAssignor, TopicView
 from groupsim.sim.protocol.consumer.classic_members import ClassicMembers, ClassicRequest
 from groupsim.sim.protocol.consumer.core import GroupCore, reconciled
@@ -42,9 +41,18 @@ from groupsim.sim.protocol.consumer.topics import SubscribedTopics
 from groupsim.sim.protocol.consumer.validation import check
 from groupsim.sim.protocol.facts import GroupForgotten
 from groupsim.sim.protocol.interface import GroupDescription, MemberDescription, Outcome, Reply, Waiter
-from groupsim.sim.protocol.messages import Acknowledgement, Error, OffsetCommit, OffsetFetch, Subscription
+from groupsim.sim.protocol.messages import (
+    Acknowledgement,
+    Error,
+    OffsetCommit,
+    OffsetFetch,
+    Subscription,
+    TxnOffsetCommit,
+)
+from groupsim.sim.protocol.offsets.expiration import ExpirationCondition
+from groupsim.sim.protocol.offsets.records import OffsetRecord, committed
 
-GroupRequest = ConsumerGroupHeartbeat | OffsetCommit | ClassicRequest
+GroupRequest = ConsumerGroupHeartbeat | OffsetCommit | TxnOffsetCommit | ClassicRequest
 
 
 class ConsumerGroup:
@@ -187,8 +195,8 @@ class ConsumerGroup:
 
     def on_request(self, now: int, request: GroupRequest, waiter: Waiter) -> Outcome:
         """Answer a request; an error changes nothing."""
-        if isinstance(request, OffsetCommit):
-            return self._commit(request, waiter)
+        if isinstance(request, (OffsetCommit, TxnOffsetCommit)):
+            return self._commit(now, request, waiter)
         if not isinstance(request, ConsumerGroupHeartbeat):
             return self.classic_members.work(now, request, waiter)
         try:
@@ -202,11 +210,11 @@ class ConsumerGroup:
             return self._core.refuse(Reply(waiter, answer))
         return self._core.take(Reply(waiter, response))
 
-    def _commit(self, request: OffsetCommit, waiter: Waiter) -> Outcome:
+    def _commit(self, now: int, request: OffsetCommit | TxnOffsetCommit, waiter: Waiter) -> Outcome:
         """A commit renews no session; its offsets are kept elsewhere."""
         error = self._offsets.check_commit(request)
         if error is Error.NONE:
-            self._core.journal.write_aside(CommittedOffsets(request.positions, request.offsets))
+            self._core.journal.write_aside(committed(now, request))
         return self._core.take(Reply(waiter, Acknowledgement(error)))
 
     def check_fetch(self, request: OffsetFetch) -> Error:
@@ -298,12 +306,47 @@ class ConsumerGroup:
 
     def replay(self, record: ConsumerGroupRecord) -> None:
         """``GMM.replay``; offsets are kept elsewhere, and a tombstone makes no group."""
-        if not isinstance(record, CommittedOffsets) and (self.exists or record.value is not None):
+        if not isinstance(record, OffsetRecord) and (self.exists or record.value is not None):
             self.roster.apply(record)
 
     def lapse(self, now: int) -> None:
         """Timers that are due by now have run while the group was none of this protocol: to no effect."""
         self._core.timers.lapse(now)
+
+    # --- its offsets (`sim.protocol.offsets`) -------------------------------------------------------------------------
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no members."""
+        return not len(self.roster)
+
+    @property
+    def offset_expiration(self) -> ExpirationCondition | None:
+        """``ConsumerGroup.offsetExpirationCondition``: by the commit, whether anybody is there or not."""
+        return ExpirationCondition() if self.exists else None
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """``ModernGroup.isSubscribedToTopic``."""
+        return topic in self._topics.subscribed()
+
+    def check_offset_delete(self) -> Error:
+        """``ConsumerGroup.validateOffsetDelete``: topics decide."""
+        return Error.NONE
+
+    def check_delete(self) -> Error:
+        """``ConsumerGroup.validateDeleteGroup``."""
+        return Error.NONE if self.is_empty else Error.NON_EMPTY_GROUP
+
+    def log_offsets(self, record: OffsetRecord) -> None:
+        """Write a record of offsets with the next batch."""
+        self._core.journal.write_aside(record)
+
+    def take(self) -> Outcome:
+        """Everything since the last time."""
+        return self._core.take()
+
+    forget = delete
+    """There is no such group any more: its tombstones are replayed at once."""
 
     # --- members whose renewals are known in advance ------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from groupsim.sim.protocol.consumer.records import (
     CurrentAssignment,
 )
 from groupsim.sim.protocol.consumer.roster import Member
-from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetFetch, Positions
+from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetFetch, Positions, TxnOffsetCommit
 
 
 class Offsets:
@@ -28,8 +28,19 @@ class Offsets:
     def __init__(self, core: GroupCore) -> None:
         self._core = core
 
-    def check_commit(self, request: OffsetCommit) -> Error:
-        """``generation`` is a member epoch; one partition that fails makes the whole commit fail."""
+    def check_commit(self, request: OffsetCommit | TxnOffsetCommit) -> Error:
+        """``generation`` is a member epoch; one partition that fails makes the whole commit fail.
+
+        A transaction that says nothing about membership is nobody's; what older requests of a transaction cannot be
+        told is ILLEGAL_GENERATION to them (``OffsetMetadataManager.validateTransactionalOffsetCommit``).
+        """
+        if not isinstance(request, TxnOffsetCommit):
+            return self._check(request)
+        error = Error.NONE if request.is_anonymous else self._check(request)
+        is_stale = error in (Error.STALE_MEMBER_EPOCH, Error.GROUP_ID_NOT_FOUND)
+        return Error.ILLEGAL_GENERATION if is_stale and not request.knows_stale_epoch else error
+
+    def _check(self, request: OffsetCommit | TxnOffsetCommit) -> Error:
         roster, epoch = self._core.roster, request.generation
         if epoch < 0 and not len(roster):
             return Error.NONE
@@ -40,7 +51,7 @@ class Offsets:
             return Error.UNKNOWN_MEMBER_ID
         if epoch == member.epoch:
             return Error.NONE
-        stale = Error.ILLEGAL_GENERATION if member.metadata.classic is not None else Error.STALE_MEMBER_EPOCH
+        stale = _stale(member)
         if epoch > member.epoch or not self._core.rules.accepts_older_epochs:
             return stale
         return Error.NONE if _held_since(member, request.positions, epoch) else stale
@@ -49,10 +60,14 @@ class Offsets:
         """Only what the log has counts, and only the very epoch; without a member id, anybody may fetch."""
         if request.member_id is None and request.member_epoch < 0:
             return Error.NONE
-        current = self._committed(request.member_id or "")
+        member_id = request.member_id or ""
+        current = self._committed(member_id)
         if current is None:
             return Error.UNKNOWN_MEMBER_ID
-        return Error.NONE if current.member_epoch == request.member_epoch else Error.STALE_MEMBER_EPOCH
+        if current.member_epoch == request.member_epoch:
+            return Error.NONE
+        member = self._core.roster.members.get(member_id)
+        return Error.STALE_MEMBER_EPOCH if member is None else _stale(member)
 
     def _committed(self, member_id: str) -> CurrentAssignment | None:
         """A member's current assignment as of the last batch that the log has; None if it was no member then."""
@@ -66,6 +81,11 @@ class Offsets:
                     return inverse.value
         member = self._core.roster.members.get(member_id)
         return None if member is None else member.current
+
+
+def _stale(member: Member) -> Error:
+    """What a member is told whose epoch is not what it was, in the words of the protocol that it uses."""
+    return Error.ILLEGAL_GENERATION if member.metadata.classic is not None else Error.STALE_MEMBER_EPOCH
 
 
 def _held_since(member: Member, positions: Positions, epoch: int) -> bool:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.protocol.classic.records import CommittedOffsets
 from groupsim.sim.protocol.consumer.states import MemberState
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions, Protocols
+from groupsim.sim.protocol.offsets.records import OffsetRecord
 from groupsim.sim.units import MS
 
 Epochs = NDArray[np.int32]
@@ -203,4 +203,4 @@ StateRecord = (
 )
 """A record that is replayed into the group."""
 
-ConsumerGroupRecord = StateRecord | CommittedOffsets
+ConsumerGroupRecord = StateRecord | OffsetRecord

@@ -82,6 +82,7 @@ class Downgrade:
             if member.member_id not in leaving:
                 rebalance.roster.restore(_classic(member, core.roster))
         rebalance.protocol = rebalance.roster.select_protocol()
+        rebalance.learn_topics()
         core.journal.write_aside(rebalance.summary())
         reason = f"Downgrade group {core.group_id} from consumer to classic for {why}"
         rebalance.note(StateChanged(rebalance.state, generation, "" if why else reason.removesuffix(" for ")))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from groupsim.sim.config import CoordinatorConfig, GroupConfig
 from groupsim.sim.protocol.classic.group import ClassicGroup
-from groupsim.sim.protocol.classic.records import CommittedOffsets, GroupMetadata, GroupRecord, GroupTombstone
+from groupsim.sim.protocol.classic.records import GroupMetadata, GroupRecord, GroupTombstone
 from groupsim.sim.protocol.consumer.assigning import TargetAssignor, TopicView
 from groupsim.sim.protocol.consumer.classic_members import ClassicRequest
 from groupsim.sim.protocol.consumer.group import ConsumerGroup
@@ -22,11 +22,13 @@ from groupsim.sim.protocol.consumer.refusals import Refused
 from groupsim.sim.protocol.consumer.validation import check
 from groupsim.sim.protocol.facts import GroupConverted, GroupEpochBumped, StateChanged
 from groupsim.sim.protocol.interface import Batch, GroupDescription, Outcome, Reply, Waiter
-from groupsim.sim.protocol.messages import Error, JoinGroup, OffsetCommit, OffsetFetch
+from groupsim.sim.protocol.messages import Error, JoinGroup, OffsetCommit, OffsetFetch, TxnOffsetCommit
 from groupsim.sim.protocol.mixed import upgrade
 from groupsim.sim.protocol.mixed.downgrade import Downgrade, tombstones
+from groupsim.sim.protocol.offsets.expiration import ExpirationCondition
+from groupsim.sim.protocol.offsets.records import OffsetRecord
 
-GroupRequest = ClassicRequest | ConsumerGroupHeartbeat | OffsetCommit
+GroupRequest = ClassicRequest | ConsumerGroupHeartbeat | OffsetCommit | TxnOffsetCommit
 Machine = ClassicGroup | ConsumerGroup
 
 
@@ -222,6 +224,42 @@ class MixedGroup:
         """An administrator deletes the group; nothing happens to one with members, or to none."""
         return self.group.delete()
 
+    # --- its offsets (`sim.protocol.offsets`) -------------------------------------------------------------------------
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody is a member, or about to be one."""
+        return self.group.is_empty
+
+    @property
+    def offset_expiration(self) -> ExpirationCondition | None:
+        """Which offsets may expire now."""
+        return self.group.offset_expiration
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Whether a member reads this topic."""
+        return self.group.is_subscribed_to(topic)
+
+    def check_offset_delete(self) -> Error:
+        """Whether offsets of single topics may be deleted."""
+        return self.group.check_offset_delete()
+
+    def check_delete(self) -> Error:
+        """Whether the group may be deleted."""
+        return self.group.check_delete()
+
+    def log_offsets(self, record: OffsetRecord) -> None:
+        """Write a record of offsets with the next batch."""
+        self.group.log_offsets(record)
+
+    def take(self) -> Outcome:
+        """Everything since the last time."""
+        return self.group.take()
+
+    def forget(self) -> Outcome:
+        """There is no such group any more."""
+        return self.group.forget()
+
     # --- time and the log ---------------------------------------------------------------------------------------------
 
     def on_deadline(self, now: int) -> Outcome:
@@ -291,9 +329,10 @@ class MixedGroup:
 
     def replay(self, record: GroupRecord | ConsumerGroupRecord) -> None:
         """``GMM.replay``: a record of the other protocol follows the tombstones of the former group."""
-        if isinstance(record, CommittedOffsets):
-            return
-        if isinstance(record, (GroupMetadata, GroupTombstone)):
+        if isinstance(record, OffsetRecord):
+            if not self.exists and self.is_consumer:
+                self._become(self._new_classic())
+        elif isinstance(record, (GroupMetadata, GroupTombstone)):
             if self.is_consumer and isinstance(record, GroupTombstone):
                 return
             if self.is_consumer:

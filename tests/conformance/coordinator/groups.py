@@ -34,11 +34,10 @@ _CONFIG = {
     "group.consumer.heartbeat.interval.ms": ("consumer_heartbeat_interval_us", MS),
     "group.consumer.assignment.interval.ms": ("consumer_assignment_interval_us", MS),
     "group.consumer.regex.refresh.interval.ms": ("consumer_regex_refresh_interval_us", MS),
+    "offsets.retention.ms": ("offsets_retention_us", MS),
 }  # fmt: skip
-_OF_OTHERS = re.compile(
-    r"group\.(share|streams)\..*|group\.(min|max)\.session\.timeout\.ms|offsets\.retention\.ms|group\.consumer\.assignors"
-)
-"""Settings of other groups, of the service layer, and of the host, which lets offsets expire."""
+_OF_OTHERS = re.compile(r"group\.(share|streams)\..*|group\.(min|max)\.session\.timeout\.ms|group\.consumer\.assignors")
+"""Settings of other groups, and of the service layer."""
 
 _NEW_GROUP = {
     "type": "classic", "state": "Empty", "generation": 0, "protocol_type": None, "protocol": None, "leader": None,
@@ -61,7 +60,7 @@ def configuration(conversation: Json, assignors: tuple[str, ...]) -> Coordinator
             chosen["consumer_migration_policy"] = value.lower()
         elif not _OF_OTHERS.fullmatch(key):
             raise Unplayable(f"setting {key}")
-    limits = {"min_session_timeout_us": -_LONG_US, "max_session_timeout_us": _LONG_US, "offsets_retention_us": _LONG_US}
+    limits = {"min_session_timeout_us": -_LONG_US, "max_session_timeout_us": _LONG_US}
     version = "4.3" if conversation.get("v44") else "4.4"
     return CoordinatorConfig(**limits, **chosen, version=version, consumer_assignors=assignors)
 

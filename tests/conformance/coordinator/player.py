@@ -15,11 +15,13 @@ from groupsim.sim.errors import ProtocolMisuse
 from groupsim.sim.protocol.interface import Batch, Outcome, Reply, Task
 from groupsim.sim.protocol.messages import Error, JoinGroup, SyncGroup
 from groupsim.sim.protocol.mixed.group import MixedGroup
+from groupsim.sim.protocol.offsets.records import CommittedOffsets, OffsetRecord
 from groupsim.sim.units import MS
 from tests.conformance.coordinator import consumer_wire, wire
 from tests.conformance.coordinator.administration import Administration
 from tests.conformance.coordinator.fields import IGNORED, Difference, Unplayable, expect
 from tests.conformance.coordinator.groups import Groups
+from tests.conformance.coordinator.offset_steps import OffsetBook, OffsetSteps
 from tests.conformance.coordinator.records import kafka_records, machine_records, restored_record
 from tests.conformance.coordinator.state import inside
 from tests.conformance.coordinator.topics import Topics
@@ -28,15 +30,17 @@ from tests.conformance.coordinator.wire import Json, Payloads
 _STEP = frozenset(
     ["at_ms", "call", "api_version", "request", "response", "error", "pending", "records", "applied", "awaits_append",
      "completes", "groups", "timers", "ms", "expired", "step", "key", "fails", "created", "assignor_runs", "assignor",
-     "members", "group", "config", "results", "tasks", *IGNORED]
+     "members", "group", "config", "results", "tasks", "offsets", *IGNORED]
 )  # fmt: skip
-_REQUESTS = frozenset(["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "ConsumerGroupHeartbeat"])
+_REQUESTS = frozenset(
+    ["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "TxnOffsetCommit", "ConsumerGroupHeartbeat"]
+)
 
 
 _MAKING_UP_IDS = ("JoinGroup", "ConsumerGroupHeartbeat")
 
 
-class Player(Administration):
+class Player(OffsetSteps, Administration):
     """One conversation.
 
     Parameters
@@ -50,6 +54,7 @@ class Player(Administration):
         self.topics = Topics(conversation["topics"])
         self.payloads = Payloads(self.topics)
         self.groups = Groups(conversation, self.payloads)
+        self.offsets = OffsetBook(self.groups, self.payloads)
         self.in_memory: set[str] = set()
         self.log: list[Json] = []
         self.committed = 0
@@ -77,7 +82,7 @@ class Player(Administration):
         self.replay(initial["records"])
         self.committed = initial["committed"]
         try:
-            self.groups.compare(initial)
+            self._compare(initial)
         except Difference as difference:
             raise Difference(f"at the beginning: {difference}") from None
         for number, step in enumerate(self.conversation["steps"]):
@@ -94,8 +99,14 @@ class Player(Administration):
             self.groups.choose_as_kafka(step)
         self.groups.assignors.follow(step.get("assignor_runs", []))
         (self._handler(step) or self._on_request)(number, step)
-        self.groups.compare(step)
+        self._compare(step)
         self._unborn = [one for one in self._unborn if one not in _placeholders(step)]
+
+    def _compare(self, step: Json) -> None:
+        """Whatever is kept; offsets only where the conversation says what there are of them."""
+        self.groups.compare(step)
+        if self.conversation["kind"] == "offsets":
+            self.offsets.compare(step)
 
     def _handler(self, step: Json) -> Callable[[int, Json], None] | None:
         """What plays a call that is no request of a member's."""
@@ -119,6 +130,9 @@ class Player(Administration):
             self.in_memory.add(group_id)
         is_put_back = step.get("applied") is False and "groups" not in step and group.is_consumer
         self.check_outcome(number, step, [(group_id, outcome)], is_put_back=is_put_back)
+        for record in outcome.batch.records if outcome.batch is not None and step.get("applied") else ():
+            if isinstance(record, CommittedOffsets):
+                self.offsets.replay(group_id, record)
         if is_put_back:  # the test has called the coordinator and not replayed what it said
             self.groups.machines[group_id] = before
 
@@ -198,6 +212,7 @@ class Player(Administration):
         """Whether it is replayed at once, and whether something waits for the log."""
         applied = {source["applied"] for source in sources if "applied" in source}
         is_applied = group.is_consumer or any(not self._waits(reply) for reply in batch.replies)
+        is_applied |= any(isinstance(one, OffsetRecord) for one in batch.records)
         if batch.records and not is_put_back:
             expect("applied", {is_applied and not _is_conversion(batch)}, applied)
         awaits = any(source.get("awaits_append", False) for source in sources)
@@ -266,6 +281,10 @@ class Player(Administration):
             if restored is not None:
                 group_id = record["key"].get("group") or record["key"]["groupId"]
                 self.groups.get(group_id).replay(restored)
+            if isinstance(restored, OffsetRecord):
+                self.offsets.replay(group_id, restored)
+            else:
+                self.offsets.place += 1
         self.groups.settle()
 
     @property

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from groupsim.sim.protocol.classic.records import CommittedOffsets, GroupMetadata, GroupTombstone
+from groupsim.sim.protocol.classic.records import GroupMetadata, GroupTombstone
+from groupsim.sim.protocol.offsets.records import CommittedOffsets, OffsetTombstones
 from tests.conformance.coordinator import consumer_wire, wire
 from tests.conformance.coordinator.wire import Json, Payloads
 
@@ -25,13 +26,13 @@ def _kafka_record(record: Json) -> Json:
 
 def machine_records(group_id: str, record: Any, payloads: Payloads, names: Mapping[int, Any]) -> list[Json]:
     """What Kafka writes for a record of the machine's, in the same form."""
-    if isinstance(record, (GroupMetadata, GroupTombstone, CommittedOffsets)):
+    if isinstance(record, (GroupMetadata, GroupTombstone, CommittedOffsets, OffsetTombstones)):
         return wire.machine_records(group_id, record, payloads)
     return [consumer_wire.machine_record(group_id, record, payloads.topics, names)]
 
 
 def restored_record(record: Json, payloads: Payloads, hashes: Mapping[Any, int]) -> Any:
-    """A record of the conversation as the machine replays it; None for what is kept elsewhere, or no longer."""
+    """A record of the conversation as the machine replays it; None for what is kept no longer."""
     if record["type"].startswith("ConsumerGroup"):
         return consumer_wire.restored_record(record, payloads, hashes)
     return wire.restored_record(record, payloads)

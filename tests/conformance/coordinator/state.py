@@ -16,7 +16,7 @@ from tests.conformance.coordinator.wire import Json, Payloads, assignment_form, 
 
 _GROUP = frozenset(
     ["state", "generation", "protocol_type", "protocol", "leader", "state_timestamp", "new_member_added",
-     "static_members", "pending_join", "pending_sync", "members"]
+     "subscribed_topics", "static_members", "pending_join", "pending_sync", "members"]
 )  # fmt: skip
 _MEMBER = frozenset(
     ["instance_id", "client_id", "session_timeout_ms", "rebalance_timeout_ms", "protocol_type", "protocols",
@@ -59,7 +59,16 @@ def _group_fields(one: Rebalance) -> Json:
         "protocol": one.protocol, "leader": roster.leader, "state_timestamp": one.state_us // MS,
         "new_member_added": one.new_member_added, "static_members": dict(sorted(roster.static.items())),
         "pending_join": sorted(roster.pending), "pending_sync": sorted(one.pending_sync),
+        "subscribed_topics": _subscribed_topics(one),
     }  # fmt: skip
+
+
+def _subscribed_topics(one: Rebalance) -> Json:
+    """Bytes that are no subscription are opaque to the machine; Kafka takes them for a subscription to anything."""
+    is_opaque = one.protocol is not None and any(
+        "subscription" not in subscription_bytes(member.subscription_for(one.protocol)) for member in one.roster
+    )
+    return None if one.subscribed is None or is_opaque else sorted(one.subscribed)
 
 
 def _member_fields(member: Member, group: ClassicGroup, payloads: Payloads) -> Json:
@@ -86,6 +95,7 @@ def load_group(group: ClassicGroup, state: Json, payloads: Payloads) -> None:
     new.roster.leader, new.roster.protocol_type = state["leader"], state["protocol_type"]
     new.roster.pending = dict.fromkeys(state["pending_join"], "client")
     new.pending_sync = dict.fromkeys(state["pending_sync"])
+    new.subscribed = None if state["subscribed_topics"] is None else frozenset(state["subscribed_topics"])
     for member_id, fields in state["members"].items():
         _load_member(new, member_id, fields, old.roster.get(member_id), payloads)
     new.roster.leader, new.roster.static = state["leader"], dict(state["static_members"])

@@ -12,6 +12,9 @@ from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
 
 Json = Any
 
+NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+"""The id that stands for none."""
+
 
 class Topics:
     """Partitions by position: handed out at first sight, and never moved.
@@ -67,6 +70,31 @@ class Topics:
     def name_of(self, topic_id: str) -> str:
         """The name of a topic; one that stands for it if no metadata name the id."""
         return self._names.get(topic_id, topic_id.removeprefix("$id:"))
+
+    @property
+    def spoken_of(self) -> set[str]:
+        """Names of topics some partition of which has a position."""
+        return {self.name_of(topic) for topic, _ in self._partitions}
+
+    def named(self, name: str, number: int | None = None) -> Positions:
+        """Positions of all partitions of topics of a name, whatever their ids; or only of those of a number."""
+        each = [
+            at for at, (topic, one) in enumerate(self._partitions)
+            if self.name_of(topic) == name and number in (None, one)
+        ]  # fmt: skip
+        return np.array(each, np.int32)
+
+    def of_id(self, topic_id: str, name: str) -> Positions:
+        """Positions of the partitions of the topic of an id, and of those of its name of which no id is known."""
+        ids = {topic_id, self.id_of(name)} if self.id_of(name) == f"$id:{name}" else {topic_id}
+        return np.array([at for at, (topic, _) in enumerate(self._partitions) if topic in ids], np.int32)
+
+    def meet(self, topic_id: str, name: str) -> str:
+        """An id is spoken of together with a name; the id, or the one that the name stands for if it is none."""
+        if topic_id == NO_ID:
+            return self.id_of(name)
+        self._names.setdefault(topic_id, name)
+        return topic_id
 
     def position(self, topic_id: str, number: int) -> int:
         """The position that stands for a partition."""

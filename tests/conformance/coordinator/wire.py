@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from groupsim.sim.protocol.classic.records import CommittedOffsets, GroupMetadata, GroupTombstone, MemberMetadata
+from groupsim.sim.protocol.classic.records import GroupMetadata, GroupTombstone, MemberMetadata
 from groupsim.sim.protocol.interface import GroupDescription
 from groupsim.sim.protocol.messages import (
     Acknowledgement,
@@ -27,10 +27,12 @@ from groupsim.sim.protocol.messages import (
     Subscription,
     SyncGroup,
     SyncResponse,
+    TxnOffsetCommit,
 )
-from groupsim.sim.units import MS
+from groupsim.sim.protocol.offsets.records import NOBODY, CommittedOffsets, OffsetRecord, OffsetTombstones
+from groupsim.sim.units import FOREVER, MS
 from tests.conformance.coordinator.fields import Unplayable, code, known
-from tests.conformance.coordinator.topics import Topics
+from tests.conformance.coordinator.topics import NO_ID, Topics
 
 Json = Any
 
@@ -79,9 +81,9 @@ class Payloads:
             return {"opaque": self._opaque[positions.item() - _OPAQUE]}
         return {self.topics.name_of(topic): numbers for topic, numbers in self.topics.grouped(positions).items()}
 
-    def position(self, topic: str, partition: int) -> int:
+    def position(self, topic: str, partition: int, topic_id: str = NO_ID) -> int:
         """The position that stands for a partition."""
-        return self.topics.position(self.topics.id_of(topic), partition)
+        return self.topics.position(self.topics.meet(topic_id, topic), partition)
 
     def partition(self, position: int) -> Json:
         """Topic and number of the partition that this position stands for."""
@@ -147,18 +149,36 @@ def request(step: Json, payloads: Payloads, fresh_id: str) -> Any:
             )
         case "OffsetCommit":
             return _commit(asked, payloads)
+        case "TxnOffsetCommit":
+            return _transactional_commit(asked, version, payloads)
         case call:
             raise Unplayable(f"call {call}")
 
 
-def _commit(asked: Json, payloads: Payloads) -> OffsetCommit:
+def _offsets(asked: Json, payloads: Payloads) -> tuple[Positions, Any]:
     each = [
-        (payloads.position(topic["name"], one["partitionIndex"]), one["committedOffset"])
+        (payloads.position(topic["name"], one["partitionIndex"], topic.get("topicId", NO_ID)), one["committedOffset"])
         for topic in asked["topics"] for one in topic["partitions"]
     ]  # fmt: skip
     positions, offsets = np.array(each, np.int64).reshape(-1, 2).T
-    generation = asked["generationIdOrMemberEpoch"]
-    return OffsetCommit(asked["memberId"], asked["groupInstanceId"], generation, positions.astype(np.int32), offsets)
+    return positions.astype(np.int32), offsets
+
+
+def _commit(asked: Json, payloads: Payloads) -> OffsetCommit:
+    positions, offsets = _offsets(asked, payloads)
+    generation, retention_ms = asked["generationIdOrMemberEpoch"], asked.get("retentionTimeMs", -1)
+    return OffsetCommit(
+        asked["memberId"], asked["groupInstanceId"], generation, positions, offsets,
+        retention_us=-1 if retention_ms < 0 else retention_ms * MS,
+    )  # fmt: skip
+
+
+def _transactional_commit(asked: Json, version: int, payloads: Payloads) -> TxnOffsetCommit:
+    positions, offsets = _offsets(asked, payloads)
+    return TxnOffsetCommit(
+        asked["memberId"], asked["groupInstanceId"], asked["generationId"], positions, offsets, asked["producerId"],
+        knows_stale_epoch=version >= 6,
+    )  # fmt: skip
 
 
 # --- responses --------------------------------------------------------------------------------------------------------
@@ -178,9 +198,11 @@ def kafka_response(call: str, response: Json) -> Json:
             told["members"] = [
                 [one["memberId"], one["groupInstanceId"], code(one["errorCode"])] for one in told.get("members", [])
             ]
-        case "OffsetCommit":
-            codes = {one["errorCode"] for topic in response["topics"] for one in topic["partitions"]}
+        case "OffsetCommit" | "TxnOffsetCommit":
+            each = [(topic["name"], one) for topic in response["topics"] for one in topic["partitions"]]
+            codes = {one["errorCode"] for _, one in each}
             told = {"errorCode": codes.pop() if len(codes) == 1 else codes}
+            told["partitions"] = [[topic, one["partitionIndex"]] for topic, one in each]
         case _:
             told = known(call, response, frozenset(["errorCode"]))
     told["errorCode"] = code(told["errorCode"])
@@ -206,6 +228,9 @@ def machine_response(response: Any, asked: Any, payloads: Payloads) -> Json:
             each = zip(asked.members, response.members, strict=bool(response.members))
             members = [[who.member_id, who.instance_id, error.value] for who, error in each]
             return {"errorCode": response.group_error.value, "members": members}
+        case Acknowledgement() if isinstance(asked, (OffsetCommit, TxnOffsetCommit)):
+            partitions = [payloads.partition(position) for position in asked.positions.tolist()]
+            return {"errorCode": response.error.value, "partitions": partitions}
         case Acknowledgement():
             return {"errorCode": response.error.value}
     raise AssertionError(response)
@@ -249,11 +274,11 @@ def machine_description(group_id: str, one: GroupDescription, payloads: Payloads
 # --- records ----------------------------------------------------------------------------------------------------------
 
 
-def restored_record(record: Json, payloads: Payloads) -> GroupMetadata | GroupTombstone | None:
-    """A record of the conversation as the machine replays it; None for committed offsets."""
+def restored_record(record: Json, payloads: Payloads) -> GroupMetadata | GroupTombstone | OffsetRecord:
+    """A record of the conversation as the machine replays it."""
     value = record["value"]
     if record["type"] == "OffsetCommit":
-        return None
+        return _restored_offset(record, payloads)
     if record["type"] != "GroupMetadata":
         raise Unplayable(f"records of type {record['type']}")
     if value is None:
@@ -271,11 +296,25 @@ def restored_record(record: Json, payloads: Payloads) -> GroupMetadata | GroupTo
     )  # fmt: skip
 
 
+def _restored_offset(record: Json, payloads: Payloads) -> OffsetRecord:
+    key, value = record["key"], record["value"]
+    if value is None:
+        payloads.position(key["topic"], key["partition"])
+        return OffsetTombstones(payloads.topics.named(key["topic"], key["partition"]))
+    position = payloads.position(key["topic"], key["partition"], value["topicId"])
+    expire_us = FOREVER if value["expireTimestamp"] < 0 else value["expireTimestamp"] * MS
+    return CommittedOffsets(
+        np.array([position], np.int32), np.array([value["offset"]]), value["commitTimestamp"] * MS, expire_us,
+        record.get("producer_id", NOBODY),
+    )  # fmt: skip
+
+
 def kafka_record(record: Json) -> Json:
     """A record without what is not compared; offsets of one group, by partition."""
     key, value = record["key"], record["value"]
     if record["type"] == "OffsetCommit":
-        return [key["topic"], key["partition"], value["offset"]]
+        told = [None] if value is None else [value["offset"], value["commitTimestamp"], value["expireTimestamp"]]
+        return [key["group"], key["topic"], key["partition"], *told]
     if record["type"] != "GroupMetadata" or value is None:
         return {"type": record["type"], "key": key, "value": value}
     fields = frozenset(["protocolType", "generation", "protocol", "leader", "currentStateTimestamp", "members"])
@@ -292,7 +331,11 @@ def machine_records(group_id: str, record: Any, payloads: Payloads) -> list[Json
     match record:
         case CommittedOffsets():
             pairs = zip(record.positions.tolist(), record.offsets.tolist(), strict=True)
-            return [[*payloads.partition(position), offset] for position, offset in pairs]
+            expire_ms = -1 if record.expire_us == FOREVER else record.expire_us // MS
+            told = [record.commit_us // MS, expire_ms]
+            return [[group_id, *payloads.partition(position), offset, *told] for position, offset in pairs]
+        case OffsetTombstones():
+            return [[group_id, *payloads.partition(position), None] for position in record.positions.tolist()]
         case GroupTombstone():
             return [{"type": "GroupMetadata", "key": {"group": group_id}, "value": None}]
     value = {

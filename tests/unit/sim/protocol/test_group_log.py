@@ -7,7 +7,7 @@ import pytest
 
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.classic.group import ClassicGroup
-from groupsim.sim.protocol.classic.records import CommittedOffsets, GroupMetadata, GroupTombstone
+from groupsim.sim.protocol.classic.records import GroupMetadata, GroupTombstone
 from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.messages import (
     Error,
@@ -18,6 +18,7 @@ from groupsim.sim.protocol.messages import (
     OffsetCommit,
     Subscription,
 )
+from groupsim.sim.protocol.offsets.records import CommittedOffsets
 from groupsim.sim.units import MS
 from tests.support.groups import GroupHarness, in_state
 
@@ -116,18 +117,6 @@ def test_a_rebalance_under_way_is_forgotten() -> None:
 def test_a_freshly_loaded_group_that_is_too_large_is_rebalanced() -> None:
     """GroupMetadataManager.onLoaded: "Freshly-loaded group ... is over capacity" (4.4)."""
     assert _reloaded(in_state(STABLE), max_size=1).state is PREPARING
-
-
-def test_an_empty_group_expires_as_if_its_coordinator_had_stayed() -> None:
-    """OffsetExpirationConditionImpl: the state timestamp is in the log (4.4)."""
-    h = GroupHarness(retention=20_000, check=7_000).stable("a")
-    h.leave("a")
-    due = h.group.deadline
-    h.sleep(5_000)
-    config = {"offsets_retention_us": 20_000 * MS, "offsets_retention_check_interval_us": 7_000 * MS}
-    assert _reloaded(h, **config).deadline == due
-    h.now += 100_000
-    assert h.now * MS <= _reloaded(h, **config).deadline < (h.now + 7_000) * MS
 
 
 def test_a_deleted_group_is_not_there_any_more() -> None:

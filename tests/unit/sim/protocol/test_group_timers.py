@@ -231,6 +231,7 @@ def test_second_member_partially_join_and_timeout() -> None:
 def test_a_group_that_is_empty_for_offsets_retention_is_forgotten_at_the_next_check() -> None:
     """KIP-211: ``OffsetMetadataManager.cleanupExpiredOffsets``, ``OffsetExpirationConditionImpl`` (4.4)."""
     h = GroupHarness(retention=20_000, check=7_000).stable("a")
+    h.commit("a")
     h.leave("a")
     assert h.state is EMPTY
     left, generation = h.now, h.group.generation
@@ -243,6 +244,7 @@ def test_a_group_that_is_empty_for_offsets_retention_is_forgotten_at_the_next_ch
 
 def test_a_group_that_is_joined_in_time_is_not_forgotten() -> None:
     h = GroupHarness(retention=20_000, check=7_000).stable("a")
+    h.commit("a")
     h.leave("a")
     h.sleep(10_000)
     h.stable("b")

@@ -1,0 +1,70 @@
+"""Offsets that open transactions have written: pending until a marker decides.
+
+Source: ``OffsetMetadataManager.replay``, ``replayEndTransactionMarker``, ``OpenTransactions`` (Kafka 4.4).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
+from groupsim.sim.protocol.offsets.records import CommittedOffsets
+from groupsim.sim.protocol.offsets.table import OffsetTable
+
+
+class PendingOffset(NamedTuple):
+    """One offset of an open transaction; times in microseconds, ``written`` as in `OffsetTable`."""
+
+    offset: int
+    commit_us: int
+    expire_us: int
+    written: int
+
+
+class PendingOffsets:
+    """Of one group.
+
+    Attributes
+    ----------
+    by_producer : dict
+        Producer id -> partition -> its latest offset in that producer's open transaction.
+    """
+
+    def __init__(self) -> None:
+        self.by_producer: dict[int, dict[int, PendingOffset]] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any transaction has written offsets and is undecided."""
+        return bool(self.by_producer)
+
+    def positions(self) -> Positions:
+        """Partitions that have one, ascending. Shape (n,)."""
+        if not self.by_producer:
+            return NO_PARTITIONS
+        return np.array(sorted({at for offsets in self.by_producer.values() for at in offsets}), np.int32)
+
+    def add(self, record: CommittedOffsets, written: int) -> None:
+        """A record of a transaction; its partitions are at ``written`` and the places after it."""
+        offsets = self.by_producer.setdefault(record.producer_id, {})
+        pairs = zip(record.positions.tolist(), record.offsets.tolist(), strict=True)
+        for place, (position, offset) in enumerate(pairs, written):
+            offsets[position] = PendingOffset(offset, record.commit_us, record.expire_us, place)
+
+    def forget(self, positions: Positions) -> None:
+        """Nothing is pending for these any more, whatever comes of the transactions."""
+        for producer_id, offsets in list(self.by_producer.items()):
+            for position in positions.tolist():
+                offsets.pop(position, None)
+            if not offsets:
+                del self.by_producer[producer_id]
+
+    def end(self, producer_id: int, table: OffsetTable, *, is_committed: bool) -> None:
+        """A marker: pending offsets go into ``table`` unless a later record is there, or are dropped."""
+        offsets = self.by_producer.pop(producer_id, {})
+        for position, one in offsets.items() if is_committed else ():
+            if table.offset[position] < 0 or one.written > table.written[position]:
+                where = np.array([position], np.int32)
+                table.commit(where, np.array([one.offset]), one.commit_us, one.expire_us, one.written)
