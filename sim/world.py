@@ -90,6 +90,7 @@ class World:
         else:
             is_loud = self.is_loud or group.protocols != CONSUMER_ONLY
             engine = group.fast_path = ConsumerEngine(self.env, group, is_loud=is_loud)
+        group.books.settle = engine.settle
         for index in range(slots):
             members.append(self._add_consumer(spec, group, index, engine))
 

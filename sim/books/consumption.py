@@ -78,6 +78,7 @@ class Consumption:
     def repace(self, now: int, at: Offsets, capacity: float) -> None:
         """Rates or costs have changed: go on from ``at`` (n_held,), where it is now, with another capacity."""
         if self.holding.running:
+            self._let_owners_write()
             self._books.ledger.anchor(self.holding, now, self.holding.partitions, at, capacity)
 
     def processed(self, now: int) -> Offsets:
@@ -102,6 +103,7 @@ class Consumption:
         gone = np.isin(held, positions)
         if not gone.any():
             return
+        self._let_owners_write()
         books, which = self._books, held[gone]
         offset = books.ledger.positions(self.holding, now)[gone]
         self._leave_traces(now, which, offset, gone, code)
@@ -164,6 +166,11 @@ class Consumption:
 
     # --- zombies ------------------------------------------------------------------------------------------------------
 
+    def _let_owners_write(self) -> None:
+        """A zombie is about to write what becomes of partitions: their owners' doings by now come first."""
+        if self in self._books.delivery.zombies:
+            self._books.settle()
+
     def become_zombie(self, now: int, positions: Positions) -> None:
         """The coordinator has taken these away; the consumer does not know yet."""
         if not positions.size:
@@ -203,6 +210,7 @@ class Consumption:
 
     def stand_still(self, now: int) -> None:
         """The process is frozen for long, or its application hangs: nothing is processed."""
+        self._let_owners_write()
         self._books.ledger.halt(self.holding, now)
         zombie_owned = self._zombie_since >= 0
         self._books.delivery.add_zombie(self._zombie_since[zombie_owned], now)
@@ -210,6 +218,7 @@ class Consumption:
 
     def go_on(self, now: int, capacity: float) -> None:
         """It moves again."""
+        self._let_owners_write()
         holding = self.holding
         zombie_owned = self._zombie_since >= 0
         self._zombie_since[zombie_owned] = now

@@ -39,6 +39,10 @@ from groupsim.sim.protocol.facts import (
 from groupsim.sim.protocol.messages import Positions
 
 
+def _nothing_to_settle() -> None:
+    """Everybody writes down at once what it does."""
+
+
 class GroupBooks:
     """The books of one group.
 
@@ -61,6 +65,8 @@ class GroupBooks:
         Whether somebody takes partitions without being a member.
     commits_ahead : bool
         Whether somebody commits before processing.
+    settle : callable
+        Somebody looks at the books: what everybody has done by now is in them after that.
     """
 
     def __init__(self, env: Environment, scenario: Scenario, name: str, catalog: Catalog, slots: int) -> None:
@@ -87,6 +93,7 @@ class GroupBooks:
         self.assigns_by_hand = False
         self._by_hand: set[int] = set()
         self.commits_ahead = False
+        self.settle: Callable[[], None] = _nothing_to_settle
         self._work: dict[type[Fact], Callable[[Any], None]] = {
             MemberSeen: self._see,
             MemberAdmitted: self._admit,

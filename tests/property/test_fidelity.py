@@ -12,11 +12,11 @@ from dataclasses import replace
 import pytest
 
 from groupsim.sim.config import ClientConfig
-from groupsim.sim.model import ZERO, Distribution, Processing
+from groupsim.sim.model import ZERO, Distribution, Override, Processing
 from groupsim.sim.units import MS, S
 from tests.support.fidelity import differences
 from tests.support.random_scenarios import Family, random_scenario
-from tests.support.scenarios import client, cooperative, group, join, scenario
+from tests.support.scenarios import client, cooperative, group, join, pause, scenario
 
 pytestmark = pytest.mark.property
 
@@ -77,3 +77,15 @@ def test_a_heartbeat_is_due_between_a_poll_and_the_answer_to_its_commit(consumer
     joined = join(20 * S + 185 * MS, 5)
     one = scenario(group(4, client=often, processing=slow), joined, horizon_us=40 * S, rate_mrps=20_000, latency=far)
     assert not differences(one, seed=5)
+
+
+def test_a_zombie_stands_still_while_who_has_its_partitions_rejoins() -> None:
+    """The owners have ended in the books before what the zombie has read of their partitions is written there."""
+    slow = (
+        Override(members=frozenset({0}), processing=Processing(per_poll_us=9 * S)),
+        Override(members=frozenset({1}), processing=Processing(per_poll_us=40 * S)),
+    )
+    consumer = client(session_timeout_us=6 * S, heartbeat_interval_us=2 * S, max_poll_interval_us=90 * S)
+    one = group(4, client=consumer, processing=Processing(per_poll_us=2 * S), overrides=slow)
+    faults = (pause(20 * S, 7 * S, 1), join(31 * S, 5), pause(34 * S, 1_500 * MS, 1))
+    assert not differences(scenario(one, *faults, horizon_us=45 * S, rate_mrps=400), seed=5)
