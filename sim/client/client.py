@@ -82,7 +82,9 @@ class Client(Incarnation):
         self.requests = Requests(self, self.in_flight, self.poll_loop, self.fetcher, self.metadata)
         self.commits = Commits(self, self.poll_loop, self.requests)
         self.suspension = Suspension(self, self.poll_loop, self.fetcher, self.requests)
-        self.rebalancing = Rebalancing(self, self.assignors, self.poll_loop, self.fetcher, self.commits, self.metadata)
+        self.rebalancing = Rebalancing(
+            self, self.assignors, self.poll_loop, self.fetcher, self.commits, self.metadata, self.suspension
+        )
         leader = Leader(self, self.assignors, self.poll_loop, self.metadata)
         self._actions: dict[type, Callable[[int, Any], None]] = {
             Send: self.requests.send,

@@ -218,8 +218,17 @@ class PollLoop:
 
     def hang(self, now: int, length: int) -> None:
         """The thread is away for a while, whatever it was about to do."""
+        self._stay_away(now, length)
+        if self.schedule is not None:
+            self.schedule.shift(now, length)
+
+    def listen(self, now: int, length: int) -> None:
+        """The thread is inside a listener, and so inside poll(), whose wait goes on meanwhile."""
+        self._stay_away(now, length)
+        if self.schedule is not None:
+            self.schedule.use_up(now, length)
+
+    def _stay_away(self, now: int, length: int) -> None:
         if self.stuck_until <= now:
             self._stuck_since = now
         self.stuck_until = max(self.stuck_until, now + length)
-        if self.schedule is not None:
-            self.schedule.shift(now, length)

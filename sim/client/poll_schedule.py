@@ -176,6 +176,14 @@ class PollSchedule:
         self._restart_at(upcoming)
         self.start = upcoming + by_us
 
+    def use_up(self, at: int, by_us: int) -> None:
+        """Something in the pass under way takes ``by_us`` from ``at`` on: the next poll waits for it, no longer."""
+        held_until, upcoming = self.inside_until(at), self.next_poll(at)
+        self.before = self.last_pass(at)
+        self.held_until = max(held_until, at + by_us)
+        self._restart_at(upcoming)
+        self.start = max(upcoming, at + by_us)
+
     def _restart_at(self, upcoming: int) -> None:
         """Forget the passes before the poll ``upcoming``."""
         switch = self.start + self.full_passes * self.full_us

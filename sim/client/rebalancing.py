@@ -12,6 +12,7 @@ from groupsim.sim.client.fetcher import Fetcher
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.poll_loop import PollLoop
+from groupsim.sim.client.suspension import Suspension
 from groupsim.sim.protocol.effects import Adopt, Drop, Listen
 from groupsim.sim.protocol.messages import Positions
 
@@ -24,13 +25,13 @@ class Rebalancing:
     client : Incarnation
     assignors : sequence of Assignor
         Its own instances.
-    poll_loop, fetcher, commits, metadata
+    poll_loop, fetcher, commits, metadata, suspension
         Of that client.
     """
 
     def __init__(
         self, client: Incarnation, assignors: Sequence[Assignor], poll_loop: PollLoop, fetcher: Fetcher,
-        commits: Commits, metadata: Metadata,
+        commits: Commits, metadata: Metadata, suspension: Suspension,
     ) -> None:  # fmt: skip
         self._client = client
         self._assignors = assignors
@@ -38,9 +39,10 @@ class Rebalancing:
         self._fetcher = fetcher
         self._commits = commits
         self._metadata = metadata
+        self._suspension = suspension
 
     def listen(self, now: int, effect: Listen) -> None:
-        """Run a rebalance listener on the application thread."""
+        """Run a rebalance listener on the application thread, which polls and processes nothing meanwhile."""
         processing = self._client.processing
         duration = {
             "revoked": processing.on_revoked_us,
@@ -50,6 +52,7 @@ class Rebalancing:
         duration = round(duration * self._client.consumer.slowdown(host_only=True)) if effect.positions.size else 0
         if duration:
             self._poll_loop.work(now, duration, self._listened)
+            self._suspension.listen(duration)
         else:
             self._listened(now)
 

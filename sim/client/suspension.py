@@ -1,7 +1,8 @@
 """Freezes and hangs of one client.
 
 A freeze (a GC pause) stops every thread: answers and what is due wait for its end, and the application's work is that
-much later. A hang keeps only the application thread away. A pause under a second is no unavailability.
+much later. A hang keeps only the application thread away, and so does a rebalance listener. A pause under a second is
+no unavailability.
 """
 
 from __future__ import annotations
@@ -151,11 +152,22 @@ class Suspension:
         client, consumption, now = self._client, self._consumption, self._env.now
         client.elision.wake()
         self._poll_loop.hang(now, length)
-        consumption.stand_still(now)
+        self._stand_still(now, length)
         if consumption.handle >= 0:
             self._availability.suspend_service(now, consumption.handle, consumption.partitions)
-        self._env.at(now + length, self._unstuck_key, self._unhang)
         client.drive(now)
+
+    def listen(self, length: int) -> None:
+        """The application thread is inside a rebalance listener: what the member keeps is read when it returns."""
+        consumption, now = self._consumption, self._env.now
+        if consumption.partitions.size:
+            self._poll_loop.listen(now, length)
+            self._stand_still(now, length)
+            self._availability.stop(now, consumption.handle, consumption.partitions)
+
+    def _stand_still(self, now: int, length: int) -> None:
+        self._consumption.stand_still(now)
+        self._env.at(now + length, self._unstuck_key, self._unhang)
 
     def _unhang(self, _: object) -> None:
         """The end of a hang, unless another has made it longer or everything is frozen."""

@@ -8,6 +8,7 @@ model's constants (`consumer_oracle`), never from a run. What waits for brokers 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from groupsim.sim import Result, simulate
 from groupsim.sim.config import CoordinatorConfig
-from groupsim.sim.model import AddPartitions, Distribution, Entry, Restart, Start
+from groupsim.sim.model import AddPartitions, Distribution, Entry, Override, Restart, Start
 from groupsim.sim.units import MS, S
 from tests.conformance.protocol.consumer_oracle import (
     BROKER,
@@ -37,7 +38,7 @@ from tests.conformance.protocol.consumer_oracle import (
     returned,
     started,
 )
-from tests.conformance.protocol.oracle import TRIP, WAY
+from tests.conformance.protocol.oracle import APPEND, SERVICE, TRIP, WAY
 from tests.support import scenarios
 from tests.support.scenarios import BOOT_US, at, group, rounds, scenario, served
 
@@ -280,6 +281,42 @@ def test_13_2_a_static_member_stalls_longer_than_r() -> None:
     assert lost[0] == SETTLED[1].passes(STALLED) + STALL, "its next pass"
     assert lost[1] < STALLED + STALL + TAU + 3 * TRIP + 6 * POLL
     assert result.summary[["zombie_s", "fenced"]].iloc[0].tolist() == [0, 0]
+
+
+# --- 13.2 slow revokers -------------------------------------------------------------------------------------------
+
+
+def slow_revoker(listens_us: int, **changes: Any) -> Result:
+    """A first member whose onPartitionsRevoked takes a while, and a second one that joins at 20 s."""
+    slow = Override(members=frozenset({0}), processing=replace(PROCESSING, on_revoked_us=listens_us))
+    one = group(1, client=consumer(**changes), processing=PROCESSING, overrides=(slow,))
+    return simulate(scenario(one, scenarios.join(20 * S, 2), horizon_us=90 * S, config=BROKER))
+
+
+def test_13_2_a_slow_revoker_holds_up_what_it_gives_up_and_reads_nothing_meanwhile() -> None:
+    """g_X + tau + q_Y + g_Y with the listener in g_X; what it keeps stands still as long as the listener runs."""
+    result = slow_revoker(20 * S)
+    (donor,) = join(started(0), 20 * S).donors
+    called = donor.stopped + POLL
+    freed = called + 20 * S + WAY
+    expected = receive(newcomer(20 * S), freed)
+    found = gaps(result, 10 * S)
+    assert {found[part] for part, *_ in served(result, "g/1")} == {(donor.stopped, expected.reads)}
+    assert {found[part] for part in range(12)} == {(donor.stopped, expected.reads), (called, called + 20 * S)}
+    assert (rounds(result)[-1].generations, rounds(result)[-1].end_us) == (1, expected.given)
+
+
+def test_13_2_a_revoker_slower_than_r_loses_everything() -> None:
+    """At R, counted from the moment it was asked: one epoch more, and all partitions are the other's."""
+    result = slow_revoker(40 * S, max_poll_interval_us=26 * S)
+    (donor,) = join(started(0), 20 * S).donors
+    fenced = donor.told - WAY - APPEND - SERVICE + 26 * S
+    expected = receive(newcomer(20 * S), fenced)
+    found = gaps(result, 10 * S)
+    assert {end for _, end in found.values()} == {expected.reads}
+    assert {begin for begin, _ in found.values()} == {donor.stopped, donor.stopped + POLL}
+    assert [one.generations for one in rounds(result)] == [1, 2, 1], "it joins again when its listener returns"
+    assert result.summary["zombie_s"].iloc[0] == 0
 
 
 # --- 13.2 rolls, topics -------------------------------------------------------------------------------------------
