@@ -74,6 +74,8 @@ class ClientConfig:
     enable_auto_commit: bool = True
     auto_commit_interval_us: int = 5_000 * MS
     auto_offset_reset: str = "latest"
+    """latest, earliest, none, or by_duration: ``reset_duration_us`` ago (KIP-1106)."""
+    reset_duration_us: int = 0
     request_timeout_us: int = 30_000 * MS
     retry_backoff_us: int = 100 * MS
     retry_backoff_max_us: int = 1_000 * MS

@@ -240,8 +240,10 @@ def _check_body(known: _Known, entry: EntryFile, place: Place) -> Iterator[Findi
         if body.groups_only and body.target.kind != "group":
             message = f"{entry.verb} is done to members: the target must be a group or some of its members"
             yield (*place, "target"), message, format_target(body.target)
-    if entry.verb == "scale" and body.target.pick != "all":
-        yield (*place, "target"), "scale takes a whole group", format_target(body.target)
+    if entry.verb in ("scale", "delete_offsets", "delete_group") and body.target.pick != "all":
+        yield (*place, "target"), f"{entry.verb} takes a whole group", format_target(body.target)
+    for position, topic in enumerate(body.topics if entry.verb == "delete_offsets" else ()):
+        yield from _check_topic(known, topic, (*place, "topics", position))
     if entry.verb in ("set_rate", "add_partitions"):
         yield from _check_topic(known, body.topic, (*place, "topic"))
     if entry.verb == "subscribe":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -48,6 +50,7 @@ FORBIDDEN: Final[Mapping[GroupProtocol, tuple[str, ...]]] = MappingProxyType(
 """Keys that a protocol does not go with (``CLASSIC_`` and ``CONSUMER_PROTOCOL_UNSUPPORTED_CONFIGS``, Kafka 4.4)."""
 
 
+_SECONDS: Final = MappingProxyType({"D": 86_400, "H": 3_600, "M": 60, "S": 1})
 _LINUX_CONNECT_US: Final = 127 * S
 """What bounded a connection attempt before 2.7: the kernel's six SYN retries."""
 
@@ -114,11 +117,22 @@ def client_config(profile: ClientProfile, given: Mapping[str, Value]) -> ClientC
     fields: dict[str, Any] = _before_its_time(config)
     fields |= {field: config[key] * MS for key, field in _TIMES.items() if key in config}
     fields |= {field: config[key] for key, field in _OTHERS.items() if key in config}
+    fields |= _by_duration(str(config["auto.offset.reset"]))
     if _STRATEGY in config:
         fields["partition_assignment_strategy"] = tuple(config[_STRATEGY])
     if not profile.no_consumer_protocol:
         fields |= {"group_protocol": protocol_of(given), "group_remote_assignor": given.get(_REMOTE_ASSIGNOR)}
     return ClientConfig(**fields, behaviour=profile.behaviour)
+
+
+def _by_duration(reset: str) -> dict[str, Any]:
+    """``auto.offset.reset: by_duration:PnDTnHnMn.nS``, which has been checked, in microseconds."""
+    name, _, duration = reset.partition(":")
+    if not duration:
+        return {}
+    parts = re.findall(r"([\d.]+)([DHMS])", duration)
+    seconds = sum(Fraction(number) * _SECONDS[unit] for number, unit in parts)
+    return {"auto_offset_reset": name, "reset_duration_us": int(seconds * S)}
 
 
 def _before_its_time(config: Mapping[str, Any]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The verbs of the timeline: one model for the body of each, all seventeen of them."""
+"""The verbs of the timeline: one model for the body of each, all of them."""
 
 from __future__ import annotations
 
@@ -234,6 +234,25 @@ class SetConfigFile(TargetedFile):
     static: bool | None = None
 
 
+class DeleteOffsetsFile(TargetedFile):
+    """An administrator deletes a group's committed offsets of some topics."""
+
+    groups_only = True
+
+    topics: list[TopicName] = Field(min_length=1)
+
+    def build(self) -> model.DeleteOffsets:
+        """The verb as the simulator takes it."""
+        return made(model.DeleteOffsets, self, topics=tuple(self.topics))
+
+
+class DeleteGroupFile(TargetedFile):
+    """An administrator deletes a group, with all its offsets."""
+
+    makes = model.DeleteGroup
+    groups_only = True
+
+
 VERBS: Final = MappingProxyType(
     {
         "gc_pause": GcPauseFile,
@@ -253,6 +272,8 @@ VERBS: Final = MappingProxyType(
         "unsubscribe": UnsubscribeFile,
         "set_rate": SetRateFile,
         "set_config": SetConfigFile,
+        "delete_offsets": DeleteOffsetsFile,
+        "delete_group": DeleteGroupFile,
     }
 )
 """Verb -> model of its body."""

@@ -58,7 +58,7 @@ class GenerationsGrow:
         last, size = self._last.get(group.books.name, (0, 0))
         generation = machine.generation
         self._last[group.books.name] = generation, machine.size
-        forgotten = generation == 0 and not machine.size
+        forgotten = (generation == 0 or not machine.exists) and not machine.size
         renewed = not size and isinstance(machine, MixedGroup)
         return f"generation {last} became {generation}" if generation < last and not (forgotten or renewed) else None
 

@@ -179,8 +179,17 @@ class Production:
         if time > 0:
             self.log_start[positions] = np.maximum(self.log_start[positions], self._produced_by(time, topic, positions))
 
-    def _produced_by(self, time: int, topic: str, positions: Positions) -> Offsets:
-        """Log end offsets at any time of the past."""
+    def produced_by(self, time: int | Offsets, positions: Positions) -> Offsets:
+        """Log end offsets at any time of the past (one, or one for each). Shape (n,)."""
+        times, found = np.broadcast_to(time, positions.shape), np.empty(len(positions), np.int64)
+        topics = np.array([self._partitions.topic[position] for position in positions.tolist()])
+        for topic in np.unique(topics):
+            which = topics == topic
+            found[which] = self._produced_by(times[which], str(topic), positions[which])
+        return found
+
+    def _produced_by(self, time: int | Offsets, topic: str, positions: Positions) -> Offsets:
+        """Log end offsets of partitions of one topic at any time of the past."""
         end = self._segment_us[positions]
         milli = np.where(time >= end, self._produced_milli(time, positions), 0)
         for begin, base, rate in self._earlier(topic, positions):

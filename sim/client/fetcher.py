@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record import CUT, OUT_OF_RANGE
 from groupsim.sim.client.data_connections import DataConnections, Trips
@@ -23,6 +24,7 @@ from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, DrawnPollSchedule, Load, Pace, PollSchedule, pace
+from groupsim.sim.config import ClientConfig
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.protocol.effects import Raise
 from groupsim.sim.protocol.interface import MemberMachine
@@ -91,9 +93,9 @@ class Fetcher:
         offsets = np.where(deleted, -1, response.offsets)
         if (offsets < 0).any():
             if client.config.auto_offset_reset == "none":
-                self._fail_to_reset(now)
+                self._fail_to_reset(now, Error.OFFSET_OUT_OF_RANGE if deleted.any() else Error.NO_OFFSET_FOR_PARTITION)
                 return
-            if client.config.auto_offset_reset == "latest":
+            if client.config.auto_offset_reset != "earliest":
                 self._books.delivery.ended_by[positions[deleted]] = OUT_OF_RANGE
         self._ask_brokers(now, positions[still], offsets[still], is_refused=bool(deleted.any()))
 
@@ -137,10 +139,8 @@ class Fetcher:
         return latency("other", 2 * number), latency("other", 2 * number + 1)
 
     def _where_to_begin(self, now: int | Offsets, positions: Positions) -> Offsets:
-        """What ``auto.offset.reset`` says: the log's end at ``now`` (one instant, or one for each), or its start."""
-        ledger = self._books.ledger
-        latest = self._client.config.auto_offset_reset == "latest"
-        return ledger.produced(now, positions) if latest else ledger.log_start[positions]
+        """What ``auto.offset.reset`` says, at ``now`` (one instant, or one for each)."""
+        return where_to_begin(self._client.config, self._books.ledger, now, positions)
 
     def _fetched(self, number: int) -> None:
         client, now = self._client, self._env.now
@@ -215,16 +215,16 @@ class Fetcher:
         """Go on where the reset policy says; that takes no time here."""
         client, ledger, holding = self._client, self._books.ledger, self._consumption.holding
         if client.config.auto_offset_reset == "none":
-            self._fail_to_reset(now)
+            self._fail_to_reset(now, Error.OFFSET_OUT_OF_RANGE)
             return
         at, held = ledger.positions(holding, now), holding.partitions
         self._consumption.skip(now, np.where(at < ledger.log_start[held], self._where_to_begin(now, held), at))
         self.repace(now)
 
-    def _fail_to_reset(self, now: int) -> None:
-        """Nobody says where to go on (``NoOffsetForPartitionException``, ``OffsetOutOfRangeException``)."""
-        self._machine.failed = Error.UNKNOWN_SERVER_ERROR
-        self._client.fail(now, Raise(Error.UNKNOWN_SERVER_ERROR))
+    def _fail_to_reset(self, now: int, error: Error) -> None:
+        """Nobody says where to go on: poll() raises this."""
+        self._machine.failed = error
+        self._client.fail(now, Raise(error))
 
     def pace(self, partitions: int, load: Load) -> Pace:
         """How the member paces its polls with so many partitions."""
@@ -290,3 +290,24 @@ class Fetcher:
         if owned.any():
             self._consumption.begin(now, back[owned], at[owned], 0.0)
             self.repace(now)
+
+
+def where_to_begin(config: ClientConfig, ledger: Ledger, now: int | Offsets, positions: Positions) -> Offsets:
+    """Where somebody begins to read who has no offset (``AutoOffsetResetStrategy``, Kafka 4.4).
+
+    The log's end, its start, or the first record that is no older than a duration (KIP-1106): the end if there is none.
+
+    Parameters
+    ----------
+    config : ClientConfig
+    ledger : Ledger
+    now : int, or int64 array of shape (n,), microseconds
+        When the brokers are asked.
+    positions : int32 array, shape (n,)
+    """
+    start = ledger.log_start[positions]
+    if config.auto_offset_reset == "earliest":
+        return start
+    if config.auto_offset_reset == "latest":
+        return ledger.produced(now, positions)
+    return np.maximum(ledger.produced_by(now - config.reset_duration_us - 1, positions), start)

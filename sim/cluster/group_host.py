@@ -188,6 +188,7 @@ class GroupHost:
 
     def administer(self, call: Callable[[GroupOffsets], tuple[Answer, Outcome]]) -> Answer:
         """Have an administrator's request worked on at once; the answer."""
+        self.fast_path.before_deadline(self._env.now)
         answer, outcome = call(self.offsets)
         self._settle(self._commit_log(self._env.now, outcome))
         return answer

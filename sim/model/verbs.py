@@ -165,7 +165,22 @@ class SetConfig:
     static: bool | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteOffsets:
+    """An administrator deletes a group's committed offsets of some topics (OffsetDelete)."""
+
+    target: Target
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteGroup:
+    """An administrator deletes a group with all its offsets (DeleteGroups)."""
+
+    target: Target
+
+
 Verb = (
     GcPause | Stuck | Slow | SlowHost | Kill | Close | StartMembers | Restart | RollingRestart | Scale | Cut
-    | AddPartitions | CreateTopic | Subscribe | Unsubscribe | SetRate | SetConfig
+    | AddPartitions | CreateTopic | Subscribe | Unsubscribe | SetRate | SetConfig | DeleteOffsets | DeleteGroup
 )  # fmt: skip

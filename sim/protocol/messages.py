@@ -82,6 +82,10 @@ class Error(Enum):
     NON_EMPTY_GROUP = "NON_EMPTY_GROUP"
     GROUP_SUBSCRIBED_TO_TOPIC = "GROUP_SUBSCRIBED_TO_TOPIC"
     UNSTABLE_OFFSET_COMMIT = "UNSTABLE_OFFSET_COMMIT"
+    NO_OFFSET_FOR_PARTITION = "NO_OFFSET_FOR_PARTITION"
+    """Nor are these two: what poll() raises where auto.offset.reset is none (``NoOffsetForPartitionException``)."""
+    OFFSET_OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
+    """``OffsetOutOfRangeException``."""
     DISCONNECTED = "DISCONNECTED"
     """Not a code of the wire: the connection ended, or the request timed out, before the answer came."""
 

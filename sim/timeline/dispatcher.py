@@ -18,6 +18,8 @@ from groupsim.sim.model import (
     Close,
     CreateTopic,
     Cut,
+    DeleteGroup,
+    DeleteOffsets,
     Entry,
     GcPause,
     Kill,
@@ -41,7 +43,7 @@ _SPELLED: dict[type, str] = {
     GcPause: "gc_pause", Stuck: "stuck", Slow: "slow", SlowHost: "slow_host", Cut: "cut", Kill: "kill", Close: "close",
     StartMembers: "start", Restart: "restart", RollingRestart: "rolling_restart", Scale: "scale",
     AddPartitions: "add_partitions", CreateTopic: "create_topic", SetRate: "set_rate", Subscribe: "subscribe",
-    Unsubscribe: "unsubscribe", SetConfig: "set_config",
+    Unsubscribe: "unsubscribe", SetConfig: "set_config", DeleteOffsets: "delete_offsets", DeleteGroup: "delete_group",
 }  # fmt: skip
 """Verbs as a scenario file spells them."""
 

@@ -207,7 +207,13 @@ class RejoinPhase(CohortPhase):
         self._park(slots, np.concatenate(parts), lengths, np.maximum(since, np.repeat(restarted, lengths)))
         partitions, offsets = end_consumption(group.books, slots, handles, parts, since, polled, REVOKED)
         committed = np.repeat(deferred.commits[slots] != NO_COMMITS, lengths)
-        group.books.ledger.commit(partitions[committed], offsets[committed], self.since, contested=False)
+        moment = (np.repeat(self._committed_us(slots), lengths)[committed], self.since[1])
+        group.books.ledger.commit(partitions[committed], offsets[committed], moment, contested=False)
+
+    def _committed_us(self, slots: Slots) -> Column:
+        """When the coordinator worked on the last commits of these, microseconds. Shape (n,)."""
+        timing = self._group.cluster.timing
+        return self._deferred.now.committed[slots] - timing.service_us - timing.append_us
 
     def _park(self, slots: Slots, partitions: Positions, lengths: Column, since: Column) -> None:
         """The fetches that are parked when these stop stay where they are until they are over."""
@@ -232,7 +238,9 @@ class RejoinPhase(CohortPhase):
         parts = [deferred.clients[slot].consumption.partitions for slot in slots.tolist()]
         partitions, lengths = np.concatenate(parts), [len(part) for part in parts]
         offsets, _ = ledger.positions_of(slots, partitions, lengths, deferred.now.polled[slots])
-        ledger.commit(partitions, offsets, self.since, contested=False)
+        ledger.commit(
+            partitions, offsets, (np.repeat(self._committed_us(slots), lengths), self.since[1]), contested=False
+        )
 
     def _join(self, slot: int) -> Exchange:
         """The JoinGroup of one member, parked."""

@@ -18,6 +18,7 @@ from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.data_connections import Trips, first_fetch
+from groupsim.sim.client.fetcher import where_to_begin
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, PollSchedule
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, SYNCED
@@ -109,10 +110,13 @@ class ResumePhase(AnswerPhase):
 
     def _reset(self, slots: Slots, partitions: Positions, offsets: Offsets, lengths: NDArray[np.int64]) -> Offsets:
         """``auto.offset.reset`` where nothing is committed."""
-        deferred = self._deferred
-        latest = [deferred.clients[slot].config.auto_offset_reset == "latest" for slot in slots.tolist()]
-        worked = np.repeat(deferred.now.worked[slots], lengths)
-        start = np.where(np.repeat(latest, lengths), self._group.books.ledger.produced(worked, partitions), 0)
+        deferred, ledger, begin = self._deferred, self._group.books.ledger, 0
+        start = np.zeros(len(partitions), np.int64)
+        for slot, length in zip(slots.tolist(), lengths.tolist(), strict=True):
+            part = slice(begin, begin + length)
+            config, worked = deferred.clients[slot].config, int(deferred.now.worked[slot])
+            start[part] = where_to_begin(config, ledger, worked, partitions[part])
+            begin += length
         return np.where(offsets < 0, start, offsets)
 
     def _wants(self, slot: int) -> bool:

@@ -193,4 +193,4 @@ def test_members_without_a_reset_policy_fail_though_all_of_them_could_go_togethe
     run = scenario(group(6, client=client(enable_auto_commit=True, auto_offset_reset="none")), horizon_us=30 * S)
     elided, message = simulate(run), simulate(run, fidelity="message")
     assert elided.manifest["digests"] == message.manifest["digests"]
-    assert set(elided.tables["members"]["ended_by"]) == {"failed: UNKNOWN_SERVER_ERROR"}
+    assert set(elided.tables["members"]["ended_by"]) == {"failed: NO_OFFSET_FOR_PARTITION"}

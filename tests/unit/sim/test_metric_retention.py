@@ -77,7 +77,7 @@ def test_out_of_range_and_none_ends_the_application(fidelity: str) -> None:
     strict = entry(19 * S, SetConfig(target=member(0), client=replace(CLIENT, auto_offset_reset="none")))
     run = aged(group(client=EARLIEST, processing=EACH_BATCH), timeline=(strict, outage(20, 25)))
     lives = [one["ended_by"] for one in rows(simulate(run, fidelity), "members")]
-    assert lives == ["killed", "failed: UNKNOWN_SERVER_ERROR"]
+    assert lives == ["killed", "failed: OFFSET_OUT_OF_RANGE"]
 
 
 @both
