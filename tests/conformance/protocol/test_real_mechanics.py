@@ -164,7 +164,7 @@ def test_a_new_topic_that_matches_rebalances_once_from_whoever_refreshes_first(w
 def test_a_pattern_subscriber_joins_in_the_poll_that_has_asked_for_metadata(
     fidelity: Literal["elided", "message"],
 ) -> None:
-    """Answers come with the next record, in 9 ms at most, and polls are 0.2 s apart: no later poll() finds them fresh."""
+    """Answers come with the next record, in 9 ms at most, polls are 0.2 s apart: no later poll() finds them fresh."""
     slow = Processing(per_record=ZERO, per_poll_us=200 * MS)
     one = replace(group(2, client=client(), processing=slow), subscription=Subscription(pattern="t.*"))
     run = scenario(one, join(20 * S, 3), horizon_us=40 * S, rate_mrps=20_000)

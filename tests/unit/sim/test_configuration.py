@@ -104,6 +104,7 @@ CLIENT: dict[str, tuple[Play, ClientConfig, object]] = {
     "enable_auto_commit": (_played(), client(), True),
     "auto_commit_interval_us": (_played(), client(enable_auto_commit=True), 2 * S),
     "auto_offset_reset": (SLOW, client(), "latest"),
+    "reset_duration_us": (SLOW, client(auto_offset_reset="by_duration"), 5 * S),
     "request_timeout_us": (_cut, client(), 3 * S),
     "retry_backoff_us": (_cut, client(request_timeout_us=3 * S), 300 * MS),
     "retry_backoff_max_us": (_cut, client(request_timeout_us=3 * S), 100 * MS),
