@@ -77,8 +77,8 @@ class Client(Incarnation):
         self.in_flight = InFlight(self)
         self.poll_loop = PollLoop(self)
         self.connections = DataConnections(self)
-        self.fetcher = Fetcher(self, self.poll_loop, self.in_flight, self.connections)
         self.metadata = Metadata(self, self.in_flight, self.connections)
+        self.fetcher = Fetcher(self, self.poll_loop, self.in_flight, self.connections, self.metadata)
         self.requests = Requests(self, self.in_flight, self.poll_loop, self.fetcher, self.metadata)
         self.commits = Commits(self, self.poll_loop, self.requests)
         self.suspension = Suspension(self, self.poll_loop, self.fetcher, self.requests)
@@ -284,7 +284,7 @@ class Client(Incarnation):
             self._rest(now)
             return
         is_idle = not (machine.needs_application or self.command is not None or self.inbox)
-        if is_idle and not (poll_loop.may_pass(now) and self._pass(now)):
+        if is_idle and not (poll_loop.may_commit(now) and self._pass(now)):
             self._rest(now)
             return
         self.drive(now)

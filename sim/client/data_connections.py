@@ -118,8 +118,8 @@ class DataConnections:
         return max(at, self.parked.get(node, 0))
 
     def is_open(self, node: int) -> bool:
-        """Whether there is a connection to a broker, because something is read from it."""
-        return node in self.nodes
+        """Whether there is a connection to a broker, because something is, or was, read from it."""
+        return node in self.parked or node in self.nodes
 
     def answered(self, asked: int, node: int, trips: Trips) -> int:
         """When the answer to a request for positions is here that is sent at ``asked``."""
@@ -132,7 +132,7 @@ class DataConnections:
         """
         there, back = int(trips.there), int(trips.back)
         arrived = self.free_at(sent + there, node)
-        if self.is_open(node):
+        if node in self.nodes:
             arrived += back + there
         return arrived + self._service_us + back
 

@@ -22,6 +22,7 @@ from groupsim.sim.books.record import CUT, OUT_OF_RANGE
 from groupsim.sim.client.data_connections import DataConnections, Trips
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, DrawnPollSchedule, Load, Pace, PollSchedule, pace
 from groupsim.sim.config import ClientConfig
@@ -41,6 +42,7 @@ class Fetcher:
     poll_loop : PollLoop
     in_flight : InFlight
     connections : DataConnections
+    metadata : Metadata
 
     Attributes
     ----------
@@ -51,12 +53,14 @@ class Fetcher:
     """
 
     def __init__(
-        self, client: Incarnation, poll_loop: PollLoop, in_flight: InFlight, connections: DataConnections
-    ) -> None:
+        self, client: Incarnation, poll_loop: PollLoop, in_flight: InFlight, connections: DataConnections,
+        metadata: Metadata,
+    ) -> None:  # fmt: skip
         self._client = client
         self._poll_loop = poll_loop
         self._in_flight = in_flight
         self._connections = connections
+        self._metadata = metadata
         self._env = client.env
         self._books = client.books
         self._machine: MemberMachine[Any, Any] = client.machine
@@ -127,7 +131,7 @@ class Fetcher:
         leader, begun = self._books.partitions.leader[positions], np.empty(len(positions), np.int64)
         for node in np.unique(leader).tolist():
             asked = self._poll_loop.coming_pass(now)
-            if not self._connections.is_open(node):
+            if not (self._connections.is_open(node) or self._metadata.has_asked(asked, node)):
                 asked = self._poll_loop.coming_pass(asked + 1)
             sent = self._poll_loop.coming_pass(self._connections.answered(asked, node, trips))
             begun[leader == node] = self._connections.fetched(sent, node, trips)

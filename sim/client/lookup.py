@@ -55,6 +55,7 @@ class Lookup:
         elif world.is_cut(client.consumer, response.node):
             self._connected_at(now + client.config.connection_setup_timeout_us, None)
         else:
+            client.poll_loop.hurry(now)
             self._connected_at(now + world.timing.connect_us, response.node)
 
     def _connected_at(self, time: int, node: int | None) -> None:

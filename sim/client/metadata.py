@@ -80,6 +80,14 @@ class Metadata:
         self._pass_by(until - 1)
         return int(self._client.books.is_measured(self._client.opened_us)) + self._requests
 
+    def has_asked(self, now: int, node: int) -> bool:
+        """Whether a refresh has gone to a broker, so that there is a connection to it.
+
+        What precedes the first metadata goes to an address of ``bootstrap.servers``, which is a node of its own.
+        """
+        self._pass_by(now)
+        return self._number > 1 and node in self._in_flight.asked
+
     def is_stale_for_join(self, now: int) -> bool:
         """Whether a member that could begin to join has to ask first: not again so early (``timeToAllowUpdate``)."""
         machine = self._machine

@@ -5,7 +5,9 @@ for: a rebalance listener, or the assignor of the leader.
 
 A member that is paced acts in passes: at the beginning of each poll(), and whenever that has waited for
 retry.backoff.ms (``AsyncKafkaConsumer.pollForFetches``, Kafka 4.4). Without partitions, passes follow one another all
-the time.
+the time. The first pass after a heartbeat may be followed by another one sooner: its wait is at most what the
+background thread allowed when it beat (`ConsumerMember.longest_wait_us`), and whoever joins does not wait at all from
+the first pass after the coordinator is known until its heartbeat is answered.
 """
 
 from __future__ import annotations
@@ -55,6 +57,9 @@ class PollLoop:
         self._is_paced = client.machine.is_paced
         self._pass_us = max(min(timeout_us, backoff_us) + client.world.timing.poll_us, 1)
         self._passed_us = client.opened_us - self._pass_us
+        self._again_us = 0
+        """A pass out of turn, if it is still to come."""
+        self._hurried_us = FOREVER
         self._work_key = deadline_key(client.consumer.entity, Kind.FETCH)
         self._poll_key = deadline_key(client.consumer.entity, Kind.POLL)
         self.schedule: PollSchedule | None = None
@@ -88,26 +93,55 @@ class PollLoop:
             return self.reaction(time)
         if self._job is not None or self._client.frozen is not None:
             return FOREVER
-        return self._pass_from(time)
+        return self._pass_from(time, self._spacing_us())
 
     def coming_pass(self, time: int) -> int:
         """The same as it looks now, whatever the application is at: the job under way ends when it is due to."""
-        return self._pass_from(max(time, self._job.due) if self._job is not None else time)
+        return self._pass_from(max(time, self._job.due) if self._job is not None else time, self._spacing_us())
 
-    def _pass_from(self, time: int) -> int:
+    def _pass_from(self, time: int, spacing_us: int) -> int:
         at = max(time, self.stuck_until, self._passed_us + 1)
         if self.schedule is not None:
-            return int(self.schedule.next_pass(at))
+            return int(self.schedule.next_pass(at, spacing_us))
         since = max(self._passed_us, self.stuck_until)
-        return since + -(-(at - since) // self._pass_us) * self._pass_us
+        if at <= self._machine.heard_us and since + (at - since) // self._pass_us * self._pass_us >= self._hurried_us:
+            return at
+        upcoming = since + -(-(at - since) // self._pass_us) * self._pass_us
+        return min(upcoming, self._again_us) if at <= self._again_us else upcoming
+
+    def _spacing_us(self) -> int:
+        """Between two records of what is read, on average."""
+        client = self._client
+        rate = client.books.ledger.rate_of(client.consumption.partitions)
+        return round(1 / rate) if rate else 0
+
+    def may_commit(self, now: int) -> bool:
+        """Whether the machine may commit now: a wait inside poll() ends when that is due (``maximumTimeToWait``)."""
+        return not self._is_paced or self._pass_from(now, 0) == now
 
     def may_pass(self, now: int) -> bool:
         """Whether the machine may act for the application now, which is inside poll()."""
         return not self._is_paced or self.next_pass(now) == now
 
+    def hurry(self, now: int) -> None:
+        """The coordinator is known: a pass from now on does not wait until the heartbeat that follows is answered.
+
+        ``AbstractHeartbeatRequestManager.maximumTimeToWait``: nothing, while a member has to beat at once, or does not
+        know the interval.
+        """
+        self._hurried_us = now
+
     def passed(self, now: int) -> None:
-        """The machine has acted for the application."""
+        """The machine acts for the application."""
+        since = max(self._passed_us, self.stuck_until)
+        is_in_turn = self.schedule is not None or not (now - since) % self._pass_us
+        self._again_us, self._hurried_us = 0, FOREVER
+        if not is_in_turn:
+            return
         self._passed_us = now
+        if self._is_paced and self.schedule is None:
+            wait_us = self._machine.longest_wait_us(now, self._pass_us) + self._client.world.timing.poll_us
+            self._again_us = now + wait_us if wait_us < self._pass_us else 0
 
     def goes_on_at(self, now: int) -> int:
         """When the thread goes on with its batch, on its own clock: that stops in a freeze, and a hang comes first."""
@@ -183,7 +217,7 @@ class PollLoop:
         self._job = None
         # A wait that the job has used up is over; what is left of it follows.
         is_over = now - job.since >= self._client.processing.poll_timeout_us
-        self._passed_us = now - self._pass_us if is_over else now
+        self._passed_us, self._again_us = now - self._pass_us if is_over else now, 0
         job.done(now)
         self._client.drive(now)
 
@@ -210,7 +244,7 @@ class PollLoop:
             self.schedule.shift(start, length)
         if self.stuck_until > start:
             self.stuck_until += length
-        self._passed_us = min(self._passed_us + length, start + length - 1)
+        self._passed_us, self._again_us = min(self._passed_us + length, start + length - 1), 0
         job = self._job
         if job is not None:
             job.due += length

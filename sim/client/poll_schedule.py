@@ -250,10 +250,17 @@ class PollSchedule:
         upcoming = begin + (begin != at) * length
         return upcoming - (time <= until) * (upcoming - time)
 
-    def next_pass(self, time: int) -> int:
-        """The first instant at or after ``time`` at which poll() begins, or looks around while it waits."""
+    def next_pass(self, time: int, spacing_us: int) -> int:
+        """The first instant at or after ``time`` at which poll() begins, or looks around while it waits.
+
+        Once the backlog is gone a poll() returns with the next record at the earliest: they come ``spacing_us`` apart.
+        """
+        switch = self.start + self.full_passes * self.full_us
         if time < self.start:
             begin, until, following = self.before, self.held_until, self.start
+        elif time >= switch and spacing_us > self.steady_us:
+            begin = switch + (time - switch) // spacing_us * spacing_us
+            until = following = begin + spacing_us
         else:
             begin, wait, length = self._pass_at(time)
             until, following = begin + wait, begin + length

@@ -153,11 +153,13 @@ class TargetComputed(Fact):
     ----------
     epoch : int
         The group epoch for which the target is.
+    assignor : str
     targets : tuple of (member id, positions)
         Of members whose target has changed.
     """
 
     epoch: int
+    assignor: str
     targets: tuple[tuple[str, Positions], ...]
 
 
@@ -170,6 +172,8 @@ class MemberReconciled(Fact):
     member_id : str
     epoch : int
         The member's.
+    state : str
+        Kafka's name of the member's state at the coordinator.
     assigned : int32 array
         All that it may own now.
     pending : int32 array
@@ -178,5 +182,6 @@ class MemberReconciled(Fact):
 
     member_id: str
     epoch: int
+    state: str
     assigned: Positions
     pending: Positions

@@ -200,6 +200,15 @@ class MemberMachine(Protocol[Request, Response]):
         """Whether the application acts once in a pass, and no answer wakes it."""
         ...
 
+    def longest_wait_us(self, now: int, pass_us: int) -> int:
+        """How long the application waits in a pass at ``now`` at most; asked if it is paced, by passes of that length."""
+        ...
+
+    @property
+    def heard_us(self) -> int:
+        """When a heartbeat was last sent, or answered; asked if it is paced."""
+        ...
+
     # --- who it is, what it has ---------------------------------------------------------------------------------------
 
     @property

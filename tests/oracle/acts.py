@@ -241,7 +241,6 @@ async def set_config(play: Play, firing: Firing) -> None:
         plan = member.plan
         play.note(firing, "set_config", member.name)
         plan.config = play.plan.changes[firing.entry.id]
-        plan.protocol = play.plan.protocols.get(firing.entry.id, plan.protocol)
         plan.processing = verb.processing or plan.processing
         plan.static = plan.static if verb.static is None else verb.static
 

@@ -30,7 +30,6 @@ def awaiting() -> Iterator[str]:
     for name in NOT_COMPARED:
         told = recordings(name)
         busy = sum(one.header["unfit"] is not None for one in told)
-        summary = epochs.summary if of_consumer_groups(told) else measures.summary
         yield from (f"| {name} | {len(told)} | {busy} | {row} |" for row in _rows([summary(one.facts) for one in told]))
 
 

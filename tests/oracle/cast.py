@@ -12,7 +12,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from tests.oracle.consumer_groups import CONSUMER, FORBIDDEN
 from tests.oracle.jvm import Jvm
 from tests.oracle.reading import Partition, Reading
 from tests.oracle.translation import MemberPlan, Plan
@@ -129,8 +128,8 @@ class Cast:
 
     def subscription(self, plan: MemberPlan) -> dict[str, Any]:
         """What subscribe() is called with, in the names of this broker."""
-        if plan.re2 is not None:
-            return {"re2": f"\\Q{self._prefix}.\\E(?:{plan.re2})"}
+        if plan.subscription.re2 is not None:
+            return {"re2": f"\\Q{self._prefix}.\\E(?:{plan.subscription.re2})"}
         if plan.subscription.pattern is not None:
             return {"pattern": f"\\Q{self._prefix}.\\E(?:{plan.subscription.pattern})"}
         return {"topics": [f"{self._prefix}.{topic}" for topic in plan.subscription.topics]}
@@ -142,9 +141,7 @@ class Cast:
         config |= {**plan.config, "client.id": plan.client_id}
         if plan.processing.commit != "auto":
             config["enable.auto.commit"] = "false"
-        if plan.protocol == CONSUMER:
-            config = {key: value for key, value in config.items() if key not in FORBIDDEN}
-        return config | {"group.protocol": plan.protocol}
+        return config
 
     # --- what they tell -----------------------------------------------------------------------------------------------
 

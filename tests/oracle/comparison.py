@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from tests.oracle.measures import commits, course, durations, failures, owners, summary
+from tests.oracle.measures import commits, failures, owners
+from tests.oracle.runs import course, durations, summary
 from tests.oracle.trace import Fact
 
 CLOSE_S = 0.1

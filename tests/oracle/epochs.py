@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import mean
-from typing import Any
 
 from tests.oracle.measures import faults, read_twice, rounds, unread, zero_us
 from tests.oracle.trace import Fact
@@ -141,22 +140,4 @@ def summary(facts: Sequence[Fact]) -> dict[str, float]:
     if any(gaps.values()):
         found["unread, worst"] = max(length for each in gaps.values() for length in each) / 1e6
         found["unread, mean of partitions"] = mean(map(sum, gaps.values())) / 1e6
-    return found
-
-
-def course(facts: Iterable[Fact]) -> list[tuple[Any, ...]]:
-    """What must be equal: epochs with who came and went before each, and the epochs of targets.
-
-    Who of several newcomers comes first is a race of milliseconds, and left out.
-    """
-    found: list[tuple[Any, ...]] = []
-    changes: dict[tuple[str, str], int] = defaultdict(int)
-    for fact in facts:
-        if fact["what"] == "membership" and fact["change"] != "pending":
-            changes[fact["change"], fact["member"]] += 1
-        elif fact["what"] == "epoch":
-            found.append(("epoch", fact["epoch"], tuple(sorted(changes.items()))))
-            changes.clear()
-        elif fact["what"] == "target":
-            found.append(("target", fact["epoch"], fact["assignor"]))
     return found

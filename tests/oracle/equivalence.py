@@ -16,7 +16,8 @@ from typing import Final
 
 from scipy.stats import norm, t
 
-from tests.oracle.measures import course, durations, summary, unread
+from tests.oracle.measures import unread
+from tests.oracle.runs import course, phases, summary
 from tests.oracle.trace import Fact
 
 SHOWN: Final = "shown"
@@ -31,7 +32,7 @@ SHORT_S: Final = 0.1
 """What takes less in the median of the recordings is the network's: no timer is that short."""
 EVERYTHING: Final = "every duration"
 """The figure of a scenario of which no replay has the course of its recording."""
-COUNTS: Final = ("rounds", "read twice")
+COUNTS: Final = ("rounds", "read twice", "rebalances", "epochs", "targets", "classic rounds")
 FREQUENCY: Final = 0.15
 REPETITIONS: Final = 30
 LEVEL: Final = 0.95
@@ -87,10 +88,9 @@ def of_durations(scenario: str, pairs: Sequence[tuple[Sequence[Fact], Sequence[F
 
 def steps(facts: Sequence[Fact]) -> dict[str, float]:
     """The durations of a run on which there is a verdict, seconds: its steps, and how long partitions went unread."""
-    found = {name: length for name, length in durations(facts).items() if name.startswith("round ")}
-    found |= {name: length for name, length in summary(facts).items() if name not in COUNTS}
+    found = phases(facts) | {name: length for name, length in summary(facts).items() if name not in COUNTS}
     if totals := [sum(end - begin for begin, end in spans) for spans in unread(facts).values()]:
-        found["unread, mean of partitions"] = mean(totals) / 1e6
+        found.setdefault("unread, mean of partitions", mean(totals) / 1e6)
     return found
 
 
@@ -129,8 +129,8 @@ def judged(low: float | None, high: float | None, bound: float) -> str:
 def of_counts(scenario: str, recordings: Sequence[Sequence[Fact]], runs: Sequence[Sequence[Fact]]) -> Iterator[Verdict]:
     """A verdict for each count, over repetitions and seeds."""
     real, mine = [summary(facts) for facts in recordings], [summary(facts) for facts in runs]
-    for name in COUNTS:
-        yield of_count(scenario, name, [one[name] for one in real], [one[name] for one in mine])
+    for name in [name for name in COUNTS if any(name in one for one in real)]:
+        yield of_count(scenario, name, [one.get(name, 0) for one in real], [one.get(name, 0) for one in mine])
 
 
 def of_count(scenario: str, name: str, real: Sequence[float], mine: Sequence[float]) -> Verdict:

@@ -187,8 +187,8 @@ def _overlap(spans: Sequence[Span]) -> int:
 # --- what is compared -------------------------------------------------------------------------------------------------
 
 
-def durations(facts: Sequence[Fact]) -> dict[str, float]:
-    """Every duration of a run by name, seconds; equal names mean the same thing in runs of the same course."""
+def phases(facts: Sequence[Fact]) -> dict[str, float]:
+    """How long each part of each round took, seconds."""
     found: dict[str, float] = {}
     times = [fact["at_us"] for fact in faults(facts)]
     for number, one in enumerate(rounds(facts), 1):
@@ -199,6 +199,12 @@ def durations(facts: Sequence[Fact]) -> dict[str, float]:
             found[f"round {number}: join phase"] = (one.completing_us - one.preparing_us) / 1e6
         if one.stable_us >= 0 <= one.completing_us:
             found[f"round {number}: sync phase"] = (one.stable_us - one.completing_us) / 1e6
+    return found
+
+
+def unread_by_length(facts: Sequence[Fact]) -> dict[str, float]:
+    """How long each partition was unread, the longest time first, seconds."""
+    found: dict[str, float] = {}
     for partition, spans in unread(facts).items():
         for rank, length in enumerate(sorted((end - begin for begin, end in spans), reverse=True), 1):
             found[f"{partition} unread, no. {rank} by length"] = length / 1e6
@@ -219,26 +225,6 @@ def summary(facts: Sequence[Fact]) -> dict[str, float]:
         found["stable again"] = (max(one.stable_us for one in after) - zero) / 1e6
     if gaps:
         found["unread, worst"] = max(gaps) / 1e6
-    return found
-
-
-def course(facts: Iterable[Fact]) -> list[tuple[Any, ...]]:
-    """What must be equal: states, generations, triggers, numbers of members, and who came and went in each round.
-
-    Two things are left out, being races of milliseconds: who of several newcomers comes first, and whether it is the
-    leader or another member that begins the next round of a cooperative rebalance.
-    """
-    found: list[tuple[Any, ...]] = []
-    changes: dict[tuple[str, str], int] = defaultdict(int)
-    for fact in facts:
-        if fact["what"] == "membership" and fact["change"] != "pending":
-            changes[fact["change"], fact["member"]] += 1
-        elif fact["what"] == "transition" and fact["state"] == "PreparingRebalance":
-            trigger = str(fact["trigger"])
-            found.append((fact["state"], fact["generation"], "rejoined" if trigger.endswith("rejoined") else trigger))
-        elif fact["what"] == "transition":
-            found.append((fact["state"], fact["generation"], fact["members"], tuple(sorted(changes.items()))))
-            changes.clear()
     return found
 
 

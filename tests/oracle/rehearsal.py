@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from tests.oracle.consumer_groups import CONSUMER
 from tests.oracle.failures import WentWrong
 from tests.oracle.jvm import Jvm
 from tests.oracle.supply import Supply
@@ -31,7 +30,7 @@ async def rehearse(jvm: Jvm, members: int, servers: str, protocols: Iterable[str
     for protocol in protocols:
         for number in range(TIMES):
             name = f"{TOPIC}.{jvm.name}.{protocol}.{number}"
-            if protocol == CONSUMER:
+            if protocol == "consumer":
                 await supply.configure(name, {"consumer.heartbeat.interval.ms": "1000"})
             await _lead(jvm, name, max(2, members), servers, protocol)
 
@@ -45,7 +44,7 @@ async def _lead(jvm: Jvm, name: str, size: int, servers: str, protocol: str) -> 
     group.assigned.clear()
     jvm.tell("close", member=last)
     # Only who gets something is called back by the consumer protocol.
-    least = 1 if protocol == CONSUMER else len(others)
+    least = 1 if protocol == "consumer" else len(others)
     await group.reached("a rebalance", lambda: group.ended == {last} and len(group.assigned & {*others}) >= least)
     for member in others:
         jvm.tell("close", member=member)
@@ -89,7 +88,7 @@ def _member(name: str, group: str, servers: str, protocol: str) -> dict[str, Any
         "bootstrap.servers": servers, "group.id": group, "client.id": name.replace("/", "-"),
         "group.protocol": protocol, "auto.commit.interval.ms": "500", "auto.offset.reset": "earliest",
     }  # fmt: skip
-    if protocol != CONSUMER:
+    if protocol != "consumer":
         config |= {"heartbeat.interval.ms": "500", "session.timeout.ms": "30000"}
     application = {
         "per_record_us": 0, "per_poll_us": 0, "poll_timeout_us": 100_000, "commit": "auto", "on_revoked_us": 0,

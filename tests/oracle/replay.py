@@ -31,11 +31,13 @@ from groupsim.sim.model import (
 )
 from groupsim.sim.units import MS
 from tests.oracle.measures import first_requests, orders, rounds
-from tests.oracle.simulated import Ids, simulated
+from tests.oracle.simulated import Delay, Ids, simulated
 from tests.oracle.trace import Fact
 
 EARLIER_US = 500 * MS
 """A replay begins that much before its recording, so that members can start before they are admitted."""
+SHORTEST_US = -15 * MS
+"""By so much a connection may be made earlier than usual."""
 Life = tuple[str, int]
 """Member and incarnation."""
 
@@ -52,9 +54,11 @@ def replay(scenario: Scenario, facts: Sequence[Fact], seed: int) -> list[Fact]:
     seed : int
         Of what is left to chance.
     """
-    clock = _Clock(facts)
-    for _ in range(3 + len(rounds(facts))):
-        told = simulated(_with_instants(scenario, facts, clock), seed, clock.ids)
+    (group,) = scenario.groups
+    wait_us = min(group.processing.poll_timeout_us, group.client.retry_backoff_us)
+    clock = _Clock(facts, wait_us + scenario.cluster.timing.poll_us)
+    for _ in range(4 + len(rounds(facts))):
+        told = simulated(_with_instants(scenario, facts, clock), seed, clock.ids, clock.delays)
         if not clock.is_set_by(told):
             break
     return told
@@ -64,13 +68,30 @@ class _Clock:
     """When something of a recording happens in its replay.
 
     Whatever is done to the group comes as long after the last Stable as it did on the real broker. A member starts so
-    early that the coordinator admits it at its instant: who comes first is leader.
+    early that the coordinator admits it at its instant: who comes first is leader. One of the consumer protocol
+    acknowledges in a pass through poll(), and beats from there on: it begins to poll so that its first assignment comes
+    at the instant at which that came, looks for its coordinator when it did, and takes as long to connect.
+
+    Parameters
+    ----------
+    facts : sequence of dict
+        The recording.
+    pass_us : int
+        Length of a pass of a member of the consumer protocol that reads nothing.
+
+    Attributes
+    ----------
+    delays : dict
+        As `tests.oracle.simulated` takes them.
     """
 
-    def __init__(self, facts: Sequence[Fact]) -> None:
+    def __init__(self, facts: Sequence[Fact], pass_us: int) -> None:
+        self._pass_us = pass_us
         self.ids = _ids(facts)
         self._stable = _stable(facts)
         self._admitted = _admitted(facts, self.ids)
+        self._assigned = _assigned(facts)
+        self.delays: dict[Life, Delay] = {}
         self._shifts: list[tuple[int, int]] = []
         self._leads: dict[Life, int] = {}
 
@@ -82,18 +103,39 @@ class _Clock:
         """When a life begins of which the first request was sent then."""
         if life not in self._admitted:
             return self.then(request_us)
-        return self.then(self._admitted[life]) - self._leads.get(life, 0)
+        lead_us = self._leads.get(life, 0)
+        if life in self.delays:
+            return self.then(request_us) - self.delays[life].asking_us - lead_us
+        return self.then(self._admitted[life]) - lead_us
 
     def is_set_by(self, told: Sequence[Fact]) -> bool:
         """Look at a run; whether it makes the clock another one."""
-        before = (self._shifts, dict(self._leads))
-        admitted = _admitted(told, self.ids)
+        before = (self._shifts, dict(self._leads), dict(self.delays))
+        admitted, assigned = _admitted(told, self.ids), _assigned(told)
         for life, real_us in self._admitted.items():
             if life in admitted:
-                self._leads[life] = self._leads.get(life, 0) + admitted[life] - self.then(real_us)
+                late_us = admitted[life] - self.then(real_us)
+                if life in self._assigned and life in assigned:
+                    self._delay(life, late_us, assigned[life] - self.then(self._assigned[life]))
+                else:
+                    self._leads[life] = self._leads.get(life, 0) + late_us
         pairs = zip(self._stable, _stable(told), strict=False)
         self._shifts = [(real_us, mine_us - real_us) for real_us, mine_us in pairs]
-        return before != (self._shifts, self._leads)
+        return before != (self._shifts, self._leads, self.delays)
+
+    def _delay(self, life: Life, late_us: int, assigned_late_us: int) -> None:
+        """Another rhythm of passes for who was assigned something so late, another connection for who came so late."""
+        if life not in self.delays:
+            self.delays[life], self._leads[life] = Delay(), 0
+            return
+        before = self.delays[life]
+        connecting_us = before.connecting_us - late_us
+        self._leads[life] += max(0, SHORTEST_US - connecting_us)
+        self.delays[life] = Delay(
+            (before.asking_us + assigned_late_us) % self._pass_us,
+            max(connecting_us, SHORTEST_US),
+            before.is_found_late or assigned_late_us < -self._pass_us / 2,
+        )
 
 
 def _stable(facts: Sequence[Fact]) -> list[int]:
@@ -101,20 +143,31 @@ def _stable(facts: Sequence[Fact]) -> list[int]:
 
 
 def _admitted(facts: Sequence[Fact], ids: Ids) -> dict[Life, int]:
-    """When the coordinator took each life in as a member."""
+    """When the coordinator took each life in as a member; a static one that is back is told what it may have."""
     lives = {each[0]: life for life, each in ids.items() if each}
-    return {
-        lives[fact["member_id"]]: fact["at_us"]
-        for fact in facts
-        if fact["what"] == "membership" and fact["change"] == "added" and fact["member_id"] in lives
-    }
+    found: dict[Life, int] = {}
+    for fact in facts:
+        is_admission = fact["what"] == "reconciled" or (fact["what"] == "membership" and fact["change"] == "added")
+        if is_admission and fact["member_id"] in lives:
+            found.setdefault(lives[fact["member_id"]], fact["at_us"])
+    return found
+
+
+def _assigned(facts: Sequence[Fact]) -> dict[Life, int]:
+    """When each life was assigned something for the first time, be it nothing (consumer protocol)."""
+    found: dict[Life, int] = {}
+    for fact in facts:
+        if fact["what"] == "assigned":
+            found.setdefault((fact["member"], fact["incarnation"]), fact["at_us"])
+    return found
 
 
 def _ids(facts: Sequence[Fact]) -> Ids:
     found: dict[Life, list[str]] = defaultdict(list)
     for fact in facts:
-        if fact["what"] == "joined" and fact["member_id"] not in found[fact["member"], fact["incarnation"]]:
-            found[fact["member"], fact["incarnation"]].append(fact["member_id"])
+        if "member_id" in fact and fact["what"] in ("joined", "request"):
+            known = found[fact["member"], fact["incarnation"]]
+            known += [fact["member_id"]] if fact["member_id"] not in known else []
     return found
 
 

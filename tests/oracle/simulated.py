@@ -8,105 +8,138 @@ recording's do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from groupsim.sim import Result, simulate
-from groupsim.sim.books.group_books import GroupBooks
-from groupsim.sim.books.rebalances import trigger_of
+from groupsim.sim.client import members
+from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.client.lookup import Lookup
+from groupsim.sim.client.rebalancing import Rebalancing
 from groupsim.sim.client.requests import Requests
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Scenario
-from groupsim.sim.protocol.classic.states import GroupState
-from groupsim.sim.protocol.facts import (
-    Cause,
-    MemberAdmitted,
-    MemberIdGiven,
-    MemberRemoved,
-    MemberReplaced,
-    StateChanged,
-)
-from groupsim.sim.protocol.facts import Fact as GroupFact
+from groupsim.sim.protocol.consumer.member import ConsumerMember
+from groupsim.sim.protocol.effects import Adopt, Send
 from groupsim.sim.protocol.messages import Api, Error
 from tests.oracle.measures import ENDS
-from tests.oracle.trace import Fact, instant
+from tests.oracle.simulated_groups import hear_groups
+from tests.oracle.trace import Fact, compact, instant
 
 Ids = Mapping[tuple[str, int], list[str]]
-"""(member, incarnation) -> the member ids that the broker made up for it, in order."""
+"""(member, incarnation) -> the member ids that the broker, or the client itself, made up for it, in order."""
 
 
-def simulated(scenario: Scenario, seed: int, ids: Ids | None = None) -> list[Fact]:
-    """Run a scenario and tell it as a trace does; no header, no callbacks, no requests but for refused commits.
+@dataclass(frozen=True)
+class Delay:
+    """What a member of the consumer protocol takes to be connected to its coordinator, microseconds.
+
+    Parameters
+    ----------
+    asking_us : int
+        From its first pass through poll() until it looks for the coordinator.
+    connecting_us : int
+        By how much later than usual it is connected to it.
+    is_found_late : bool
+        The lookup takes up that time, and not the connection.
+    """
+
+    asking_us: int = 0
+    connecting_us: int = 0
+    is_found_late: bool = False
+
+
+Delays = Mapping[tuple[str, int], Delay]
+"""By (member, incarnation)."""
+
+
+def simulated(scenario: Scenario, seed: int, ids: Ids | None = None, delays: Delays | None = None) -> list[Fact]:
+    """Run a scenario and tell it as a trace does; no header, no requests but for refused commits.
 
     Parameters
     ----------
     scenario : Scenario
     seed : int
     ids : mapping, optional
-        Member ids that the simulated broker is to make up, instead of its own.
+        Member ids that the simulated broker and the simulated clients are to make up, instead of their own.
+    delays : mapping, optional
     """
     facts: list[Fact] = []
     with pytest.MonkeyPatch.context() as patch:
-        _hear_groups(patch, facts)
-        if ids is not None:
-            _give_ids(patch, ids)
+        hear_groups(patch, facts)
+        _hear_assignments(patch, facts)
+        _hear_lookups(patch, facts)
+        _give_ids(patch, ids or {})
+        _delay(patch, delays or {})
         clients = _hear_commits(patch, facts)
         result = simulate(scenario, seed=seed)
-    told = [*_actions(scenario, result), *_ends(result), *_stretches(result), *_read_twice(result)]
+    told = [*_actions(scenario, result), *_ends(result), *_stretches(result, facts), *_read_twice(result)]
     told += _commits(clients, scenario.horizon_us)
     return sorted([*facts, *told], key=instant)
 
 
-def _hear_groups(patch: pytest.MonkeyPatch, facts: list[Fact]) -> None:
-    note, successors = GroupBooks.note, set[str]()
-
-    def tapped(self: GroupBooks, told: Sequence[GroupFact]) -> None:
-        note(self, told)
-        for fact in told:
-            match fact:
-                case StateChanged():
-                    facts.append(_transition(self, fact))
-                case MemberIdGiven():
-                    facts.append(_membership(self, fact, "pending"))
-                case MemberAdmitted() if fact.member_id not in successors:
-                    facts.append(_membership(self, fact, "added"))
-                case MemberRemoved():
-                    facts.append(_membership(self, fact, "left" if fact.cause is Cause.LEFT else "failed"))
-                case MemberReplaced():
-                    successors.add(fact.successor)  # Kafka's log has one line for who is replaced by whom.
-                    facts.append(_membership(self, fact, "replaced"))
-
-    patch.setattr(GroupBooks, "note", tapped)
-
-
-def _transition(group: GroupBooks, fact: StateChanged) -> Fact:
-    begins = fact.state is GroupState.PREPARING_REBALANCE
-    return {
-        "what": "transition", "at_us": group._env.now, "group": group.name, "state": fact.state.value,
-        "generation": fact.generation, "members": group.rebalances.members,
-        "trigger": trigger_of(fact.reason) if begins else None, "reason": fact.reason,
-    }  # fmt: skip
-
-
-def _membership(
-    group: GroupBooks, fact: MemberIdGiven | MemberAdmitted | MemberRemoved | MemberReplaced, change: str
-) -> Fact:
-    return {
-        "what": "membership", "at_us": group._env.now, "group": group.name, "member": fact.name,
-        "member_id": fact.member_id, "change": change,
-    }  # fmt: skip
-
-
 def _give_ids(patch: pytest.MonkeyPatch, ids: Ids) -> None:
     given = {who: iter(each) for who, each in ids.items()}
-    made_up = Requests._fresh_id
+    made_up, by_itself = Requests._fresh_id, members._uuid
 
-    def recorded(self: Requests) -> str:
-        consumer = self._client.consumer
-        return next(given.get((consumer.name, consumer.incarnation - 1), iter(())), "") or made_up(self)
+    def recorded(client: Incarnation) -> str:
+        return next(given.get(_life(client), iter(())), "")
 
-    patch.setattr(Requests, "_fresh_id", recorded)
+    patch.setattr(Requests, "_fresh_id", lambda self: recorded(self._client) or made_up(self))
+    patch.setattr(members, "_uuid", lambda client: recorded(client) or by_itself(client))
+
+
+def _delay(patch: pytest.MonkeyPatch, delays: Delays) -> None:
+    connect, make, left = Lookup._connected_at, members._new_consumer_member, dict(delays)
+
+    def connected_late(self: Lookup, time: int, node: int | None) -> None:
+        delay = left.pop(_life(self._client), Delay())
+        connect(self, time + delay.connecting_us, node)
+        if delay.is_found_late:
+            self._client.poll_loop.hurry(time + delay.connecting_us)
+
+    def asking_late(client: Incarnation) -> ConsumerMember:
+        machine = make(client)
+        machine.lookup.retry_at = client.opened_us + delays.get(_life(client), Delay()).asking_us
+        return machine
+
+    patch.setattr(Lookup, "_connected_at", connected_late)
+    patch.setattr(members, "_new_consumer_member", asking_late)
+
+
+def _life(client: Incarnation) -> tuple[str, int]:
+    return client.life.member, client.life.incarnation - 1
+
+
+def _hear_assignments(patch: pytest.MonkeyPatch, facts: list[Fact]) -> None:
+    """When members of the consumer protocol are assigned what: they fetch it some passes through poll() later."""
+    adopt = Rebalancing.adopt
+
+    def heard(self: Rebalancing, now: int, effect: Adopt) -> None:
+        client, partitions = self._client, self._client.books.partitions
+        if client.config.group_protocol == "consumer":
+            added = compact((partitions.topic[one], int(partitions.number[one])) for one in effect.added.tolist())
+            member, incarnation = _life(client)
+            told = {"member": member, "incarnation": incarnation, "partitions": added}
+            facts.append({"what": "assigned", "at_us": now, **told})
+        adopt(self, now, effect)
+
+    patch.setattr(Rebalancing, "adopt", heard)
+
+
+def _hear_lookups(patch: pytest.MonkeyPatch, facts: list[Fact]) -> None:
+    """The first request of a member: before that it disturbs nobody."""
+    ask = Lookup.ask
+
+    def heard(self: Lookup, now: int, effect: Send) -> None:
+        member, incarnation = _life(self._client)
+        told = {"member": member, "incarnation": incarnation, "api": "FindCoordinator", "error": None}
+        facts.append({"what": "request", "at_us": now, **told})
+        ask(self, now, effect)
+
+    patch.setattr(Lookup, "ask", heard)
 
 
 def _hear_commits(patch: pytest.MonkeyPatch, facts: list[Fact]) -> list[Requests]:
@@ -121,6 +154,10 @@ def _hear_commits(patch: pytest.MonkeyPatch, facts: list[Fact]) -> list[Requests
         if exchange.api is Api.OFFSET_COMMIT and not exchange.abandoned and response.error is not Error.NONE:
             refusal = {"what": "request", "at_us": now, **_whose(self), "api": "OffsetCommit"}
             facts.append({**refusal, "error": response.error.name})
+        if exchange.api is Api.CONSUMER_GROUP_HEARTBEAT and response.error is Error.UNRELEASED_INSTANCE_ID:
+            client = self._client
+            refused = {"group": client.group.name, "member": client.life.member, "member_id": client.machine.member_id}
+            facts.append({"what": "membership", "at_us": now, **refused, "change": "refused"})
         read(self, now, exchange, response)
 
     patch.setattr(Requests, "__init__", noted)
@@ -129,8 +166,8 @@ def _hear_commits(patch: pytest.MonkeyPatch, facts: list[Fact]) -> list[Requests
 
 
 def _whose(requests: Requests) -> Fact:
-    life = requests._client.life
-    return {"member": life.member, "incarnation": life.incarnation - 1}
+    member, incarnation = _life(requests._client)
+    return {"member": member, "incarnation": incarnation}
 
 
 def _commits(made: list[Requests], at_us: int) -> Iterator[Fact]:
@@ -160,13 +197,17 @@ def _ends(result: Result) -> Iterator[Fact]:
                 yield {"what": "error", "at_us": row["ended_us"], **who, "error": error}
 
 
-def _stretches(result: Result) -> Iterator[Fact]:
+def _stretches(result: Result, facts: Sequence[Fact]) -> Iterator[Fact]:
+    told = [fact for fact in facts if fact["what"] == "assigned"]
     lives = [(row["member"], row["started_us"], row["incarnation"] - 1) for row in result.tables.rows("members")]
     for row in result.tables.rows("ownership"):
         incarnation = max(number for name, start, number in lives if name == row["member"] and start <= row["from_us"])
+        mine = [one for one in told if (one["member"], one["incarnation"]) == (row["member"], incarnation)]
+        before = [one["at_us"] for one in mine if row["partition"] in one["partitions"].get(row["topic"], ())]
+        assigned_us = max((at_us for at_us in before if at_us <= row["from_us"]), default=row["from_us"])
         yield {
             "what": "read", "member": row["member"], "incarnation": incarnation,
-            "partition": f"{row['topic']}-{row['partition']}", "from_us": row["from_us"],
+            "partition": f"{row['topic']}-{row['partition']}", "from_us": assigned_us,
             "first_fetch_us": row["from_us"], "to_us": row["to_us"],
         }  # fmt: skip
 

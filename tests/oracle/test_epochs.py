@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.oracle.epochs import course, phases, rebalances, summary
+from tests.oracle.epochs import phases, rebalances, summary
 from tests.oracle.measures import beats_apart, beats_late_ms
+from tests.oracle.runs import course
 from tests.oracle.trace import Fact
 
 S = 1_000_000

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from groupsim.scenarios.build.loading import load_document, parse, path_of
+from groupsim.scenarios.build.loading import load, path_of
 from groupsim.scenarios.build.problems import Finding, problems_of
 from groupsim.scenarios.build.scenario import overridden
 from groupsim.scenarios.build.timeline import configured
 from groupsim.scenarios.files.yaml_text import read_yaml
+from groupsim.scenarios.kafka.client_config import protocol_of
 from groupsim.scenarios.kafka.client_profiles import JAVA_CLASSES, NEWEST
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.sim.model import (
@@ -30,10 +31,10 @@ from groupsim.sim.model import (
 )
 from groupsim.sim.world import slots_of
 from tests.oracle.broker import OWN_KEYS
-from tests.oracle.consumer_groups import Asides, taken_out
 from tests.oracle.failures import CannotPlay
 from tests.oracle.timetable import Firing, firings, first_starts
 
+_STRATEGY = "partition.assignment.strategy"
 _CLASSES = {name: java for java, name in JAVA_CLASSES.items()}
 _NO_VERBS = {
     "cut": "networks are not cut on one machine",
@@ -64,8 +65,6 @@ class MemberPlan:
     subscription: Subscription
     static: bool
     instance: str | None
-    protocol: str
-    re2: str | None
 
     @property
     def client_id(self) -> str:
@@ -88,8 +87,6 @@ class Plan:
         Processes that are frozen or killed, so need a JVM of their own -> how often they are started again.
     changes : dict of str to dict
         Entries of ``set_config`` -> the configuration that its members have from their next start on.
-    protocols : dict of str to str
-        Entries of ``set_config`` that change it -> the protocol that its members use from their next start on.
     group_config : dict of str to dict
         Groups -> the broker's configuration of them, as text.
     """
@@ -102,13 +99,13 @@ class Plan:
     firings: tuple[Firing, ...]
     changes: dict[str, dict[str, str]] = field(default_factory=dict)
     spares: dict[str, int] = field(default_factory=dict)
-    protocols: dict[str, str] = field(default_factory=dict)
     group_config: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
     def spoken(self) -> list[str]:
         """The protocols that its members use, one after the other."""
-        return sorted({*(one.protocol for one in self.members.values()), *self.protocols.values()})
+        configs = [*(one.config for one in self.members.values()), *self.changes.values()]
+        return sorted({protocol_of(one) for one in configs})
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,6 @@ class Source:
     scenario: Scenario
     file: ScenarioFile
     text: str
-    asides: Asides
 
     @property
     def broker_config(self) -> dict[str, str]:
@@ -138,18 +134,12 @@ def read(path: str | Path) -> Source:
     """
     where = path_of(path)
     document = read_yaml(where)
-    scenario, asides = loaded(where)
+    scenario = load(where)
     file = ScenarioFile.model_validate(dict(scenario.document), context={"folder": where.parent, "allow_code": ()})
     problems = problems_of(_refusals(scenario, file), document)
     if problems:
         raise CannotPlay("; ".join(_sentence(str(path), one.path, one.line, one.message) for one in problems))
-    return Source(scenario, file, where.read_text(encoding="utf-8"), asides)
-
-
-def loaded(path: Path) -> tuple[Scenario, Asides]:
-    """A scenario as the schema of today takes it, and what its file says of the consumer protocol besides."""
-    document, asides = taken_out(load_document(path))
-    return parse(document, file=str(path), name=path.stem, folder=path.parent), asides
+    return Source(scenario, file, where.read_text(encoding="utf-8"))
 
 
 def _sentence(file: str, path: str, line: int, message: str) -> str:
@@ -174,8 +164,10 @@ def plan(source: Source, repetition: int) -> Plan:
             if isinstance(entry.verb, SetConfig)
         },
         spares=_spares(told, members),
-        protocols={scenario.timeline[position].id: one for position, one in source.asides.changes.items()},
-        group_config=source.asides.group_config,
+        group_config={
+            name: {key: _text(value) for key, value in group.group_config.items()}
+            for name, group in file.groups.items()
+        },
     )
 
 
@@ -196,16 +188,13 @@ def _members(source: Source, group: Group) -> Iterator[MemberPlan]:
             subscription=override.subscription or group.subscription,
             static=group.members.static,
             instance=override.instance_id,
-            protocol=source.asides.protocols[group.name],
-            re2=source.asides.patterns.get(group.name),
         )
 
 
 def _client(config: Mapping[str, Any]) -> dict[str, str]:
     texts = {key: _text(value) for key, value in config.items()}
-    strategies = config["partition.assignment.strategy"]
-    texts["partition.assignment.strategy"] = ",".join(_CLASSES[name] for name in strategies)
-    return texts
+    strategies = config.get(_STRATEGY, [])
+    return texts | ({_STRATEGY: ",".join(_CLASSES[name] for name in strategies)} if strategies else {})
 
 
 def _text(value: Any) -> str:

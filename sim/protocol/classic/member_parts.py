@@ -19,6 +19,7 @@ from groupsim.sim.protocol.classic.states import MemberState
 from groupsim.sim.protocol.classic.subscription import AssignorMemory, SubscriptionState
 from groupsim.sim.protocol.lookup import Backoff, CoordinatorLookup
 from groupsim.sim.protocol.messages import Api, Error, Heartbeat, Positions
+from groupsim.sim.units import FOREVER
 
 
 class MemberParts:
@@ -52,7 +53,12 @@ class MemberParts:
         """Every answer wakes the application, if it is inside poll()."""
         return False
 
-    """Every answer wakes the application inside poll()."""
+    heard_us = 0
+    """Its passes do not depend on heartbeats."""
+
+    def longest_wait_us(self, now: int, pass_us: int) -> int:
+        """An answer ends the wait."""
+        return FOREVER
 
     def __init__(
         self,

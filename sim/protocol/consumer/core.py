@@ -169,4 +169,6 @@ class GroupCore:
 def reconciled(member: Member) -> MemberReconciled:
     """What a member has now."""
     current = member.current
-    return MemberReconciled(member.member_id, current.member_epoch, current.assigned, current.pending)
+    return MemberReconciled(
+        member.member_id, current.member_epoch, current.state.value, current.assigned, current.pending
+    )

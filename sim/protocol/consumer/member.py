@@ -183,6 +183,24 @@ class ConsumerMember(ConsumerMemberParts):
         sleeps = -(-(expiry - woken) // _LONGEST_SLEEP_US)
         return min(max(timer.due, expiry), woken + sleeps * _LONGEST_SLEEP_US)
 
+    @property
+    def heard_us(self) -> int:
+        """When a heartbeat was last sent, or answered."""
+        return self.timer.woken_us
+
+    def longest_wait_us(self, now: int, pass_us: int) -> int:
+        """How long the application waits in a pass at ``now`` at most, if passes are ``pass_us`` apart.
+
+        ``maximumTimeToWait``: what is left until the next auto-commit. ``ConsumerNetworkThread.runOnce`` works it out
+        when a wait for the network is over, as of the beginning of that turn: in the first pass after the answer to a
+        heartbeat, that is when the heartbeat was sent. Both timers begin anew with an acknowledgement, so that what
+        the next heartbeat brings is often taken over in a single pass.
+        """
+        timer = self.timer
+        if timer.in_flight or not now - pass_us < self.heard_us <= now:
+            return FOREVER
+        return self.ownership.until_commit_us(timer.sent_us, now, pass_us)
+
     def on_poll_expired(self, now: int) -> Effects:
         """max.poll.interval.ms is over, and the background thread has seen it."""
         return self.departure.expire(now)

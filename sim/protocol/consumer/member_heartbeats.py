@@ -29,12 +29,15 @@ class HeartbeatTimer:
     interval_us : int, microseconds
         As the coordinator says; 0 until it has.
     in_flight : bool
+    sent_us : int, microseconds
+        When one was last sent.
     woken_us : int, microseconds
         When one was last sent, or answered.
     """
 
     __slots__ = (
-        "_attempts", "_backoff", "_due", "_is_jitter_sound", "_not_before", "in_flight", "interval_us", "woken_us",
+        "_attempts", "_backoff", "_due", "_is_jitter_sound", "_not_before", "in_flight", "interval_us", "sent_us",
+        "woken_us",
     )  # fmt: skip
 
     def __init__(self, backoff: Backoff, *, is_jitter_sound: bool) -> None:
@@ -45,12 +48,12 @@ class HeartbeatTimer:
         self._not_before = 0
         self.in_flight = False
         self.interval_us = 0
-        self.woken_us = 0
+        self.sent_us = self.woken_us = 0
 
     def sent(self, now: int) -> None:
         """``onSendAttempt``, ``resetTimer``."""
         self.in_flight = True
-        self.woken_us = now
+        self.sent_us = self.woken_us = now
         self._due = now + self.interval_us
 
     def restore(self, due: int) -> None:

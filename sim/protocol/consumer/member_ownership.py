@@ -104,6 +104,21 @@ class MemberOwnership:
         if self.commits != "none":
             self.commit_due = now + self.commit_interval_us
 
+    def until_commit_us(self, at: int, now: int, pass_us: int) -> int:
+        """How long it was at ``at`` until the next auto-commit; `FOREVER` without one.
+
+        A pass at which it is due restarts the timer (``maybeAutoCommitAsync``), even of a member that owns nothing:
+        passes were at ``now`` and at multiples of ``pass_us`` before.
+        """
+        due, interval_us = self.commit_due, self.commit_interval_us
+        if not self.is_auto_commit:
+            return FOREVER
+        if due <= at and not self.owned.size:
+            first = now - (now - due) // pass_us * pass_us
+            stride_us = -(-interval_us // pass_us) * pass_us
+            due = due if first > at else first + (at - first) // stride_us * stride_us + interval_us
+        return max(due - at, 0)
+
     def commit(self, positions: Positions, *, is_awaited: bool) -> Commit:
         """A commit as the member that it is; without id and epoch if it is none."""
         membership = self._membership

@@ -71,9 +71,9 @@ class Targets:
         Refused
             UNKNOWN_SERVER_ERROR: the assignor throws.
         """
-        core, given = self._core, self._input()
+        core, given, assignor = self._core, self._input(), self.preferred_assignor
         try:
-            computed = self._assignors[self.preferred_assignor](given)
+            computed = self._assignors[assignor](given)
         except AssignorError as failure:
             raise Refused(Error.UNKNOWN_SERVER_ERROR, f"Failed to compute a new target assignment: {failure}") from None
         changed = _changed(given.targets, computed.targets)
@@ -85,7 +85,7 @@ class Targets:
         epoch = core.roster.group.epoch
         core.write(ConsumerGroupTargetAssignmentMetadata(TargetEpoch(epoch, max(now + computed.charged_us, 1))))
         core.charge(computed.charged_us)
-        core.note(TargetComputed(epoch, tuple(news)))
+        core.note(TargetComputed(epoch, assignor, tuple(news)))
 
     def _input(self) -> AssignorInput:
         roster = self._core.roster
