@@ -49,7 +49,7 @@ def build_groups(key: str, file: GroupFile) -> list[model.Group]:
         subscription=file.topics,
         members=made(model.Members, file.members, start=file.members.start.build()),
         client=client_config(file.profile(), file.config),
-        processing=made(model.Processing, file.processing),
+        processing=file.processing.build(),
         overrides=tuple(_overrides(file)),
         group_config=group_config(file.group_config),
         assignor_failure=file.assignor_failure,
@@ -84,7 +84,7 @@ def _merged(file: GroupFile, positions: tuple[int, ...], indices: frozenset[int]
     return model.Override(
         members=indices,
         client=client_config(profile, config) if (profile, config) != (file.profile(), file.config) else None,
-        processing=made(model.Processing, processing) if processing != file.processing else None,
+        processing=processing.build() if processing != file.processing else None,
         subscription=subscription,
         rack=rack,
         instance_id=instance,

@@ -8,7 +8,6 @@ from itertools import product
 from operator import itemgetter
 from typing import Any
 
-from groupsim.scenarios.files.base_model import made
 from groupsim.scenarios.kafka.client_config import client_config, layered
 from groupsim.scenarios.kafka.client_profiles import ClientProfile
 from groupsim.scenarios.schema.groups import ProcessingFile
@@ -109,7 +108,7 @@ def _set_config(file: ScenarioFile, entry: EntryFile, body: SetConfigFile) -> mo
     return model.SetConfig(
         target=body.target,
         client=client_config(profile, config),
-        processing=made(model.Processing, processing) if processing is not None else None,
+        processing=processing.build() if processing is not None else None,
         static=body.static,
     )
 

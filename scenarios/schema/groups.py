@@ -16,10 +16,12 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
-from groupsim.scenarios.files.base_model import FileModel, error, refusal, version_text
+from groupsim.scenarios.files.base_model import FileModel, error, made, refusal, version_text
 from groupsim.scenarios.kafka.client_config import layered, protocol_of, unknown_to
 from groupsim.scenarios.kafka.client_profiles import PROFILES, ClientProfile, newest_of
 from groupsim.scenarios.kafka.config import ConsumerConfigField, GroupConfigField
+from groupsim.scenarios.kafka.frameworks import FRAMEWORKS, Framework
+from groupsim.scenarios.schema.commits import AUTO, CommitField
 from groupsim.scenarios.schema.distributions import DistributionField, Duration
 from groupsim.scenarios.schema.subscriptions import Name, SubscriptionField
 from groupsim.scenarios.schema.targets import IndicesField
@@ -57,11 +59,16 @@ class ProcessingFile(FileModel):
     per_record: DistributionField = _PROCESSING.per_record
     per_poll: Duration = _PROCESSING.per_poll_us
     poll_timeout: Duration = _PROCESSING.poll_timeout_us
-    commit: Literal["auto", "after_batch", "before_processing", "none"] = _PROCESSING.commit
+    commit: CommitField = AUTO
     on_revoked: Duration = _PROCESSING.on_revoked_us
     on_assigned: Duration = _PROCESSING.on_assigned_us
     on_lost: Duration = _PROCESSING.on_lost_us
     commit_on_revoked: bool = _PROCESSING.commit_on_revoked
+
+    def build(self) -> Processing:
+        """What the application does, as the simulator takes it."""
+        fields = {"commit_on_revoked": self.commit_on_revoked} | self.commit.fields()
+        return made(Processing, self, **fields)
 
     def given(self) -> dict[str, Any]:
         """Only the fields that the file gives, as plain data."""
@@ -132,11 +139,12 @@ class OverrideFile(FileModel):
 class GroupFile(FileModel):
     """One consumer group, or ``count`` identical ones named ``name-0``, ``name-1`` and so on.
 
-    ``protocol`` is short for ``config: {group.protocol: ...}``; ``group_config`` is what the broker is told about the
-    group.
+    ``framework`` is short for what a framework does by default (`scenarios.kafka.frameworks`), ``protocol`` for
+    ``config: {group.protocol: ...}``; ``group_config`` is what the broker is told about the group.
     """
 
     count: int = Field(default=1, ge=1, le=GROUPS_MAX)
+    framework: Framework | None = None
     protocol: GroupProtocol = "classic"
     client: Client | None = None
     topics: SubscriptionField
@@ -153,6 +161,8 @@ class GroupFile(FileModel):
 
     @model_validator(mode="after")
     def _resolve(self) -> GroupFile:
+        if self.framework is not None:
+            self._begin_with(self.framework)
         self.client = self.client or newest_of(self.client_family)
         self._check_clients()
         self._given = self._with_protocol()
@@ -161,6 +171,17 @@ class GroupFile(FileModel):
             if override.client is not None:
                 override.config = self.config_under(override.client, override.config)
         return self
+
+    def _begin_with(self, name: Framework) -> None:
+        """Lay what the file says on top of a framework's defaults."""
+        defaults = FRAMEWORKS[name]
+        if "client_family" not in self.model_fields_set:
+            self.client_family = defaults.client_family
+        elif self.client_family != defaults.client_family:
+            reason = f"the client of {name} is {defaults.client_family}: leave this out"
+            raise ValidationError.from_exception_data("group", [error("client_family", reason, self.client_family)])
+        self.config = {**defaults.config, **self.config}
+        self.processing = ProcessingFile.model_validate(defaults.processing).changed_by(self.processing)
 
     def _check_clients(self) -> None:
         """See that the family has the versions that are named."""

@@ -248,7 +248,7 @@ class Fetcher:
         if processing.per_record.kind == "constant":
             return PollSchedule(start, paced, load, before, held_until, fetch_us)
         cost = Draw(client.world.streams.key("per-record", client.label), processing.per_record)
-        fixed = round(processing.per_poll_us * paced.slowdown)
+        fixed = round(processing.per_poll_us * paced.slowdown) + processing.commit_wait_us
         return DrawnPollSchedule(
             start, paced, load, before, held_until, fetch_us, cost=cost, first=self._batches, fixed_us=fixed
         )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from enum import Enum
+from functools import cache
 from typing import Any
 
 from groupsim.sim.books.consumption import Consumption
@@ -14,7 +16,7 @@ from groupsim.sim.books.record import Life
 from groupsim.sim.client.alarms import Alarms
 from groupsim.sim.client.interface import Elision, Identity, Surroundings
 from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.config import ClientConfig
+from groupsim.sim.config import ClientConfig, Timing
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange, Path
 from groupsim.sim.model import Processing
@@ -78,7 +80,8 @@ class Incarnation(ABC):
         self.alarms = alarms
         self.label: str = f"{consumer.name}#{consumer.incarnation}"
         self.config = config
-        self.processing = processing
+        self.path: Path = world.path_of(consumer)
+        self.processing = with_wait(processing, self.path.mean_us, world.timing)
         self.opened_us: int = self.env.now
         self.is_over = False
         self.is_closing = False
@@ -86,7 +89,6 @@ class Incarnation(ABC):
         self.command: Command | None = None
         self.inbox: deque[tuple[Exchange, Any]] = deque()
         self.late: list[Callable[[], None]] = []
-        self.path: Path = world.path_of(consumer)
         self.consumption: Consumption = Consumption(self.books, consumer.slot)
         self.life = Life(consumer.name, consumer.incarnation, self.opened_us)
         self.books.record.lives.append(self.life)
@@ -103,3 +105,15 @@ class Incarnation(ABC):
     @abstractmethod
     def fail(self, now: int, effect: Raise) -> None:
         """poll() throws something fatal: the application ends."""
+
+
+@cache
+def with_wait(processing: Processing, latency_us: int, timing: Timing) -> Processing:
+    """What an application does that waits for its commits, with what a wait takes at this mean latency.
+
+    commitSync keeps the thread from the next poll() until the answer is there. Every wait takes the mean here: so
+    passes through the poll loop stay a closed form (`sim/decisions/0019-offsets-and-commits.md`).
+    """
+    if not processing.commit_waits:
+        return processing
+    return replace(processing, commit_wait_us=2 * latency_us + timing.service_us + timing.append_us)

@@ -52,6 +52,7 @@ def _new_classic_member(client: Incarnation, assignors: tuple[Assignor, ...]) ->
         cooperative=all(RebalanceProtocol.COOPERATIVE in one.protocols for one in assignors),
         jitter=_jitter(client),
         commits=_commits(client),
+        commit_every_us=client.processing.commit_every_us,
         commit_on_revoked=client.processing.commit_on_revoked,
     )
     machine.subscription.topic_of = lambda position: client.books.partitions.topic[position]
@@ -67,6 +68,7 @@ def _new_consumer_member(client: Incarnation) -> ConsumerMember:
         instance_id=client.consumer.instance_id,
         jitter=_jitter(client),
         commits=_commits(client),
+        commit_every_us=client.processing.commit_every_us,
         commit_on_revoked=client.processing.commit_on_revoked,
     )
 

@@ -86,7 +86,7 @@ def pace(processing: Processing, most_records: Any, poll_us: int, load: Load, sl
         Factor on everything the application does.
     """
     rate, timeout, cost = load.rate, processing.poll_timeout_us, mean_of(processing.per_record) * slowdown
-    each = processing.per_poll_us * slowdown
+    each = processing.per_poll_us * slowdown + processing.commit_wait_us
     fixed = poll_us + each
     longest = most(nearest(fixed + most_records * cost), 1)
     fewest = least(most_records, most(nearest(load.backlog), 1))

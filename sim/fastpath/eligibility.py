@@ -23,6 +23,7 @@ def is_plain(client: Client) -> bool:
     return not (
         client.world.is_loud
         or machine.commits == "before_processing"
+        or processing.commit_every_us
         or machine.commit_on_revoked
         or processing.on_revoked_us
         or processing.on_assigned_us

@@ -33,7 +33,13 @@ class Processing:
     """Cost of a batch, whatever its size."""
     poll_timeout_us: int = 100 * MS
     commit: Literal["auto", "after_batch", "before_processing", "none"] = "auto"
-    """auto: enable.auto.commit decides; after_batch and before_processing are commitAsync calls of the application."""
+    """auto: enable.auto.commit decides; after_batch and before_processing are calls of the application."""
+    commit_every_us: int = 0
+    """after_batch: not more often than this, by a clock of the application's own; 0: each batch."""
+    commit_waits: bool = False
+    """after_batch: commitSync, so that the next poll() comes when the commit is answered; else commitAsync."""
+    commit_wait_us: int = 0
+    """What such a wait takes; known when the client is opened (`sim.client.incarnation`)."""
     on_revoked_us: int = 0
     on_assigned_us: int = 0
     on_lost_us: int = 0

@@ -39,6 +39,8 @@ class MemberParts:
         Retry number -> factor in permille (800 .. 1200), ``ExponentialBackoff``'s jitter.
     commits : {"auto", "after_batch", "before_processing", "none"}
         Who commits: the consumer every auto.commit.interval.ms, the application for each batch, or nobody.
+    commit_every_us : int, microseconds
+        The application commits for a batch not more often than this; 0: for each.
     commit_on_revoked : bool
         The application calls commitSync in onPartitionsRevoked.
     """
@@ -71,6 +73,7 @@ class MemberParts:
         cooperative: bool,
         jitter: Callable[[int], int],
         commits: str = "auto",
+        commit_every_us: int = 0,
         commit_on_revoked: bool = False,
     ) -> None:
         self.config = config
@@ -78,7 +81,7 @@ class MemberParts:
         self.backoff = Backoff(config, jitter)
         self.membership = Membership(name, config, instance_id)
         self.subscription = SubscriptionState()
-        self.ownership = Ownership(self.membership, self.backoff, commits)
+        self.ownership = Ownership(self.membership, self.backoff, commits, commit_every_us)
         self.lookup = CoordinatorLookup(group_id, self.backoff)
         self.heartbeats = HeartbeatTimers(config, self.backoff)
         self.joining = JoinLoop(

@@ -30,6 +30,8 @@ class Ownership:
     backoff : Backoff
     commits : {"auto", "after_batch", "before_processing", "none"}
         Who commits: the consumer every auto.commit.interval.ms, the application for each batch, or nobody.
+    commit_every_us : int, microseconds
+        The application commits for a batch not more often than this; 0: for each.
 
     Attributes
     ----------
@@ -44,17 +46,18 @@ class Ownership:
     """
 
     __slots__ = (
-        "_backoff", "_config", "_failures", "_fetching", "_membership", "commit_due", "commits", "fetch_retry_at",
-        "is_manual", "owned", "uninitialised",
+        "_backoff", "_config", "_every_us", "_failures", "_fetching", "_membership", "commit_due", "commits",
+        "fetch_retry_at", "is_manual", "owned", "uninitialised",
     )  # fmt: skip
 
-    def __init__(self, membership: Membership, backoff: Backoff, commits: str) -> None:
+    def __init__(self, membership: Membership, backoff: Backoff, commits: str, commit_every_us: int) -> None:
         self._membership = membership
         self._config = membership.config
         self._backoff = backoff
         self._failures = 0
         self._fetching = NO_PARTITIONS
         self.commits = commits
+        self._every_us = commit_every_us
         self.is_manual = False
         self.owned: Positions = NO_PARTITIONS
         self.uninitialised: Positions = NO_PARTITIONS
@@ -95,12 +98,12 @@ class Ownership:
 
     @property
     def commit_interval_us(self) -> int:
-        """Each poll commits when the application does: the next one is due with the next microsecond."""
-        return self._config.auto_commit_interval_us if self.commits == "auto" else 1
+        """Of an application that commits for each batch each poll commits: it is due with the next microsecond."""
+        return self._config.auto_commit_interval_us if self.commits == "auto" else max(self._every_us, 1)
 
     def restart_commits(self, now: int) -> None:
-        """The next commit is an interval away, if there are any."""
-        if self.commits != "none":
+        """The next commit is an interval away; an application's own clock goes on."""
+        if self.commits != "none" and not (self._every_us and self.commit_due < FOREVER):
             self.commit_due = now + self.commit_interval_us
 
     def commit(self, positions: Positions) -> Commit:

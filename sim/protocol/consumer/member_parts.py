@@ -39,6 +39,8 @@ class ConsumerMemberParts:
         Retry number -> factor in permille (800 .. 1200), ``ExponentialBackoff``'s jitter.
     commits : {"auto", "after_batch", "before_processing", "none"}
         Who commits: the consumer every auto.commit.interval.ms, the application for each batch, or nobody.
+    commit_every_us : int, microseconds
+        The application commits for a batch not more often than this; 0: for each.
     commit_on_revoked : bool
         The application calls commitSync in onPartitionsRevoked.
     """
@@ -67,6 +69,7 @@ class ConsumerMemberParts:
         instance_id: str | None,
         jitter: Callable[[int], int],
         commits: str = "auto",
+        commit_every_us: int = 0,
         commit_on_revoked: bool = False,
     ) -> None:
         self.config = config
@@ -74,7 +77,7 @@ class ConsumerMemberParts:
         backoff = Backoff(config, jitter)
         self.membership = MemberEpoch(name, member_id, config, instance_id)
         self.subscription = MemberSubscription()
-        self.ownership = MemberOwnership(self.membership, backoff, commits)
+        self.ownership = MemberOwnership(self.membership, backoff, commits, commit_every_us)
         self.lookup = CoordinatorLookup(group_id, backoff)
         self.listeners = Listeners()
         self.timer = HeartbeatTimer(backoff, is_jitter_sound=config.behaviour.sound_heartbeat_jitter)

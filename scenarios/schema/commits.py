@@ -1,0 +1,91 @@
+"""``processing.commit`` of a scenario file: when an application commits, and whether it waits for the answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple, TypeAlias
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+
+from groupsim.scenarios.files.base_model import checked, refusal
+from groupsim.scenarios.schema.distributions import DURATION_SCHEMA
+from groupsim.scenarios.schema.durations import format_duration, parse_duration
+
+_PLAIN = ("auto", "after_batch", "before_processing", "none")
+_TOLD = "auto, none, after_batch, before_processing, {async: batch}, {async: 5s}, {sync: batch} or {sync: on_revoke}"
+
+
+class Commit(NamedTuple):
+    """How an application commits.
+
+    Parameters
+    ----------
+    how : str
+        A plain name, or ``sync`` or ``async``.
+    when : str
+        Of those two: batch, on_revoke or every.
+    every_us : int, microseconds
+        With every.
+    """
+
+    how: str
+    when: str = ""
+    every_us: int = 0
+
+    def fields(self) -> dict[str, Any]:
+        """Of `sim.model.Processing`."""
+        if not self.when:
+            return {"commit": self.how}
+        if self.when == "on_revoke":
+            return {"commit": "none", "commit_on_revoked": True}
+        return {"commit": "after_batch", "commit_every_us": self.every_us, "commit_waits": self.how == "sync"}
+
+
+AUTO = Commit("auto")
+
+
+def _commit(value: Any) -> Commit:
+    if isinstance(value, Commit):
+        return value
+    if value in _PLAIN:
+        return Commit(str(value))
+    if isinstance(value, dict) and len(value) == 1:
+        ((how, when),) = value.items()
+        if (how, when) == ("async", "batch"):
+            return Commit("after_batch")
+        if (how, when) in (("sync", "batch"), ("sync", "on_revoke")):
+            return Commit(how, when)
+        if how == "async" and when != "on_revoke":
+            every_us = checked(parse_duration)(when)
+            if every_us > 0:
+                return Commit("async", "every", every_us)
+    raise refusal(f"must be {_TOLD}")
+
+
+def _written(value: Commit) -> Any:
+    if not value.when:
+        return value.how
+    return {value.how: format_duration(value.every_us) if value.when == "every" else value.when}
+
+
+CommitField: TypeAlias = Annotated[
+    Commit,
+    BeforeValidator(_commit),
+    PlainSerializer(_written),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": list(_PLAIN)},
+                {
+                    "type": "object",
+                    "properties": {
+                        "sync": {"enum": ["batch", "on_revoke"]},
+                        "async": {"anyOf": [{"const": "batch"}, DURATION_SCHEMA]},
+                    },
+                    "minProperties": 1,
+                    "maxProperties": 1,
+                    "additionalProperties": False,
+                },
+            ]
+        }
+    ),
+]
