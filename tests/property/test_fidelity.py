@@ -20,8 +20,8 @@ from tests.support.scenarios import client, cooperative, group, join, pause, sce
 
 pytestmark = pytest.mark.property
 
-FAMILIES: tuple[Family, ...] = ("jitter", "grid", "dense", "crowd", "aged")
-SCENARIOS = {"jitter": 14, "grid": 14, "dense": 14, "crowd": 6, "aged": 10}
+FAMILIES: tuple[Family, ...] = ("jitter", "grid", "dense", "crowd", "aged", "delivery")
+SCENARIOS = {"jitter": 14, "grid": 14, "dense": 14, "crowd": 6, "aged": 10, "delivery": 10}
 """In a block; those of crowds are ten times as long."""
 
 

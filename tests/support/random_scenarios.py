@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from groupsim.sim.config import ClientBehaviour, ClientConfig, CoordinatorConfig
 from groupsim.sim.model import (
@@ -19,6 +19,8 @@ from groupsim.sim.model import (
     Cluster,
     CreateTopic,
     Cut,
+    DeleteGroup,
+    DeleteOffsets,
     Distribution,
     Entry,
     GcPause,
@@ -48,7 +50,7 @@ from groupsim.sim.model import (
 )
 from groupsim.sim.units import FOREVER, MS, S
 
-Family = Literal["jitter", "grid", "dense", "crowd", "aged"]
+Family = Literal["jitter", "grid", "dense", "crowd", "aged", "delivery"]
 HORIZON_US = 80 * S
 GRID_US = 250 * MS
 _OLD = ClientBehaviour(
@@ -62,7 +64,45 @@ _OLD = ClientBehaviour(
 def random_scenario(seed: int, family: Family) -> Scenario:
     """One scenario of a family, the same for the same seed."""
     scenario = Maker(random.Random(f"{family}-{seed}"), family).scenario(f"{family}-{seed}")
+    if family == "delivery":
+        return _delivered(scenario, random.Random(seed))
     return _aged(scenario, random.Random(seed)) if family == "aged" else scenario
+
+
+def _delivered(scenario: Scenario, chance: random.Random) -> Scenario:
+    """Applications that commit in their own way, offsets that expire or are deleted, topics that are dropped."""
+    (group,), everybody = scenario.groups, Target("group", "g")
+    processing = replace(group.processing, **chance.choice(_COMMITS))
+    reset = {"auto_offset_reset": "by_duration", "reset_duration_us": chance.choice([3, 30]) * S}
+    client = replace(group.client, **reset) if chance.random() < 0.4 else group.client
+    verbs = [
+        lambda: DeleteOffsets(target=everybody, topics=chance.choice([("a",), ("a", "b")])),
+        lambda: DeleteGroup(target=everybody),
+        lambda: Subscribe(target=everybody, subscription=Subscription(topics=chance.choice([("a",), ("a", "b")]))),
+        lambda: Restart(target=everybody, down=Distribution.constant(chance.choice([1, 15]) * S)),
+    ]
+    more = tuple(
+        Entry(id=f"more-{number}", at_us=chance.randint(0, 70 * S), verb=chance.choice(verbs)()) for number in range(4)
+    )
+    config = replace(
+        scenario.cluster.config,
+        offsets_retention_us=chance.choice([2, 10, 30]) * S,
+        offsets_retention_check_interval_us=chance.choice([1, 3]) * S,
+    )
+    return replace(
+        scenario, cluster=replace(scenario.cluster, config=config), timeline=scenario.timeline + more,
+        groups=(replace(group, client=client, processing=processing),),
+    )  # fmt: skip
+
+
+_COMMITS: tuple[dict[str, Any], ...] = (
+    {},
+    {"commit": "after_batch", "commit_every_us": S},
+    {"commit": "after_batch", "commit_every_us": 5 * S, "commit_on_revoked": True},
+    {"commit": "after_batch", "commit_waits": True},
+    {"commit": "none", "commit_on_revoked": True},
+)
+"""Ways to commit (`sim.model.Processing`); the first: whatever it was."""
 
 
 def _aged(scenario: Scenario, chance: random.Random) -> Scenario:

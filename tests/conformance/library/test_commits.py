@@ -1,0 +1,76 @@
+"""What is committed, when, and for how long: long-weekend, framework-defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from groupsim.sim import Result
+from tests.conformance.library.runs import runs, summaries
+
+SEEDS = range(1, 5)
+RESET = "groups.billing.config[auto.offset.reset]"
+RATE, AWAY_S = 24, 95 * 3600
+"""Records a second of all partitions, and for how long nobody reads them."""
+
+
+def delivered(result: Result) -> dict[tuple[str, str], int]:
+    table = result.tables["delivery"]
+    return {(kind, cause): records for _, kind, cause, records in table.itertuples(index=False)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, {("loss", "expired offset"): AWAY_S * RATE}),
+        ({RESET: "earliest"}, {("duplicate", "expired offset"): 3600 * RATE}),
+        ({RESET: "by_duration:P2D"}, {("loss", "expired offset"): (AWAY_S - 48 * 3600) * RATE}),
+        ({"cluster.config[offsets.retention.minutes]": 10_080}, {}),
+    ],
+    ids=["latest", "earliest", "by_duration", "a week"],
+)
+def test_after_a_long_weekend_the_reset_policy_decides(
+    changes: Mapping[str, Any], expected: Mapping[tuple[str, str], int]
+) -> None:
+    (result,) = runs("long-weekend", changes, [1])
+    assert delivered(result) == pytest.approx(expected, rel=0.001)
+
+
+def repeated(framework: str) -> tuple[float, Sequence[Result]]:
+    """Records read twice for each pod that was killed, and the runs."""
+    results = runs("framework-defaults", {"groups.billing.framework": framework}, SEEDS)
+    kills = sum(int((one.tables["members"]["ended_by"] == "killed").sum()) for one in results)
+    return summaries(results)["duplicates"].sum() / kills, results
+
+
+POD_RATE = 100
+"""Records a second of four partitions."""
+
+
+@pytest.mark.parametrize("framework", ["confluent-kafka", "kafka-python"])
+def test_auto_commit_every_five_seconds_repeats_half_of_that(framework: str) -> None:
+    each, _ = repeated(framework)
+    assert 2.5 * POD_RATE * 0.7 < each < 2.5 * POD_RATE * 1.4
+
+
+def test_sarama_repeats_half_a_second_and_spring_less_than_a_batch() -> None:
+    assert 0.5 * POD_RATE * 0.4 < repeated("sarama")[0] < 0.5 * POD_RATE * 1.2
+    spring, _ = repeated("spring-batch")
+    assert spring < 0.5 * POD_RATE
+
+
+def test_cooperative_members_that_wait_in_a_rebalance_commit_nothing_and_repeat_most() -> None:
+    assert repeated("franz-go")[0] > 2 * repeated("kafka-python")[0]
+
+
+def test_unread_time_goes_by_the_session_and_not_by_commits() -> None:
+    found = {
+        name: summaries(repeated(name)[1])["unavailable_partition_s"].sum()
+        for name in ("spring-batch", "kafka-python", "sarama", "franz-go")
+    }
+    assert found["sarama"] < found["spring-batch"] / 8
+    assert found["kafka-python"] == pytest.approx(found["spring-batch"], rel=0.15)
+    assert found["franz-go"] < found["spring-batch"] / 4
+    assert all((summaries(repeated(name)[1])["losses"] == 0).all() for name in found)
