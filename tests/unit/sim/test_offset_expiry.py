@@ -17,6 +17,7 @@ from groupsim.sim.model import (
     Entry,
     Kill,
     Scenario,
+    SetConfig,
     StartMembers,
     Subscribe,
     Subscription,
@@ -96,11 +97,13 @@ def test_by_duration_only_what_is_older_than_that_is_skipped(fidelity: str) -> N
 
 
 @both
-def test_without_a_policy_it_dies(fidelity: str) -> None:
-    """Its first incarnation dies at once too: nothing was ever committed."""
-    strict = replace(CLIENT, auto_offset_reset="none")
-    result = simulate(forgetful(group(client=strict)), fidelity)
-    assert lives(result) == ["failed: NO_OFFSET_FOR_PARTITION"]
+@pytest.mark.parametrize("back_s", [49, 71])
+def test_without_a_policy_it_dies(fidelity: str, back_s: int) -> None:
+    """Configured so while it was away, and back after the check: its offsets were all that it could begin with."""
+    strict = entry(30 * S, SetConfig(target=everybody(), client=replace(CLIENT, auto_offset_reset="none")))
+    result = simulate(forgetful(group(processing=EACH_BATCH), timeline=(away(20, back_s), strict)), fidelity)
+    assert lives(result) == ["killed", "failed: NO_OFFSET_FOR_PARTITION" if back_s == 71 else "horizon"]
+    assert not any(cause == "expired offset" for _, cause in delivered(result))
 
 
 @both

@@ -1,0 +1,113 @@
+"""When applications commit by themselves: each batch or by a clock, waiting for the answer or not, when revoked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from groupsim.sim import Result
+from groupsim.sim.client.incarnation import with_wait
+from groupsim.sim.config import Timing
+from groupsim.sim.model import Close, Distribution, Kill, Processing, Start, StartMembers
+from groupsim.sim.units import MS, S
+from tests.unit.sim.scenes import (
+    CLIENT,
+    COOPERATIVE,
+    FIDELITIES,
+    PROCESSING,
+    delivered,
+    entry,
+    everybody,
+    group,
+    lasting,
+    member,
+    rows,
+    scene,
+    simulate,
+)
+
+both = pytest.mark.parametrize("fidelity", FIDELITIES)
+EARLIEST = replace(CLIENT, auto_offset_reset="earliest")
+EVERY_4_S = replace(PROCESSING, commit="after_batch", commit_every_us=4 * S)
+EACH = replace(PROCESSING, commit="after_batch")
+LATE = Start(kind="every", value_us=20 * S)
+"""The second member starts 20 s after the first."""
+RATE = 40
+"""Records a second of all four partitions."""
+
+
+def commits(result: Result) -> int:
+    return sum(one["count"] for one in rows(result, "requests", api="OffsetCommit"))
+
+
+def killed(processing: Processing, at_ms: int, fidelity: str, **more: Any) -> Result:
+    """One member, killed and back a second later."""
+    kill = entry(at_ms * MS, Kill(target=member(0), down=lasting(S)))
+    return simulate(scene(group(client=EARLIEST, processing=processing, **more), timeline=(kill,)), fidelity)
+
+
+@both
+@pytest.mark.parametrize(("at_ms", "since_ms"), [(19_000, 3_000), (23_500, 3_500)])
+def test_what_is_read_twice_is_what_was_processed_since_the_clock_last_rang(
+    fidelity: str, at_ms: int, since_ms: int
+) -> None:
+    """It rings at 4 s, 8 s, ... from the first assignment on, and the next poll commits: within 0.2 s each."""
+    found = delivered(killed(EVERY_4_S, at_ms, fidelity))
+    late = 0.2 * RATE * (at_ms // 4_000)
+    assert since_ms / 1000 * RATE - late <= found["duplicate", "kill"] <= since_ms / 1000 * RATE + 0.2 * RATE
+
+
+@both
+def test_a_clock_rings_so_often_whoever_comes_and_goes(fidelity: str) -> None:
+    """A rebalance does not set it back, as it does the timer of auto-commit."""
+    timeline = tuple(entry(at_s * S, StartMembers(target=everybody())) for at_s in (10, 20, 30, 40)) + tuple(
+        entry(at_s * S, Close(target=member(1))) for at_s in (7, 17, 27, 37, 47)
+    )
+    clocked = replace(EVERY_4_S, commit_every_us=8 * S)
+    result = simulate(scene(group(count=2, processing=clocked), timeline=timeline), fidelity)
+    assert commits(result) >= 60 // 8 - 1, "of the member that stays"
+    silent = replace(CLIENT, auto_commit_interval_us=8 * S)
+    auto = simulate(scene(group(count=2, client=silent), timeline=timeline), fidelity)
+    assert commits(auto) > commits(result), "auto-commit commits before each rebalance as well"
+
+
+@both
+def test_commits_by_a_clock_are_that_many(fidelity: str) -> None:
+    result = simulate(scene(group(processing=EVERY_4_S)), fidelity)
+    assert 60 // 4 - 2 <= commits(result) <= 60 // 4
+    assert commits(simulate(scene(group(processing=EACH)), fidelity)) > 250
+
+
+@both
+def test_who_waits_for_its_commits_polls_later_by_that(fidelity: str) -> None:
+    """100 ms of work a batch, and a round trip of 20 ms in addition."""
+    slow = replace(scene().cluster.network, latency=Distribution.constant(10 * MS))
+    waits, goes_on = replace(EACH, commit_waits=True), EACH
+    rate = {"rate": scene().topics[0].rate}
+    found = []
+    for processing in (goes_on, waits):
+        made = scene(group(processing=processing), **rate)
+        found.append(commits(simulate(replace(made, cluster=replace(made.cluster, network=slow)), fidelity)))
+    assert found[1] < found[0]
+
+
+def test_a_wait_is_the_round_trip_at_the_coordinator() -> None:
+    timing = Timing()
+    waits = with_wait(replace(EACH, commit_waits=True), 700, timing)
+    assert waits.commit_wait_us == 1_400 + timing.service_us + timing.append_us
+    assert with_wait(EACH, 700, timing) is EACH
+
+
+@both
+def test_who_commits_only_when_revoked_repeats_everything_after_a_kill_and_nothing_after_a_move(fidelity: str) -> None:
+    silent = replace(PROCESSING, commit="none", commit_on_revoked=True)
+    assert delivered(killed(silent, 20_000, fidelity))["duplicate", "kill"] == pytest.approx(20 * RATE, abs=10)
+    readers = {"count": 2, "client": replace(COOPERATIVE, auto_offset_reset="earliest"), "start": LATE}
+    moves, lost = (
+        sum(delivered(simulate(scene(group(processing=one, **readers)), fidelity)).values())
+        for one in (silent, replace(silent, commit_on_revoked=False))
+    )
+    assert moves == 0
+    assert lost == pytest.approx(20 * RATE / 2, abs=20), "of the two partitions that the second member is given"
