@@ -14,7 +14,7 @@ from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.ledger import Holding
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record import LOST
-from groupsim.sim.protocol.messages import Positions
+from groupsim.sim.protocol.messages import Positions, within
 
 _NONE: NDArray[np.int64] = np.empty(0, np.int64)
 
@@ -100,7 +100,7 @@ class Consumption:
     def end(self, now: int, positions: Positions, code: int) -> None:
         """Stop consuming some partitions."""
         held = self.holding.partitions
-        gone = np.isin(held, positions)
+        gone = within(held, positions)
         if not gone.any():
             return
         self._let_owners_write()

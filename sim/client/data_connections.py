@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.parked_fetch import Chains, Times, by_connection, period_us
-from groupsim.sim.protocol.messages import Positions
+from groupsim.sim.protocol.messages import Positions, within
 
 
 class FirstFetch(NamedTuple):
@@ -83,7 +83,7 @@ class DataConnections:
     def stop(self, now: int, positions: Positions) -> None:
         """These are read no longer: the fetch that is parked for the last ones at a broker stays until it is over."""
         held = self._consumption.partitions
-        keep = ~np.isin(held, positions)
+        keep = ~within(held, positions)
         leader = self._partitions.leader[held]
         silent = np.setdiff1d(leader, leader[keep])
         if silent.size:
@@ -113,13 +113,14 @@ class DataConnections:
     def free_at(self, at: int, node: int) -> int:
         """When a request is worked on that reaches a broker at ``at``, as it looks now."""
         node_ = np.array([node])
-        if node in self.nodes:
+        if self.is_open(node):
             return int(self._parked_until(np.array([at]), node_)[0])
         return max(at, self.parked.get(node, 0))
 
     def is_open(self, node: int) -> bool:
         """Whether there is a connection to a broker, because something is, or was, read from it."""
-        return node in self.parked or node in self.nodes
+        held = self._consumption.partitions
+        return node in self.parked or bool(held.size and (self._partitions.leader[held] == node).any())
 
     def answered(self, asked: int, node: int, trips: Trips) -> int:
         """When the answer to a request for positions is here that is sent at ``asked``."""
@@ -142,7 +143,7 @@ class DataConnections:
         arrived = known + trips.up
         worked = np.array([max(arrived, self.parked.get(node, 0)) for node in nodes.tolist()])
         resent = worked + self._service_us
-        reading = np.isin(nodes, self.nodes)
+        reading = within(nodes, self.nodes)
         if reading.any():
             worked[reading] = self._parked_until(np.full(np.count_nonzero(reading), arrived), nodes[reading])
             resent[reading] = self._parked_until(worked[reading] + self._service_us, nodes[reading])

@@ -135,6 +135,11 @@ class GroupHost:
         if outcome.replies or outcome.facts:
             self._settle(outcome)
 
+    @property
+    def is_free(self) -> bool:
+        """Whether a request that comes now is worked on at once."""
+        return self._loop.is_free
+
     # --- the log and time ---------------------------------------------------------------------------------------------
 
     def _commit_log(self, now: int, outcome: Outcome) -> Outcome:

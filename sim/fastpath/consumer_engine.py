@@ -4,13 +4,13 @@ There is no barrier to go through together. A member whose epoch is the group's,
 quiet (`sim.fastpath.quiescence`). Two things concern quiet members though nothing disturbs them:
 
 * *Work waits*: the group epoch is ahead of the target, or metadata have changed. The first heartbeat of anybody does
-  the work, from a certain time on (`Outlook.work_us`). Members whose next heartbeat can be that one are woken.
+  the work, from a certain time on (`Outlook.work_us`). The member whose heartbeat that is is woken.
 * *A target was computed*. Who is to have something else is woken. For all others the next heartbeat only brings the
-  new epoch: they are *behind*, and stay quiet. Those whose heartbeats come last are woken too, so that the moment at
+  new epoch: they are *behind*, and stay quiet. The one whose heartbeat comes last is woken too, so that the moment at
   which everybody has reported is an event; by then the others have, and are told so all at once.
 
-A heartbeat's place in time is known within the longest round trip, as long as no pause comes into its way. Whoever has
-a pause there is woken: slow, never wrong.
+A heartbeat's place in time is known, as long as no pause comes into its way. Whoever has a pause there is woken: slow,
+never wrong.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ class ConsumerQuiescence(Quiescence):
 
     behind_since: Moment | None = None
     """When the target was computed whose epoch it has not been told yet; None: it has."""
+    has_reported = False
+    """Whether its heartbeat with that epoch is in the books; the answer may be on its way."""
 
     def _session_us(self) -> int:
         us: int = self._group.machine.session_timeout_us
@@ -65,7 +67,7 @@ class ConsumerQuiescence(Quiescence):
         machine = self._machine
         # No commit is sent while another is under way.
         is_slow = machine.commits != "auto" or machine.commit_interval_us > self.bounds.round_trip_us
-        return is_slow and machine.has_said_all and super()._may_begin()
+        return is_slow and super()._may_begin() and machine.has_said_all
 
     def _only_commits_are_pending(self) -> bool:
         """Nothing may be in flight: with every answer the background thread takes a turn."""
@@ -89,10 +91,23 @@ class ConsumerQuiescence(Quiescence):
         for beat in self._beats(quiet, since[0]):
             place = (beat.worked, connection.request_key)
             if beat.kind != "commit" and since <= place < moment:
-                self._group.advance(beat.worked, (self.member_id,), (beat.sent,))
+                if not self.has_reported:
+                    self._group.advance(beat.worked, (self.member_id,), (beat.sent,))
                 if (quiet.read_at(beat.answered), connection.response_key) < moment:
                     self.learn()
-                return
+                break
+        self.has_reported = False
+
+    def worked_on(self, sent: int) -> Moment:
+        """When the heartbeat that is sent at ``sent`` is worked on; no pause comes before that."""
+        quiet, connection = self.known, self.client.in_flight.connection
+        assert connection is not None
+        if quiet.heartbeats.due <= sent:
+            quiet = quiet.fork()
+            quiet.catch_up((sent + 1, 0))
+        beats = self._beats(quiet, sent)
+        worked = next(one.worked for one in beats if one.sent == sent and one.kind != "commit")
+        return worked, connection.request_key
 
     def learn(self) -> None:
         """The answer has come: it knows the new epoch."""
@@ -120,6 +135,10 @@ class ConsumerEngine:
         self._target_epoch = -1
         self._settles_us = FOREVER
         """When all who are behind and still quiet have reported."""
+        self._unread: list[tuple[ConsumerQuiescence, int]] = []
+        """Those who have reported it, and may not have been answered yet."""
+        self._reads_us = FOREVER
+        """When all of these have been answered."""
         self._alarm = Alarm(env, deadline_key(name_hash("engine", group.name), Kind.TIMER), self._fire)
         self._watches_us = FOREVER
         """Until when somebody must have done the work that waits."""
@@ -184,17 +203,23 @@ class ConsumerEngine:
         self._set_alarm()
 
     def _wake_first(self, work_us: int) -> None:
+        """Wake the first; while requests wait in the shard, everybody who may be the next: each would be held up too."""
         members, sent, is_sure = self._next_beats(work_us)
-        known = sent[is_sure]
         trips = np.array([one.bounds.round_trip_us for one in members], np.int64)
-        self._watches_us = int((known + trips[is_sure]).min()) if len(known) else work_us
-        for index in np.flatnonzero(np.logical_or(~is_sure, sent <= self._watches_us)).tolist():
+        known = (sent + trips)[is_sure]
+        self._watches_us = int(known.min()) if len(known) else work_us
+        near = np.flatnonzero(is_sure & (sent <= self._watches_us))
+        if self._group.is_free:
+            worked = np.array([members[index].worked_on(int(sent[index]))[0] for index in near.tolist()], np.int64)
+            self._watches_us = int(worked.min(initial=self._watches_us))
+            near = near[worked <= self._watches_us]
+        for index in [*near.tolist(), *np.flatnonzero(~is_sure).tolist()]:
             members[index].wake()
         if self._watches_us <= self._env.now or not self._quiet:
             self._watches_us = FOREVER
 
     def _next_beats(self, since: int) -> tuple[list[ConsumerQuiescence], NDArray[np.int64], NDArray[np.bool_]]:
-        """When each quiet member first sends a heartbeat that arrives at ``since`` or later.
+        """When each quiet member first sends a heartbeat that is worked on at ``since`` or later; not in the past.
 
         Returns
         -------
@@ -217,9 +242,21 @@ class ConsumerEngine:
             due[index], every[index] = last if last >= since - longest[index] else beats.due, beats.interval
             is_sure[index] = quiet.frozen is None
         sent = due + -(-np.maximum(since - longest - due, 0) // every) * every
-        for index in np.flatnonzero(is_sure).tolist():
-            is_sure[index] = not members[index].known.overlaps(moment[0], int(sent[index] + 2 * longest[index]))
+        self._clear(is_sure, members, sent + 2 * longest)
+        moment = max(moment, (since, 0))
+        early = np.flatnonzero(is_sure & (sent <= since)).tolist()
+        missed = [index for index in early if members[index].worked_on(int(sent[index])) < moment]
+        sent[missed] += every[missed]
+        self._clear(is_sure, members, sent + 2 * longest)
         return members, sent, is_sure
+
+    def _clear(
+        self, is_sure: NDArray[np.bool_], members: Sequence[ConsumerQuiescence], until: NDArray[np.int64]
+    ) -> None:
+        """Nobody is sure any more who pauses between now and then."""
+        now = self._env.now
+        for index in np.flatnonzero(is_sure).tolist():
+            is_sure[index] = not members[index].known.overlaps(now, int(until[index]))
 
     # --- members that are behind by an epoch --------------------------------------------------------------------------
 
@@ -233,27 +270,36 @@ class ConsumerEngine:
         for member_id, one in list(self._quiet.items()):
             if outlook.has_news(member_id):
                 one.wake()
-        if not self._quiet:
-            return
-        members, sent, is_sure = self._next_beats(now)
+        if self._quiet:
+            self._fall_behind(*self._next_beats(now))
+
+    def _fall_behind(
+        self, members: Sequence[ConsumerQuiescence], sent: NDArray[np.int64], is_sure: NDArray[np.bool_]
+    ) -> None:
+        """All are behind but the last to report, whose heartbeat is an event, and who may be later than thought."""
         trips = np.array([one.bounds.round_trip_us for one in members], np.int64)
-        last = int(sent.max())
-        # A heartbeat that is on its way may have come already: then the next one tells.
-        stays = np.logical_and(is_sure, np.logical_and(now < sent, sent + 2 * trips < last))
-        for index, is_quiet in enumerate(stays.tolist()):
+        stays, moment = is_sure.copy(), self._env.moment
+        near = np.flatnonzero(is_sure & (sent + trips >= sent[is_sure].max(initial=0))).tolist()
+        last = max(((*members[index].worked_on(int(sent[index])), index) for index in near), default=(FOREVER,))
+        stays[list(last[2:])] = False
+        for one, at, is_quiet in zip(members, sent.tolist(), stays.tolist(), strict=True):
             if is_quiet:
-                members[index].behind_since = self._env.moment
-                self._behind.append((members[index], int(sent[index])))
+                one.behind_since = moment
+                self._behind.append((one, at))
             else:
-                members[index].wake()
-        self._settles_us = last if self._behind else FOREVER
+                one.wake()
+        self._settles_us = last[0] if self._behind else FOREVER
 
     def _forget_behind(self) -> None:
-        """Another target: nobody who is left has been told the last one."""
+        """Another target: nobody who is left has been told the last one, unless the answer is on its way."""
         for one, _ in self._behind:
             one.behind_since = None
         self._behind.clear()
         self._settles_us = FOREVER
+        for one, _ in self._unread:
+            if one.behind_since is not None:
+                one.wake()
+        self._unread.clear()
 
     def _part_behind(self) -> None:
         """Whoever has certainly reported has; who may have is woken; who has certainly not is still behind."""
@@ -266,28 +312,42 @@ class ConsumerEngine:
                 one.wake()
 
     def _settle_behind(self) -> None:
-        """All heartbeats of members that are behind have come, and their answers too."""
+        """All heartbeats of members that are behind have come."""
         behind = [(one, sent) for one, sent in self._behind if one.behind_since is not None]
         self._behind.clear()
         self._settles_us = FOREVER
         self._report(behind)
 
     def _report(self, members: Sequence[tuple[ConsumerQuiescence, int]]) -> None:
-        """Heartbeats of these have come, and have been answered."""
+        """Heartbeats of these have come."""
         if members:
             self._group.advance(self._env.now, [one.member_id for one, _ in members], [sent for _, sent in members])
         for one, _ in members:
-            one.behind_since = None
-            one.learn()
+            one.has_reported = True
+        self._unread += members
+        self._read()
+
+    def _read(self) -> None:
+        """Whoever has certainly been answered knows the epoch; the others will."""
+        now, unread = self._env.now, [(one, sent) for one, sent in self._unread if one.behind_since is not None]
+        read = [sent + 2 * one.bounds.round_trip_us for one, sent in unread]
+        for (one, _), by in zip(unread, read, strict=True):
+            if by <= now:
+                one.behind_since, one.has_reported = None, False
+                one.learn()
+        self._unread = [one for one, by in zip(unread, read, strict=True) if by > now]
+        self._reads_us = max(read) if self._unread else FOREVER
 
     # --- time ---------------------------------------------------------------------------------------------------------
 
     def _set_alarm(self) -> None:
-        self._alarm.set(min(self._settles_us, self._watches_us))
+        self._alarm.set(min(self._settles_us, self._reads_us, self._watches_us))
 
     def _fire(self, now: int) -> None:
         if self._settles_us <= now:
             self._settle_behind()
+        if self._reads_us <= now:
+            self._read()
         if self._watches_us <= now:
             self._watches_us = FOREVER
             self._watch_work()

@@ -22,13 +22,25 @@ CONSUMER = "consumer"
 """The protocol type of consumers (``ConsumerProtocol.PROTOCOL_TYPE``)."""
 
 
+_FEW = 1 << 10
+"""So many pairs are compared one by one."""
+
+
 def without(positions: Positions, gone: Positions) -> Positions:
     """Those of ``positions`` that are not in ``gone``; the usual cases (nothing, everything) cost nothing."""
     if not gone.size or not positions.size:
         return positions
     if gone is positions or (len(gone) == len(positions) and (gone == positions).all()):
         return NO_PARTITIONS
-    return positions[~np.isin(positions, gone)]
+    return positions[~within(positions, gone)]
+
+
+def within(positions: Positions, others: Positions) -> NDArray[np.bool_]:
+    """Which of ``positions`` are in ``others``: `numpy.isin`, at a fifth of the cost for a few of either."""
+    if len(positions) * len(others) <= _FEW:
+        found: NDArray[np.bool_] = (positions[:, None] == others).any(axis=1)
+        return found
+    return np.isin(positions, others)
 
 
 class Api(Enum):

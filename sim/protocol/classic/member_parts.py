@@ -18,7 +18,7 @@ from groupsim.sim.protocol.classic.responses import ResponseHandlers
 from groupsim.sim.protocol.classic.states import MemberState
 from groupsim.sim.protocol.classic.subscription import AssignorMemory, SubscriptionState
 from groupsim.sim.protocol.lookup import Backoff, CoordinatorLookup
-from groupsim.sim.protocol.messages import Api, Error, Heartbeat, Positions
+from groupsim.sim.protocol.messages import Api, Error, Heartbeat, Positions, within
 from groupsim.sim.units import FOREVER
 
 
@@ -216,7 +216,7 @@ class MemberParts:
     def keeps(self, positions: Positions) -> NDArray[np.bool_]:
         """Which of these it has. Shape of ``positions``."""
         is_all = positions is self.uninitialised
-        return np.ones(len(positions), np.bool_) if is_all else np.isin(positions, self.owned)
+        return np.ones(len(positions), np.bool_) if is_all else within(positions, self.owned)
 
     @property
     def uninitialised(self) -> Positions:

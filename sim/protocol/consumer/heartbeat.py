@@ -31,7 +31,7 @@ from groupsim.sim.protocol.consumer.static_members import StaticMembers
 from groupsim.sim.protocol.consumer.targets import Targets
 from groupsim.sim.protocol.consumer.topics import SubscribedTopics
 from groupsim.sim.protocol.facts import MemberAdmitted, MemberSeen
-from groupsim.sim.protocol.messages import Error, Positions
+from groupsim.sim.protocol.messages import Error, Positions, within
 
 
 class Heartbeats:
@@ -117,7 +117,7 @@ class Heartbeats:
             raise Refused(
                 Error.FENCED_MEMBER_EPOCH, f"member epoch {received} is greater than the known one ({stored})"
             )
-        owns_no_more = request.owned is not None and np.isin(request.owned, member.current.assigned).all()
+        owns_no_more = request.owned is not None and within(request.owned, member.current.assigned).all()
         if received != member.current.previous_epoch or not owns_no_more:
             raise Refused(
                 Error.FENCED_MEMBER_EPOCH, f"member epoch {received} is smaller than the known one ({stored})"

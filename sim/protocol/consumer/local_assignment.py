@@ -29,7 +29,7 @@ class LocalAssignment(NamedTuple):
 
     def has(self, positions: Positions) -> bool:
         """Whether these are the partitions."""
-        return np.array_equal(self.positions, positions)
+        return self.positions is positions or np.array_equal(self.positions, positions)
 
     def is_same(self, other: LocalAssignment) -> bool:
         """Whether number and partitions are equal."""

@@ -10,7 +10,7 @@ import numpy as np
 from groupsim.sim.protocol.consumer.member_epoch import MemberEpoch
 from groupsim.sim.protocol.effects import Commit, Effects, Send
 from groupsim.sim.protocol.lookup import Backoff
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, OffsetFetch, Positions, without
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, OffsetFetch, Positions, within, without
 from groupsim.sim.units import FOREVER
 
 
@@ -78,7 +78,7 @@ class MemberOwnership:
 
         ``assignFromSubscribedAwaitingCallback``.
         """
-        self.uninitialised = self.uninitialised[np.isin(self.uninitialised, positions)]
+        self.uninitialised = self.uninitialised[within(self.uninitialised, positions)]
         self.owned = positions
 
     def forgo(self, revoked: Positions) -> None:

@@ -21,7 +21,7 @@ from groupsim.sim.protocol.consumer.member_subscription import MemberSubscriptio
 from groupsim.sim.protocol.consumer.messages import ConsumerGroupHeartbeat
 from groupsim.sim.protocol.effects import Effects
 from groupsim.sim.protocol.lookup import Backoff, CoordinatorLookup
-from groupsim.sim.protocol.messages import Api, Error, Positions
+from groupsim.sim.protocol.messages import Api, Error, Positions, within
 
 
 class ConsumerMemberParts:
@@ -214,7 +214,7 @@ class ConsumerMemberParts:
         """Which of these it has without a position, and is not giving up. Shape of ``positions``."""
         if self.departure.is_under_way:
             return np.zeros(len(positions), np.bool_)
-        return np.isin(positions, self.uninitialised)
+        return within(positions, self.uninitialised)
 
     @property
     def uninitialised(self) -> Positions:

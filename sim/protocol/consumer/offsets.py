@@ -14,7 +14,7 @@ from groupsim.sim.protocol.consumer.records import (
     CurrentAssignment,
 )
 from groupsim.sim.protocol.consumer.roster import Member
-from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetFetch, Positions, TxnOffsetCommit
+from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetFetch, Positions, TxnOffsetCommit, within
 
 
 class Offsets:
@@ -93,4 +93,4 @@ def _held_since(member: Member, positions: Positions, epoch: int) -> bool:
     current = member.current
     held = np.concatenate([current.assigned, current.pending])
     since = np.concatenate([current.assigned_epochs, current.pending_epochs])
-    return bool(np.isin(positions, held[since <= epoch]).all())
+    return bool(within(positions, held[since <= epoch]).all())

@@ -16,7 +16,7 @@ from groupsim.sim.protocol.consumer.records import NO_EPOCHS, CurrentAssignment,
 from groupsim.sim.protocol.consumer.refusals import Refused
 from groupsim.sim.protocol.consumer.rules import Rules
 from groupsim.sim.protocol.consumer.states import MemberState
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, Positions
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, Positions, within
 
 STABLE, UNREVOKED, UNRELEASED, UNKNOWN = MemberState
 
@@ -55,7 +55,7 @@ class Aim:
 
     def has_revoked(self, positions: Positions) -> bool:
         """Whether the request shows that none of these is owned any more; no evidence is no."""
-        return self.owned is not None and not np.isin(positions, self.owned).any()
+        return self.owned is not None and not within(positions, self.owned).any()
 
     def wants(self, positions: Positions) -> NDArray[np.bool_]:
         """Which of these the member subscribes to. Shape of ``positions``."""
@@ -93,15 +93,15 @@ def _step(member: CurrentAssignment, aim: Aim, epoch: int) -> CurrentAssignment:
         target = target[wanted]
     if target is member.assigned or np.array_equal(target, member.assigned):
         return _moved(member, aim.epoch, STABLE, member.assigned, member.assigned_epochs)
-    stays = np.isin(member.assigned, target, assume_unique=True)
+    stays = within(member.assigned, target)
     kept, kept_epochs = member.assigned[stays], member.assigned_epochs[stays]
     revoked, revoked_epochs = member.assigned[~stays], member.assigned_epochs[~stays]
     if revoked.size and not aim.has_revoked(revoked):
         return _moved(member, epoch, UNREVOKED, kept, kept_epochs, revoked, revoked_epochs)
-    added = target[~np.isin(target, kept, assume_unique=True)]
+    added = target[~within(target, kept)]
     is_free = aim.held.are_free(added)
     if aim.rules.enforces_subscription and member.pending.size:
-        is_free |= np.isin(added, member.pending, assume_unique=True)
+        is_free |= within(added, member.pending)
     state = STABLE if is_free.all() else UNRELEASED
     return _moved(member, aim.epoch, state, *_merged(kept, kept_epochs, added[is_free], aim.epoch))
 
