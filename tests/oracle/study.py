@@ -11,15 +11,17 @@ from groupsim.scenarios import load
 from groupsim.sim.model import Scenario
 from tests.oracle import trace
 from tests.oracle.comparison import Difference, Row, differences, rows
-from tests.oracle.equivalence import Verdict, of_counts, of_durations
+from tests.oracle.equivalence import REPETITIONS, Verdict, of_counts, of_durations
+from tests.oracle.health import is_too_busy
 from tests.oracle.profile import as_measured, without_chance
-from tests.oracle.remaining import NOT_COMPARED
 from tests.oracle.replay import replay
 from tests.oracle.simulated import simulated
 from tests.oracle.trace import Fact, Trace
 
 RECORDINGS: Final = Path(__file__).parents[1] / "golden" / "kafka"
 SEEDS: Final = 40
+FEW_SEEDS: Final = 15
+"""For scenarios of which there are too few repetitions to show anything of a frequency."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,13 @@ def recorded() -> list[str]:
 
 
 def names() -> list[str]:
-    """Those that are compared with the model."""
-    return [name for name in recorded() if name not in NOT_COMPARED]
+    """Those of which a recording is fit to be compared with the model."""
+    return [name for name in recorded() if any(is_fit(one) for one in recordings(name))]
+
+
+def is_fit(recording: Trace) -> bool:
+    """Whether a recording may be compared; some were made when the bounds were wider."""
+    return recording.header["unfit"] is None and not is_too_busy(recording.header["machine"])
 
 
 def recordings(name: str) -> list[Trace]:
@@ -77,11 +84,12 @@ def replays(scenario: Scenario, fit: Iterable[Trace]) -> Iterator[Replayed]:
         yield Replayed(number, one.facts, told, differences(one.facts, told))
 
 
-def study(name: str, seeds: int = SEEDS) -> Studied:
+def study(name: str) -> Studied:
     """A scenario's repetitions, and its figures over them and over seeds."""
     scenario, found = played(name), recordings(name)
-    fit = [one for one in found if one.header["unfit"] is None]
+    fit = [one for one in found if is_fit(one)]
     again, real = list(replays(scenario, fit)), [one.facts for one in fit]
+    seeds = SEEDS if len(fit) >= REPETITIONS else FEW_SEEDS
     runs = [simulated(scenario, seed) for seed in range(1, seeds + 1)] if fit else []
     verdicts = of_durations(name, [(one.recording, one.told) for one in again]) if fit else []
     verdicts += of_counts(name, real, runs) if fit else []

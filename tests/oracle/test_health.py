@@ -14,8 +14,11 @@ def test_a_busy_machine_is_unfit() -> None:
     assert unfit({**FREE, "load_max": 1.99}, 0) == "1.99 processors busy over ten seconds (at most 1.94)"
 
 
-def test_a_busy_machine_that_serves_the_recorder_in_time_is_fit() -> None:
-    assert unfit({**FREE, "load_max": 1.99, "beats_late_ms": 20.0}, 0) is None
+def test_a_busy_machine_that_serves_a_recorder_of_high_priority_in_time_is_fit() -> None:
+    busy = {**FREE, "load_max": 1.99, "nice": -15}
+    assert unfit({**busy, "beats_late_ms": 20.0}, 0) is None
+    assert unfit({**busy, "beats_late_ms": 20.1}, 0) is not None
+    assert unfit({**busy, "beats_late_ms": 20.0, "nice": 0}, 0) is not None
 
 
 def test_what_is_late_is_unfit() -> None:

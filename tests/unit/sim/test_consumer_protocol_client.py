@@ -5,11 +5,12 @@ One way takes 1 ms, an answer 0.3 ms, the group's log 1 ms, a connection 1.5 ms,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from groupsim.sim.config import ClientConfig
+from groupsim.sim.config import ClientConfig, Timing
 from groupsim.sim.model import ZERO, Processing, Scale
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import entry, everybody, group, rows, scene, simulate
@@ -52,3 +53,21 @@ def test_partitions_that_move_to_a_newcomer_are_read_five_passes_after_its_heart
     told_us = acknowledged_us + 5 * S + 2_300  # its third heartbeat, whose answer waits for the log
     passes = (told_us + 1_000) // pass_us + 5
     assert read_us - start_us == passes * pass_us + 2_300
+
+
+def test_a_pass_while_the_first_heartbeat_is_under_way_does_not_wait() -> None:
+    """It takes 150 ms to connect: the pass after 101 ms waits for nothing, and begins as soon as the answer is there."""
+    alone = scene(group(client=CONSUMER, processing=polling(100)))
+    slow = replace(alone, cluster=replace(alone.cluster, timing=Timing(connect_us=150 * MS)))
+    assert first_reads(simulate(slow), "g/0") == first_reads(simulate(alone), "g/0")
+
+
+def newcomer_read_us(**config: Any) -> int:
+    """When a third member reads what was moved to it, microseconds."""
+    client = replace(CONSUMER, **config)
+    timeline = (entry(20 * S, Scale(target=everybody(), to=3)),)
+    return first_reads(simulate(scene(group(count=2, client=client, processing=polling(100)), timeline=timeline)), "g/2")[0]
+
+
+def test_whoever_has_refreshed_its_metadata_is_connected_to_the_leader_already() -> None:
+    assert newcomer_read_us() - newcomer_read_us(metadata_max_age_us=3 * S) == 101_000

@@ -222,3 +222,12 @@ def test_a_processing_that_costs_nothing_still_takes_a_poll() -> None:
     one: Callable[[Load], Pace] = lambda load: pace(Processing(per_record=ZERO), 500, POLL_US, load, 1.0)  # noqa: E731
     assert one(Load(1.0, 10_000)).full_us == POLL_US
     assert one(Load(0.0, 0)).full_wait_us == POLL_US
+
+
+def test_whoever_has_caught_up_passes_with_the_records() -> None:
+    """33 ms apart, however short a pass is; a wait is cut every 101 ms."""
+    idle = Processing(per_record=ZERO, poll_timeout_us=100 * MS)
+    load = Load(rate=3e-5, backlog=0.0)
+    polls = PollSchedule(0, pace(idle, 500, POLL_US, load, 1.0), load, fetch_us=101 * MS)
+    assert [polls.next_pass(time, 33 * MS) for time in (1, 33 * MS, 34 * MS)] == [33 * MS, 33 * MS, 66 * MS]
+    assert polls.next_pass(1, 500 * MS) == 101 * MS
