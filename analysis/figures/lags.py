@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from groupsim.analysis.data.availability import S
-from groupsim.analysis.data.load import Source, table
+from groupsim.analysis.data.load import Source, measure_of, table
 from groupsim.analysis.data.metrics import RECORDS, SECONDS, scale
 from groupsim.analysis.figures import marks, palette
 from groupsim.analysis.figures.sheet import Sheet, bare, time_axis
@@ -39,8 +41,9 @@ def lag(source: Source) -> Figure:
     some = marks.marks(shown, only, *window, sheet.axes_in)
     labels = sheet.strip(marks.height(some), above_in=0.08)
     records, age = sheet.strip(2.2), sheet.strip(2.2, above_in=0.25)
-    _curves(records, samples, "lag_records", 1.0, named, RECORDS)
-    _curves(age, samples, "lag_us", 1 / S, named, SECONDS)
+    counted = _counted(samples, measure_of(source))
+    _curves(records, samples, counted, "lag_records", 1.0, named, RECORDS)
+    _curves(age, samples, counted, "lag_us", 1 / S, named, SECONDS)
     time_axis(records, *window, label=False)
     time_axis(age, *window)
     labels.set_xlim(window)
@@ -49,19 +52,37 @@ def lag(source: Source) -> Figure:
     if len(peaks) > 1:
         sheet.legend("group", [(group, colour, "") for group, colour in named.items()])
     rest = f"{len(peaks) - NAMED} more groups in grey" if len(peaks) > NAMED else ""
-    sheet.text(" · ".join(note for note in (rest, marks.unlabelled(some)) if note), 7.5, 0.06, palette.FAINT)
+    cut = "above the axis: outside measure, not counted" if _is_cut(samples, counted) else ""
+    sheet.text(" · ".join(note for note in (rest, cut, marks.unlabelled(some)) if note), 7.5, 0.06, palette.FAINT)
     return sheet.close()
 
 
-def _curves(axes: Axes, samples: pd.DataFrame, column: str, factor: float, named: dict[str, str], unit: str) -> None:
-    measure = scale(samples[column] * factor, unit)
+def _counted(samples: pd.DataFrame, window: Mapping[str, float]) -> pd.DataFrame:
+    """The samples of the window in which metrics count; all of them if it has none."""
+    time_s = samples["time_us"] / S
+    found = samples[(time_s >= window.get("from", 0.0)) & (time_s <= window.get("to", np.inf))]
+    return found if len(found) else samples
+
+
+def _is_cut(samples: pd.DataFrame, counted: pd.DataFrame) -> bool:
+    columns = ["lag_records", "lag_us"]
+    return bool((samples[columns].max() > counted[columns].max()).any())
+
+
+def _curves(
+    axes: Axes, samples: pd.DataFrame, counted: pd.DataFrame, column: str, factor: float, named: dict[str, str],
+    unit: str,
+) -> None:  # fmt: skip
+    """Lines of all groups; the axis is as high as those of ``counted``."""
+    measure = scale(counted[column] * factor, unit)
     for group, rows in samples.groupby("group"):
         colour = named.get(str(group), "#c8c8c8")
         values = rows[column] * factor * measure.factor
         axes.plot(rows["time_us"] / S, values, color=colour, linewidth=1.3, zorder=3 if str(group) in named else 2)
     bare(axes)
     axes.grid(axis="y", color="#e4e4e4", linewidth=0.6)
-    axes.set_ylim(bottom=0)
+    highest = float(counted[column].max()) * factor * measure.factor if len(counted) else 0.0
+    axes.set_ylim(0, 1.05 * highest if highest > 0 else 1.0)
     axes.yaxis.set_major_locator(MaxNLocator(5))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
     axes.tick_params(axis="y", labelsize=8.5)

@@ -1,7 +1,8 @@
 """Colours: causes are warm and run from black to yellow, members are cool, so that neither is taken for the other.
 
 The distances hold for normal sight and for the three kinds of colour blindness; ``test_palette`` measures them. A cause
-of unread time and the group state that brings it about share a colour.
+of unread time and the group state that brings it about share a colour; Reconciling has a pale one of its own, since
+nobody stands still in it but for what moves.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ STATES: Final[Mapping[str, str]] = MappingProxyType(
         "CompletingRebalance": CAUSES["assignment"],
         "AwaitingSync": CAUSES["assignment"],
         "Assigning": CAUSES["assignment"],
-        "Reconciling": CAUSES["barrier"],
+        "Reconciling": "#f4dfa6",
         "Stable": "#e4e7e4",
         "Dead": CAUSES["unowned"],
     }

@@ -145,6 +145,19 @@ def test_lag_is_drawn_in_records_and_in_time(small: SimpleNamespace) -> None:
     assert {"deploy: 0", "oom: 2", "Lag of billing"} <= set(texts(figure))
 
 
+def test_the_lag_of_the_start_does_not_set_the_scale_of_what_is_measured(small: SimpleNamespace) -> None:
+    frame = small.tables["lag"]
+    is_start = frame["time_us"] < 60_000_000
+    lags = frame["lag_records"].where(is_start, 50).where(~is_start, 500)
+    tables = {**small.tables, "lag": frame.assign(lag_records=lags)}
+    measured = SimpleNamespace(tables=tables, manifest={"scenario": {}, "document": {"measure": {"from": "60s"}}})
+    whole, counted = lag(SimpleNamespace(tables=tables, manifest=small.manifest)), lag(measured)
+    highest = [max(axes.get_ylim()[1] for axes in one.axes if "lag" in axes.get_ylabel()) for one in (whole, counted)]
+    assert highest == pytest.approx([1.05 * 500, 1.05 * 50])
+    note = "above the axis: outside measure, not counted"
+    assert (note in " ".join(texts(whole)), note in " ".join(texts(counted))) == (False, True)
+
+
 def test_many_groups_are_grey_but_the_worst(make_table: Maker) -> None:
     rows = [{"group": f"g{i:02d}", "time_us": t, "lag_records": i * t} for i in range(20) for t in (0, 10**6)]
     figure = lag({"lag": make_table("lag", rows), "events": make_table("events")})

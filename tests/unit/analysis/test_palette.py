@@ -67,6 +67,12 @@ def test_every_cause_and_state_has_a_colour() -> None:
     assert set(STATE_NAMES) <= set(palette.STATES)
 
 
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_a_state_in_which_nobody_stands_still_has_no_colour_of_a_cause(sight: str) -> None:
+    others = [*palette.CAUSES.values(), palette.STATES["Stable"]]
+    assert nearest(itertools.product([palette.STATES["Reconciling"]], others), sight) > 5
+
+
 def test_a_member_keeps_its_colour_when_others_come_and_go() -> None:
     three, four = (palette.member_colours([f"g/{i}" for i in range(n)]) for n in (3, 4))
     assert three.items() <= four.items()
