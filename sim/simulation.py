@@ -91,7 +91,7 @@ def simulate(
     notices = world.notices()
     manifest = _manifest(scenario, seed, replication, variant, fidelity)
     manifest |= {
-        "events": world.env.events + world.env.replayed,
+        "events": world.env.events,
         "wall_s": round(time.perf_counter() - started, 6),
         "digests": tables.digests(),
         "warnings": notices,

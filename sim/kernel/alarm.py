@@ -11,7 +11,7 @@ from groupsim.sim.units import FOREVER
 class Alarm:
     """Calls ``action(now)`` at its deadline.
 
-    Moving the deadline later leaves the queued event where it is; when that surfaces too early, the alarm queues itself
+    Without a deadline, what is queued is dropped, and taken up again if the next deadline is not before it. Moving the deadline later leaves the queued event where it is; when that surfaces too early, the alarm queues itself
     again. So a session that is renewed every few seconds costs one event per session timeout.
 
     Parameters
@@ -37,14 +37,21 @@ class Alarm:
         """Ring at ``deadline`` (microseconds; `FOREVER` = never), at once if that has passed, and at no other time."""
         if deadline == self.deadline:
             return
-        if deadline < FOREVER:
-            now = self._env.now
-            deadline = deadline if deadline > now else now
-        self.deadline = deadline
-        if deadline < self._queued_for:
-            if self._queued is not None:
-                self._queued.drop()
+        queued = self._queued
+        if deadline == FOREVER:
+            self.deadline = deadline
+            if queued is not None:
+                queued.drop()
+            return
+        now = self._env.now
+        self.deadline = deadline = deadline if deadline > now else now
+        if queued is None or queued.is_past:
             self._queue()
+        elif deadline < self._queued_for:
+            queued.drop()
+            self._queue()
+        else:
+            queued.action = self._surface
 
     def _queue(self) -> None:
         self._queued = Occurrence(self._env, self.deadline, self._key, self._surface)
@@ -52,11 +59,9 @@ class Alarm:
 
     def _surface(self, _: object) -> None:
         self._queued = None
-        self._queued_for = FOREVER
         now, deadline = self._env.now, self.deadline
         if deadline > now:
-            if deadline < FOREVER:
-                self._queue()
+            self._queue()
             return
         self.deadline = FOREVER
         self._action(now)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from heapq import heappush
+from heapq import heappop, heappush
 from typing import Any
 
 import simpy
@@ -95,8 +95,13 @@ class Occurrence(simpy.Event):
         env.push(time, key, self)
 
     def drop(self) -> None:
-        """Make sure that nothing is called; the event itself stays in the queue until due."""
+        """Make sure that nothing is called: what stays in the queue until due is no event."""
         self.action = None
+
+    @property
+    def is_past(self) -> bool:
+        """Whether its time has come, be it dropped or not."""
+        return self.callbacks is None
 
 
 def _act(occurrence: Occurrence) -> None:
@@ -114,9 +119,8 @@ class Environment(simpy.Environment):
     key : int
         Key of the occurrence that is being carried out.
     events : int
-        Kernel events so far; another thread may read it at any time.
-    replayed : int
-        Those that were carried out late on top of that (`replay`).
+        Kernel events so far, those that were carried out late included (`replay`); another thread may read it at any
+        time.
     """
 
     now: int
@@ -125,7 +129,6 @@ class Environment(simpy.Environment):
         super().__init__(initial_time=0)
         self.key = 0
         self.events = 0
-        self.replayed = 0
         self.event_budget = event_budget
         self.after_each: Callable[[], None] | None = None
 
@@ -167,18 +170,35 @@ class Environment(simpy.Environment):
         EventBudgetExceeded
             If that takes more kernel events than ``event_budget``.
         """
-        step, queue, check = self.step, self._queue, self.after_each
-        events, budget = self.events, self.event_budget
-        while queue and queue[0][0] < horizon:
-            self.events = events = events + 1
-            if events > budget:
-                raise EventBudgetExceeded(
-                    f"more than {budget:,} events by {self.now / 1e6:.3f} s of virtual time: "
-                    f"raise event_budget, or make the scenario smaller"
-                )
-            step()
+        self._carry_out((horizon,), self.after_each)
+
+    def _carry_out(self, limit: tuple[int, ...], check: Callable[[], None] | None) -> None:
+        """Carry out what stands before ``limit``, and call ``check`` after each event."""
+        queue = self._queue
+        while queue and queue[0] < limit:
+            event = queue[0][3]
+            if type(event) is Occurrence:
+                # As `simpy.Environment.step` does, for an event that cannot fail.
+                self._now = heappop(queue)[0]
+                callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]
+                if event.action is None and len(callbacks) == 1:
+                    continue
+                self._count()
+                for callback in callbacks:
+                    callback(event)
+            else:
+                self._count()
+                self.step()
             if check is not None:
                 check()
+
+    def _count(self) -> None:
+        self.events += 1
+        if self.events > self.event_budget:
+            raise EventBudgetExceeded(
+                f"more than {self.event_budget:,} events by {self.now / 1e6:.3f} s of virtual time: "
+                f"raise event_budget, or make the scenario smaller"
+            )
 
     def replay(self, since: Moment, action: Callable[[], None]) -> None:
         """Carry out what an entity that touches nobody else has done since a moment of the past, late.
@@ -195,9 +215,7 @@ class Environment(simpy.Environment):
         self._queue, (self._now, self.key) = [], since
         try:
             action()
-            while self._queue and self._queue[0][:2] < (now, key):
-                self.replayed += 1
-                self.step()
+            self._carry_out((now, key), None)
         finally:
             rest, self._queue, self._now, self.key = self._queue, queue, now, key
         for occurrence in rest:
