@@ -134,6 +134,16 @@ def test_a_topic_that_a_living_group_does_not_read_loses_its_offsets(fidelity: s
 
 
 @both
+@pytest.mark.parametrize("back_s", [38, 45])
+def test_offsets_of_partitions_that_were_taken_by_hand_expire_by_their_commit(fidelity: str, back_s: int) -> None:
+    """A simple group (no protocol type): committed until 20 s, due at 40 s."""
+    by_hand = Subscription(assign={"t": (0, 1, 2, 3)})
+    made = forgetful(group(subscription=by_hand, processing=EACH_BATCH), timeline=(away(20, back_s),))
+    lost = delivered(simulate(made, fidelity)).get(("loss", "expired offset"), 0)
+    assert lost == pytest.approx((back_s - 20) * RATE, abs=20) if back_s == 45 else lost == 0
+
+
+@both
 def test_offsets_that_are_committed_over_and_over_do_not_expire(fidelity: str) -> None:
     """A topic without records, and a group that lives."""
     result = simulate(forgetful(group(processing=EACH_BATCH), rate=constant(0), timeline=(away(80, 82),)), fidelity)

@@ -194,8 +194,10 @@ def test_an_empty_classic_group_expires_as_if_its_coordinator_had_stayed(wait_ms
     """OffsetExpirationConditionImpl: the state timestamp is in the log (4.4); what is overdue goes at the next."""
     h = GroupHarness(retention=20_000, check=7_000).stable("a")
     h.commit("a")
+    h.sleep(9_000)
     h.leave("a")
     due, left = h.offsets.due, h.now
+    assert due == -(-(left + 20_000) // 7_000) * 7_000 * MS, "not from the commit on"
     group = ClassicGroup("g", h.group.config)
     machine = GroupOffsets(group, OneTopic(), h.group.config, OffsetTable())
     machine.table.cover(3)
