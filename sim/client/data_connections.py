@@ -112,9 +112,8 @@ class DataConnections:
 
     def free_at(self, at: int, node: int) -> int:
         """When a request is worked on that reaches a broker at ``at``, as it looks now."""
-        node_ = np.array([node])
-        if self.is_open(node):
-            return int(self._parked_until(np.array([at]), node_)[0])
+        if node in self.nodes:
+            return int(self._parked_until(np.array([at]), np.array([node]))[0])
         return max(at, self.parked.get(node, 0))
 
     def is_open(self, node: int) -> bool:

@@ -41,6 +41,7 @@ def test_both_fidelities_give_equal_tables_at_length(block: int, family: str, pr
     [
         pytest.param("jitter", 2, id="a member was quiet that had a new subscription to tell"),
         pytest.param("crowd", 1, id="members that were behind computed the next target when they reported"),
+        pytest.param("delivery", 6, id="a connection with a parked fetch, though nothing is read from that broker now"),
     ],
 )
 def test_scenarios_that_once_told_the_difference(family: str, seed: int) -> None:

@@ -21,7 +21,9 @@ from tests.support.varied_scenarios import varied_scenario
 
 Protocols = Literal["consumer", "mixed"]
 FAMILIES: dict[str, Callable[[int], Scenario]] = {
-    **{name: partial(random_scenario, family=name) for name in ("jitter", "grid", "dense", "crowd", "aged")},
+    **{
+        name: partial(random_scenario, family=name) for name in ("jitter", "grid", "dense", "crowd", "aged", "delivery")
+    },
     "varied": varied_scenario,
     "placed": placed_scenario,
 }
