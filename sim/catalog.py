@@ -36,6 +36,12 @@ class Catalog:
         self.racks = racks
         self._brokers = _rack_alternated(sorted(broker_ids), racks)
         self._replicas: dict[str, int] = {}
+        self.min_insync: dict[str, int] = {}
+        """Topic -> ``min.insync.replicas``."""
+        self.moved: dict[tuple[str, int], int] = {}
+        """Partition that somebody else leads than the first of its replicas -> broker."""
+        self.unreadable: set[tuple[str, int]] = set()
+        """Partitions without a leader, or whose high watermark stands still."""
         self.rates: dict[str, tuple[int, Rate]] = {}
         """Topic -> since when which rate holds."""
         self.former_rates: dict[str, list[tuple[int, Rate]]] = {}
@@ -74,6 +80,7 @@ class Catalog:
     def introduce(self, now: int, topic: Topic) -> None:
         """A topic is about to exist: its rate, and how often it is replicated."""
         self._replicas[topic.name] = min(topic.replication_factor, len(self._brokers))
+        self.min_insync[topic.name] = topic.min_insync_replicas
         self.set_rate(now, topic.name, topic.rate)
 
     def set_rate(self, now: int, topic: str, rate: Rate) -> None:
@@ -83,13 +90,17 @@ class Catalog:
         self.rates[topic] = (now, rate)
 
     def leaders(self, topic: str, numbers: Sequence[int]) -> list[int]:
-        """Broker ids that lead some data partitions of a topic."""
+        """Broker ids that lead some data partitions of a topic, or led them last."""
+        preferred = self._dealt_out(topic, numbers)
+        return [self.moved.get((topic, number), first) for number, first in zip(numbers, preferred, strict=True)]
+
+    def _dealt_out(self, topic: str, numbers: Sequence[int]) -> list[int]:
         first, count = name_hash(topic), len(self._brokers)
         return [self._brokers[(first + number) % count] for number in numbers]
 
     def replicas(self, topic: str, number: int) -> list[int]:
-        """Broker ids that hold a data partition: its leader and the next ones, in an order in which racks alternate."""
-        return self.leaders(topic, range(number, number + self._replicas[topic]))
+        """Broker ids that hold a data partition, the preferred leader and the next ones: racks alternate."""
+        return self._dealt_out(topic, range(number, number + self._replicas[topic]))
 
 
 class Partitions:
@@ -101,6 +112,9 @@ class Partitions:
     number : int32 array, shape (n,)
     created_us : int64 array, shape (n,)
     leader : int32 array, shape (n,), broker ids
+        Who leads it, or led it last.
+    is_readable : bool array, shape (n,)
+        Somebody leads it, and the high watermark follows what is produced.
     """
 
     def __init__(self, catalog: Catalog) -> None:
@@ -110,6 +124,7 @@ class Partitions:
         self.number: NDArray[np.int32] = np.empty(0, np.int32)
         self.created_us: NDArray[np.int64] = np.empty(0, np.int64)
         self.leader: NDArray[np.int32] = np.empty(0, np.int32)
+        self.is_readable: NDArray[np.bool_] = np.empty(0, np.bool_)
 
     def __len__(self) -> int:
         return len(self.topic)
@@ -130,6 +145,8 @@ class Partitions:
             self.created_us = np.concatenate([self.created_us, np.array(created[new.start :], dtype=np.int64)])
             leaders = np.array(self._catalog.leaders(topic, new), dtype=np.int32)
             self.leader = np.concatenate([self.leader, leaders])
+            readable = np.array([(topic, number) not in self._catalog.unreadable for number in new])
+            self.is_readable = np.concatenate([self.is_readable, readable])
         return len(self) - before
 
     def racks_of(self, topic: str, partitions: int) -> list[tuple[str | None, ...]] | None:

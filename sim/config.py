@@ -133,6 +133,21 @@ class GroupConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerConfig:
+    """What of the brokers' configuration decides when somebody else leads (Kafka 4.4.0 defaults), in microseconds."""
+
+    session_timeout_us: int = 9_000 * MS
+    heartbeat_interval_us: int = 2_000 * MS
+    quorum_fetch_timeout_us: int = 2_000 * MS
+    quorum_election_timeout_us: int = 1_000 * MS
+    leader_imbalance_check_us: int = 300 * S
+    """`FOREVER`: ``auto.leader.rebalance.enable=false``."""
+    offsets_replication_factor: int = 3
+    offsets_commit_timeout_us: int = 5_000 * MS
+    min_insync_replicas: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
     """Times that come from the implementation and not from configuration.
 

@@ -18,6 +18,7 @@ from groupsim.sim.model import CreateTopic, RollingRestart, Scenario
 from groupsim.sim.output.result import Result
 from groupsim.sim.output.tables import Tabulator
 from groupsim.sim.randomness import Streams, name_hash
+from groupsim.sim.timeline.brokers import BrokerFaults, is_about_brokers, new_controller
 from groupsim.sim.timeline.dispatcher import Dispatcher
 from groupsim.sim.timeline.lifecycle import first_start
 from groupsim.sim.timeline.rollout import Rollout
@@ -74,7 +75,7 @@ def simulate(
         with _collector_at_rest():
             world = _build(scenario, Streams(seed, replication), gauge, is_loud=fidelity == "message")
             if check:
-                groups = [Watched(one.machine, one.books, world.members[name]) for name, one in world.groups.items()]
+                groups = [Watched(one, world.members[name]) for name, one in world.groups.items()]
                 Watch(world.env, groups).attach()
             if after_each is not None:
                 _observe(world.env, after_each)
@@ -114,7 +115,16 @@ def _build(scenario: Scenario, streams: Streams, gauge: Gauge, *, is_loud: bool)
     for spec in sorted(scenario.groups, key=lambda group: group.name):
         for index in range(spec.members.count):
             world.env.process(first_start(world, spec, index))
+    about_brokers = [entry for entry in scenario.timeline if is_about_brokers(entry.verb)]
+    if about_brokers:
+        faults = BrokerFaults(world, new_controller(world))
+        for entry in about_brokers:
+            dispatcher = Dispatcher(world, entry)
+            is_roll = isinstance(entry.verb, RollingRestart)
+            world.env.process(faults.roll(dispatcher) if is_roll else dispatcher.run(faults.act))
     for entry in scenario.timeline:
+        if is_about_brokers(entry.verb):
+            continue
         if isinstance(entry.verb, RollingRestart):
             world.env.process(Rollout(Dispatcher(world, entry)).run())
         else:

@@ -49,6 +49,8 @@ class World:
         self.timing = scenario.cluster.timing
         self.env = Environment(scenario.event_budget)
         self.broker_ids = tuple(sorted(broker.id for broker in scenario.cluster.brokers))
+        self.live_nodes = self.broker_ids
+        """Brokers whose process runs, ascending."""
         self._broker_racks = {broker.id: broker.rack for broker in scenario.cluster.brokers}
         racks = {broker: rack for broker, rack in self._broker_racks.items() if rack}
         self.catalog = Catalog(scenario.topics, self.broker_ids, racks)
@@ -79,7 +81,7 @@ class World:
         self._homes[spec.name] = node
         coordinator = self.coordinators.get(partition)
         if coordinator is None:
-            coordinator = self.coordinators[partition] = Coordinator(self.env, partition, node)
+            coordinator = self.coordinators[partition] = Coordinator(self.env, self.scenario.cluster, partition, node)
         group = GroupHost(self.env, self.scenario, spec, self.catalog, slots, coordinator.loop)
         self.groups[spec.name] = group
         coordinator.adopt(group)
@@ -223,9 +225,9 @@ class World:
     # --- connections --------------------------------------------------------------------------------------------------
 
     def connect(self, consumer: Identity, node: int, deliver: Callable[[Exchange, Any], None]) -> Connection:
-        """A new connection to a broker; dead from the start while the two are cut off from each other."""
+        """A new connection to a broker; dead from the start if the broker is, or the two are cut off."""
         connection = Connection(self.env, node, consumer.entity, self.brokers[node].receive, deliver)
-        if self.is_cut(consumer, node):
+        if self.is_cut(consumer, node) or not self.brokers[node].is_up:
             connection.end()
         return connection
 
@@ -237,6 +239,14 @@ class World:
         """Whether nothing gets through between a consumer and a broker."""
         broker = f"broker:{node}"
         return any((consumer.name in a and broker in b) or (consumer.name in b and broker in a) for a, b in self.cuts)
+
+    def metadata_us(self, client: str) -> int:
+        """Until a client can hear from brokers of a change of the metadata, microseconds."""
+        return self.streams.draw(self.scenario.cluster.failover.metadata, "metadata", client)(self.env.now)
+
+    def coordinator_of(self, group: str) -> Coordinator:
+        """The coordinator of a group."""
+        return self.coordinators[partition_for(group, self.scenario.cluster.config.offsets_topic_num_partitions)]
 
     # --- notices ------------------------------------------------------------------------------------------------------
 

@@ -213,6 +213,8 @@ def _missing_group(known: _Known, name: str) -> str:
 
 def _missing(known: _Known, target: Target) -> str:
     """Why a target can never be met, or the empty string."""
+    if target.kind == "broker" and not target.name.isdigit():
+        return ""  # `scenarios.build.cluster_checks` knows what else a broker may be called
     if target.kind == "broker":
         hint = f"brokers: {listed(known.brokers)}"
         return "" if target.name in known.brokers else f"there is no broker {target.name}; {hint}"

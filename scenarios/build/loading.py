@@ -15,6 +15,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from groupsim.scenarios.build.checks import check_names
+from groupsim.scenarios.build.cluster_checks import check_cluster
 from groupsim.scenarios.build.kafka_checks import check_kafka_rules
 from groupsim.scenarios.build.paths import set_path
 from groupsim.scenarios.build.problems import Finding, findings_of, problems_of
@@ -166,7 +167,11 @@ def _parse(document: YamlDocument, *, file: str, name: str, folder: Path, allow_
 
 def _check(scenario: ScenarioFile, allow_code: Sequence[str]) -> list[Finding]:
     """What is wrong with a file whose single values are fine."""
-    return [*islice(chain(check_names(scenario), check_kafka_rules(scenario, allow_code)), PROBLEMS_MAX)]
+    return [
+        *islice(
+            chain(check_names(scenario), check_cluster(scenario), check_kafka_rules(scenario, allow_code)), PROBLEMS_MAX
+        )
+    ]
 
 
 def _beside(

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from groupsim.scenarios.kafka.keys import Value
-from groupsim.sim.config import CoordinatorConfig
-from groupsim.sim.units import FOREVER, MINUTE, MS
+from groupsim.sim.config import BrokerConfig, CoordinatorConfig
+from groupsim.sim.units import FOREVER, MINUTE, MS, S
 
 _FIELDS: Final = MappingProxyType(
     {
@@ -99,10 +99,26 @@ COORDINATORS: Final[Mapping[str, Mapping[str, Value]]] = MappingProxyType(
 )
 """Defaults of the modelled keys by ``cluster.version``; those of 0.9 are 0.9.0.1's (``kafka.server.Defaults``)."""
 
-MODELLED_BROKER: Final = frozenset(
-    {*_FIELDS, *_LOG_RETENTION, ASSIGNORS, POLICY, PROTOCOLS, _CHECK, "default.replication.factor"}
+_CLUSTER_FIELDS: Final = MappingProxyType(
+    {
+        "broker.session.timeout.ms": ("session_timeout_us", MS),
+        "broker.heartbeat.interval.ms": ("heartbeat_interval_us", MS),
+        "controller.quorum.fetch.timeout.ms": ("quorum_fetch_timeout_us", MS),
+        "controller.quorum.election.timeout.ms": ("quorum_election_timeout_us", MS),
+        "leader.imbalance.check.interval.seconds": ("leader_imbalance_check_us", S),
+        "offsets.topic.replication.factor": ("offsets_replication_factor", 1),
+        "offsets.commit.timeout.ms": ("offsets_commit_timeout_us", MS),
+        "min.insync.replicas": ("min_insync_replicas", 1),
+    }
 )
-MODELLED_TOPIC: Final = frozenset({"retention.ms"})
+_BALANCES: Final = "auto.leader.rebalance.enable"
+_MIN_INSYNC: Final = "min.insync.replicas"
+
+MODELLED_BROKER: Final = frozenset(
+    {*_FIELDS, *_LOG_RETENTION, *_CLUSTER_FIELDS, ASSIGNORS, POLICY, PROTOCOLS, _CHECK, _BALANCES,
+     "default.replication.factor"}
+)  # fmt: skip
+MODELLED_TOPIC: Final = frozenset({"retention.ms", _MIN_INSYNC})
 
 
 def resolved_broker(version: str, given: Mapping[str, Value]) -> dict[str, Any]:
@@ -128,6 +144,19 @@ def coordinator_config(version: str, given: Mapping[str, Value]) -> CoordinatorC
         fields["consumer_assignors"] = tuple(config[ASSIGNORS])
         fields["consumer_migration_policy"] = config[POLICY]
     return CoordinatorConfig(**fields, version=version)
+
+
+def broker_config(given: Mapping[str, Any]) -> BrokerConfig:
+    """What decides when somebody else leads; 4.4's defaults where ``given`` has no value."""
+    fields = {field: given[key] * unit for key, (field, unit) in _CLUSTER_FIELDS.items() if key in given}
+    if not given.get(_BALANCES, True):
+        fields["leader_imbalance_check_us"] = FOREVER
+    return BrokerConfig(**fields)
+
+
+def min_insync(topic: Mapping[str, Any], broker: Mapping[str, Any]) -> int:
+    """A topic's ``min.insync.replicas``: its own, else the broker's."""
+    return int(topic.get(_MIN_INSYNC, broker.get(_MIN_INSYNC, 1)))
 
 
 def unknown_to_coordinator(version: str, config: Mapping[str, Value]) -> list[str]:

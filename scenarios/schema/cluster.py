@@ -9,9 +9,15 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from groupsim.scenarios.files.base_model import FileModel, made, refusal, version_text
-from groupsim.scenarios.kafka.broker_config import coordinator_config, log_retention_check_us, resolved_broker
+from groupsim.scenarios.kafka.broker_config import (
+    broker_config,
+    coordinator_config,
+    log_retention_check_us,
+    resolved_broker,
+)
 from groupsim.scenarios.kafka.config import BrokerConfigField
 from groupsim.scenarios.schema.distributions import DistributionField, Duration
+from groupsim.scenarios.schema.sizes import Size
 from groupsim.scenarios.schema.targets import NAME_PATTERN
 from groupsim.sim.config import Timing
 from groupsim.sim.model import Broker, Cluster, Link, Network
@@ -69,6 +75,15 @@ class TimingFile(FileModel):
     poll: Duration = Timing().poll_us
 
 
+class OffsetsTopicFile(FileModel):
+    """``__consumer_offsets``: how large each of its partitions is that a coordinator reads when it is loaded.
+
+    Partitions and replicas are ``offsets.topic.num.partitions`` and ``offsets.topic.replication.factor`` in ``config``.
+    """
+
+    size: Size = Cluster().offsets_log_bytes
+
+
 class ClusterFile(FileModel):
     """Brokers and everything between them and the clients.
 
@@ -86,6 +101,7 @@ class ClusterFile(FileModel):
     config: BrokerConfigField = {}
     network: NetworkFile = NetworkFile()
     timing: TimingFile = TimingFile()
+    offsets_topic: OffsetsTopicFile = OffsetsTopicFile()
 
     @model_validator(mode="after")
     def _resolve(self) -> ClusterFile:
@@ -104,4 +120,6 @@ class ClusterFile(FileModel):
             log_retention_check_us=log_retention_check_us(self.config),
             network=made(Network, self.network, links=links),
             timing=made(Timing, self.timing),
+            broker_config=broker_config(self.config),
+            offsets_log_bytes=self.offsets_topic.size,
         )

@@ -16,8 +16,11 @@ NAME_PATTERN: Final = r"[A-Za-z0-9._-]{1,249}"
 INDEX_MAX: Final = 1_000_000
 _DIGITS: Final = 9
 FORMS: Final = (
-    "group, group/3, group/0-9, group/leader, group/random, group/random:3, group/share:0.1, broker:1 or rack:a"
+    "group, group/3, group/0-9, group/leader, group/random, group/random:3, group/share:0.1, broker:1, broker:0-2, "
+    "broker:all, broker:random, broker:controller, broker:coordinator/GROUP, broker:leader/TOPIC/PARTITION or rack:a"
 )
+_SOME_BROKERS: Final = ("all", "random", "controller")
+_PLACED_BROKER: Final = re.compile(rf"coordinator/{NAME_PATTERN}|leader/{NAME_PATTERN}/\d{{1,7}}", re.ASCII)
 _GROUP: Final = re.compile(rf"({NAME_PATTERN})(?:/(.+))?")
 
 
@@ -67,14 +70,26 @@ def parse_target(text: object) -> Target:
     if not isinstance(text, str):
         raise ValueError(f"must be a target: {FORMS}")
     kind, _, name = text.partition(":")
-    if kind == "broker" and re.fullmatch(r"\d{1,9}", name, re.ASCII):
-        return Target("broker", str(int(name)))
+    if kind == "broker":
+        return _broker_target(name)
     if kind == "rack" and re.fullmatch(NAME_PATTERN, name):
         return Target("rack", name)
     match = _GROUP.fullmatch(text)
     if match is None:
         raise ValueError(f"must be a target: {FORMS}")
     return _group_target(match[1], match[2])
+
+
+def _broker_target(name: str) -> Target:
+    if re.fullmatch(r"\d{1,9}", name, re.ASCII):
+        return Target("broker", str(int(name)))
+    if name in _SOME_BROKERS or _PLACED_BROKER.fullmatch(name):
+        return Target("broker", name)
+    try:
+        indices = parse_indices(name)
+    except ValueError as error:
+        raise ValueError(f"{name!r} picks no brokers ({error}): {FORMS}") from None
+    return Target("broker", format_indices(indices), indices=indices)
 
 
 def _group_target(group: str, pick: str | None) -> Target:

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from groupsim.scenarios.files.base_model import FileModel
-from groupsim.scenarios.kafka.broker_config import retention_us
+from groupsim.scenarios.kafka.broker_config import min_insync, retention_us
 from groupsim.scenarios.kafka.config import TopicConfigField
 from groupsim.scenarios.schema.rates import PerPartition, RateField
 from groupsim.sim.model import Topic
@@ -40,5 +40,10 @@ class TopicFile(FileModel):
             partitions=self.partitions,
             rate=self.rate.rate(self.partitions, horizon_us),
             retention_us=retention_us(self.config, broker_config, horizon_us),
-            replication_factor=self.replication_factor or broker_config.get("default.replication.factor", 3),
+            replication_factor=self.replicas(broker_config),
+            min_insync_replicas=min_insync(self.config, broker_config),
         )
+
+    def replicas(self, broker_config: Mapping[str, Any]) -> int:
+        """How many replicas are asked for."""
+        return int(self.replication_factor or broker_config.get("default.replication.factor", 3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from groupsim.scenarios.files.base_model import FileModel, checked, made, refusal
 from groupsim.scenarios.kafka.config import ConsumerConfigField
@@ -115,13 +115,16 @@ class RestartFile(TargetedFile):
     down: DistributionField = _DOWN
 
 
+_NEXT: Final = ("running", "assigned", "stable", "in_sync")
+
+
 def _next(value: Any) -> tuple[str, int]:
-    """(running, assigned, stable or gap; microseconds of the gap)."""
-    if value in ("running", "assigned", "stable"):
+    """(running, assigned, stable, in_sync or gap; microseconds of the gap)."""
+    if value in _NEXT:
         return value, 0
     if isinstance(value, dict) and set(value) == {"gap"}:
         return "gap", checked(parse_duration)(value["gap"])
-    raise refusal("must be running, assigned, stable or {gap: 30s}")
+    raise refusal("must be running, assigned, stable or {gap: 30s}, or of brokers in_sync or {gap: 60s}")
 
 
 NextField: TypeAlias = Annotated[
@@ -131,7 +134,7 @@ NextField: TypeAlias = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"enum": ["running", "assigned", "stable"]},
+                {"enum": list(_NEXT)},
                 {"type": "object", "properties": {"gap": DURATION_SCHEMA}, "required": ["gap"]},
             ]
         }
@@ -140,9 +143,7 @@ NextField: TypeAlias = Annotated[
 
 
 class RollingRestartFile(TargetedFile):
-    """Restart a group batch by batch, as Kubernetes does (`sim.model.RollingRestart`)."""
-
-    groups_only = True
+    """Restart a group batch by batch as Kubernetes does, or brokers one by one (`sim.model.RollingRestart`)."""
 
     batch: int = Field(default=1, ge=1, le=MEMBERS_MAX)
     surge: int = Field(default=0, ge=0, le=MEMBERS_MAX)
@@ -150,6 +151,14 @@ class RollingRestartFile(TargetedFile):
     grace: Duration = _GRACE_US
     down: DistributionField = _DOWN
     next_: NextField = Field(default=("assigned", 0), alias="next")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _wait_for_brokers(cls, value: Any) -> Any:
+        """Of brokers the default is in_sync."""
+        if isinstance(value, dict) and str(value.get("target")).startswith("broker:"):
+            return {"next": "in_sync", **value}
+        return value
 
     def build(self) -> model.RollingRestart:
         """The verb as the simulator takes it."""

@@ -202,7 +202,7 @@ class GroupBooks:
     def _dismiss(self, fact: MemberRemoved) -> None:
         if fact.cause is Cause.LEFT:
             self._tally("leaves")
-        elif not fact.is_pending:
+        elif not fact.is_pending and fact.cause is not Cause.LOST:
             self._tally("evictions")
         self.rebalances.went(kicked=fact.cause is not Cause.LEFT, is_pending=fact.is_pending)
         self._forget_member(fact.member_id)

@@ -47,20 +47,21 @@ def _classic_group(group: Watched) -> ClassicGroup | None:
 
 
 class GenerationsGrow:
-    """Neither generation nor epoch goes back, unless the group was forgotten, or empty and made anew."""
+    """Neither generation nor epoch goes back, unless the group was forgotten, made anew, or loaded elsewhere."""
 
     def __init__(self) -> None:
-        self._last: dict[str, tuple[int, int]] = {}
+        self._last: dict[str, tuple[int, int, int]] = {}
 
     def violated(self, now: int, group: Watched) -> str | None:
         """A generation lower than the last one seen, if it is."""
         machine = group.machine
-        last, size = self._last.get(group.books.name, (0, 0))
+        last, size, term = self._last.get(group.books.name, (0, 0, 1))
         generation = machine.generation
-        self._last[group.books.name] = generation, machine.size
+        self._last[group.books.name] = generation, machine.size, group.host.terms
         forgotten = (generation == 0 or not machine.exists) and not machine.size
         renewed = not size and isinstance(machine, MixedGroup)
-        return f"generation {last} became {generation}" if generation < last and not (forgotten or renewed) else None
+        is_excused = forgotten or renewed or term < group.host.terms
+        return f"generation {last} became {generation}" if generation < last and not is_excused else None
 
 
 class CommitsWithinPositions:

@@ -24,13 +24,31 @@ class Member(Protocol):
         ...
 
 
+class Hosted(Protocol):
+    """A group at its coordinator."""
+
+    machine: ClassicGroup | ConsumerGroup | MixedGroup
+    terms: int
+    is_active: bool
+    books: GroupBooks
+
+
 @dataclass(frozen=True, slots=True)
 class Watched:
     """A group, as its coordinator, its books and its members have it."""
 
-    machine: ClassicGroup | ConsumerGroup | MixedGroup
-    books: GroupBooks
+    host: Hosted
     members: Sequence[Member]
+
+    @property
+    def machine(self) -> ClassicGroup | ConsumerGroup | MixedGroup:
+        """The group, as its coordinator has it; nobody answers for one that has none (`Hosted.is_active`)."""
+        return self.host.machine
+
+    @property
+    def books(self) -> GroupBooks:
+        """What is written down about it."""
+        return self.host.books
 
 
 class Invariant(Protocol):

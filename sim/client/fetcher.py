@@ -43,6 +43,7 @@ class Fetcher:
     in_flight : InFlight
     connections : DataConnections
     metadata : Metadata
+        Says when a new leader is known.
 
     Attributes
     ----------
@@ -72,6 +73,8 @@ class Fetcher:
         self._batches = 0
         self._unreachable: dict[int, int] = {}
         """Partition that would be consumed if its leader could be reached -> position."""
+        self._unknown: set[int] = set()
+        """Of these those whose leader is gone, or not known yet."""
         self.cut_off: frozenset[int] = client.world.cut_off(client.consumer)
 
     @property
@@ -154,8 +157,8 @@ class Fetcher:
             client.late.append(partial(self._fetched, number))
             return
         positions, offsets = self._awaited.pop(number)
-        if self.cut_off:
-            reachable = ~np.isin(self._books.partitions.leader[positions], list(self.cut_off))
+        reachable = self._reaches(positions)
+        if not reachable.all():
             self._leave_behind(positions[~reachable], offsets[~reachable])
             positions, offsets = positions[reachable], offsets[reachable]
         if positions.size:
@@ -174,6 +177,7 @@ class Fetcher:
         if self._unreachable:
             for position in positions.tolist():
                 self._unreachable.pop(position, None)
+            self._unknown.intersection_update(self._unreachable)
         self._connections.stop(now, positions)
         self._consumption.end(now, positions, code)
         self.repace(now)
@@ -261,14 +265,31 @@ class Fetcher:
         client.elision.wake()
         self.cut_off = client.world.cut_off(client.consumer)
         self._in_flight.sever(nodes)
-        self._connections.end(nodes)
+        self.disconnect(nodes)
         held = consumption.partitions
         lost = held[np.isin(self._books.partitions.leader[held], list(nodes))]
         self._leave_behind(lost, self._books.ledger.positions(consumption.holding, now)[np.isin(held, lost)])
         self._books.availability.sever(lost, severed=True)
         consumption.end(now, lost, CUT)
         self.repace(now)
+        self._await_records(now)
         client.drive(now)
+
+    def _reaches(self, positions: Positions) -> NDArray[np.bool_]:
+        """Whether each of these has a leader that can be reached. Shape (n,)."""
+        partitions = self._books.partitions
+        readable = partitions.is_readable[positions]
+        self._unknown.update(positions[~readable].tolist())
+        return np.logical_and(readable, ~np.isin(partitions.leader[positions], list(self.cut_off)))
+
+    def disconnect(self, nodes: frozenset[int]) -> None:
+        """Connections to these brokers are gone."""
+        self._connections.end(nodes)
+
+    def _await_records(self, now: int) -> None:
+        """If poll() has nothing to return any more, its passes follow one another from here."""
+        if self._poll_loop.schedule is None:
+            self._poll_loop.passed(now)
 
     def _leave_behind(self, positions: Positions, offsets: Offsets) -> None:
         self._unreachable.update(zip(positions.tolist(), offsets.tolist(), strict=True))
@@ -287,13 +308,67 @@ class Fetcher:
         if not self._unreachable or client.frozen is not None or self._poll_loop.stuck_until > now:
             return
         leader = self._books.partitions.leader
-        back = np.array([p for p in self._unreachable if int(leader[p]) not in self.cut_off], np.int32)
+        known = [p for p in self._unreachable if p not in self._unknown]
+        back = np.array([p for p in known if int(leader[p]) not in self.cut_off], np.int32)
         self._books.availability.sever(back, severed=False)
         at = np.array([self._unreachable.pop(int(p)) for p in back], np.int64)
         owned = np.isin(back, machine.owned) & ~np.isin(back, machine.uninitialised)
         if owned.any():
             self._consumption.begin(now, back[owned], at[owned], 0.0)
             self.repace(now)
+
+    # --- leaders that go and come -------------------------------------------------------------------------------------
+
+    def lose(self, now: int, positions: Positions) -> None:
+        """The leaders of these are gone, or lead no more: what is read of them ends, and its position is kept."""
+        consumption = self._consumption
+        held = consumption.partitions
+        lost = held[np.isin(held, positions)]
+        self._unknown.update(p for p in positions.tolist() if p in self._unreachable)
+        if not lost.size:
+            return
+        self._leave_behind(lost, self._books.ledger.positions(consumption.holding, now)[np.isin(held, lost)])
+        self._unknown.update(lost.tolist())
+        consumption.end(now, lost, CUT)
+        self.repace(now)
+        self._await_records(now)
+
+    def find(self, now: int, positions: Positions, since: NDArray[np.int64]) -> None:
+        """Somebody leads these, and they can be read: the client knows when it has asked for metadata.
+
+        ``since``: when it lost the former leader, and began to ask; -1: the leader is the same, and only its high
+        watermark stood still, so that the fetch that is parked there is answered. Shape (n,).
+        """
+        client = self._client
+        wanted = np.array([p in self._unreachable for p in positions.tolist()], np.bool_)
+        visible_us = now + client.world.metadata_us(client.label)
+        for begun in np.unique(since[wanted]).tolist():
+            these = positions[np.logical_and(wanted, since == begun)]
+            known_us = self._metadata.finds_leader(begun, visible_us) if begun >= 0 else visible_us
+            leaders = self._books.partitions.leader[these].copy()
+            self._env.at(known_us, self.fetched_key, self._found, (these, leaders, begun >= 0))
+
+    def _found(self, news: tuple[Positions, NDArray[np.int32], bool]) -> None:
+        """The leaders are known: positions are confirmed there, and the first fetch follows."""
+        client, now, (positions, leaders, is_new) = self._client, self._env.now, news
+        if client.is_over:
+            return
+        if client.frozen is not None:
+            client.late.append(partial(self._found, news))
+            return
+        partitions = self._books.partitions
+        is_current = np.logical_and(partitions.is_readable[positions], partitions.leader[positions] == leaders)
+        self._unknown.difference_update(positions[is_current].tolist())
+        known = [p for p in positions[is_current].tolist() if p in self._unreachable]
+        if is_new and known and not self.cut_off.intersection(leaders.tolist()):
+            back = np.array(known, np.int32)
+            offsets = np.array([self._unreachable.pop(p) for p in known], np.int64)
+            mine = np.logical_and(np.isin(back, self._machine.owned), ~np.isin(back, self._machine.uninitialised))
+            if mine.any():
+                self._ask_brokers(now, back[mine], offsets[mine], is_refused=False)
+        else:
+            self.recover(now)
+        client.drive(now)
 
 
 def where_to_begin(config: ClientConfig, ledger: Ledger, now: int | Offsets, positions: Positions) -> Offsets:

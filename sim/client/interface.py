@@ -68,6 +68,7 @@ class Surroundings(Protocol):
     catalog: Catalog
     is_loud: bool
     broker_ids: tuple[int, ...]
+    live_nodes: tuple[int, ...]
     specs: dict[str, Group]
 
     def boot_us(self, consumer: Identity) -> int:
@@ -91,7 +92,11 @@ class Surroundings(Protocol):
         ...
 
     def connect(self, consumer: Identity, node: int, deliver: Callable[[Exchange, Any], None]) -> Connection:
-        """A new connection to a broker; dead from the start while the two are cut off from each other."""
+        """A new connection to a broker; dead from the start if the broker is, or the two are cut off."""
+        ...
+
+    def metadata_us(self, client: str) -> int:
+        """Until a client can hear from brokers of a change of the metadata, microseconds."""
         ...
 
     def cut_off(self, consumer: Identity) -> frozenset[int]:

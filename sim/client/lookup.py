@@ -34,9 +34,16 @@ class Lookup:
         self._connected_key = deadline_key(client.consumer.entity, Kind.TIMER)
 
     def ask(self, now: int, effect: Send) -> None:
-        """Ask the least loaded node: with idle connections that is any, so one is drawn."""
+        """Ask the least loaded node: with idle connections that is any, so one is drawn.
+
+        Not one whose connection has just ended: others are connected (``NetworkClient.leastLoadedNode``). If none is
+        left, whoever is asked refuses the connection.
+        """
         client, in_flight, world = self._client, self._in_flight, self._client.world
-        nodes = world.broker_ids
+        nodes = world.live_nodes
+        if not nodes:
+            self._connected_at(now + world.timing.connect_us, None)
+            return
         node = nodes[hash64(self._node_key, in_flight.numbers["other"]) % len(nodes)]
         connection = in_flight.asked.get(node)
         if connection is None or connection.broken:
@@ -56,7 +63,9 @@ class Lookup:
             self._connected_at(now + client.config.connection_setup_timeout_us, None)
         else:
             client.poll_loop.hurry(now)
-            self._connected_at(now + world.timing.connect_us, response.node)
+            # A broker that is down refuses the connection at once.
+            node = response.node if response.node in world.live_nodes else None
+            self._connected_at(now + world.timing.connect_us, node)
 
     def _connected_at(self, time: int, node: int | None) -> None:
         self._client.env.at(time, self._connected_key, self._connected, node)

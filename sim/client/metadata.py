@@ -18,6 +18,7 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.model import Subscription
 from groupsim.sim.protocol.interface import MemberMachine
+from groupsim.sim.protocol.lookup import Backoff
 from groupsim.sim.randomness import hash64
 from groupsim.sim.units import FOREVER
 
@@ -47,6 +48,8 @@ class Metadata:
         self._due_us = client.opened_us + self._age_us
         self._number = 1
         self._requests = 0
+        jitter = client.world.streams.key("metadata-jitter", client.label)
+        self._backoff = Backoff(client.config, lambda number: 800 + hash64(jitter, number) % 401)
 
     def subscribe(self, now: int, subscription: Subscription) -> None:
         """The application calls subscribe(), with metadata as of now."""
@@ -105,6 +108,23 @@ class Metadata:
         self._due_us = now + trip_us + self._age_us
         self.arm(now)
         return trip_us
+
+    def finds_leader(self, since: int, visible_us: int) -> int:
+        """When the client knows a leader that brokers know from ``visible_us`` on, and that it misses since ``since``.
+
+        It asks at once, and again with backoff as long as it is told of the old one (``Metadata.requestUpdate``,
+        ``refreshBackoff``; Kafka 4.4). Microseconds.
+        """
+        latency, asked, attempts = self._client.path.latency, since, 0
+        while True:
+            there, back = latency("metadata", 2 * self._number), latency("metadata", 2 * self._number + 1)
+            self._number += 1
+            self._requests += self._client.books.is_measured(asked)
+            answered = asked + there + self._world.timing.service_us + back
+            if asked + there >= visible_us:
+                return answered
+            asked = answered + self._backoff.after(attempts)
+            attempts += 1
 
     def _pass_by(self, now: int) -> None:
         """Refreshes up to ``now`` at which nobody looked."""

@@ -149,6 +149,37 @@ class Requests:
 
     # --- failures -----------------------------------------------------------------------------------------------------
 
+    def lose_broker(self, now: int, node: int) -> None:
+        """A broker's process has ended: its host closes all connections, which the client hears of a little later."""
+        in_flight, client = self._in_flight, self._client
+        in_flight.sever(frozenset({node}))
+        self._fetcher.disconnect(frozenset({node}))
+        asked = in_flight.asked.pop(node, None)
+        waiting = any(exchange.connection is asked for exchange in in_flight.pending)
+        connection = in_flight.connection
+        if waiting or (connection is not None and connection.node == node):
+            number = in_flight.take_number("other")
+            self._env.at(
+                now + client.path.latency("other", 2 * number + 1), self._reset_key, self._closed_by_peer,
+                (connection, asked),
+            )  # fmt: skip
+
+    def _closed_by_peer(self, closed: tuple[Connection | None, Connection | None]) -> None:
+        """Connections to the coordinator, and to a node that was asked for it, have ended."""
+        client, now, (connection, asked) = self._client, self._env.now, closed
+        if client.is_over:
+            return
+        if client.frozen is not None:
+            client.late.append(partial(self._closed_by_peer, closed))
+            return
+        for exchange in [one for one in self._in_flight.pending if one.connection is asked]:
+            exchange.abandoned = True
+            del self._in_flight.pending[exchange]
+            client.do(now, self._machine.on_coordinator(now, None))
+        if connection is not None and connection.broken and connection is self._in_flight.connection:
+            client.do(now, self._machine.mark_coordinator_unknown(now))
+        client.drive(now)
+
     def disconnect(self, now: int, _: Disconnect) -> None:
         """Everything in flight to the coordinator fails with a disconnect."""
         in_flight = self._in_flight

@@ -11,6 +11,7 @@ from groupsim.sim.cluster.coordinator import Coordinator, partition_for
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster
+from groupsim.sim.protocol.controller.replication import NO_LEADER
 from groupsim.sim.protocol.messages import Error, FindCoordinator, FindCoordinatorResponse, failed
 
 
@@ -24,7 +25,14 @@ class Broker:
     id_ : int
         ``broker.id``.
     coordinators : mapping of int to Coordinator
-        All of the cluster's, by offsets partition: what its metadata says.
+        All of the cluster's, by offsets partition.
+
+    Attributes
+    ----------
+    leaders : mapping of int to int
+        Leaders of offsets partitions by its metadata, where it has been told: who led first still leads all others.
+    incarnation : int
+        How often it has been started again.
     """
 
     def __init__(self, env: Environment, cluster: Cluster, id_: int, coordinators: Mapping[int, Coordinator]) -> None:
@@ -33,15 +41,30 @@ class Broker:
         self._service_us = cluster.timing.service_us
         self._coordinators = coordinators
         self.id = id_
-        self.is_up = False
+        self.leaders: Mapping[int, int] = {}
+        self.incarnation = 0
         self.stopped = env.event()
         env.process(self.run())
 
     def run(self) -> Generator[simpy.Event, Any, None]:
-        """Up from the start, until somebody stops it."""
-        self.is_up = True
+        """Up from the start, until somebody stops it; `start` makes it run again."""
         yield self.stopped
-        self.is_up = False
+
+    @property
+    def is_up(self) -> bool:
+        """Whether its process runs and takes requests."""
+        return not self.stopped.triggered
+
+    def stop(self) -> None:
+        """The process ends, one way or another."""
+        self.stopped.succeed()
+
+    def start(self, leaders: Mapping[int, int]) -> None:
+        """The process runs again and has caught up with the metadata."""
+        self.incarnation += 1
+        self.leaders = leaders
+        self.stopped = self._env.event()
+        self._env.process(self.run())
 
     def receive(self, exchange: Exchange) -> None:
         """A request has arrived; it belongs to a coordinator, unless it asks for one."""
@@ -49,23 +72,22 @@ class Broker:
             self._find(exchange)
             return
         coordinator = self._coordinator_of(exchange.group_id)
-        if coordinator is None or coordinator.node != self.id:
-            leave = self._env.now + self._service_us
-            exchange.connection.reply(exchange, failed(exchange.body, Error.NOT_COORDINATOR), leave)
-            return
-        coordinator.receive(exchange)
+        if coordinator.node == self.id:
+            coordinator.receive(exchange)
+        else:
+            coordinator.refuse(exchange, failed(exchange.body, Error.NOT_COORDINATOR))
 
-    def _coordinator_of(self, group_id: str) -> Coordinator | None:
-        """The coordinator that leads the group's offsets partition, if it is active."""
-        coordinator = self._coordinators.get(partition_for(group_id, self._offsets_partitions))
-        return coordinator if coordinator is not None and coordinator.is_active else None
+    def _coordinator_of(self, group_id: str) -> Coordinator:
+        """The coordinator of the group's offsets partition, wherever it is."""
+        return self._coordinators[partition_for(group_id, self._offsets_partitions)]
 
     def _find(self, exchange: Exchange) -> None:
         """``KafkaApis.getCoordinator``: any broker answers, from its own metadata."""
         coordinator = self._coordinator_of(exchange.body.group)
-        if coordinator is None:
+        node = self.leaders.get(coordinator.partition, coordinator.first_node)
+        if node == NO_LEADER:
             response = FindCoordinatorResponse(Error.COORDINATOR_NOT_AVAILABLE)
         else:
-            response = FindCoordinatorResponse(Error.NONE, coordinator.node)
-            coordinator.groups[exchange.body.group].books.requests.count(exchange, response.error)
+            response = FindCoordinatorResponse(Error.NONE, node)
+        coordinator.groups[exchange.body.group].books.requests.count(exchange, response.error)
         exchange.connection.reply(exchange, response, self._env.now + self._service_us)

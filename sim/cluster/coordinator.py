@@ -12,6 +12,9 @@ from groupsim.sim.cluster.event_loop import EventLoop
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.model import Cluster
+from groupsim.sim.protocol.controller.replication import NO_LEADER
+from groupsim.sim.protocol.messages import Error, Heartbeat, SyncGroup, failed
 
 
 @cache
@@ -34,36 +37,108 @@ class Coordinator:
     Parameters
     ----------
     env : Environment
+    cluster : Cluster
     partition : int
         Of ``__consumer_offsets``.
     node : int
-        Broker that leads it.
+        Broker that leads it first.
+
+    Attributes
+    ----------
+    node : int
+        Broker where the groups are, or are being loaded; `NO_LEADER`: nowhere.
+    is_loading : bool
+        The log is being read: nothing is worked on yet.
+    is_stalled : bool
+        Nothing that is appended is committed.
     """
 
-    def __init__(self, env: Environment, partition: int, node: int) -> None:
+    def __init__(self, env: Environment, cluster: Cluster, partition: int, node: int) -> None:
         self.env = env
+        self._service_us = cluster.timing.service_us
         self.partition = partition
-        self.node = node
+        self.node = self.first_node = node
         self.loop = EventLoop(env, partition)
         self.groups: dict[str, GroupHost] = {}
-        self.is_active = False
+        self.is_loading = False
+        self.is_stalled = False
         self.resigned = env.event()
         env.process(self.run())
 
     def run(self) -> Generator[simpy.Event, Any, None]:
-        """Loaded (at once, here), active until the broker resigns."""
-        self.is_active = True
+        """Active until the broker resigns; then the groups are unloaded (``GroupCoordinatorService.onResignation``)."""
         yield self.resigned
-        self.is_active = False
 
     def adopt(self, group: GroupHost) -> None:
         """Host a group."""
         self.groups[group.name] = group
+        group.node = self.node
+
+    # --- who leads ----------------------------------------------------------------------------------------------------
+
+    def resign(self) -> None:
+        """Another broker leads from now on, or nobody: whoever waits here has to look for it."""
+        if self.node == NO_LEADER:
+            return
+        was_active, self.node, self.is_loading = not self.is_loading, NO_LEADER, False
+        if was_active:
+            self.resigned.succeed()
+            for name in sorted(self.groups):
+                self.groups[name].unload()
+            for work in self.loop.clear():
+                work()
+
+    def elect(self, node: int) -> None:
+        """A broker leads from now on, and begins to read the log (``CoordinatorRuntime.scheduleLoadOperation``)."""
+        self.node, self.is_loading = node, True
+
+    def load(self) -> None:
+        """The log has been read."""
+        self.is_loading = False
+        self.resigned = self.env.event()
+        self.env.process(self.run())
+        for name in sorted(self.groups):
+            self.groups[name].load(self.node)
+
+    def stall(self, *, is_stalled: bool) -> None:
+        """The high watermark of the partition stands still, or follows what is appended again."""
+        self.is_stalled = is_stalled
+        for name in sorted(self.groups):
+            self.groups[name].stall(is_stalled=is_stalled)
+
+    # --- requests -----------------------------------------------------------------------------------------------------
 
     def receive(self, exchange: Exchange) -> None:
         """A request for one of its groups."""
-        group = self.groups[exchange.group_id]
-        if self.loop.is_free:
-            group.handle(exchange)
+        if self.is_loading:
+            self.refuse(exchange, while_loading(exchange.body))
+        elif self.loop.is_free:
+            self.groups[exchange.group_id].handle(exchange)
         else:
-            self.loop.submit(partial(group.handle, exchange))
+            self.loop.submit(partial(self._work, exchange))
+
+    def _work(self, exchange: Exchange) -> None:
+        """A request has had to wait for its turn."""
+        if self.node == exchange.connection.node and not self.is_loading:
+            self.groups[exchange.group_id].handle(exchange)
+        else:
+            self.refuse(exchange, failed(exchange.body, Error.NOT_COORDINATOR))
+
+    def refuse(self, exchange: Exchange, response: Any) -> None:
+        """Answer a request that is not worked on."""
+        self.groups[exchange.group_id].books.requests.count(exchange, response.error)
+        exchange.connection.reply(exchange, response, self.env.now + self._service_us)
+
+
+def while_loading(request: object) -> Any:
+    """What a shard answers that is being loaded: a heartbeat of the classic protocol succeeds blindly.
+
+    Source: ``GroupCoordinatorService.heartbeat`` and ``CoordinatorRuntime.withActiveContextOrThrow`` (Kafka 4.4). The
+    classic client has no answer to COORDINATOR_LOAD_IN_PROGRESS on a SyncGroup; the old coordinator told it that the
+    group rebalances (``GroupCoordinator.handleSyncGroup``), and so does this one.
+    """
+    if isinstance(request, Heartbeat):
+        return failed(request, Error.NONE)
+    if isinstance(request, SyncGroup):
+        return failed(request, Error.REBALANCE_IN_PROGRESS)
+    return failed(request, Error.COORDINATOR_LOAD_IN_PROGRESS)

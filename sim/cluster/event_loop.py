@@ -50,6 +50,13 @@ class EventLoop:
         """Let an event be worked on in its turn."""
         self._waiting.append(work)
 
+    def clear(self) -> list[Callable[[], object]]:
+        """The groups are somewhere else from now on: nothing is worked on here any more. What waited, in order."""
+        waiting = list(self._waiting)
+        self._waiting.clear()
+        self.free_us = self._env.now
+        return waiting
+
     def _go_on(self, _: Any) -> None:
         while self._waiting and self.free_us <= self._env.now:
             self._waiting.popleft()()

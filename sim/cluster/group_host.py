@@ -6,6 +6,7 @@ It adds no rule, and keeps nothing but what is on its way.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from groupsim.sim.books.group_books import GroupBooks
@@ -14,6 +15,7 @@ from groupsim.sim.cluster.assignment import Layouts
 from groupsim.sim.cluster.event_loop import EventLoop
 from groupsim.sim.cluster.interface import FastPath
 from groupsim.sim.cluster.log import GroupLog
+from groupsim.sim.cluster.succession import standing, succession
 from groupsim.sim.cluster.target_assignors import target_assignors
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
@@ -22,11 +24,11 @@ from groupsim.sim.model import Cluster, Group, Scenario, SetConfig
 from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.protocol.interface import Batch, Outcome, Reply, Task
-from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetFetch
+from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetFetch, failed
 from groupsim.sim.protocol.mixed.group import MixedGroup
 from groupsim.sim.protocol.offsets.group_offsets import GroupOffsets
 from groupsim.sim.randomness import name_hash
-from groupsim.sim.units import MS
+from groupsim.sim.units import FOREVER, MS
 
 _TASK_US = MS
 """A regular expression is matched against all topics in the background (``Scanned N topics ... in 1ms``, Kafka 4.4)."""
@@ -55,9 +57,16 @@ class GroupHost:
     ----------
     fast_path : FastPath
         Set when the group's consumers are there.
+    terms : int
+        How many coordinators the group has had.
+    is_active : bool
+        It has one now.
+    node : int
+        Broker of the coordinator that it has, or had last.
     """
 
     fast_path: FastPath
+    node: int
 
     def __init__(
         self, env: Environment, scenario: Scenario, spec: Group, catalog: Catalog, slots: int, loop: EventLoop
@@ -68,14 +77,15 @@ class GroupHost:
         self.cluster: Cluster = scenario.cluster
         self._service_us = scenario.cluster.timing.service_us
         self._append_us = scenario.cluster.timing.append_us
-        self._log = GroupLog(self._append_us)
+        self._log = GroupLog(self._append_us, scenario.cluster.broker_config.offsets_commit_timeout_us)
         self.books = GroupBooks(env, scenario, name, catalog, slots)
         self.layouts = Layouts(self.books.partitions)
         self.protocols = protocols_of(scenario, spec)
-        self.machine = self._new_machine(scenario, spec, catalog)
-        self.offsets = GroupOffsets(
-            self.machine, self.books.partitions, scenario.cluster.config, self.books.ledger.offsets
-        )
+        self._make = partial(self._new_machine, scenario, spec, catalog)
+        self.machine = self._make()
+        self.offsets = self._new_offsets()
+        self.terms = 1
+        self.is_active = True
         self._task_key = deadline_key(name_hash("task", name), Kind.TIMER)
         self._alarm = Alarm(env, deadline_key(name_hash("group", name), Kind.TIMER), self._fire)
 
@@ -86,8 +96,11 @@ class GroupHost:
         kind = ConsumerGroup if self.protocols == CONSUMER_ONLY else MixedGroup
         assignors = target_assignors(scenario, spec, self.layouts)
         machine = kind(spec.name, config, self.books.partitions, assignors, spec.group_config)
-        machine.on_metadata(0, catalog.counts)
+        machine.on_metadata(self._env.now, catalog.counts)
         return machine
+
+    def _new_offsets(self) -> GroupOffsets:
+        return GroupOffsets(self.machine, self.books.partitions, self.cluster.config, self.books.ledger.offsets)
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
@@ -154,10 +167,15 @@ class GroupHost:
         batch, outcome.batch = outcome.batch, None
         if batch is not None:
             self._log.append(now, batch)
-            for reply in batch.replies:
-                self._acknowledge(now + outcome.charged_us, reply, batch)
-            if not batch.is_awaited and self.protocols != CLASSIC_ONLY:
-                self.machine.on_appended(now, batch.number, Error.NONE)
+            if not self._log.is_stalled:
+                self._committed(now + outcome.charged_us, batch)
+
+    def _committed(self, now: int, batch: Batch) -> None:
+        """The high watermark passes a batch: who waits for it is answered."""
+        for reply in batch.replies:
+            self._acknowledge(now, reply, batch)
+        if not batch.is_awaited and self.protocols != CLASSIC_ONLY:
+            self.machine.on_appended(now, batch.number, Error.NONE)
 
     def _acknowledge(self, now: int, reply: Reply, batch: Batch) -> None:
         """What is answered when it is in the log; offsets count at once."""
@@ -174,7 +192,9 @@ class GroupHost:
 
     @property
     def _deadline(self) -> int:
-        """When the machine, the log or an offset wants something, microseconds."""
+        """When the machine, the log or an offset wants something, microseconds; nothing does while it is unloaded."""
+        if not self.is_active:
+            return FOREVER
         due: int = self.machine.deadline
         return min(due, self._log.due, self.offsets.due)
 
@@ -184,6 +204,8 @@ class GroupHost:
             return
         self.fast_path.before_deadline(now)
         outcome = self._commit_log(now, Outcome())
+        for batch in self._log.expired(now):
+            _extend(outcome, self._give_up(now, batch, Error.COORDINATOR_NOT_AVAILABLE))
         _extend(outcome, self.machine.on_deadline(now))
         outcome = self._commit_log(now, outcome)
         if self.offsets.due <= now:
@@ -205,7 +227,7 @@ class GroupHost:
             self.offsets.watch(self._env.now)
         self._loop.occupy(outcome.charged_us)
         for task in outcome.tasks:
-            self._env.at(self._env.now + _TASK_US, self._task_key, self._finish, task)
+            self._env.at(self._env.now + _TASK_US, self._task_key, self._finish, (task, self.terms))
         leave, replies = self._env.now + self._service_us + outcome.charged_us, outcome.replies
         self.books.requests.count_answers(replies)
         for reply in self.fast_path.after_decision(replies, leave):
@@ -219,10 +241,66 @@ class GroupHost:
         if self.protocols != CLASSIC_ONLY:
             self._settle(self._commit_log(self._env.now, outcome))
 
-    def _finish(self, task: Task) -> None:
-        """A task is done in the background."""
+    def _finish(self, work: tuple[Task, int]) -> None:
+        """A task is done in the background; nobody waits for one that a former coordinator began."""
+        now, (task, term) = self._env.now, work
+        if term == self.terms and self.is_active:
+            self._settle(self._commit_log(now, self.machine.on_task_done(now, task.key, task.run())))
+
+    # --- where the coordinator is -------------------------------------------------------------------------------------
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether it has a coordinator, and what is appended is committed at once: members may be quiet."""
+        return self.is_active and not self._log.is_stalled
+
+    def unload(self) -> None:
+        """The broker leads the group's partition no more: whoever waits is told so (``GMM.onUnloaded``)."""
         now = self._env.now
-        self._settle(self._commit_log(now, self.machine.on_task_done(now, task.key, task.run())))
+        for batch in self._log.clear():
+            self._refuse(batch, Error.NOT_COORDINATOR)
+        self._left = standing(self.machine)
+        self.is_active = False
+        for reply in self.machine.on_unloaded(now).replies:
+            self._answer(reply, now + self._service_us)
+        self._alarm.set(FOREVER)
+
+    def load(self, node: int) -> None:
+        """The coordinator on another broker has read the log (``GMM.replay``, ``GMM.onLoaded``)."""
+        self.node, now = node, self._env.now
+        self.machine = self._make()
+        self.offsets = self._new_offsets()
+        for record in self._log.records:
+            self.machine.replay(record)
+        self.terms += 1
+        self.is_active = True
+        outcome = self.machine.on_loaded(now)
+        self.books.note(succession(self._left, standing(self.machine)))
+        self._settle(self._commit_log(now, outcome))
+
+    def stall(self, *, is_stalled: bool) -> None:
+        """The high watermark stands still, or goes on: then all that was held is committed."""
+        self._log.is_stalled = is_stalled
+        outcome, now = Outcome(), self._env.now
+        for batch in [] if is_stalled else self._log.release():
+            self._committed(now, batch)
+            if batch.is_awaited:
+                _extend(outcome, self.machine.on_appended(now, batch.number, Error.NONE))
+                self._append(now, outcome)
+        if self.is_active:
+            self._settle(outcome)
+
+    def _give_up(self, now: int, batch: Batch, error: Error) -> Outcome:
+        """Nobody waits any longer for a batch, which may still be committed one day (``offsets.commit.timeout.ms``)."""
+        self._refuse(batch, error)
+        told = Error.REQUEST_TIMED_OUT if batch.is_awaited else Error.NONE
+        outcome: Outcome = self.machine.on_appended(now, batch.number, told)
+        return outcome
+
+    def _refuse(self, batch: Batch, error: Error) -> None:
+        for reply in batch.replies:
+            refused = Reply(reply.waiter, failed(_exchange(reply).body, error))
+            self._answer(refused, self._env.now + self._service_us)
 
     # --- quiet members ------------------------------------------------------------------------------------------------
 
@@ -237,6 +315,7 @@ class GroupHost:
         self.books.requests.count_busy(sent_us)
         self.books.note(outcome.facts)
         if outcome.batch is not None:
+            self._log.write(outcome.batch)
             self.machine.on_appended(now, outcome.batch.number, Error.NONE)
 
     def rouse(self, member_id: str, renewed_us: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,6 +40,26 @@ class FastPath(Protocol):
 
     def settle(self) -> None:
         """Somebody looks at the books: what everybody has done by now is in them."""
+        ...
+
+
+class Audience(Protocol):
+    """Clients, as far as brokers that come and go concern them."""
+
+    def broker_lost(self, node: int) -> None:
+        """A broker's process has ended, and all connections to it with it."""
+        ...
+
+    def partitions_changed(self, names: Iterable[tuple[str, int]]) -> None:
+        """Data partitions have other leaders, or none, or can be read again (`sim.catalog.Catalog`)."""
+        ...
+
+    def broker_back(self) -> None:
+        """A broker takes connections again."""
+        ...
+
+    def disturb(self, groups: Iterable[str]) -> None:
+        """What these groups append is not committed from now on: nobody's commits are arithmetic."""
         ...
 
 

@@ -1,45 +1,112 @@
-"""The log of one group, as far as time goes: what has been appended, and when the high watermark will have passed it.
+"""The log of one group: what is in it, and when the high watermark will have passed what has been appended.
 
-Source: ``CoordinatorRuntime.append``, ``DeferredEventQueue`` (Kafka 4.4): batches are committed in order.
+Source: ``CoordinatorRuntime.append``, ``DeferredEventQueue`` (Kafka 4.4): batches are committed in order. While the
+high watermark stands still, because somebody who counts as in sync is dead, nothing is committed, and who waits for it
+is told so after ``offsets.commit.timeout.ms``.
+
+What has been appended is never lost: whoever leads later was in sync (`sim.protocol.controller`). Of records with the
+same key only the last one is kept, as compaction does.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from typing import Any, NamedTuple
 
+from groupsim.sim.protocol.classic.records import GroupTombstone
 from groupsim.sim.protocol.interface import Batch
-from groupsim.sim.units import FOREVER
+from groupsim.sim.protocol.offsets.records import CommittedOffsets, OffsetTombstones
+from groupsim.sim.units import FOREVER, S
+
+
+class Held(NamedTuple):
+    """A batch that is not committed in time, perhaps, and when its waiters are told so, microseconds."""
+
+    batch: Batch
+    expires_us: int
 
 
 class GroupLog:
-    """Batches that a group machine waits for.
+    """Records of one group, and batches that its machine waits for.
 
     Parameters
     ----------
     append_us : int, microseconds
         From handing records to the log until the high watermark has passed them.
+    timeout_us : int, microseconds
+        ``offsets.commit.timeout.ms``.
 
     Attributes
     ----------
     due : int, microseconds
-        When the next batch is committed; `FOREVER` if none is open.
+        When the next batch is committed, or the waiters of one are told that it is not; `FOREVER` if none is open.
+    is_stalled : bool
+        The high watermark stands still.
     """
 
-    def __init__(self, append_us: int) -> None:
+    def __init__(self, append_us: int, timeout_us: int = 5 * S) -> None:
         self._append_us = append_us
+        self._timeout_us = timeout_us
         self._open: deque[tuple[int, int]] = deque()
+        self._held: deque[Held] = deque()
+        self._last: dict[tuple[Any, ...], Any] = {}
         self.due = FOREVER
+        self.is_stalled = False
+
+    @property
+    def records(self) -> tuple[Any, ...]:
+        """All that a new coordinator reads, but for offsets, which are kept elsewhere."""
+        return tuple(self._last.values())
 
     def append(self, now: int, batch: Batch) -> None:
         """Take a batch; one that nobody waits for needs no event."""
-        if batch.is_awaited:
+        self.write(batch)
+        if self.is_stalled:
+            self._held.append(Held(batch, now + self._timeout_us))
+        elif batch.is_awaited:
             self._open.append((now + self._append_us, batch.number))
-            self.due = self._open[0][0]
+        self._set_due()
+
+    def write(self, batch: Batch) -> None:
+        """Keep the records of a batch."""
+        for record in batch.records:
+            if not isinstance(record, (CommittedOffsets, OffsetTombstones)):
+                self._last.pop(record.key, None)
+                if not _is_tombstone(record):
+                    self._last[record.key] = record
 
     def pop(self, now: int) -> int | None:
         """The number of a batch that is committed by ``now``, oldest first; None if there is none."""
-        if self.due > now or not self._open:
+        if not self._open or self._open[0][0] > now:
             return None
         _, number = self._open.popleft()
-        self.due = self._open[0][0] if self._open else FOREVER
+        self._set_due()
         return number
+
+    def expired(self, now: int) -> list[Batch]:
+        """Batches whose waiters are told by ``now`` that they are not committed."""
+        expired = []
+        while self._held and self._held[0].expires_us <= now:
+            expired.append(self._held.popleft().batch)
+        self._set_due()
+        return expired
+
+    def release(self) -> list[Batch]:
+        """What has been held, oldest first: it is committed, or the coordinator is somewhere else."""
+        held = [one.batch for one in self._held]
+        self._held.clear()
+        self._set_due()
+        return held
+
+    def clear(self) -> list[Batch]:
+        """Nobody waits for anything any more; what has been held."""
+        self._open.clear()
+        return self.release()
+
+    def _set_due(self) -> None:
+        committed = self._open[0][0] if self._open else FOREVER
+        self.due = min(committed, self._held[0].expires_us) if self._held else committed
+
+
+def _is_tombstone(record: Any) -> bool:
+    return isinstance(record, GroupTombstone) or getattr(record, "value", record) is None

@@ -12,8 +12,11 @@ def has_cohort(group: GroupHost) -> bool:
     """Whether nothing about a group makes the order of its members' steps matter."""
     machine, books = group.machine, group.books
     room = len(machine.roster) + len(machine.roster.pending) < machine.config.max_size
-    return room and not (
-        books.is_broadcast or books.assigns_by_hand or machine.is_old or not books.ledger.keeps_everything
+    is_calm = group.is_calm and bool(books.partitions.is_readable.all())
+    return (
+        room
+        and is_calm
+        and not (books.is_broadcast or books.assigns_by_hand or machine.is_old or not books.ledger.keeps_everything)
     )
 
 

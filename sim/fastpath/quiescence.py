@@ -186,15 +186,17 @@ class Quiescence:
         connection = in_flight.connection
         return not (
             client.inbox
+            or not client.group.is_calm
             or not self._only_commits_are_pending()
             # What is committed before it is processed depends on pauses that come after the commit.
             or client.processing.commit == "before_processing"
             or poll_loop.is_at_work
             or client.command is not None
             or fetcher.is_under_way
-            or fetcher.cut_off
+            or not fetcher.reaches_everything
             or connection is None
             or connection.broken
+            or connection.node != client.group.node
             or client.frozen is not None
             or poll_loop.stuck_until > self._env.now
         )

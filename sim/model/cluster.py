@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from groupsim.sim.config import CoordinatorConfig, Timing
+from groupsim.sim.config import BrokerConfig, CoordinatorConfig, Timing
 from groupsim.sim.model.distributions import Distribution
 from groupsim.sim.units import MS, S
 
@@ -36,6 +36,31 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Failover:
+    """Times of brokers that come and go which are in no configuration.
+
+    Parameters
+    ----------
+    controlled_shutdown : Distribution
+        SIGTERM until the controller has moved the leaders. Recorded: groups are loaded elsewhere after 0.4 to 1.8 s.
+    metadata : Distribution
+        A change of the metadata until a broker has applied it.
+    start : Distribution
+        Process start until the broker registers. Recorded: 4 s.
+    recovery : Distribution
+        On top of that after SIGKILL: logs that were not closed are recovered.
+    catch_up : Distribution
+        A follower that is back until it is in sync.
+    """
+
+    controlled_shutdown: Distribution = Distribution("uniform", (300 * MS, 1_500 * MS))
+    metadata: Distribution = Distribution("lognormal", (30 * MS, 200 * MS))
+    start: Distribution = Distribution.constant(4 * S)
+    recovery: Distribution = Distribution.constant(2 * S)
+    catch_up: Distribution = Distribution("uniform", (200 * MS, 1_000 * MS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
     """Brokers, their configuration, and the network between everything."""
 
@@ -44,3 +69,7 @@ class Cluster:
     log_retention_check_us: int = 300 * S
     network: Network = Network()
     timing: Timing = Timing()
+    broker_config: BrokerConfig = BrokerConfig()
+    failover: Failover = Failover()
+    offsets_log_bytes: int = 2 << 20
+    """Of each partition of ``__consumer_offsets``: what a coordinator reads when it is loaded."""

@@ -14,9 +14,11 @@ class Target:
     ----------
     kind : {"group", "broker", "rack"}
     name : str
-        Group name, broker id as text, or rack.
+        Group name or rack; of brokers what a file says after the colon: ``1``, ``0-2``, ``all``, ``random``,
+        ``controller``, ``coordinator/GROUP``, ``leader/TOPIC/PARTITION``.
     pick : {"all", "index", "leader", "random", "share"}
-        Only for groups. ``indices`` for "index"; ``count`` for "random"; ``share`` for "share".
+        Only for groups. ``indices`` for "index", and of brokers that are counted up; ``count`` for "random"; ``share``
+        for "share".
     """
 
     kind: Literal["group", "broker", "rack"]

@@ -34,3 +34,4 @@ class Topic:
     retention_us: int = FOREVER
     replication_factor: int = 3
     """At most the number of brokers. Where replicas are matters to assignors that look at racks."""
+    min_insync_replicas: int = 1

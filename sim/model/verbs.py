@@ -86,7 +86,8 @@ class RollingRestart:
     """Restart a group batch by batch, as Kubernetes does.
 
     ``surge`` members more than the group has are started before old ones stop; ``next_`` says when the next batch may
-    begin: when the new ones run, own partitions, the group is stable, or after ``gap_us``.
+    begin: when the new ones run, own partitions, the group is stable, or after ``gap_us``. Of brokers there is one at a
+    time, and the next may begin when it is in sync again, or after ``gap_us``.
     """
 
     target: Target
@@ -95,7 +96,7 @@ class RollingRestart:
     stop: Literal["close", "kill"] = "close"
     grace_us: int = 30 * S
     down: Distribution = Distribution.constant(20 * S)
-    next_: Literal["running", "assigned", "stable", "gap"] = "assigned"
+    next_: Literal["running", "assigned", "stable", "in_sync", "gap"] = "assigned"
     gap_us: int = 0
 
 

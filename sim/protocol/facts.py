@@ -25,6 +25,8 @@ class Cause(Enum):
     """It never asked for its assignment."""
     NOT_REVOKED = "not revoked"
     """It never acknowledged what it had to give up (consumer protocol)."""
+    LOST = "lost"
+    """The group has another coordinator, which has not read of it."""
 
 
 @dataclass(frozen=True, slots=True)

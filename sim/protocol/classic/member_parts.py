@@ -176,7 +176,7 @@ class MemberParts:
 
     def note_answer(self, read: int) -> None:
         """A heartbeat's answer was read at ``read``, at which nobody has looked."""
-        self.heartbeats.session_due = read + self.config.session_timeout_us
+        self.heartbeats.succeeded(read)
 
     @property
     def session_due(self) -> int:

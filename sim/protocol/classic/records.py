@@ -68,10 +68,20 @@ class GroupMetadata:
     members: tuple[MemberMetadata, ...] = ()
     protocol_type: str = ""
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Of records with the same key the last one counts."""
+        return ("GroupMetadata",)
+
 
 @dataclass(frozen=True, slots=True)
 class GroupTombstone:
     """The group is deleted; tombstones of its offsets are records of their own."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Of records with the same key the last one counts."""
+        return ("GroupMetadata",)
 
 
 GroupRecord = GroupMetadata | GroupTombstone | OffsetRecord

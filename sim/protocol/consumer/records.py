@@ -154,12 +154,22 @@ class ConsumerGroupMemberMetadata:
     member_id: str
     value: MemberMetadata | None
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Of records with the same key the last one counts."""
+        return ("ConsumerGroupMemberMetadata", self.member_id)
+
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroupMetadata:
     """The group epoch; tombstone: there is no such group."""
 
     value: GroupEpoch | None
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Of records with the same key the last one counts."""
+        return ("ConsumerGroupMetadata",)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,12 +179,22 @@ class ConsumerGroupTargetAssignmentMember:
     member_id: str
     value: Positions | None
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Of records with the same key the last one counts."""
+        return ("ConsumerGroupTargetAssignmentMember", self.member_id)
+
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroupTargetAssignmentMetadata:
     """The assignment epoch."""
 
     value: TargetEpoch | None
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Of records with the same key the last one counts."""
+        return ("ConsumerGroupTargetAssignmentMetadata",)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,6 +204,11 @@ class ConsumerGroupCurrentMemberAssignment:
     member_id: str
     value: CurrentAssignment | None
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Of records with the same key the last one counts."""
+        return ("ConsumerGroupCurrentMemberAssignment", self.member_id)
+
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroupRegularExpression:
@@ -191,6 +216,11 @@ class ConsumerGroupRegularExpression:
 
     pattern: str
     value: ResolvedPattern | None
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Of records with the same key the last one counts."""
+        return ("ConsumerGroupRegularExpression", self.pattern)
 
 
 StateRecord = (

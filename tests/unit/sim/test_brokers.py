@@ -1,134 +1,129 @@
-"""What brokers do with requests: which partition's coordinator has a group, when an answer leaves, what is counted."""
+"""Brokers that stop and start, and what coordinators, groups and clients make of it."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
+from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from groupsim.sim.books.record import GroupRecord
-from groupsim.sim.books.requests import RequestCounts
-from groupsim.sim.client.requests import Requests
-from groupsim.sim.cluster.coordinator import partition_for
-from groupsim.sim.gauge import Gauge
-from groupsim.sim.kernel.network import Exchange
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, OffsetCommit
-from groupsim.sim.randomness import Streams
-from groupsim.sim.simulation import _build
-from groupsim.sim.units import MS, S
-from tests.unit.sim.scenes import scene
+from groupsim.sim import Result, simulate
+from groupsim.sim.cluster.coordinator import while_loading
+from groupsim.sim.cluster.loading import load_us
+from groupsim.sim.config import BrokerConfig
+from groupsim.sim.model import Close, Distribution, Entry, Kill, Restart, Scenario, StartMembers, Target, Verb
+from groupsim.sim.protocol.messages import Error, Heartbeat, OffsetCommit, SyncGroup
+from groupsim.sim.units import FOREVER, MS, S
+from tests.support.coordinators import moved
+from tests.support.scenarios import at, client, group, scenario
+
+AUTO = client(enable_auto_commit=True, auto_commit_interval_us=S)
+COORDINATOR = Target("broker", "coordinator/g")
+ALL = Target("broker", "all")
+QUIET = BrokerConfig(leader_imbalance_check_us=FOREVER)
 
 
-@pytest.mark.parametrize(
-    ("group_id", "java_hash"),
-    [("", 0), ("a", 97), ("hello world", 1_794_106_052), ("foobar", -1_268_878_963), ("polygenelubricants", -(2**31))],
-)
-def test_a_group_s_partition_is_that_of_its_java_hash(group_id: str, java_hash: int) -> None:
-    """Utils.abs: the sign goes, and with it what has no positive counterpart."""
-    assert partition_for(group_id, 50) == (0 if java_hash == -(2**31) else abs(java_hash) % 50)
-    assert partition_for(group_id, 2**31 - 1) == (0 if java_hash == -(2**31) else abs(java_hash) % (2**31 - 1))
+def world(*timeline: Entry, horizon_us: int = 90 * S, config: BrokerConfig = QUIET, brokers: int = 3) -> Scenario:
+    made = scenario(group(3, client=AUTO), *timeline, horizon_us=horizon_us, rate_mrps=10_000, brokers=brokers)
+    return replace(made, cluster=replace(made.cluster, broker_config=config))
 
 
-class _Line:
-    """A connection that only remembers when answers leave."""
-
-    request_key = (0, 0)
-
-    def __init__(self) -> None:
-        self.left: list[tuple[Error, int]] = []
-
-    def reply(self, exchange: Exchange, response: Any, leave_us: int) -> None:
-        self.left.append((response.error, leave_us))
+def after(result: Result, at_us: int) -> list[tuple[str, int]]:
+    """Causes and lengths of what is unread from then on."""
+    rows = result.tables["unavailability"]
+    rows = rows[rows.from_us >= at_us]
+    return [(one.cause, one.to_us - one.from_us) for one in rows.itertuples()]
 
 
-def test_a_commit_is_answered_when_it_is_in_the_log_and_a_refused_one_at_once() -> None:
-    """OffsetMetadataManager.commitOffset throws before anything is appended."""
-    world = _build(scene(), Streams(1, 0), Gauge(), is_loud=True)
-    world.env.run_before(10 * S)
-    host, line, now = world.groups["g"], _Line(), world.env.now
-    (member,) = host.machine.roster
-    for generation in (host.machine.generation, host.machine.generation - 1):
-        body = OffsetCommit(member.member_id, None, generation, NO_PARTITIONS, np.empty(0, np.int64))
-        host.handle(Exchange(line, Api.OFFSET_COMMIT, body, "g", 0, now, 1, 1, now + S))  # type: ignore[arg-type]
-    timing = host.cluster.timing
-    assert line.left == [
-        (Error.NONE, now + timing.service_us + timing.append_us),
-        (Error.ILLEGAL_GENERATION, now + timing.service_us),
-    ]
+def counts(result: Result) -> dict[tuple[str, str], int]:
+    return {(one.api, one.error): one.count for one in result.tables["requests"].itertuples(index=False)}
 
 
-@pytest.mark.parametrize(("sent", "counts"), [(9, 0), (10, 1), (20, 1), (21, 0)])
-def test_a_request_counts_if_it_was_sent_within_the_window_both_ends_included(sent: int, counts: int) -> None:
-    exchange: Any = SimpleNamespace(api=Api.HEARTBEAT, sent_us=sent)
-    reply: Any = SimpleNamespace(waiter=Exchange(None, Api.HEARTBEAT, None, "g", 0, sent, 0, 0, 0),  # type: ignore[arg-type]
-                                 response=SimpleNamespace(error=Error.NONE))  # fmt: skip
-    for count in (
-        lambda one: one.count(exchange, Error.NONE),
-        lambda one: one.count_answers([reply]),
-        lambda one: one.count_quietly(Api.HEARTBEAT, Error.NONE, [sent], 1),
-    ):
-        record = GroupRecord()
-        count(RequestCounts(record, (10, 20)))
-        assert record.requests["Heartbeat", "NONE"] == counts
+@pytest.mark.parametrize("fidelity", ["elided", "message"])
+def test_all_brokers_down_for_good_is_a_result(fidelity: str) -> None:
+    result = simulate(world(at(30 * S, Kill(target=ALL))), fidelity=fidelity)  # type: ignore[arg-type]
+    assert set(after(result, 30 * S)) == {("detection", 60 * S)}
+    assert len(after(result, 30 * S)) == 12
 
 
-class _Machine:
-    """A member that only remembers that its coordinator was lost, and what it was told."""
-
-    coordinator = None
-
-    def __init__(self) -> None:
-        self.told: list[Any] = []
-
-    def mark_coordinator_unknown(self, now: int) -> list[Any]:
-        self.told.append("coordinator lost")
-        return []
-
-    def on_response(self, now: int, request: Any, response: Any) -> list[Any]:
-        self.told.append((request, response.error))
-        return []
+def test_a_majority_of_controllers_that_is_gone_decides_nothing_and_goes_on_when_it_is_back() -> None:
+    kills = [at(30 * S, Kill(target=Target("broker", "0-1", indices=(0, 1))))]
+    gone = simulate(world(*kills))
+    assert {length for _, length in after(gone, 30 * S)} == {60 * S}
+    back = simulate(world(*kills, at(40 * S, StartMembers(target=Target("broker", "0"))), horizon_us=120 * S))
+    assert max(length for _, length in after(back, 30 * S)) < 60 * S
 
 
-def _requests(machine: _Machine) -> tuple[Requests, Any]:
-    client = SimpleNamespace(
-        env=None, machine=machine, label="g/0", is_over=False, frozen=None, late=[],
-        consumer=SimpleNamespace(entity=1), world=SimpleNamespace(streams=Streams(1, 0)),
-        do=lambda now, effects: None, drive=lambda now: None,
-    )  # fmt: skip
-    client.env = SimpleNamespace(now=5 * MS)
-    in_flight = SimpleNamespace(connection=object(), pending={})
-    return Requests(client, in_flight, None, None, None), in_flight  # type: ignore[arg-type]
+def test_a_killed_follower_holds_up_commits_until_it_is_fenced() -> None:
+    made = world(at(30 * S, Kill(target=Target("broker", "2"))))
+    follower = moved(replace(made, topics=(replace(made.topics[0], replication_factor=1),)), seed=1)
+    gaps = [later - earlier for earlier, later in zip(follower.committed_s, follower.committed_s[1:], strict=False)]
+    assert 7.0 <= max(gaps) <= 15.0
+    assert follower.result is not None
+    assert counts(follower.result)["OffsetCommit", "COORDINATOR_NOT_AVAILABLE"] > 0
 
 
-def test_what_happens_to_another_connection_says_nothing_about_the_coordinator() -> None:
-    """NetworkClient: a node is disconnected; what is in flight to others goes on."""
-    machine = _Machine()
-    requests, in_flight = _requests(machine)
-    others, own = object(), in_flight.connection
-    requests._reset_by_peer(others)  # type: ignore[arg-type]
-    assert machine.told == []
-    late = Exchange(others, Api.HEARTBEAT, "other", "g", 0, 0, 1, 1, 4 * MS)  # type: ignore[arg-type]
-    mine = Exchange(own, Api.HEARTBEAT, "mine", "g", 1, 0, 1, 1, 9 * MS)
-    in_flight.pending = {late: None, mine: None}
-    requests.on_timeout(5 * MS)
-    assert machine.told == []
-    in_flight.pending[late] = None
-    requests.disconnect(5 * MS, None)  # type: ignore[arg-type]
-    assert machine.told == [("mine", Error.DISCONNECTED)]
-    assert list(in_flight.pending) == [late]
-    assert (mine.abandoned, in_flight.connection) == (True, None)
+def test_a_restarted_broker_follows_and_leads_again_after_a_preferred_election() -> None:
+    entry = at(30 * S, Restart(target=COORDINATOR, down=Distribution.constant(S)))
+    stays = moved(world(entry, horizon_us=150 * S), seed=1)
+    assert len(stays.loaded_s) == 1
+    config = replace(QUIET, leader_imbalance_check_us=100 * S)
+    returns = moved(world(entry, horizon_us=150 * S, config=config), seed=1)
+    assert len(returns.loaded_s) == 2
+    assert 100.0 < returns.loaded_s[1] < 101.0
+    assert returns.rebalances(29.0) == 0
 
 
-def test_what_happens_to_the_coordinator_s_connection_is_its_loss() -> None:
-    machine = _Machine()
-    requests, in_flight = _requests(machine)
-    requests._reset_by_peer(in_flight.connection)
-    assert machine.told == ["coordinator lost"]
-    mine = Exchange(in_flight.connection, Api.HEARTBEAT, "mine", "g", 1, 0, 1, 1, 5 * MS)
-    in_flight.pending = {mine: None}
-    requests.on_timeout(5 * MS - 1)
-    assert len(machine.told) == 1
-    requests.on_timeout(5 * MS)
-    assert machine.told[1:] == [("mine", Error.DISCONNECTED), "coordinator lost"]
+def test_only_sigkill_needs_a_log_recovery() -> None:
+    def back_s(stop: str) -> float:
+        verb = Restart(target=ALL, stop=stop, down=Distribution.constant(10 * S))  # type: ignore[arg-type]
+        made = world(at(30 * S, verb), brokers=1)
+        failover = replace(made.cluster.failover, recovery=Distribution.constant(20 * S))
+        return moved(replace(made, cluster=replace(made.cluster, failover=failover)), seed=1).loaded_s[0]
+
+    assert back_s("kill") - back_s("close") > 12.0
+
+
+def test_the_size_of_the_offsets_log_decides_how_long_a_load_takes() -> None:
+    assert load_us(200 << 30) == 2 * MS + 2_048 * S
+    made = world(at(30 * S, Close(target=COORDINATOR)))
+    small = moved(made, seed=1)
+    large = moved(replace(made, cluster=replace(made.cluster, offsets_log_bytes=100 << 20)), seed=1)
+    assert large.loaded_s[0] - small.loaded_s[0] > 0.9
+    assert large.result is not None
+    assert counts(large.result)["OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS"] > 0
+
+
+def test_what_a_shard_answers_that_is_being_loaded() -> None:
+    errors = [
+        while_loading(request).error
+        for request in (
+            Heartbeat("m", None, 1), SyncGroup("m", None, 1), OffsetCommit("m", None, 1, [], []),  # type: ignore[arg-type]
+        )
+    ]  # fmt: skip
+    assert errors == [Error.NONE, Error.REBALANCE_IN_PROGRESS, Error.COORDINATOR_LOAD_IN_PROGRESS]
+
+
+def test_a_member_that_died_with_the_broker_is_found_a_session_after_the_load() -> None:
+    timeline: tuple[Verb, ...] = (Kill(target=COORDINATOR), Kill(target=Target("group", "g", "index", (2,))))
+    one = moved(world(*(at(30 * S, verb) for verb in timeline)), seed=1)
+    assert one.result is not None
+    started = one.result.tables["rebalances"].start_us.max() / 1e6
+    assert one.loaded_s[0] + 10.0 == pytest.approx(started, abs=0.01)
+
+
+def test_a_rebalance_that_is_interrupted_starts_over_when_the_group_is_loaded() -> None:
+    timeline = (at(30 * S, Kill(target=Target("group", "g", "index", (2,)), down=Distribution.constant(S))),)
+    slow = replace(AUTO, max_poll_interval_us=20 * S)
+    made = world(*timeline, at(31 * S + 900 * MS, Kill(target=COORDINATOR)), horizon_us=120 * S)
+    one = moved(replace(made, groups=(group(3, client=slow),)), seed=1)
+    assert one.result is not None
+    states = one.result.tables["states"]
+    assert states.state.iloc[-1] == "Stable"
+    assert one.result.summary.end_state.iloc[0] == "Stable"
+
+
+def test_a_broker_that_is_down_already_is_skipped_and_told() -> None:
+    twice = simulate(
+        world(at(30 * S, Kill(target=Target("broker", "1"))), at(31 * S, Kill(target=Target("broker", "1"))))
+    )
+    assert twice.warnings == ["Kill-31000000 at 31.000 s: no broker of broker:1 is up"]

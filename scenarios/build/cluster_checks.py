@@ -1,0 +1,124 @@
+"""Brokers that do not exist, and replicas that there cannot be, in Kafka's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from groupsim.scenarios.build.problems import Finding
+from groupsim.scenarios.errors import listed, nearest
+from groupsim.scenarios.files.yaml_text import Place
+from groupsim.scenarios.kafka.broker_config import broker_config, min_insync
+from groupsim.scenarios.schema.scenario_file import ScenarioFile
+from groupsim.scenarios.schema.targets import format_target
+from groupsim.scenarios.schema.timeline import EntryFile
+from groupsim.scenarios.schema.topics import TopicFile
+from groupsim.scenarios.schema.verbs import CutFile, RollingRestartFile, TargetedFile
+from groupsim.sim.model import Target
+
+_LIFE: Final = ("kill", "close", "start", "restart", "rolling_restart")
+"""Verbs that brokers know."""
+
+
+def check_cluster(file: ScenarioFile) -> Iterator[Finding]:
+    """Everything that this cluster of brokers makes impossible."""
+    yield from _check_offsets_topic(file)
+    for name, topic in file.topics.items():
+        yield from _check_replicas(file, topic, name, ("topics", name))
+    for position, entry in enumerate(file.timeline):
+        place: Place = ("timeline", position, entry.verb)
+        if entry.verb == "create_topic":
+            yield from _check_replicas(file, entry.body, entry.body.name, place)
+        if isinstance(entry.body, TargetedFile):
+            yield from _check_target(file, entry, entry.body.target, (*place, "target"))
+        if isinstance(entry.body, CutFile):
+            for side, target in enumerate(entry.body.between):
+                yield from _check_target(file, entry, target, (*place, "between", side))
+        if isinstance(entry.body, RollingRestartFile):
+            yield from _check_roll(entry.body, place)
+
+
+# --- replicas ---------------------------------------------------------------------------------------------------------
+
+
+def _too_many(replicas: int, brokers: int) -> str:
+    """``StripedReplicaPlacer.throwInvalidReplicationFactorIfTooFewBrokers``."""
+    return (
+        f"Unable to replicate the partition {replicas} time(s): The target replication factor of {replicas} cannot be "
+        f"reached because only {brokers} broker(s) are registered. (InvalidReplicationFactorException)"
+    )
+
+
+def _too_few(minimum: int, replicas: int, partition: str) -> str:
+    """``Partition.appendRecordsToLeader``."""
+    return (
+        f"The size of the current ISR {replicas} is insufficient to satisfy the min.isr requirement of {minimum} for "
+        f"partition {partition} (NotEnoughReplicasException)"
+    )
+
+
+def _check_offsets_topic(file: ScenarioFile) -> Iterator[Finding]:
+    given, brokers = file.cluster.config, len(file.cluster.brokers)
+    config, key = broker_config(given), "offsets.topic.replication.factor"
+    if key in given and config.offsets_replication_factor > brokers:
+        yield ("cluster", "config", key), _too_many(config.offsets_replication_factor, brokers), given[key]
+    replicas = min(config.offsets_replication_factor, brokers)
+    if config.min_insync_replicas > replicas:
+        message = _too_few(config.min_insync_replicas, replicas, "__consumer_offsets-0")
+        yield ("cluster", "config", "min.insync.replicas"), message, config.min_insync_replicas
+
+
+def _check_replicas(file: ScenarioFile, topic: TopicFile, name: str, place: Place) -> Iterator[Finding]:
+    brokers, given = len(file.cluster.brokers), topic.replicas(file.cluster.config)
+    if topic.replication_factor is not None and given > brokers:
+        yield (*place, "replication_factor"), _too_many(given, brokers), given
+    replicas, minimum = min(given, brokers), min_insync(topic.config, file.cluster.config)
+    if "min.insync.replicas" in topic.config and minimum > replicas:
+        yield (*place, "config", "min.insync.replicas"), _too_few(minimum, replicas, f"{name}-0"), minimum
+
+
+# --- targets ----------------------------------------------------------------------------------------------------------
+
+
+def _check_target(file: ScenarioFile, entry: EntryFile, target: Target, place: Place) -> Iterator[Finding]:
+    if target.kind == "broker":
+        message = _wrong_brokers(file, entry, target)
+        if message:
+            yield place, message, format_target(target)
+
+
+def _wrong_brokers(file: ScenarioFile, entry: EntryFile, target: Target) -> str:
+    """Why a target can never be met, or the empty string."""
+    known = [str(broker.id) for broker in file.cluster.brokers]
+    pick, _, name = target.name.partition("/")
+    if pick.isdigit():
+        return ""  # `scenarios.build.checks` looks at single brokers, wherever they are named
+    if entry.verb not in _LIFE:
+        return f"{entry.verb} names one broker, such as broker:{known[0]}; brokers: {listed(known)}"
+    if pick == "coordinator":
+        return "" if file.group_key(name) else f"there is no group {name!r}; {nearest(name, file.groups)}"
+    if pick == "leader":
+        return _wrong_partition(file, *name.rpartition("/")[::2])
+    missing = [index for index in target.indices if str(index) not in known]
+    return f"there is no broker {missing[0]}; brokers: {listed(known)}" if missing else ""
+
+
+def _wrong_partition(file: ScenarioFile, topic: str, number: str) -> str:
+    if topic not in file.topics:
+        return f"there is no topic {topic!r}; {nearest(topic, file.topics)}topics: {listed(file.topics)}"
+    count = file.topics[topic].partitions
+    return "" if int(number) < count else f"{topic} has {count} partitions, 0 to {count - 1}"
+
+
+def _check_roll(body: RollingRestartFile, place: Place) -> Iterator[Finding]:
+    """Brokers are waited for until they are in sync, members until they have joined."""
+    of_brokers = body.target.kind == "broker"
+    if body.target.kind == "rack":
+        message = "rolling_restart is done to a group, some of its members or brokers"
+        yield (*place, "target"), message, format_target(body.target)
+    if of_brokers and body.next_[0] not in ("in_sync", "gap"):
+        yield (*place, "next"), "of brokers it is in_sync or {gap: 60s}", body.next_[0]
+    if not of_brokers and body.next_[0] == "in_sync":
+        yield (*place, "next"), "in_sync is for brokers; of members it is running, assigned, stable or {gap: 30s}", None
+    if of_brokers and (body.batch > 1 or body.surge):
+        yield place, "brokers are restarted one at a time: batch and surge are for members", None

@@ -1,0 +1,74 @@
+"""What the books are told of a group that another coordinator has loaded.
+
+The books know the group as the former coordinator had it. What the log did not have is lost: ids that were handed out,
+members that have come since the last SyncGroup of a leader, a rebalance under way. Who had left since then is a member
+again, until the session ends. A stable group goes on as it was, and nothing has to be said about it.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from groupsim.sim.protocol.classic.group import ClassicGroup
+from groupsim.sim.protocol.consumer.group import ConsumerGroup
+from groupsim.sim.protocol.facts import (
+    AssignmentSynced,
+    Cause,
+    Fact,
+    MemberAdmitted,
+    MemberRemoved,
+    MemberSeen,
+    StateChanged,
+)
+from groupsim.sim.protocol.messages import Positions
+from groupsim.sim.protocol.mixed.group import MixedGroup
+
+
+class Member(NamedTuple):
+    """One member, as a coordinator knows it."""
+
+    name: str
+    topics: tuple[str, ...]
+    assignment: Positions
+
+
+class Standing(NamedTuple):
+    """A group at one of its coordinators; ``pending``: ids that were handed out, with the names of their owners."""
+
+    state: Enum
+    generation: int
+    members: dict[str, Member]
+    pending: dict[str, str]
+    has_rounds: bool
+
+
+def standing(machine: ClassicGroup | ConsumerGroup | MixedGroup) -> Standing:
+    """How a group stands."""
+    group = machine.group if isinstance(machine, MixedGroup) else machine
+    if isinstance(group, ClassicGroup):
+        members = {one.member_id: Member(one.name, one.protocols[0][1].topics, one.assignment) for one in group.roster}
+        return Standing(group.state, group.generation, members, dict(group.roster.pending), True)
+    known = {
+        one.member_id: Member(one.metadata.name, group.topics.names_of(one.subscribed), one.current.assigned)
+        for one in group.roster
+    }
+    return Standing(group.state, group.generation, known, {}, False)
+
+
+def succession(before: Standing, after: Standing) -> list[Fact]:
+    """What has changed with the coordinator, as facts."""
+    facts: list[Fact] = [
+        MemberRemoved(member_id, name, Cause.LOST, is_pending=True) for member_id, name in before.pending.items()
+    ]
+    for member_id in sorted(before.members.keys() - after.members.keys()):
+        facts.append(MemberRemoved(member_id, before.members[member_id].name, Cause.LOST))
+    for member_id in sorted(after.members.keys() - before.members.keys()):
+        risen = after.members[member_id]
+        facts += [MemberSeen(member_id, risen.topics), MemberAdmitted(member_id, risen.name)]
+    if after.has_rounds and (before.state, before.generation) != (after.state, after.generation):
+        if after.members:
+            assignments = tuple((member_id, one.assignment) for member_id, one in after.members.items())
+            facts.append(AssignmentSynced(assignments))
+        facts.append(StateChanged(after.state, after.generation, "another coordinator has loaded the group"))
+    return facts

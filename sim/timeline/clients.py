@@ -1,0 +1,107 @@
+"""What clients notice of brokers that come and go: connections that end, leaders that go, and others that lead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from groupsim.sim.books.group_books import GroupBooks
+from groupsim.sim.client.client import Client
+from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.protocol.messages import Positions
+from groupsim.sim.world import World
+
+
+class Clients:
+    """All clients of a run (`sim.cluster.interface.Audience`).
+
+    Whoever belongs to a group that is touched is loud from that moment on: what it has done so far is in the books.
+
+    Parameters
+    ----------
+    world : World
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._env: Environment = world.env
+        self._lost_us: dict[tuple[str, int], int] = {}
+        """Partition whose leader has died -> when."""
+
+    def disturb(self, groups: Iterable[str]) -> None:
+        """Somebody looks at every member of these groups, and what it does is no longer arithmetic."""
+        for group in groups:
+            for consumer in self._world.members[group]:
+                consumer.wake()
+
+    def broker_lost(self, node: int) -> None:
+        """Connections to a broker end; a client notices when that has reached it."""
+        world = self._world
+        world.live_nodes = tuple(id_ for id_ in world.broker_ids if world.brokers[id_].is_up)
+        self.disturb(name for name in sorted(world.groups) if self._is_touched(name, node))
+        for consumer in world.consumers.values():
+            if consumer.incumbent is not None:
+                consumer.incumbent.requests.lose_broker(self._env.now, node)
+        for topic, created in world.catalog.created_us.items():
+            for number, leader in enumerate(world.catalog.leaders(topic, range(len(created)))):
+                if leader == node:
+                    self._lost_us[topic, number] = self._env.now
+
+    def _is_touched(self, name: str, node: int) -> bool:
+        """Whether a group's coordinator is on a broker, or something it reads is led there."""
+        group = self._world.groups[name]
+        partitions = group.books.partitions
+        return self._world.coordinator_of(name).node == node or bool((partitions.leader == node).any())
+
+    def broker_back(self) -> None:
+        """A broker takes connections again."""
+        world = self._world
+        world.live_nodes = tuple(id_ for id_ in world.broker_ids if world.brokers[id_].is_up)
+
+    # --- data partitions ----------------------------------------------------------------------------------------------
+
+    def partitions_changed(self, names: Iterable[tuple[str, int]]) -> None:
+        """Data partitions have other leaders, or none, or can be read again."""
+        known = set(names)
+        for name in sorted(self._world.groups):
+            books = self._world.groups[name].books
+            positions = _positions(books, known)
+            if positions.size:
+                self._change(name, books, positions)
+        for one in known:
+            if one not in self._world.catalog.unreadable:
+                self._lost_us.pop(one, None)
+
+    def _change(self, group: str, books: GroupBooks, positions: Positions) -> None:
+        partitions, catalog, now = books.partitions, self._world.catalog, self._env.now
+        names = [(partitions.topic[p], int(partitions.number[p])) for p in positions.tolist()]
+        leader = np.array([catalog.leaders(topic, (number,))[0] for topic, number in names], np.int32)
+        readable = np.array([name not in catalog.unreadable for name in names])
+        since = np.array([self._lost_us.get(name, -1) for name in names], np.int64)
+        has_moved, was_readable = leader != partitions.leader[positions], partitions.is_readable[positions]
+        gone = np.logical_and(was_readable, np.logical_or(~readable, has_moved))
+        back = np.logical_and(readable, np.logical_or(~was_readable, has_moved))
+        if not (gone.any() or back.any()):
+            partitions.leader[positions] = leader
+            return
+        self.disturb([group])
+        partitions.leader[positions], partitions.is_readable[positions] = leader, readable
+        books.availability.sever(positions, severed=False)
+        books.availability.sever(positions[~readable], severed=True)
+        books.availability.refresh(now, positions)
+        since[np.logical_and(since < 0, has_moved)] = now
+        for client in self._clients(group):
+            client.fetcher.lose(now, positions[gone])
+            client.fetcher.find(now, positions[back], since[back])
+            client.drive(now)
+
+    def _clients(self, group: str) -> list[Client]:
+        return [one.client for one in self._world.members[group] if one.client is not None]
+
+
+def _positions(books: GroupBooks, names: set[tuple[str, int]]) -> Positions:
+    """Positions of partitions that a group knows, ascending."""
+    parts = books.partitions
+    found = [p for p, name in enumerate(zip(parts.topic, parts.number.tolist(), strict=True)) if name in names]
+    return np.array(found, np.int32)

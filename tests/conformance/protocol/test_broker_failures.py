@@ -1,0 +1,98 @@
+"""Brokers that go under small groups, held against what three real nodes did (Kafka 4.4.0, replication factor 3).
+
+Recorded, nine runs each of range, cooperative-sticky and the consumer protocol. SIGTERM of the coordinator's broker:
+the group is loaded elsewhere after 0.4 to 1.8 s, the first commit is accepted after 0.8 to 3.1 s. SIGKILL: loaded after
+9.5 to 13.9 s, commits after 11.7 to 12.9 s, every partition with a replica there unread for 10 to 14 s. No rebalance in
+any. A roll of all three by SIGTERM: none either, worst partition unread 0.7 to 2.3 s.
+
+Here every moment of SIGKILL is as likely as any other, so a broker that is not the active controller is fenced 7.0 to
+10.1 s later, by the arithmetic of sessions: earlier than in any of the few recordings. If it is the active controller
+the others first elect one, and the session starts anew: 11 to 13.1 s.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.model import Close, Distribution, Entry, Kill, RollingRestart, Start, Target, Verb
+from groupsim.sim.units import MS, S
+from tests.support.coordinators import Moved, moved
+from tests.support.scenarios import LOOPBACK, group, scenario
+
+SEEDS = range(1, 11)
+PROTOCOLS = ("range", "cooperative-sticky", "consumer")
+PROPAGATION_S = 0.35
+"""Metadata on their way to two brokers, and the load itself."""
+
+
+def client(protocol: str) -> ClientConfig:
+    if protocol == "consumer":
+        return ClientConfig(group_protocol="consumer", auto_commit_interval_us=S, auto_offset_reset="earliest")
+    return ClientConfig(
+        partition_assignment_strategy=(protocol,), auto_commit_interval_us=S, auto_offset_reset="earliest"
+    )
+
+
+def at_us(seed: int) -> int:
+    """When the broker goes: at another phase of everybody's timers in each run."""
+    return 30 * S + seed * 413 * MS
+
+
+def run(protocol: str, verb: Verb, seed: int, horizon_us: int) -> Moved:
+    members = group(4, client=client(protocol), start=Start(kind="every", value_us=300 * MS))
+    entry = Entry(id="fault", at_us=at_us(seed), verb=verb)
+    return moved(scenario(members, entry, horizon_us=horizon_us, rate_mrps=10_000, latency=LOOPBACK, brokers=3), seed)
+
+
+COORDINATOR = Target("broker", "coordinator/g")
+
+
+@cache
+def closed(protocol: str) -> tuple[Moved, ...]:
+    return tuple(run(protocol, Close(target=COORDINATOR), seed, 45 * S) for seed in SEEDS)
+
+
+@cache
+def killed(protocol: str) -> tuple[Moved, ...]:
+    return tuple(run(protocol, Kill(target=COORDINATOR), seed, 55 * S) for seed in SEEDS)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_sigterm_of_the_coordinators_broker_moves_the_group_in_time(protocol: str) -> None:
+    for seed, one in zip(SEEDS, closed(protocol), strict=True):
+        since_s = at_us(seed) / 1e6
+        assert 0.4 <= one.loaded_s[0] - since_s <= 1.8
+        assert 0.8 <= one.first_commit_s(one.loaded_s[0]) - since_s <= 3.1
+        assert one.unread_s(since_s) <= 3.0
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_sigkill_of_the_coordinators_broker_waits_for_its_session(protocol: str) -> None:
+    assert {one.was_active for one in killed(protocol)} == {False, True}
+    for seed, one in zip(SEEDS, killed(protocol), strict=True):
+        since_s = at_us(seed) / 1e6
+        low, high = (11.0, 13.2) if one.was_active else (7.0, 10.2)
+        assert low <= one.loaded_s[0] - since_s <= high + PROPAGATION_S
+        assert low <= one.first_commit_s(one.loaded_s[0]) - since_s <= one.loaded_s[0] - since_s + 2.2
+        assert low <= one.unread_s(since_s) <= high + 1.5
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_broker_that_goes_costs_no_rebalance(protocol: str) -> None:
+    for runs in (closed(protocol), killed(protocol)):
+        assert [one.rebalances(at_us(seed) / 1e6) for seed, one in zip(SEEDS, runs, strict=True)] == [0] * len(SEEDS)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_roll_of_all_brokers_costs_no_rebalance_and_moves_every_group_that_it_meets(protocol: str) -> None:
+    verb = RollingRestart(target=Target("broker", "all"), next_="in_sync", down=Distribution.constant(S))
+    for seed in SEEDS[:3]:
+        one, since_s = run(protocol, verb, seed, 120 * S), at_us(seed) / 1e6
+        assert one.rebalances(since_s) == 0
+        assert 0.2 <= one.unread_s(since_s) <= 2.3
+        assert one.loaded_s
+        gaps = [later - earlier for earlier, later in zip(one.committed_s, one.committed_s[1:], strict=False)]
+        assert max(gaps) <= 10.0

@@ -1,0 +1,124 @@
+"""Brokers, replicas and rolls in a scenario file: what is built, and what is refused in Kafka's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from groupsim.scenarios.build.loading import parse
+from groupsim.scenarios.build.paths import set_path
+from groupsim.scenarios.errors import ScenarioFileError
+from groupsim.scenarios.schema.sizes import format_size
+from groupsim.sim.config import BrokerConfig
+from groupsim.sim.model import RollingRestart, Scenario, Target
+from groupsim.sim.units import FOREVER, S
+
+BASE = """
+version: 1
+question: What happens?
+horizon: 10min
+cluster: {brokers: 3}
+topics:
+  orders: {partitions: 6, rate: {per_partition: 5}}
+groups:
+  billing: {topics: [orders], members: {count: 4}}
+timeline:
+  - id: fault
+    at: 1min
+    kill: {target: broker:1}
+"""
+
+
+def _parse(**changes: Any) -> Scenario:
+    document = yaml.safe_load(BASE)
+    for path, value in changes.items():
+        set_path(document, path.replace("__", "."), value)
+    return parse(document, file="s.yaml", name="s")
+
+
+def _told(**changes: Any) -> list[str]:
+    with pytest.raises(ScenarioFileError) as caught:
+        _parse(**changes)
+    return [f"{one.path}: {one.message}" for one in caught.value.problems]
+
+
+def _fault(verb: str, **body: Any) -> list[dict[str, Any]]:
+    return [{"id": "fault", "at": "1min", verb: body}]
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("broker:9", "there is no broker 9; brokers: 0, 1, 2"),
+        ("broker:1-4", "there is no broker 3; brokers: 0, 1, 2"),
+        ("broker:coordinator/nobody", "there is no group 'nobody'"),
+        ("broker:leader/nothing/0", "there is no topic 'nothing'; topics: orders"),
+        ("broker:leader/orders/6", "orders has 6 partitions, 0 to 5"),
+    ],
+)
+def test_brokers_that_do_not_exist(target: str, message: str) -> None:
+    told = _told(timeline=_fault("kill", target=target))
+    assert len(told) == 1
+    assert message in told[0]
+
+
+def test_a_cut_or_a_pause_names_one_broker() -> None:
+    cut = [{"at": "1min", "cut": {"between": ["billing", "broker:all"], "for": "1s"}}]
+    for timeline in (cut, _fault("gc_pause", target="broker:0-1", **{"for": "1s"})):
+        assert "names one broker, such as broker:0" in _told(timeline=timeline)[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("topics__orders__replication_factor", 4,
+         "Unable to replicate the partition 4 time(s): The target replication factor of 4 cannot be reached because"),
+        ("cluster__config", {"offsets.topic.replication.factor": 5},
+         "The target replication factor of 5 cannot be reached because only 3 broker(s) are registered."),
+        ("topics__orders__config", {"min.insync.replicas": 4},
+         "current ISR 3 is insufficient to satisfy the min.isr requirement of 4 for partition orders-0"),
+        ("cluster__config", {"min.insync.replicas": 2, "offsets.topic.replication.factor": 1},
+         "insufficient to satisfy the min.isr requirement of 2 for partition __consumer_offsets-0"),
+    ],
+)  # fmt: skip
+def test_replicas_that_there_cannot_be(path: str, value: Any, message: str) -> None:
+    assert any(message in one for one in _told(**{path: value}))
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    told = _told(topics__orders__replication_factor=9, timeline=_fault("kill", target="broker:7"))
+    assert len(told) == 2
+
+
+def test_rolls_of_brokers_wait_for_brokers_and_rolls_of_members_for_members() -> None:
+    roll = _parse(timeline=_fault("rolling_restart", target="broker:all")).timeline[0].verb
+    assert roll == RollingRestart(target=Target("broker", "all"), next_="in_sync")
+    gap = _parse(timeline=_fault("rolling_restart", target="broker:all", next={"gap": "60s"})).timeline[0].verb
+    assert isinstance(gap, RollingRestart)
+    assert (gap.next_, gap.gap_us) == ("gap", 60 * S)
+    told = _told(timeline=_fault("rolling_restart", target="broker:all", next="stable"))
+    assert "of brokers it is in_sync or {gap: 60s}" in told[0]
+    assert "in_sync is for brokers" in _told(timeline=_fault("rolling_restart", target="billing", next="in_sync"))[0]
+    assert "one at a time" in _told(timeline=_fault("rolling_restart", target="broker:all", batch=2))[0]
+
+
+def test_the_brokers_configuration_reaches_the_cluster() -> None:
+    config = {"broker.session.timeout.ms": 18_000, "auto.leader.rebalance.enable": False, "min.insync.replicas": 2}
+    made = _parse(cluster={"brokers": 3, "config": config, "offsets_topic": {"size": "200GiB"}})
+    expected = BrokerConfig(session_timeout_us=18 * S, leader_imbalance_check_us=FOREVER, min_insync_replicas=2)
+    assert made.cluster.broker_config == expected
+    assert made.cluster.offsets_log_bytes == 200 << 30
+    assert made.topics[0].min_insync_replicas == 2
+
+
+@pytest.mark.parametrize("text", ["512B", "64KiB", "2MiB", "200GiB", "1TiB", "0B"])
+def test_sizes_read_back(text: str) -> None:
+    made = _parse(cluster={"brokers": 3, "offsets_topic": {"size": text}})
+    assert format_size(made.cluster.offsets_log_bytes) == text
+
+
+@pytest.mark.parametrize("value", ["2MB", 5, "-1B", "1.5GiB"])
+def test_what_is_no_size_is_refused(value: object) -> None:
+    assert "must be an amount of bytes" in _told(cluster={"brokers": 3, "offsets_topic": {"size": value}})[0]
