@@ -289,7 +289,7 @@ class Fetcher:
     def _await_records(self, now: int) -> None:
         """If poll() has nothing to return any more, its passes follow one another from here."""
         if self._poll_loop.schedule is None:
-            self._poll_loop.passed(now)
+            self._poll_loop.begin_anew(now)
 
     def _leave_behind(self, positions: Positions, offsets: Offsets) -> None:
         self._unreachable.update(zip(positions.tolist(), offsets.tolist(), strict=True))

@@ -143,6 +143,10 @@ class PollLoop:
             wait_us = self._machine.longest_wait_us(now, self._pass_us) + self._client.world.timing.poll_us
             self._again_us = now + wait_us if wait_us < self._pass_us else 0
 
+    def begin_anew(self, now: int) -> None:
+        """Nothing is read any more: passes follow one another from here, whatever came before."""
+        self._passed_us, self._again_us, self._hurried_us = now, 0, FOREVER
+
     def goes_on_at(self, now: int) -> int:
         """When the thread goes on with its batch, on its own clock: that stops in a freeze, and a hang comes first."""
         frozen = self._client.frozen

@@ -49,7 +49,7 @@ def test_both_fidelities_give_equal_tables_at_length(family: Family, block: int)
     ("family", "seed"),
     [
         pytest.param("classic", 57, id="heartbeats that nobody looked at did not end the backoff of failed ones"),
-        pytest.param("consumer", 90, id="passes through poll() of a member cut off from everything had no beginning"),
+        pytest.param("consumer", 13, id="passes through poll() of a member cut off from everything had no beginning"),
     ],
 )
 def test_seeds_that_once_differed(family: Family, seed: int) -> None:
