@@ -201,7 +201,7 @@ class MemberMachine(Protocol[Request, Response]):
         ...
 
     def longest_wait_us(self, now: int, pass_us: int) -> int:
-        """How long the application waits in a pass at ``now`` at most; asked if it is paced, by passes of that length."""
+        """How long the application waits at most in a pass at ``now``; asked if it is paced, by passes so long."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""Recordings that wait for a model of what they show: their figures alone, in the report."""
+"""Recordings that are unfit to be compared, and heartbeats of groups that were left alone: figures in the report."""
 
 from __future__ import annotations
 
@@ -6,31 +6,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 
-from tests.oracle import epochs, measures
-from tests.oracle.remaining import NOT_COMPARED
-from tests.oracle.study import recorded, recordings
-from tests.oracle.trace import Fact, Trace
+from tests.oracle import measures
+from tests.oracle.runs import summary
+from tests.oracle.study import is_fit, recorded, recordings
+from tests.oracle.trace import Fact
 from tests.oracle.wording import COUNTS
 
 MINUTE_US = 60_000_000
 
 
-def awaiting() -> Iterator[str]:
-    """The section on what is recorded and not compared."""
-    yield "\n## Recorded, not compared yet\n"
+def unfit() -> Iterator[str]:
+    """The section on what was recorded on a machine that was too busy."""
+    yield "\n## Recorded, and unfit to be compared\n"
     yield (
-        "Groups of the consumer protocol (KIP-848), until the model has it, and recordings on a machine that was"
-        " too busy: what timers decide holds there, milliseconds do not. Consumer groups beat every 5 s and have"
-        " sessions of 45 s unless the file says otherwise; a rebalance is from a bump of the group epoch to everybody"
-        " owning exactly its target; *balanced again* counts from the first fault, or from the first member where"
-        " there is none. Seconds, but for numbers.\n"
+        "The machine was too busy: what timers decide may hold there, milliseconds do not. *Busy* is how many of two"
+        " processors were, over ten seconds; *late* by how much nine heartbeats in ten were at most, milliseconds (of"
+        " members that work, Kafka's rule besides). Figures in seconds, but for numbers.\n"
     )
-    yield "| scenario | repetitions | too busy | figure | least | median | most |"
-    yield "|---|---|---|---|---|---|---|"
-    for name in NOT_COMPARED:
+    yield "| scenario | repetitions | unfit | busy | late | figure | least | median | most |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for name in recorded():
         told = recordings(name)
-        busy = sum(one.header["unfit"] is not None for one in told)
-        yield from (f"| {name} | {len(told)} | {busy} | {row} |" for row in _rows([summary(one.facts) for one in told]))
+        bad = [one for one in told if not is_fit(one)]
+        if bad:
+            machines = [one.header["machine"] for one in bad]
+            busy = max(one["load_max"] for one in machines)
+            late = max(one.get("beats_late_ms", 0) for one in machines)
+            head = f"{name} | {len(told)} | {len(bad)} | {busy:.2f} | {late:.0f}"
+            yield from (f"| {head} | {row} |" for row in _rows([summary(one.facts) for one in bad]))
 
 
 def _rows(found: Sequence[Mapping[str, float]]) -> Iterator[str]:
@@ -64,8 +67,3 @@ def _aged(facts: Sequence[Fact]) -> Iterator[str]:
         members, apart_us = measures.beats_apart(facts, one.preparing_us)
         phase_us = one.completing_us - one.preparing_us
         yield f"{alone_us / MINUTE_US:.1f} | {members} | {apart_us / 1e6:.2f} | {phase_us / 1e6:.2f}"
-
-
-def of_consumer_groups(found: Sequence[Trace]) -> bool:
-    """Whether somebody in these recordings used the consumer protocol."""
-    return any(fact["what"] in epochs.EPOCHS for one in found for fact in one.facts)

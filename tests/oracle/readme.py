@@ -13,7 +13,7 @@ from tests.oracle.wording import spread
 
 README: Final = Path(__file__).parents[2] / "README.md"
 _BEGIN, _END = "<!-- made by make oracle-report -->\n", "<!-- until here -->"
-_TOLD: Final = ("unread, worst", "stable again")
+_TOLD: Final = ("unread, worst", "stable again", "balanced again")
 """The figure that stands for a scenario: the first that it has."""
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Final
 
-from tests.oracle.awaiting import aged_groups, awaiting
+from tests.oracle.awaiting import aged_groups, unfit
 from tests.oracle.comparison import Difference, Row
 from tests.oracle.equivalence import (
-    COUNTS,
     DIFFERS,
     FREQUENCY,
     NETWORK_S,
@@ -25,8 +24,8 @@ from tests.oracle.equivalence import (
 )
 from tests.oracle.figure import timelines
 from tests.oracle.readme import README, with_table
-from tests.oracle.remaining import NOT_COMPARED, NOT_RECORDED, REMAINING, UNSETTLED
-from tests.oracle.study import RECORDINGS, Studied, names, study
+from tests.oracle.remaining import NOT_RECORDED, REMAINING, UNSETTLED
+from tests.oracle.study import RECORDINGS, Studied, names, recorded, study
 from tests.oracle.timings import measured
 from tests.oracle.wording import spread
 
@@ -66,7 +65,7 @@ def _parts(found: Sequence[Studied]) -> Iterator[str]:
     yield from _remaining(found)
     yield from aged_groups()
     yield from _timings_table(found)
-    yield from awaiting()
+    yield from unfit()
     yield "\n## Found on the way, and what was changed in the model\n"
     yield DEVIATIONS.read_text(encoding="utf-8").strip()
     yield "\n## Timelines\n\nThe first repetition of some scenarios, and its replay.\n"
@@ -78,17 +77,17 @@ def _parts(found: Sequence[Studied]) -> Iterator[str]:
 def _head(found: Sequence[Studied]) -> Iterator[str]:
     headers = [header for one in found for header in one.headers]
     kafka, java = ({header[key] for header in headers} for key in ("kafka", "java"))
-    unfit = sum(header["unfit"] is not None for header in headers)
+    fit = sum(len(one.replays) for one in found)
     urgent = sum(header["machine"].get("nice", 0) < 0 for header in headers)
     yield "# Held against a real broker\n"
     yield (
         f"{len(headers)} recordings of {len(found)} scenarios: Kafka {', '.join(sorted(kafka))} (broker and Java"
-        f" client), Java {', '.join(sorted(java))}, brokers on loopback, two cores. {unfit} of them were made on a"
-        f" machine that was too busy and are not compared; {urgent} were made at a high priority beside other work."
+        f" client), Java {', '.join(sorted(java))}, brokers on loopback, two cores. {len(headers) - fit} of them were"
+        f" made on a machine that was too busy and are not compared; {urgent} were made at a high priority beside other"
+        f" work."
         f" Made by `make oracle-report` from `{_place()}`; what each scenario asks is in its file there.\n"
     )
-    there = {*NOT_COMPARED, *(one.name for one in found)}
-    missing = sorted({path.stem for path in (HERE / "scenarios").glob("*.yaml")} - there)
+    missing = sorted({path.stem for path in (HERE / "scenarios").glob("*.yaml")} - {*recorded()})
     if missing:
         yield f"Not recorded yet, on a machine with nothing else to do: {', '.join(missing)}.\n"
 
@@ -110,7 +109,9 @@ def _verdicts_table(found: Sequence[Studied]) -> Iterator[str]:
         f" what the network takes (sync phases, and what takes less than {1e3 * SHORT_S:.0f} ms, for no timer is that"
         f" short), {timer} or {share} for what timers decide. It *differs* where the interval lies outside, and in"
         " between it is *not shown*. At a true difference as large as the bound one in twenty would be shown by chance."
-        " Replays of another course are left out. `round 1` is usually the start of the group.\n"
+        " Replays of another course are left out. `round 1` is usually the start of the group. A *rebalance* of a group"
+        " of the consumer protocol is from a bump of the group epoch to everybody owning exactly its target; *balanced"
+        " again* counts from the first fault, or from the first member where there is none.\n"
     )
     yield "| scenario | figure | pairs | recorded, s | simulated - recorded, ms | bound, ms | decided by | agreement |"
     yield "|---|---|---|---|---|---|---|---|"
@@ -150,12 +151,10 @@ def _unsettled() -> Iterator[str]:
     """By reason: what is not shown, what differs, and what no recording is like."""
     yield "\n## What is not shown\n"
     yield f"Nothing is shown where no recording that is compared is like it: {', '.join(NOT_RECORDED)}.\n"
+    yield f"- **{NOT_SHOWN}**: every count of fewer than {REPETITIONS} repetitions: frequencies need so many."
     for one in UNSETTLED:
-        if all(figures == COUNTS for figures in one.figures.values()):
-            named = f"{' and '.join(COUNTS)} of all {len(one.figures)} scenarios"
-        else:
-            told = {name: ", ".join(f"`{figure}`" for figure in figures) for name, figures in one.figures.items()}
-            named = "; ".join(f"{name} ({figures})" for name, figures in told.items())
+        told = {name: ", ".join(f"`{figure}`" for figure in figures) for name, figures in one.figures.items()}
+        named = "; ".join(f"{name} ({figures})" for name, figures in told.items())
         yield f"- **{one.verdict}**: {named}: {one.reason}."
 
 
@@ -181,7 +180,8 @@ def _replays_table(found: Sequence[Studied]) -> Iterator[str]:
     yield f"\n## Replays: {equal} of {total} repetitions without any difference\n"
     yield (
         "Each repetition against the simulated run with its own instants: the course (states, generations, triggers,"
-        " who came and went), who read which partition one after the other, how many commits each member sent, what"
+        " epochs and targets, who came and went), who read which partition one after the other, how many commits each"
+        " member sent, what"
         " refused them and what ended a member must be equal, every duration within 100 ms or 2 %. Where the course"
         " differs, nothing after it is compared.\n"
     )

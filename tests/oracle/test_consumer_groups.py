@@ -1,4 +1,4 @@
-"""What files say of the consumer protocol is taken out, and reaches members and brokers."""
+"""What files say of the consumer protocol reaches members and brokers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.oracle.cast import Cast
-from tests.oracle.consumer_groups import taken_out
 from tests.oracle.translation import Plan, plan, read
 
 SCENARIOS = Path(__file__).with_name("scenarios")
@@ -15,16 +14,6 @@ SCENARIOS = Path(__file__).with_name("scenarios")
 
 def planned(name: str) -> Plan:
     return plan(read(SCENARIOS / f"{name}.yaml"), 1)
-
-
-def test_what_is_left_is_a_classic_scenario() -> None:
-    group = {"protocol": "consumer", "group_config": {"consumer.session.timeout.ms": 12000}, "topics": {"re2": "a.*"}}
-    document = {"groups": {"g": group}, "timeline": [{"set_config": {"config": {"group.protocol": "classic"}}}]}
-    rest, asides = taken_out(document)
-    assert rest == {"groups": {"g": {"topics": {"pattern": "a.*"}}}, "timeline": [{"set_config": {"config": {}}}]}
-    assert (asides.protocols, asides.patterns) == ({"g": "consumer"}, {"g": "a.*"})
-    assert (asides.group_config, asides.changes) == ({"g": {"consumer.session.timeout.ms": "12000"}}, {0: "classic"})
-    assert "protocol" in group
 
 
 def test_the_broker_is_told_of_the_group() -> None:

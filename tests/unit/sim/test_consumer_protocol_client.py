@@ -66,7 +66,9 @@ def newcomer_read_us(**config: Any) -> int:
     """When a third member reads what was moved to it, microseconds."""
     client = replace(CONSUMER, **config)
     timeline = (entry(20 * S, Scale(target=everybody(), to=3)),)
-    return first_reads(simulate(scene(group(count=2, client=client, processing=polling(100)), timeline=timeline)), "g/2")[0]
+    return first_reads(
+        simulate(scene(group(count=2, client=client, processing=polling(100)), timeline=timeline)), "g/2"
+    )[0]
 
 
 def test_whoever_has_refreshed_its_metadata_is_connected_to_the_leader_already() -> None:

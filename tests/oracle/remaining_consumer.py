@@ -1,0 +1,341 @@
+"""What remains of the consumer groups: figures of which agreement is not shown, and replays that differ; why."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.oracle.equivalence import DIFFERS, EVERYTHING, NOT_SHOWN
+from tests.oracle.reasons import Remaining, Unsettled
+
+_NAMES: Final = (
+    "members that match a pattern join before they know a topic, and the brokers take a moment for theirs: how "
+    "many are in when the first epoch comes is a race of milliseconds. In the model metadata are there at once"
+)
+_ORDER: Final = (
+    "the order of what comes within milliseconds (members that start at once, or the last heartbeat of one "
+    "protocol and the first of the other) makes another course"
+)
+_SLOW_START: Final = "a first member on a busy machine waits for its processors"
+_COLD: Final = (
+    "whether a heartbeat finds partitions free, or has to come again 5 s later, is decided by milliseconds where "
+    "all have started at once: cold starts end some 0.2 or some 5.2 s after the target, in either world, and a "
+    "replay can take the other way"
+)
+_BEATS: Final = (
+    "since when a member beats follows from its last pass through poll(): 0.1 s, which a replay does not have, of "
+    "members that were assigned something more than once"
+)
+_FEW_FIT: Final = (
+    "fewer than five of its recordings are fit, and a few steps of 5 s among them are taken one beat earlier or later"
+)
+_PASSES: Final = (
+    "a step of the client waits for a pass through poll(), up to 0.1 s each, and a newcomer has or has not a "
+    "connection to the leader from its start (one pass more); a heartbeat that comes too early for what is freed "
+    "comes again 5 s later"
+)
+
+CONSUMER_REMAINING: Final = {
+    "consumer-downgrade": Remaining(_ORDER, repetitions=(1, 2)),
+    "consumer-fifty-members": Remaining(_ORDER, repetitions=(2, 4, 5, 6)),
+    "consumer-freeze-long": Remaining(_PASSES, repetitions=(1, 2, 4, 5, 6)),
+    "consumer-freeze-short": Remaining(_PASSES, repetitions=(1, 2, 3, 4, 5)),
+    "consumer-join": Remaining(_PASSES, repetitions=(1, 3, 4, 5, 6)),
+    "consumer-join-busy": Remaining(_PASSES, repetitions=(1, 2, 4, 5, 6)),
+    "consumer-join-poll-10ms": Remaining(_PASSES, repetitions=(1, 3, 4, 5, 6)),
+    "consumer-join-poll-1s": Remaining(_PASSES, repetitions=(2, 3, 4, 5, 6)),
+    "consumer-kill": Remaining(_PASSES, repetitions=(1, 2, 3, 4, 6)),
+    "consumer-kill-45": Remaining(_PASSES, repetitions=(1, 2)),
+    "consumer-kill-under-load": Remaining(_PASSES, repetitions=(1, 2, 5, 6)),
+    "consumer-leave": Remaining(_PASSES, repetitions=(1, 2, 5)),
+    "consumer-partitions-added": Remaining(_PASSES, repetitions=(2, 5)),
+    "consumer-re2": Remaining(_NAMES, repetitions=(1, 2, 3, 4, 5, 6)),
+    "consumer-regex": Remaining(_NAMES, repetitions=(1, 2, 4, 5, 6)),
+    "consumer-roll": Remaining(_PASSES, repetitions=(1, 2, 3, 4, 5, 6)),
+    "consumer-roll-static": Remaining(_PASSES, repetitions=(1, 2, 3, 4, 5, 6)),
+    "consumer-slow-listener": Remaining(_PASSES, repetitions=(1, 3, 4, 5, 6)),
+    "consumer-stagger-3": Remaining(_COLD, repetitions=(4,)),
+    "consumer-stagger-8": Remaining(_COLD, repetitions=(1, 2, 3, 4, 5, 6)),
+    "consumer-stall": Remaining(_PASSES, repetitions=(1, 2, 3)),
+    "consumer-stall-static": Remaining(_PASSES, repetitions=(1, 2, 3, 4, 5, 6)),
+    "consumer-start-1": Remaining(_SLOW_START, repetitions=(3,)),
+    "consumer-start-3": Remaining(_COLD, repetitions=(1, 3, 4, 6)),
+    "consumer-start-8": Remaining(_COLD, repetitions=(1, 2, 3, 4, 5, 6)),
+    "consumer-static-duplicate": Remaining(_COLD, repetitions=(1, 2, 3, 4, 5, 6)),
+    "consumer-static-restart": Remaining(_COLD, repetitions=(1, 2, 3, 4, 5, 6)),
+    "consumer-static-restart-late": Remaining(_PASSES, repetitions=(1, 2, 3, 4, 5, 6)),
+    "consumer-upgrade": Remaining(_PASSES, repetitions=(1, 2, 5)),
+}
+
+CONSUMER_UNSETTLED: Final = (
+    Unsettled(
+        _ORDER,
+        NOT_SHOWN,
+        {
+            "consumer-downgrade": (EVERYTHING,),
+            "consumer-fifty-members": (EVERYTHING,),
+        },
+    ),
+    Unsettled(
+        _COLD,
+        NOT_SHOWN,
+        {
+            "consumer-freeze-long": ("rebalance 1: target to balanced",),
+            "consumer-freeze-short": ("rebalance 1: target to balanced",),
+            "consumer-join-busy": ("rebalance 1: target to balanced",),
+            "consumer-join-poll-10ms": (
+                "rebalance 1: epoch to target",
+                "rebalance 1: target to balanced",
+            ),
+            "consumer-join-poll-1s": ("rebalance 1: target to balanced",),
+            "consumer-kill-45": ("rebalance 1: target to balanced",),
+            "consumer-kill-under-load": ("rebalance 1: target to balanced",),
+            "consumer-leave": (
+                "rebalance 1: epoch to target",
+                "rebalance 1: target to balanced",
+            ),
+            "consumer-partitions-added": (
+                "rebalance 1: epoch to target",
+                "rebalance 1: target to balanced",
+            ),
+            "consumer-slow-listener": (
+                "rebalance 1: epoch to target",
+                "rebalance 1: target to balanced",
+            ),
+            "consumer-stagger-8": (
+                "rebalance 1: target to balanced",
+                "rebalance 2: target to balanced",
+                "balanced again",
+                "unread, worst",
+                "unread, mean of partitions",
+            ),
+            "consumer-stall": ("rebalance 1: target to balanced",),
+            "consumer-stall-static": ("rebalance 1: target to balanced",),
+            "consumer-start-3": (
+                "rebalance 1: target to balanced",
+                "balanced again",
+                "unread, worst",
+                "unread, mean of partitions",
+            ),
+            "consumer-start-8": (
+                "rebalance 1: epoch to target",
+                "rebalance 1: target to balanced",
+                "balanced again",
+                "unread, worst",
+                "unread, mean of partitions",
+            ),
+            "consumer-static-duplicate": (
+                "rebalance 1: epoch to target",
+                "rebalance 1: target to balanced",
+                "rebalance 2: epoch to target",
+                "rebalance 2: target to balanced",
+            ),
+            "consumer-static-restart": (
+                "rebalance 2: epoch to target",
+                "rebalance 2: target to balanced",
+            ),
+            "consumer-static-restart-late": (
+                "rebalance 1: epoch to target",
+                "rebalance 1: target to balanced",
+            ),
+            "consumer-upgrade": (
+                "rebalance 1: fault to epoch",
+                "rebalance 1: epoch to target",
+            ),
+        },
+    ),
+    Unsettled(
+        _PASSES,
+        NOT_SHOWN,
+        {
+            "consumer-freeze-long": (
+                "rebalance 2: target to balanced",
+                "unread, worst",
+            ),
+            "consumer-join": (
+                "rebalance 2: target to balanced",
+                "balanced again",
+            ),
+            "consumer-join-busy": ("rebalance 2: target to balanced",),
+            "consumer-join-poll-10ms": (
+                "rebalance 2: epoch to target",
+                "rebalance 2: target to balanced",
+                "unread, worst",
+                "rebalance 3: target to balanced",
+            ),
+            "consumer-join-poll-1s": (
+                "rebalance 2: target to balanced",
+                "balanced again",
+                "unread, worst",
+            ),
+            "consumer-kill": (
+                "rebalance 2: epoch to target",
+                "rebalance 2: target to balanced",
+            ),
+            "consumer-slow-listener": ("unread, worst",),
+            "consumer-stagger-3": ("unread, worst",),
+            "consumer-stall-static": (
+                "rebalance 2: epoch to target",
+                "rebalance 3: epoch to target",
+                "rebalance 3: target to balanced",
+                "balanced again",
+                "unread, mean of partitions",
+                "rebalance 4: epoch to target",
+                "rebalance 4: target to balanced",
+            ),
+            "consumer-static-restart-late": (
+                "rebalance 2: epoch to target",
+                "rebalance 3: epoch to target",
+                "rebalance 3: target to balanced",
+                "rebalance 4: target to balanced",
+            ),
+        },
+    ),
+    Unsettled(
+        _BEATS,
+        NOT_SHOWN,
+        {
+            "consumer-join-busy": ("rebalance 2: fault to epoch",),
+            "consumer-join-poll-10ms": (
+                "rebalance 2: fault to epoch",
+                "rebalance 3: fault to epoch",
+            ),
+            "consumer-join-poll-1s": (
+                "rebalance 2: fault to epoch",
+                "detection",
+            ),
+            "consumer-kill": (
+                "rebalance 2: fault to epoch",
+                "detection",
+            ),
+            "consumer-slow-listener": (
+                "rebalance 2: fault to epoch",
+                "detection",
+            ),
+            "consumer-stall": (
+                "rebalance 2: fault to epoch",
+                "detection",
+            ),
+            "consumer-static-restart-late": (
+                "rebalance 3: fault to epoch",
+                "rebalance 4: fault to epoch",
+            ),
+            "consumer-upgrade": (
+                "round 2: fault to round",
+                "rebalance 2: fault to epoch",
+                "rebalance 3: fault to epoch",
+                "detection",
+            ),
+        },
+    ),
+    Unsettled(
+        _FEW_FIT,
+        NOT_SHOWN,
+        {
+            "consumer-kill-45": (
+                "rebalance 2: epoch to target",
+                "rebalance 2: target to balanced",
+                "balanced again",
+                "unread, worst",
+                "unread, mean of partitions",
+            ),
+            "consumer-kill-under-load": (
+                "rebalance 2: epoch to target",
+                "rebalance 2: target to balanced",
+                "unread, worst",
+                "unread, mean of partitions",
+            ),
+            "consumer-leave": (
+                "rebalance 2: epoch to target",
+                "rebalance 2: target to balanced",
+                "balanced again",
+                "unread, worst",
+                "rebalance 3: target to balanced",
+            ),
+            "consumer-partitions-added": (
+                "rebalance 2: target to balanced",
+                "balanced again",
+                "rebalance 3: target to balanced",
+            ),
+            "consumer-roll": (
+                "rebalance 2: target to balanced",
+                "rebalance 4: epoch to target",
+                "rebalance 4: target to balanced",
+                "rebalance 5: epoch to target",
+                "rebalance 5: target to balanced",
+                "rebalance 6: epoch to target",
+                "unread, worst",
+                "unread, mean of partitions",
+            ),
+            "consumer-stall": (
+                "rebalance 2: epoch to target",
+                "rebalance 2: target to balanced",
+                "balanced again",
+                "unread, mean of partitions",
+            ),
+            "consumer-upgrade": (
+                "round 2: join phase",
+                "round 2: sync phase",
+                "rebalance 2: epoch to target",
+                "rebalance 2: target to balanced",
+                "rebalance 3: target to balanced",
+                "rebalance 4: target to balanced",
+                "balanced again",
+                "unread, worst",
+                "unread, mean of partitions",
+            ),
+        },
+    ),
+    Unsettled(
+        _NAMES,
+        NOT_SHOWN,
+        {
+            "consumer-re2": (
+                "rebalance 1: epoch to target",
+                "rebalance 1: target to balanced",
+                "rebalance 2: fault to epoch",
+                "rebalance 2: epoch to target",
+                "rebalance 2: target to balanced",
+                "detection",
+                "balanced again",
+                "unread, mean of partitions",
+            ),
+            "consumer-regex": (
+                "rebalance 1: target to balanced",
+                "rebalance 2: epoch to target",
+                "rebalance 2: target to balanced",
+                "rebalance 3: fault to epoch",
+                "rebalance 3: epoch to target",
+                "rebalance 3: target to balanced",
+                "detection",
+                "unread, worst",
+                "unread, mean of partitions",
+                "rebalance 2: fault to epoch",
+            ),
+        },
+    ),
+    Unsettled(
+        _NAMES,
+        DIFFERS,
+        {
+            "consumer-regex": ("balanced again",),
+        },
+    ),
+    Unsettled(
+        _SLOW_START,
+        NOT_SHOWN,
+        {
+            "consumer-start-1": (
+                "rebalance 1: epoch to target",
+                "rebalance 1: target to balanced",
+                "balanced again",
+            ),
+        },
+    ),
+    Unsettled(
+        _COLD,
+        DIFFERS,
+        {
+            "consumer-static-duplicate": ("unread, mean of partitions",),
+        },
+    ),
+)
