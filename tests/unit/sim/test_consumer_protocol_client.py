@@ -56,7 +56,7 @@ def test_partitions_that_move_to_a_newcomer_are_read_five_passes_after_its_heart
 
 
 def test_a_pass_while_the_first_heartbeat_is_under_way_does_not_wait() -> None:
-    """It takes 150 ms to connect: the pass after 101 ms waits for nothing, and begins as soon as the answer is there."""
+    """It takes 150 ms to connect: the pass after 101 ms waits for nothing, and the next is early enough."""
     alone = scene(group(client=CONSUMER, processing=polling(100)))
     slow = replace(alone, cluster=replace(alone.cluster, timing=Timing(connect_us=150 * MS)))
     assert first_reads(simulate(slow), "g/0") == first_reads(simulate(alone), "g/0")
