@@ -72,6 +72,7 @@ def _warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
         yield from _no_common_assignor(key, group)
         yield from _protocol_warnings(file, key, [one for one in found if one.group == key])
     yield from _timeline_warnings(file)
+    yield from _close_warnings(file, found)
 
 
 def _no_common_assignor(key: str, group: GroupFile) -> Iterator[tuple[Place, str]]:
@@ -89,6 +90,18 @@ def _protocol_warnings(file: ScenarioFile, key: str, found: Sequence[Configured]
     if len(protocols) > 1:
         for sentence in migration_advice(file.cluster.config):
             yield ("groups", key), sentence
+
+
+def _close_warnings(file: ScenarioFile, found: Sequence[Configured]) -> Iterator[tuple[Place, str]]:
+    """KIP-1092: clients before 4.1, and others than Java's, cannot be told how to close."""
+    for position, entry in enumerate(file.timeline):
+        if getattr(entry.body, "close", "default") == "default":
+            continue
+        key = file.group_key(entry.body.target.name)
+        clients = [one for one in found if key in (None, one.group)]
+        if clients and not any(one.profile.behaviour.close_operations for one in clients):
+            place = ("timeline", position, entry.verb, "close")
+            yield place, "has no effect: clients before 4.1 leave dynamic members' groups, and no others"
 
 
 def _timeline_warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:

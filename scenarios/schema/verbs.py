@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
@@ -95,6 +95,7 @@ class CloseFile(TargetedFile):
     makes = model.Close
 
     grace: Duration = _GRACE_US
+    close: model.Closing = "default"
 
 
 class StartMembersFile(TargetedFile):
@@ -105,13 +106,25 @@ class StartMembersFile(TargetedFile):
     every: Duration = 0
 
 
-class RestartFile(TargetedFile):
+class StopFile(TargetedFile):
+    """The body of a verb that stops members: by close(), told what to do about the group, or by SIGKILL."""
+
+    stop: Literal["close", "kill"] = "close"
+    grace: Duration = _GRACE_US
+    close: model.Closing = "default"
+
+    @model_validator(mode="after")
+    def _nobody_is_told_who_is_killed(self) -> Self:
+        if self.stop == "kill" and self.close != "default":
+            raise refusal(f"close: {self.close} and stop: kill exclude each other: who is killed calls no close()")
+        return self
+
+
+class RestartFile(StopFile):
     """Stop all targets at once, start each again after its own ``down``."""
 
     makes = model.Restart
 
-    stop: Literal["close", "kill"] = "close"
-    grace: Duration = _GRACE_US
     down: DistributionField = _DOWN
 
 
@@ -142,13 +155,11 @@ NextField: TypeAlias = Annotated[
 ]
 
 
-class RollingRestartFile(TargetedFile):
+class RollingRestartFile(StopFile):
     """Restart a group batch by batch as Kubernetes does, or brokers one by one (`sim.model.RollingRestart`)."""
 
     batch: int = Field(default=1, ge=1, le=MEMBERS_MAX)
     surge: int = Field(default=0, ge=0, le=MEMBERS_MAX)
-    stop: Literal["close", "kill"] = "close"
-    grace: Duration = _GRACE_US
     down: DistributionField = _DOWN
     next_: NextField = Field(default=("assigned", 0), alias="next")
 

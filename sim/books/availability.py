@@ -9,8 +9,8 @@ is served, or unavailable for one cause, the first that holds:
 ``detection``
     the last owner is dead, frozen, stuck or cut off, and the coordinator still counts it as a member;
 ``away``
-    the last owner is a static member that was closed on purpose, and the coordinator keeps its place until the session
-    ends;
+    the last owner was closed on purpose, and the coordinator keeps its place until the session ends: it is static, or
+    was told to remain;
 ``barrier``
     PreparingRebalance (initial delay included), or waiting for a revocation and the round that it triggers; in a
     consumer group waiting for a revocation, or for a target;
@@ -209,7 +209,7 @@ class Availability:
         self.refresh(now, np.flatnonzero(self._last == handle).astype(np.int32))
 
     def leave_place(self, now: int, handle: int) -> None:
-        """The static member was closed on purpose, which the coordinator need not know: its place is kept."""
+        """The member was closed on purpose, which the coordinator need not know: its place is kept."""
         self._away[handle] = True
         self.refresh(now, np.flatnonzero(self._last == handle).astype(np.int32))
 

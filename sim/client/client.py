@@ -156,10 +156,16 @@ class Client(Incarnation):
         else:
             self.poll_loop.schedule = None
 
+    @property
+    def _keeps_place(self) -> bool:
+        """Whether close() leaves it in the group: as it is told, or if nobody tells it, as a static member."""
+        if not self.config.behaviour.close_operations or self.close_operation is CloseOperation.DEFAULT:
+            return self.machine.instance_id is not None
+        return self.close_operation is CloseOperation.REMAIN_IN_GROUP
+
     def _note_absence(self, now: int) -> None:
-        """Closed on purpose: a static member keeps its place, any other is found missing if LeaveGroup gets lost."""
-        keeps_place = self.machine.instance_id is not None and self.close_operation is not CloseOperation.LEAVE_GROUP
-        if not keeps_place:
+        """Closed on purpose: it keeps its place, or is found missing if what it says as it leaves gets lost."""
+        if not self._keeps_place:
             self.books.availability.impair(now, self.consumption.handle, True)
         else:
             self.books.availability.leave_place(now, self.consumption.handle)

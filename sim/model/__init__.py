@@ -15,6 +15,7 @@ from groupsim.sim.model.topics import Rate, Topic
 from groupsim.sim.model.verbs import (
     AddPartitions,
     Close,
+    Closing,
     CreateTopic,
     Cut,
     DeleteGroup,
@@ -40,6 +41,7 @@ __all__ = [
     "AddPartitions",
     "Broker",
     "Close",
+    "Closing",
     "Cluster",
     "CreateTopic",
     "Cut",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.model.distributions import Distribution
@@ -11,6 +11,9 @@ from groupsim.sim.model.groups import Processing, Subscription
 from groupsim.sim.model.targets import Target
 from groupsim.sim.model.topics import Rate, Topic
 from groupsim.sim.units import S
+
+Closing: TypeAlias = Literal["default", "leave_group", "remain_in_group"]
+"""What close() is told about the group (``CloseOptions``, KIP-1092, clients of 4.1 and newer)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,7 @@ class Close:
 
     target: Target
     grace_us: int = 30 * S
+    close: Closing = "default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +82,7 @@ class Restart:
     target: Target
     stop: Literal["close", "kill"] = "close"
     grace_us: int = 30 * S
+    close: Closing = "default"
     down: Distribution = Distribution.constant(20 * S)
 
 
@@ -95,6 +100,7 @@ class RollingRestart:
     surge: int = 0
     stop: Literal["close", "kill"] = "close"
     grace_us: int = 30 * S
+    close: Closing = "default"
     down: Distribution = Distribution.constant(20 * S)
     next_: Literal["running", "assigned", "stable", "in_sync", "gap"] = "assigned"
     gap_us: int = 0

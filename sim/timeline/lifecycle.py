@@ -8,7 +8,8 @@ from simpy.events import ProcessGenerator
 
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.kernel.environment import Kind, process_key
-from groupsim.sim.model import Close, Group, Kill, Restart, Scale, StartMembers
+from groupsim.sim.model import Close, Closing, Group, Kill, Restart, RollingRestart, Scale, StartMembers
+from groupsim.sim.protocol.interface import CloseOperation
 from groupsim.sim.randomness import Streams
 from groupsim.sim.timeline.dispatcher import Dispatcher
 from groupsim.sim.world import World
@@ -29,10 +30,10 @@ def close(dispatcher: Dispatcher) -> None:
     verb = dispatcher.entry.verb
     assert isinstance(verb, Close)
     for consumer in dispatcher.processes(verb.target):
-        terminate(dispatcher.world, consumer, verb.grace_us)
+        terminate(dispatcher.world, consumer, verb.grace_us, verb.close)
 
 
-def terminate(world: World, consumer: Consumer, grace_us: int) -> None:
+def terminate(world: World, consumer: Consumer, grace_us: int, closing: Closing = "default") -> None:
     """Ask a consumer to close; kill this incarnation if it has not by then."""
     incarnation, now = consumer.incarnation, world.env.now
 
@@ -41,7 +42,7 @@ def terminate(world: World, consumer: Consumer, grace_us: int) -> None:
             consumer.kill(world.env.now)
 
     world.env.at(now + grace_us, process_key(consumer.entity, Kind.KILL), lose_patience)
-    consumer.close()
+    consumer.close(CloseOperation(closing))
 
 
 def _start_after(world: World, consumer: Consumer, down_us: int) -> ProcessGenerator:
@@ -65,18 +66,23 @@ def restart(dispatcher: Dispatcher) -> None:
     assert isinstance(verb, Restart)
     for consumer in dispatcher.processes(verb.target):
         down = dispatcher.draw("down", consumer.name)(dispatcher.number)
-        world.env.process(stop_and_start(world, consumer, verb.stop, verb.grace_us, down))
+        world.env.process(stop_and_start(world, consumer, verb, down))
 
 
-def stop_and_start(world: World, consumer: Consumer, stop: str, grace_us: int, down_us: int) -> ProcessGenerator:
-    """Stop one consumer, wait until its process is gone, wait ``down_us``, start it."""
+def stop(world: World, consumer: Consumer, verb: Restart | RollingRestart) -> ProcessGenerator:
+    """Stop one consumer as the verb says, and wait until its process is gone."""
     if consumer.is_open:
         gone = consumer.gone
-        if stop == "kill":
+        if verb.stop == "kill":
             consumer.kill(world.env.now)
         else:
-            terminate(world, consumer, grace_us)
+            terminate(world, consumer, verb.grace_us, verb.close)
         yield gone
+
+
+def stop_and_start(world: World, consumer: Consumer, verb: Restart | RollingRestart, down_us: int) -> ProcessGenerator:
+    """Stop one consumer, wait until its process is gone, wait ``down_us``, start it."""
+    yield from stop(world, consumer, verb)
     yield from _start_after(world, consumer, down_us)
 
 

@@ -11,7 +11,7 @@ from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.model import RollingRestart
 from groupsim.sim.randomness import name_hash
 from groupsim.sim.timeline.dispatcher import Dispatcher
-from groupsim.sim.timeline.lifecycle import stop_and_start, terminate
+from groupsim.sim.timeline.lifecycle import stop, stop_and_start
 from groupsim.sim.units import MS
 
 PROBE_US = 100 * MS
@@ -54,7 +54,7 @@ class Rollout:
         verb, world = self.verb, self.world
         down = self.dispatcher.draw("down", consumer.name)(0)
         self.dispatcher.note(consumer.group.name, consumer.name)
-        world.env.process(stop_and_start(world, consumer, verb.stop, verb.grace_us, down))
+        world.env.process(stop_and_start(world, consumer, verb, down))
 
     def _with_surge(self, members: Sequence[Consumer]) -> ProcessGenerator:
         """New before old: spare names start, and each name that has stopped is the next spare."""
@@ -73,15 +73,9 @@ class Rollout:
             spare = list(old)
 
     def _stop(self, consumer: Consumer) -> ProcessGenerator:
-        if not consumer.is_open:
-            return
-        gone = consumer.gone
-        self.dispatcher.note(consumer.group.name, consumer.name)
-        if self.verb.stop == "kill":
-            consumer.kill(self.world.env.now)
-        else:
-            terminate(self.world, consumer, self.verb.grace_us)
-        yield gone
+        if consumer.is_open:
+            self.dispatcher.note(consumer.group.name, consumer.name)
+            yield from stop(self.world, consumer, self.verb)
 
     def _ready(self, batch: Sequence[Consumer]) -> ProcessGenerator:
         """Wait until the next batch may begin."""

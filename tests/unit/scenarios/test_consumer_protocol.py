@@ -460,5 +460,28 @@ def test_what_has_no_effect_is_told(changes: dict[str, Any], sentence: str) -> N
     assert any(sentence in one for one in warnings_of(_loaded(changes)))
 
 
+def _stopped(verb: str, **body: Any) -> dict[str, Any]:
+    return {"timeline": [{"at": "1min", verb: {"target": "billing", **body}}]}
+
+
+@pytest.mark.parametrize("verb", ["close", "restart", "rolling_restart"])
+def test_close_can_be_told_what_to_do_about_the_group(verb: str) -> None:
+    """KIP-1092."""
+    for operation in ("default", "leave_group", "remain_in_group"):
+        scenario = _loaded(_stopped(verb, close=operation))
+        assert (scenario.timeline[0].verb.close, warnings_of(scenario)) == (operation, ())
+    wrong = _only(_stopped(verb, close="leave"))
+    assert wrong.path == f"timeline[{verb}-1].{verb}.close"
+    assert "leave_group" in wrong.message
+    older = {**_stopped(verb, close="leave_group"), "groups.billing.client": "3.x"}
+    assert any("close: has no effect: clients before 4.1" in one for one in warnings_of(_loaded(older)))
+
+
+@pytest.mark.parametrize("verb", ["restart", "rolling_restart"])
+def test_who_is_killed_cannot_be_told(verb: str) -> None:
+    wrong = _only(_stopped(verb, close="leave_group", stop="kill"))
+    assert "stop: kill exclude each other" in wrong.message
+
+
 def test_a_plain_consumer_group_has_no_warnings() -> None:
     assert warnings_of(_loaded({PROTOCOL: "consumer"})) == ()
