@@ -112,14 +112,16 @@ class DataConnections:
 
     def free_at(self, at: int, node: int) -> int:
         """When a request is worked on that reaches a broker at ``at``, as it looks now."""
-        if node in self.nodes:
+        if self._is_read(node):
             return int(self._parked_until(np.array([at]), np.array([node]))[0])
         return max(at, self.parked.get(node, 0))
 
     def is_open(self, node: int) -> bool:
         """Whether there is a connection to a broker, because something is, or was, read from it."""
-        held = self._consumption.partitions
-        return node in self.parked or bool(held.size and (self._partitions.leader[held] == node).any())
+        return node in self.parked or self._is_read(node)
+
+    def _is_read(self, node: int) -> bool:
+        return bool((self._partitions.leader[self._consumption.partitions] == node).any())
 
     def answered(self, asked: int, node: int, trips: Trips) -> int:
         """When the answer to a request for positions is here that is sent at ``asked``."""

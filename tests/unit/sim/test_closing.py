@@ -85,3 +85,11 @@ def test_restarts_tell_it_too(protocol: str) -> None:
         result = simulate(scene(one, timeline=(entry(CLOSED, verb),), horizon_us=80 * S))
         assert summary(result)["leaves"] == leaves
         assert len(rows(result, "members")) == 2 + leaves
+
+
+def test_who_has_just_lost_all_that_it_read_from_a_broker_asks_there_again() -> None:
+    """The fetch that is parked there keeps the connection open, and is all that the request waits for."""
+    one = group(count=2, client=CONSUMER, static=True)
+    away = RollingRestart(target=everybody(), down=Distribution.constant(S), close="leave_group")
+    result = simulate(scene(one, timeline=(entry(CLOSED, away),), horizon_us=80 * S))
+    assert {row["member"] for row in rows(result, "ownership", ended_by="horizon")} == {"g/0", "g/1"}
