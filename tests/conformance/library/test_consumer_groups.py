@@ -203,7 +203,8 @@ def test_a_growing_group_is_not_noticed_by_its_neighbours() -> None:
     small, large = summaries(results, "small"), summaries(results, "large")
     assert (small[["unavailable_partition_s", "rebalances"]] == 0).all(axis=None)
     assert (large["generations"] == 10).all()
-    assert large["unavailable_gap_s_max"].between(HEARTBEAT_S - 1, 2 * HEARTBEAT_S + PASSES_S).all()
+    ten_passes_s = 10 * 0.101  # three of the donor's, seven of the new owner's, at most
+    assert large["unavailable_gap_s_max"].between(HEARTBEAT_S - 1, 2 * HEARTBEAT_S + ten_passes_s).all()
 
 
 # --- rolling-deploy, variant consumer ---------------------------------------------------------------------------------
