@@ -50,6 +50,10 @@ class NoPhases:
     def release(self, client: Client) -> None:
         """Nobody waits with others."""
 
+    def rejoin_late(self, one: Elided) -> bool:
+        """Never."""
+        return False
+
 
 class ConsumerQuiescence(Quiescence):
     """One client: quiet, perhaps behind by an epoch, or loud."""

@@ -11,7 +11,7 @@ whose passes are drawn, or whose assignor keeps state, is never deferred: its ow
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -136,6 +136,7 @@ class DeferredMembers:
         self._group = group
         self.consumers = consumers
         self.phases: tuple[Phase | None, ...] = (None,)
+        self.rejoin_late: Callable[[Any], bool] = lambda _: False
         self._stages = bytearray(slots)
         self.stage: NDArray[np.uint8] = np.frombuffer(self._stages, np.uint8)
         self._phases = bytearray(slots)

@@ -57,6 +57,7 @@ class Engine:
         self._keep = KeepPhase(env, group, deferred, self._gather)
         self._late = LatePhase(env, group, deferred, self._gather)
         first, *others = self._rejoins
+        deferred.rejoin_late = first.add_late
         deferred.phases = (None, first, self._sync, self._resume, self._keep, self._late, *others)
 
     def elide(self, client: Client) -> Quiescence:

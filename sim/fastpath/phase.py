@@ -56,12 +56,23 @@ class CohortPhase(ABC):
         self._keys: Column = np.empty(0, np.int64)
         self._occurrence: Occurrence | None = None
         self.since: Moment = (0, 0)
+        self._added: dict[int, Moment] = {}
+        """Since when those are in it who have come later."""
 
     def begin(self, slots: Slots, ends: Column, keys: Column) -> None:
         """Let members go through the steps as planned, from this moment on; each is through at its moment."""
         self.since = self._env.moment
         self._slots, self._ends, self._keys = slots, ends, keys
+        self._added.clear()
         self._deferred.phase[slots] = self.NUMBER
+        self._await_end()
+
+    def add(self, slot: int, end: int, key: int) -> None:
+        """One member more goes through the steps, from this moment on."""
+        self._added[slot] = self._env.moment
+        self._slots = np.append(self._slots, slot)
+        self._ends, self._keys = np.append(self._ends, end), np.append(self._keys, key)
+        self._deferred.phase[slot] = self.NUMBER
         self._await_end()
 
     @property
@@ -146,7 +157,7 @@ class CohortPhase(ABC):
 
     def _replay(self, slot: int) -> None:
         self._deferred.elided[slot].look()
-        self._env.replay(self.since, lambda: self._start(slot))
+        self._env.replay(self._added.get(slot, self.since), lambda: self._start(slot))
 
     @abstractmethod
     def _carry_out(self, slots: Slots) -> None:

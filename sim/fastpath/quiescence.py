@@ -26,6 +26,7 @@ from groupsim.sim.fastpath.steady_state import (
     reach,
 )
 from groupsim.sim.kernel.environment import Kind, deadline_key, message_key, process_key
+from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.messages import Api
 from groupsim.sim.units import FOREVER
 
@@ -47,6 +48,10 @@ class Phases(Protocol):
 
     def release(self, client: Client) -> None:
         """A member that waits with others goes on by itself."""
+        ...
+
+    def rejoin_late(self, one: Elided) -> bool:
+        """The group prepares a rebalance, and a member has fallen silent: whether it goes with those who rejoin."""
         ...
 
 
@@ -171,6 +176,8 @@ class Quiescence:
             return False
         if self.quiet is None and self._may_begin():
             self._begin(now)
+            if self._is_overtaken and not self._deferred.rejoin_late(self):
+                self.wake()
         return self.quiet is not None
 
     def _may_begin(self) -> bool:
@@ -201,6 +208,12 @@ class Quiescence:
             or poll_loop.stuck_until > self._env.now
         )
 
+    @property
+    def _is_overtaken(self) -> bool:
+        """Whether the group prepares a rebalance: a member that is quiet goes with those who rejoin, or not at all."""
+        is_preparing = self._group.machine.state is GroupState.PREPARING_REBALANCE
+        return self.is_plain and is_preparing and not self._env.is_replaying
+
     def _only_commits_are_pending(self) -> bool:
         """Whether nothing is in flight but commits, for which nobody waits: these stay messages."""
         in_flight, generation = self.client.in_flight, self._machine.generation
@@ -216,7 +229,8 @@ class Quiescence:
         machine, group = self._machine, self._group.machine
         if machine.deadline <= self._env.now or not machine.is_settled:
             return False
-        if not group.is_steady(machine.member_id, machine.instance_id, machine.generation):
+        whose = (machine.member_id, machine.instance_id, machine.generation)
+        if not (group.is_steady(*whose) or (self._is_overtaken and group.awaits_rejoin(*whose))):
             return False
         # The first heartbeat of the silence must come in time too (a cut may have eaten most of the session).
         first = machine.heartbeat_due + SHORT_PAUSE_US + self.bounds.round_trip_us

@@ -121,6 +121,8 @@ class Environment(simpy.Environment):
     events : int
         Kernel events so far, those that were carried out late included (`replay`); another thread may read it at any
         time.
+    is_replaying : bool
+        Whether the present moment is one of the past.
     """
 
     now: int
@@ -129,6 +131,7 @@ class Environment(simpy.Environment):
         super().__init__(initial_time=0)
         self.key = 0
         self.events = 0
+        self.is_replaying = False
         self.event_budget = event_budget
         self.after_each: Callable[[], None] | None = None
 
@@ -212,12 +215,14 @@ class Environment(simpy.Environment):
         action : callable
         """
         queue, (now, key) = self._queue, self.moment
+        before, self.is_replaying = self.is_replaying, True
         self._queue, (self._now, self.key) = [], since
         try:
             action()
             self._carry_out((now, key), None)
         finally:
             rest, self._queue, self._now, self.key = self._queue, queue, now, key
+            self.is_replaying = before
         for occurrence in rest:
             heappush(self._queue, occurrence)
 

@@ -31,6 +31,7 @@ from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, Positions
 from groupsim.sim.units import FOREVER
 
+_NOBODY: Slots = np.empty(0, np.intp)
 REBALANCING = Error.REBALANCE_IN_PROGRESS
 
 
@@ -67,6 +68,13 @@ class RejoinPhase(CohortPhase):
             for slot in chosen[deferred.stage[chosen] == PRESENT].tolist():
                 self._others.pop(deferred.member_ids[slot])
         self.wake_all()
+
+    def add_late(self, one: Quiescence) -> bool:
+        """Let a member rejoin that has gone quiet only now; whether its way is clear."""
+        if not (has_cohort(self._group) and one.may_rejoin() and self._plan(_NOBODY, [one]).size):
+            return False
+        self._others.pop(one.member_id)
+        return True
 
     def wake_all(self) -> None:
         """Let all quiet members go on by themselves."""
@@ -145,7 +153,8 @@ class RejoinPhase(CohortPhase):
         joining[which] = polled[which]
         arrived[which], joined[which], committed[which], acknowledged[which] = busy.join(there[which])
         # Nobody may pause before the last one is through: nothing would ring for it.
-        clear &= steady.next_start > joined[clear].max(initial=0)
+        clear &= steady.next_start > joined[clear].max(initial=self._ends.max(initial=0))
+        clear &= joined < deferred.next_start[self._slots].min(initial=FOREVER)
         now, which = deferred.now, slots[clear]
         now.beat_due[which], now.beat_number[which] = steady.heartbeats.due[clear], steady.heartbeats.number[clear]
         now.commit_due[which], now.commit_number[which] = steady.commits.due[clear], steady.commits.number[clear]
@@ -157,7 +166,11 @@ class RejoinPhase(CohortPhase):
         # Whoever samples the lag meanwhile must know that these stop.
         stops = clear & ~deferred.is_cooperative[slots]
         self._group.books.ledger.stop_at(slots[stops], polled[stops])
-        self.begin(which, joined[clear], deferred.request_key[which])
+        if self.is_under_way:
+            for slot, end in zip(which.tolist(), joined[clear].tolist(), strict=True):
+                self.add(slot, end, deferred.request_key.item(slot))
+        else:
+            self.begin(which, joined[clear], deferred.request_key[which])
         return which
 
     # --- carrying out -------------------------------------------------------------------------------------------------

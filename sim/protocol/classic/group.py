@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.classic.admission import Admission
 from groupsim.sim.protocol.classic.member_requests import MemberRequests
-from groupsim.sim.protocol.classic.rebalance import COMPLETING, DEAD, EMPTY, STABLE, Rebalance
+from groupsim.sim.protocol.classic.rebalance import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, Rebalance
 from groupsim.sim.protocol.classic.records import (
     APPEND_ERRORS,
     GroupMetadata,
@@ -353,7 +353,14 @@ class ClassicGroup:
 
     def is_steady(self, member_id: str, instance_id: str | None, generation: int) -> bool:
         """Whether this member's heartbeats change nothing, now and as long as nothing else happens."""
-        if self.state is not STABLE or self.generation != generation or self.roster.get(member_id) is None:
+        return self.state is STABLE and self._is_current(member_id, instance_id, generation)
+
+    def awaits_rejoin(self, member_id: str, instance_id: str | None, generation: int) -> bool:
+        """Whether the group prepares a rebalance of which this member's next heartbeat will tell it."""
+        return self.state is PREPARING and self._is_current(member_id, instance_id, generation)
+
+    def _is_current(self, member_id: str, instance_id: str | None, generation: int) -> bool:
+        if self.generation != generation or self.roster.get(member_id) is None:
             return False
         return not instance_id or self.roster.static[instance_id] == member_id
 
