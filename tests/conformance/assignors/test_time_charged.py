@@ -133,6 +133,22 @@ def test_librdkafka_fails_where_users_saw_it_fail() -> None:
     assert librdkafka_s(450, 3_000) > 15
 
 
+@pytest.mark.parametrize(
+    ("name", "family", "owned", "us"),
+    [
+        ("range", "java", False, 250 + 540_000 + 79 + 144_000_000),
+        ("roundrobin", "java", False, 250 + 400 + 48_000_000),
+        ("sticky", "java", False, 250 + 314_000 + 32 + 19_000_000),
+        ("sticky", "java", True, 250 + 23_000_000 + 329),
+        ("range", "kafka-python", False, 250 + 2_326_000 + 868_000_000),
+        ("roundrobin", "kafka-python", False, 250 + 2_213_000 + 731 + 54_000_000),
+    ],
+)
+def test_what_a_large_group_is_charged(name: str, family: ClientFamily, owned: bool, us: int) -> None:
+    """A million members, a thousand partitions and topics: no coefficient can change unnoticed."""
+    assert cost_us(name, family, Task(1_000_000, 1_000, 1_000, owned=owned)) == us
+
+
 def test_who_is_charged_as_whom() -> None:
     task = Task(100, 1_000, 1)
     assert (
