@@ -7,6 +7,7 @@ owners, and into what each partition waits for that nobody owns.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,7 +45,8 @@ class ConsumerAssignments:
         self._availability = availability
         self._members: dict[int, _Held] = {}
         self._epoch = -1
-        self._reported = 0
+        self._members_at: Counter[int] = Counter()
+        """How many members have reported each epoch."""
         self.target: NDArray[np.int32] = np.empty(0, np.int32)
 
     def cover(self, partitions: int) -> None:
@@ -56,7 +58,6 @@ class ConsumerAssignments:
     def bump(self, epoch: int) -> None:
         """The group epoch is ``epoch`` from now on: nobody has reported it yet."""
         self._epoch = epoch
-        self._reported = sum(one.epoch == epoch for one in self._members.values())
 
     def retarget(self, now: int, targets: dict[int, Positions]) -> None:
         """A target has been computed: that of each member for whom it has changed."""
@@ -74,13 +75,14 @@ class ConsumerAssignments:
     def forget(self) -> None:
         """The group uses the classic protocol from now on."""
         self._members.clear()
-        self._epoch, self._reported = -1, 0
+        self._members_at.clear()
+        self._epoch = -1
         self.target[:] = -1
 
     @property
     def is_reported(self) -> bool:
         """Whether every member has reported the group epoch."""
-        return self._reported == len(self._members)
+        return self._members_at[self._epoch] == len(self._members)
 
     def targets(self) -> dict[int, Positions]:
         """The target of each member."""
@@ -91,9 +93,10 @@ class ConsumerAssignments:
     def reconcile(self, now: int, handle: int, epoch: int, assigned: Positions, pending: Positions) -> None:
         """A member's own part has changed, or its epoch."""
         one = self._member(handle)
-        self._reported += int(epoch == self._epoch) - int(one.epoch == self._epoch)
-        one.epoch = epoch
+        self._enter(one, epoch)
         before, waited = one.assigned, one.pending
+        if assigned is before and not pending.size and not waited.size:
+            return
         one.assigned, one.pending = assigned, pending
         gained = without(assigned, before)
         released = without(without(np.concatenate([before, waited]), assigned), pending)
@@ -109,7 +112,7 @@ class ConsumerAssignments:
         one = self._members.pop(handle, None)
         if one is None:
             return
-        self._reported -= one.epoch == self._epoch
+        self._members_at[one.epoch] -= 1
         self.target[one.target[self.target[one.target] == handle]] = -1
         self._release(now, handle, np.concatenate([one.assigned, one.pending]))
 
@@ -117,13 +120,23 @@ class ConsumerAssignments:
         """A static member has come back under another member id: it has what the old one had, but for the epoch."""
         one = self._members.pop(old, None)
         if one is not None:
-            self._reported -= one.epoch == self._epoch
-            one.epoch = 0
+            self._enter(one, 0)
             self._members[new] = one
             self.target[self.target == old] = new
 
     def _member(self, handle: int) -> _Held:
-        return self._members.setdefault(handle, _Held())
+        if handle not in self._members:
+            self._members[handle] = _Held()
+            self._members_at[0] += 1
+        return self._members[handle]
+
+    def _enter(self, one: _Held, epoch: int) -> None:
+        """A member has reported an epoch."""
+        self._members_at[one.epoch] -= 1
+        if not self._members_at[one.epoch]:
+            del self._members_at[one.epoch]
+        self._members_at[epoch] += 1
+        one.epoch = epoch
 
     def _release(self, now: int, handle: int, positions: Positions) -> None:
         """Who held these holds them no longer."""

@@ -104,8 +104,14 @@ class ConsumerQuiescence(Quiescence):
 
     def worked_on(self, sent: int) -> Moment:
         """When the heartbeat that is sent at ``sent`` is worked on; no pause comes before that."""
-        quiet, connection = self.known, self.client.in_flight.connection
+        quiet, client = self.known, self.client
+        connection = client.in_flight.connection
         assert connection is not None
+        quiet.catch_up(self._env.moment)
+        if quiet.travels_alone(sent):
+            up, free, _ = connection.order
+            number = quiet.heartbeats.number_of(sent)
+            return max(up + 1, sent + client.path.latency("heartbeat", 2 * number), free), connection.request_key
         if quiet.heartbeats.due <= sent:
             quiet = quiet.fork()
             quiet.catch_up((sent + 1, 0))

@@ -114,6 +114,10 @@ class Train:
                 return first + min(count - 1, (time - 1 - first) // stride) * stride
         return -FOREVER
 
+    def number_of(self, sent: int) -> int:
+        """Number of the one sent at ``sent``: the last one, or one to come before which no pause comes."""
+        return self.number - 1 if sent < self.due else self.number + (sent - self.due) // self.interval
+
     @property
     def first_number(self) -> int:
         """Number of the first since the member fell silent."""
@@ -247,6 +251,18 @@ class SteadyState:
             free = beat.left = beat.worked + timing.service_us + (timing.append_us if beat.kind == "commit" else 0)
             beat.answered = down = max(down + 1, free + path.latency(beat.kind, 2 * beat.number + 1))
         return merged
+
+    def travels_alone(self, sent: int) -> bool:
+        """Whether no other request has a part in when the heartbeat sent at ``sent`` is worked on.
+
+        That is the last one, or one to come before which no pause comes.
+        """
+        since = sent - self.reach_us
+        return (
+            self.heartbeats.interval > self.reach_us
+            and self.commits.due > sent
+            and self.commits.last_before(sent + 1) < since
+        )
 
     def read_at(self, answered: int) -> int:
         """When an answer is read: a pause keeps it waiting."""

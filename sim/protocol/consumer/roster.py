@@ -201,7 +201,8 @@ class Roster:
                 return None
             member = self._admit(member_id)
         before, after = member.current, NOTHING if current is None else current
-        self.held.remove(before.assigned, before.member_epoch)
+        if after.assigned is not before.assigned:
+            self.held.remove(before.assigned, before.member_epoch)
         self.held.remove(before.pending, before.member_epoch)
         self.held.add(after.assigned, after.member_epoch)
         self.held.add(after.pending, after.member_epoch)
