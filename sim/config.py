@@ -12,7 +12,7 @@ from typing import Literal
 from groupsim.sim.units import MS, S
 
 ClientFamily = Literal["java", "librdkafka", "franz-go", "kafka-python"]
-GroupProtocol = Literal["classic", "consumer"]
+GroupProtocol = Literal["classic", "consumer", "zookeeper"]
 MigrationPolicy = Literal["bidirectional", "upgrade", "downgrade", "disabled"]
 
 
@@ -61,6 +61,19 @@ class ClientBehaviour:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ZookeeperConsumerConfig:
+    """What the consumer before 0.9 has of its own (``kafka.consumer.ConsumerConfig``, 0.8.2.2), in microseconds."""
+
+    session_timeout_us: int = 6_000 * MS
+    connection_timeout_us: int = 6_000 * MS
+    rebalance_max_retries: int = 4
+    rebalance_backoff_us: int = 2_000 * MS
+    offsets_storage: Literal["zookeeper", "kafka"] = "zookeeper"
+    dual_commit: bool = False
+    offsets_backoff_us: int = 1_000 * MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientConfig:
     """A consumer's configuration (``ConsumerConfig``, Kafka 4.4.0 defaults). All times in microseconds."""
 
@@ -85,6 +98,7 @@ class ClientConfig:
     client_id: str = ""
     """Empty: ``consumer-<group.id>-1``, as a process with one consumer names it."""
     client_rack: str = ""
+    zookeeper: ZookeeperConsumerConfig = ZookeeperConsumerConfig()
     behaviour: ClientBehaviour = ClientBehaviour()
 
     @property

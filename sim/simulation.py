@@ -172,6 +172,8 @@ def _finish(world: World) -> None:
         if group.books.first_service_us is None:
             group.books.cover(world.topics_of(name))
         group.finish(horizon)
+    if world.zookeeper is not None:
+        world.zookeeper.finish(horizon)
 
 
 @contextmanager

@@ -70,7 +70,10 @@ UNAVAILABILITY: Final = MappingProxyType(
 """One row per partition, cause and detail; rows of one partition that touch are one gap.
 
 ``detail`` is empty but in groups of the consumer protocol: ``revocation`` (for the donor) and ``assignment_interval``
-(for a target) of a barrier, ``handover`` (for the new owner's heartbeat) of an assignment.
+(for a target) of a barrier, ``handover`` (for the new owner's heartbeat) of an assignment; and in groups of the
+ZooKeeper protocol, by what the member is at that is to own the partition: ``backoff`` (it waits for its next try) of a
+barrier, ``claim`` (it works out and claims its part), ``given_up`` (all tries have failed) and ``overlooked`` (it has
+settled on something else) of an assignment.
 """
 
 MEMBERS: Final = MappingProxyType(
@@ -104,7 +107,8 @@ REQUESTS: Final = MappingProxyType({"group": TEXT, "api": TEXT, "error": TEXT, "
 """Requests answered, by API and error code."""
 
 STATES: Final = MappingProxyType({"group": TEXT, "from_us": INT, "to_us": INT, "state": TEXT, "generation": INT})
-"""The coordinator's state of the group over time, as Kafka names its states."""
+"""The coordinator's state of the group over time, as Kafka names its states; a group of the ZooKeeper protocol is
+Empty, Rebalancing or Stable: what a bystander would say who sees all of ZooKeeper."""
 
 DELIVERY: Final = MappingProxyType({"group": TEXT, "kind": TEXT, "cause": TEXT, "records": INT})
 """Records read twice (``duplicate``) or never (``loss``), by cause."""
@@ -112,11 +116,26 @@ DELIVERY: Final = MappingProxyType({"group": TEXT, "kind": TEXT, "cause": TEXT, 
 EVENTS: Final = MappingProxyType({"group": TEXT, "time_us": INT, "entry": TEXT, "verb": TEXT, "target": TEXT})
 """What the timeline did, resolved: one row per entry and affected member, group, topic or broker."""
 
+ZOOKEEPER: Final = MappingProxyType(
+    {
+        "group": TEXT, "reads": INT, "writes": INT, "pings": INT, "watch_notifications": INT, "stale_reads": INT,
+        "conflicts": INT, "failed_tries": INT, "failed_rebalances": INT, "stale_settlements": INT,
+        "two_readers_us": INT, "no_reader_us": INT, "utilisation_max": FLOAT, "utilisation_mean": FLOAT,
+    }
+)  # fmt: skip
+"""One row per group of the ZooKeeper protocol, summed over the time that counts.
+
+``stale_reads``: lists of members that were not those registered when they were read; ``conflicts``: owner nodes that
+somebody else had; ``failed_tries``: of a rebalance, each with a backoff; ``failed_rebalances``: all tries of one member
+have failed; ``stale_settlements``: a member has settled on a list of members that was not true any more;
+``two_readers_us``, ``no_reader_us``: partition-time; ``utilisation``: of the busiest server, and of all, by all groups.
+"""
+
 TABLES: Final = MappingProxyType(
     {
         "summary": SUMMARY, "rebalances": REBALANCES, "ownership": OWNERSHIP, "unavailability": UNAVAILABILITY,
         "partitions": PARTITIONS, "members": MEMBERS, "lag": LAG, "requests": REQUESTS, "states": STATES,
-        "delivery": DELIVERY, "events": EVENTS,
+        "delivery": DELIVERY, "events": EVENTS, "zookeeper": ZOOKEEPER,
     }
 )  # fmt: skip
 
@@ -133,6 +152,7 @@ SORTED_BY: Final = MappingProxyType(
         "states": ("group", "from_us"),
         "delivery": ("group", "kind", "cause"),
         "events": ("time_us", "group", "entry", "target"),
+        "zookeeper": ("group",),
     }
 )
 

@@ -14,12 +14,14 @@ from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.client.interface import Identity
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.coordinator import Coordinator, partition_for
-from groupsim.sim.cluster.group_host import CLASSIC_ONLY, CONSUMER_ONLY, GroupHost
+from groupsim.sim.cluster.group_host import CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY, GroupHost
 from groupsim.sim.cluster.producer import Producer
 from groupsim.sim.cluster.retention import Retention
+from groupsim.sim.cluster.zookeeper import Zookeeper
 from groupsim.sim.errors import ScenarioError
 from groupsim.sim.fastpath.consumer_engine import ConsumerEngine
 from groupsim.sim.fastpath.engine import Engine
+from groupsim.sim.fastpath.loud import LoudEngine
 from groupsim.sim.gauge import Gauge
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Connection, Exchange, Path
@@ -73,6 +75,9 @@ class World:
         """Group -> broker of its coordinator."""
         for spec in sorted(scenario.groups, key=lambda group: group.name):
             self._build(spec)
+        self.zookeeper: Zookeeper | None = None
+        """Only if it holds a group together."""
+        self._build_zookeeper()
 
     def _build(self, spec: Group) -> None:
         slots = slots_of(self.scenario, spec)
@@ -86,9 +91,11 @@ class World:
         self.groups[spec.name] = group
         coordinator.adopt(group)
         members = self.members[spec.name] = []
-        engine: Engine | ConsumerEngine
+        engine: Engine | ConsumerEngine | LoudEngine
         if group.protocols == CLASSIC_ONLY:
             engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=self.is_loud)
+        elif group.protocols == ZOOKEEPER_ONLY:
+            engine = group.fast_path = LoudEngine()
         else:
             is_loud = self.is_loud or group.protocols != CONSUMER_ONLY
             engine = group.fast_path = ConsumerEngine(self.env, group, is_loud=is_loud)
@@ -96,7 +103,16 @@ class World:
         for index in range(slots):
             members.append(self._add_consumer(spec, group, index, engine))
 
-    def _add_consumer(self, spec: Group, group: GroupHost, index: int, engine: Engine | ConsumerEngine) -> Consumer:
+    def _build_zookeeper(self) -> None:
+        held = [group for group in self.groups.values() if group.protocols == ZOOKEEPER_ONLY]
+        if held:
+            cluster, measure = self.scenario.cluster, held[0].books.measure
+            self.zookeeper = Zookeeper(self.env, cluster, self.streams, measure, held)
+            self.zookeeper.fill(self.catalog, self.broker_ids)
+
+    def _add_consumer(
+        self, spec: Group, group: GroupHost, index: int, engine: Engine | ConsumerEngine | LoudEngine
+    ) -> Consumer:
         name = f"{spec.name}/{index}"
         override = spec.override_of(index)
         consumer = Consumer(
@@ -147,6 +163,11 @@ class World:
         """Latencies between this incarnation and the brokers."""
         name = f"{consumer.name}#{consumer.incarnation}"
         return Path(self.streams, self.scenario.cluster.network, self._latency_of(consumer), name)
+
+    def path_to_zookeeper(self, consumer: Identity) -> Path:
+        """Latencies between this incarnation and ZooKeeper's servers."""
+        network = self.scenario.cluster.network
+        return Path(self.streams, network, network.latency, f"{consumer.name}#{consumer.incarnation} zookeeper")
 
     def _latency_of(self, consumer: Identity) -> Distribution:
         network = self.scenario.cluster.network
@@ -237,8 +258,14 @@ class World:
 
     def is_cut(self, consumer: Identity, node: int) -> bool:
         """Whether nothing gets through between a consumer and a broker."""
-        broker = f"broker:{node}"
-        return any((consumer.name in a and broker in b) or (consumer.name in b and broker in a) for a, b in self.cuts)
+        return self._is_between(consumer, f"broker:{node}")
+
+    def is_cut_from_zookeeper(self, consumer: Identity, node: int) -> bool:
+        """Whether nothing gets through between a consumer and a server of ZooKeeper."""
+        return self._is_between(consumer, f"zookeeper:{node}")
+
+    def _is_between(self, consumer: Identity, place: str) -> bool:
+        return any((consumer.name in a and place in b) or (consumer.name in b and place in a) for a, b in self.cuts)
 
     def metadata_us(self, client: str) -> int:
         """Until a client can hear from brokers of a change of the metadata, microseconds."""

@@ -35,6 +35,7 @@ STATES: Final[Mapping[str, str]] = MappingProxyType(
         "AwaitingSync": CAUSES["assignment"],
         "Assigning": CAUSES["assignment"],
         "Reconciling": "#f4dfa6",
+        "Rebalancing": CAUSES["assignment"],
         "Stable": "#e4e7e4",
         "Dead": CAUSES["unowned"],
     }

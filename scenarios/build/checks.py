@@ -221,6 +221,8 @@ def _missing(known: _Known, target: Target) -> str:
     if target.kind == "rack":
         hint = f"racks: {listed(known.racks)}" if known.racks else "no broker or member has a rack"
         return "" if target.name in known.racks else f"there is no rack {target.name}; {hint}"
+    if target.kind == "zookeeper":
+        return ""  # `scenarios.build.zookeeper_checks`
     message = _missing_group(known, target.name)
     if not message and target.pick == "index":
         most = known.members[known.file.group_key(target.name) or target.name]

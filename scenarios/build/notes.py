@@ -13,6 +13,8 @@ from groupsim.scenarios.kafka.consumer_protocol import migration_advice
 from groupsim.scenarios.kafka.group_config import MODELLED_GROUP
 from groupsim.scenarios.kafka.keys import Kind
 from groupsim.scenarios.kafka.rules import advice
+from groupsim.scenarios.kafka.zookeeper_consumer import MODELLED_OLD
+from groupsim.scenarios.schema.cluster import ZookeeperFile
 from groupsim.scenarios.schema.durations import format_duration
 from groupsim.scenarios.schema.groups import GroupFile
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
@@ -23,6 +25,7 @@ _MODELLED: Final[Mapping[Kind, frozenset[str]]] = {
     "topic": broker_config.MODELLED_TOPIC,
     "consumer": client_config.MODELLED,
     "group": MODELLED_GROUP,
+    "old consumer": MODELLED_OLD,
 }
 
 
@@ -37,7 +40,8 @@ def warnings_of(scenario: Scenario) -> tuple[str, ...]:
 
 def not_modelled(document: Mapping[str, Any]) -> dict[Kind, tuple[str, ...]]:
     """Kafka's keys in a resolved document that groupsim accepts and does not model, sorted, by kind; no empty ones."""
-    groups = list(document["groups"].values())
+    old = [group for group in document["groups"].values() if group["protocol"] == "zookeeper"]
+    groups = [group for group in document["groups"].values() if group not in old]
     bodies = [body for entry in document["timeline"] for body in entry.values() if isinstance(body, Mapping)]
     overrides = [override for group in groups for override in group["overrides"]]
     made = [entry["create_topic"] for entry in document["timeline"] if "create_topic" in entry]
@@ -46,6 +50,7 @@ def not_modelled(document: Mapping[str, Any]) -> dict[Kind, tuple[str, ...]]:
         "broker": [document["cluster"]],
         "topic": [*document["topics"].values(), *made],
         "consumer": [*groups, *overrides, *set_configs],
+        "old consumer": [*old, *(override for group in old for override in group["overrides"])],
     }
     found: dict[Kind, tuple[str, ...]] = {}
     for kind, some in holders.items():
@@ -71,6 +76,8 @@ def _warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
     for key, group in file.groups.items():
         yield from _no_common_assignor(key, group)
         yield from _protocol_warnings(file, key, [one for one in found if one.group == key])
+    if file.cluster.zookeeper != ZookeeperFile() and all(one.protocol != "zookeeper" for one in file.groups.values()):
+        yield ("cluster", "zookeeper"), "has no effect: no group has protocol: zookeeper"
     yield from _timeline_warnings(file)
     yield from _close_warnings(file, found)
 

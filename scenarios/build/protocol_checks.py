@@ -16,6 +16,12 @@ from groupsim.scenarios.schema.targets import format_target
 from groupsim.scenarios.schema.verbs import CutFile, TargetedFile
 from groupsim.sim.model import Subscription
 
+_LEADERLESS = {
+    "consumer": "the coordinator assigns (KIP-848)",
+    "zookeeper": "each member assigns for itself",
+}
+"""Who assigns where no member does it for the others."""
+
 
 def check_protocols(file: ScenarioFile, found: Sequence[Configured]) -> Iterator[Finding]:
     """Subscriptions and targets that members' protocols do not have.
@@ -86,6 +92,7 @@ def _check_leader(file: ScenarioFile, body: object, place: Place) -> Iterator[Fi
         targets = [((*place, "target"), body.target)] if isinstance(body, TargetedFile) else []
     for where, target in targets:
         key = file.group_key(target.name) if target.kind == "group" and target.pick == "leader" else None
-        if key is not None and file.groups[key].protocol == "consumer":
-            message = "a group of the consumer protocol has no leader: the coordinator assigns (KIP-848)"
+        if key is not None and file.groups[key].protocol in _LEADERLESS:
+            protocol = file.groups[key].protocol
+            message = f"a group of the {protocol} protocol has no leader: {_LEADERLESS[protocol]}"
             yield where, f"{message}; {key}/random is one of its members", format_target(target)

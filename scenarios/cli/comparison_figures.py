@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 ROWS_MAX: Final = 80
 """More rows than this do not fit a figure."""
+LANES_MAX: Final = 8
+"""So many runs are drawn below one another."""
 TIMELINES_MAX: Final = 12
 """So many variants have their timelines drawn."""
 
@@ -21,7 +23,7 @@ def draw(
     summary: pd.DataFrame, design: Design | None, metrics: Sequence[str], folders: Sequence[Path], into: Path
 ) -> Iterator[str]:
     """Draw what there is to draw; yields sentences about what is not drawn."""
-    from groupsim.analysis.figures import compare, lag, save, timeline
+    from groupsim.analysis.figures import compare, lag, lanes, save, timeline
 
     rows = len(summary.groupby(["variant", "group"]))
     if rows <= ROWS_MAX:
@@ -31,6 +33,8 @@ def draw(
     if design is not None:
         _draw_responses(summary, design, metrics, into)
     kept = _kept(summary, folders)
+    if len(kept) > 1:
+        save(lanes({_name_of(folder): folder for folder in kept[:LANES_MAX]}), into / "lanes.png")
     for folder in kept[:TIMELINES_MAX]:
         save(timeline(folder), into / f"{folder.name}-timeline.png")
         save(lag(folder), into / f"{folder.name}-lag.png")
@@ -61,6 +65,13 @@ def _kept(summary: pd.DataFrame, folders: Sequence[Path]) -> list[Path]:
         of_sweep = [folder / variants[one].get("kept", "") for one in names(summary["variant"]) if one in variants]
         found += of_sweep if len(folders) == 1 and of_sweep else _inside(folder)
     return [one for one in found if (one / "ownership.parquet").exists()]
+
+
+def _name_of(folder: Path) -> str:
+    """The variant of a run that a sweep has kept, or what its folder is called."""
+    from groupsim.analysis.data.load import load_manifest
+
+    return str(load_manifest(folder).get("variant") or folder.name)
 
 
 def _inside(folder: Path) -> list[Path]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from groupsim.scenarios.kafka.client_profiles import NEWEST, PROFILES, ClientProfile
 from groupsim.scenarios.kafka.keys import Value
+from groupsim.scenarios.kafka.zookeeper_consumer import SESSION, zookeeper_client_config
 from groupsim.sim.config import ClientConfig, GroupProtocol
 from groupsim.sim.units import FOREVER, MS, S
 
@@ -45,6 +46,7 @@ FORBIDDEN: Final[Mapping[GroupProtocol, tuple[str, ...]]] = MappingProxyType(
     {
         "classic": (_REMOTE_ASSIGNOR, "share.acknowledgement.mode"),
         "consumer": (_STRATEGY, "heartbeat.interval.ms", "session.timeout.ms", "share.acknowledgement.mode"),
+        "zookeeper": (),
     }
 )
 """Keys that a protocol does not go with (``CLASSIC_`` and ``CONSUMER_PROTOCOL_UNSUPPORTED_CONFIGS``, Kafka 4.4)."""
@@ -57,6 +59,8 @@ _LINUX_CONNECT_US: Final = 127 * S
 
 def protocol_of(config: Mapping[str, Any]) -> GroupProtocol:
     """The group protocol that a consumer's configuration chooses."""
+    if SESSION in config:
+        return "zookeeper"
     return "consumer" if config.get(_PROTOCOL) == "consumer" else "classic"
 
 
@@ -113,6 +117,8 @@ def client_config(profile: ClientProfile, given: Mapping[str, Value]) -> ClientC
         Kafka keys with checked values, over the profile's defaults; keys the profile does not know have no effect.
     """
     resolved = resolved_consumer(profile, given)
+    if protocol_of(resolved) == "zookeeper":
+        return zookeeper_client_config(resolved)
     config = {key: value for key, value in resolved.items() if key in profile.defaults}
     fields: dict[str, Any] = _before_its_time(config)
     fields |= {field: config[key] * MS for key, field in _TIMES.items() if key in config}

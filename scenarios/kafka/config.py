@@ -20,8 +20,12 @@ FILE: Final = "file"
 """The one key of a ``config`` mapping that is no key of Kafka's."""
 
 
+class OldConsumerKeys(dict[str, Any]):
+    """A ``config`` mapping whose keys are those of the consumer before 0.9."""
+
+
 def read_config(kind: Kind) -> Callable[[Any, ValidationInfo], dict[str, Value]]:
-    """A validator for a ``config`` mapping: keys known to Kafka 4.4, values of Kafka's types.
+    """A validator for a ``config`` mapping: keys known to Kafka, values of Kafka's types.
 
     With ``{file: consumer.properties}`` the file's pairs come first; keys beside ``file`` win over them.
     """
@@ -29,12 +33,13 @@ def read_config(kind: Kind) -> Callable[[Any, ValidationInfo], dict[str, Value]]
     def validate(value: Any, info: ValidationInfo) -> dict[str, Value]:
         if not isinstance(value, Mapping):
             raise refusal(f"must be a mapping of Kafka's {kind} keys, or {{file: NAME.properties}}")
+        of = "old consumer" if isinstance(value, OldConsumerKeys) else kind
         given = {**_from_file(value, info), **{key: one for key, one in value.items() if key != FILE}}
         parsed: dict[str, Value] = {}
         errors: list[InitErrorDetails] = []
         for key, raw in given.items():
             try:
-                parsed[key] = _parse(kind, key, raw, info)
+                parsed[key] = _parse(of, key, raw, info)
             except UnknownKey as reason:
                 errors.append(error(key, refusal(str(reason), "unknown_key"), raw))
             except ValueError as reason:
@@ -115,6 +120,7 @@ _CHECKS: Final[Mapping[tuple[Kind, str], Callable[[Value, Sequence[str]], Value]
     ("consumer", "group.protocol"): _lower,
     ("consumer", "group.instance.id"): _instance_id,
     ("consumer", "auto.offset.reset"): _offset_reset,
+    ("old consumer", "offsets.storage"): _lower,
     ("broker", "group.consumer.assignors"): _server_assignors,
     ("broker", "group.consumer.migration.policy"): _lower,
 }

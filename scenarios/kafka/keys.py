@@ -1,6 +1,7 @@
-"""Every configuration key of Kafka 4.4.0, with types and bounds as Kafka checks them.
+"""Every configuration key of Kafka 4.4.0, and of the consumer of 0.8.2, with types and bounds as Kafka checks them.
 
-The keys are data (``kafka-4.4.0-keys.json``), printed from Kafka's own ``ConfigDef`` objects. Those of groups are the
+The keys are data (``kafka-4.4.0-keys.json``, ``kafka-0.8.2-keys.json``), the former printed from Kafka's own
+``ConfigDef`` objects. Those of groups are the
 ones of the consumer protocol alone (``GroupConfig``).
 """
 
@@ -17,13 +18,13 @@ from typing import Any, Final, Literal, TypeAlias
 
 from groupsim.scenarios.errors import nearest
 
-Kind: TypeAlias = Literal["consumer", "broker", "topic", "group"]
+Kind: TypeAlias = Literal["consumer", "broker", "topic", "group", "old consumer"]
 Value: TypeAlias = int | float | bool | str | list[str]
 
 HIDDEN: Final = "[hidden]"
 """Stands for secrets in resolved documents, as Kafka prints them."""
 
-_KEYS_FILE: Final = Path(__file__).with_name("kafka-4.4.0-keys.json")
+_KEYS_FILES: Final = ("kafka-4.4.0-keys.json", "kafka-0.8.2-keys.json")
 _BOUNDS: Final = {"SHORT": (-(1 << 15), (1 << 15) - 1), "INT": (-(1 << 31), (1 << 31) - 1),
                   "LONG": (-(1 << 63), (1 << 63) - 1)}  # fmt: skip
 _LISTENER: Final = re.compile(
@@ -36,6 +37,7 @@ _PLUGIN_PREFIXES: Final[Mapping[Kind, tuple[str, ...]]] = {
                "remote.log.metadata.producer.", "remote.log.metadata.consumer."),
     "topic": (),
     "group": (),
+    "old consumer": (),
 }  # fmt: skip
 """Keys that Kafka hands to a plug-in without knowing them."""
 _AUTHORIZER_KEYS: Final = ("super.users", "allow.everyone.if.no.acl.found")
@@ -43,7 +45,7 @@ _AUTHORIZER_KEYS: Final = ("super.users", "allow.everyone.if.no.acl.found")
 
 
 class UnknownKey(ValueError):
-    """A key that Kafka 4.4 does not know."""
+    """A key that Kafka does not know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +107,9 @@ class KafkaKey:
 
 @cache
 def known_keys(kind: Kind) -> Mapping[str, KafkaKey]:
-    """The keys of a consumer, of a broker (``server.properties``), of a topic or of a group, by name."""
-    declared = json.loads(_KEYS_FILE.read_text(encoding="utf-8"))[kind]
+    """The keys of a consumer, of a broker (``server.properties``), of a topic, a group or an old consumer, by name."""
+    texts = [Path(__file__).with_name(name).read_text(encoding="utf-8") for name in _KEYS_FILES]
+    declared = {key: value for text in texts for key, value in json.loads(text).items()}[kind]
     return {name: _key(name, one) for name, one in declared.items()}
 
 
@@ -130,7 +133,7 @@ def find_key(kind: Kind, name: str) -> KafkaKey:
     Raises
     ------
     UnknownKey
-        Kafka 4.4 knows no such key; the message names the nearest.
+        Kafka knows no such key; the message names the nearest.
     """
     known = known_keys(kind)
     if name in known:
@@ -140,7 +143,8 @@ def find_key(kind: Kind, name: str) -> KafkaKey:
         return known[listener[1]]
     if name.startswith(_PLUGIN_PREFIXES[kind]) or (kind == "broker" and name in _AUTHORIZER_KEYS):
         return KafkaKey(name=name, type="PASSWORD")
-    raise UnknownKey(f"is no {kind} key of Kafka 4.4; {nearest(name, known)}".rstrip("; "))
+    what = "consumer key of Kafka 0.8.2" if kind == "old consumer" else f"{kind} key of Kafka 4.4"
+    raise UnknownKey(f"is no {what}; {nearest(name, known)}".rstrip("; "))
 
 
 def _typed(kind: str, raw: object) -> Value:

@@ -9,6 +9,7 @@ from groupsim.scenarios.kafka import consumer_protocol
 from groupsim.scenarios.kafka.client_config import protocol_of, resolved_consumer, unknown_to
 from groupsim.scenarios.kafka.client_profiles import NEWEST, PROFILES, ClientProfile
 from groupsim.scenarios.kafka.consumer_protocol import consumer_refusals, forbidden_keys
+from groupsim.scenarios.kafka.zookeeper_consumer import zookeeper_advice, zookeeper_refusals
 
 
 def refusals(
@@ -37,6 +38,8 @@ def refusals(
     yield from forbidden_keys(profile, config)
     if protocol_of(config) == "consumer":
         yield from consumer_refusals(profile, version, config, broker)
+    elif protocol_of(config) == "zookeeper":
+        yield from zookeeper_refusals(config)
     else:
         yield from _classic_refusals(profile, config, broker)
     if static and not profile.static_membership:
@@ -84,6 +87,8 @@ def advice(profile: ClientProfile, given: Mapping[str, Any], broker: Mapping[str
     config = resolved_consumer(profile, given)
     if protocol_of(config) == "consumer":
         yield from consumer_protocol.advice(config, broker)
+    elif protocol_of(config) == "zookeeper":
+        yield from zookeeper_advice(config)
     else:
         yield from _classic_advice(profile, config, broker)
     if "retry.backoff.max.ms" in config and config["retry.backoff.ms"] > config["retry.backoff.max.ms"]:

@@ -20,9 +20,10 @@ from groupsim.scenarios.schema.distributions import DistributionField, Duration
 from groupsim.scenarios.schema.sizes import Size
 from groupsim.scenarios.schema.targets import NAME_PATTERN
 from groupsim.sim.config import Timing
-from groupsim.sim.model import Broker, Cluster, Link, Network
+from groupsim.sim.model import Broker, Cluster, Link, Network, Zookeeper
 
 _DEFAULT = Network()
+_ZOOKEEPER = Zookeeper()
 _PLACE = re.compile(rf"broker:\d{{1,10}}|rack:{NAME_PATTERN}|{NAME_PATTERN}(/\d{{1,9}})?")
 
 
@@ -84,6 +85,24 @@ class OffsetsTopicFile(FileModel):
     size: Size = Cluster().offsets_log_bytes
 
 
+class ZookeeperFile(FileModel):
+    """A ZooKeeper ensemble (`sim.model.Zookeeper`); groups of ``protocol: zookeeper`` have one in any case."""
+
+    nodes: int = Field(default=_ZOOKEEPER.nodes, ge=1, le=101)
+    follower_lag: DistributionField = _ZOOKEEPER.follower_lag
+    read: Duration = _ZOOKEEPER.read_us
+    write: Duration = _ZOOKEEPER.write_us
+    sync: Duration = _ZOOKEEPER.sync_us
+    tick: Duration = _ZOOKEEPER.tick_us
+    election: Duration = _ZOOKEEPER.election_us
+
+    @model_validator(mode="after")
+    def _check_tick(self) -> ZookeeperFile:
+        if not self.tick:
+            raise refusal("tick must be more than nothing: sessions are counted in it")
+        return self
+
+
 class ClusterFile(FileModel):
     """Brokers and everything between them and the clients.
 
@@ -102,6 +121,7 @@ class ClusterFile(FileModel):
     network: NetworkFile = NetworkFile()
     timing: TimingFile = TimingFile()
     offsets_topic: OffsetsTopicFile = OffsetsTopicFile()
+    zookeeper: ZookeeperFile = ZookeeperFile()
 
     @model_validator(mode="after")
     def _resolve(self) -> ClusterFile:
@@ -122,4 +142,5 @@ class ClusterFile(FileModel):
             timing=made(Timing, self.timing),
             broker_config=broker_config(self.config),
             offsets_log_bytes=self.offsets_topic.size,
+            zookeeper=made(Zookeeper, self.zookeeper),
         )

@@ -19,8 +19,9 @@ from pydantic_core import InitErrorDetails
 from groupsim.scenarios.files.base_model import FileModel, error, made, refusal, version_text
 from groupsim.scenarios.kafka.client_config import layered, protocol_of, unknown_to
 from groupsim.scenarios.kafka.client_profiles import PROFILES, ClientProfile, newest_of
-from groupsim.scenarios.kafka.config import ConsumerConfigField, GroupConfigField
+from groupsim.scenarios.kafka.config import ConsumerConfigField, GroupConfigField, OldConsumerKeys
 from groupsim.scenarios.kafka.frameworks import FRAMEWORKS, Framework
+from groupsim.scenarios.kafka.zookeeper_consumer import OLD_CONSUMER
 from groupsim.scenarios.schema.commits import AUTO, CommitField
 from groupsim.scenarios.schema.distributions import DistributionField, Duration
 from groupsim.scenarios.schema.subscriptions import Name, SubscriptionField
@@ -136,11 +137,22 @@ class OverrideFile(FileModel):
     """``group.instance.id`` of static members instead of their names: two that share one fence each other."""
 
 
+_NO_FAMILY = "has no consumer of the ZooKeeper protocol: that is Java's of 0.8.2"
+
+
+def _old(data: Any) -> Any:
+    """A mapping whose ``config`` has the keys of the consumer before 0.9."""
+    if not isinstance(data, Mapping) or not isinstance(data.get("config"), Mapping):
+        return data
+    return {**data, "config": OldConsumerKeys(data["config"])}
+
+
 class GroupFile(FileModel):
     """One consumer group, or ``count`` identical ones named ``name-0``, ``name-1`` and so on.
 
     ``framework`` is short for what a framework does by default (`scenarios.kafka.frameworks`), ``protocol`` for
-    ``config: {group.protocol: ...}``; ``group_config`` is what the broker is told about the group.
+    ``config: {group.protocol: ...}``, or ``zookeeper``: the high-level consumer of 0.8.2, whose keys ``config`` has
+    then. ``group_config`` is what the broker is told about the group.
     """
 
     count: int = Field(default=1, ge=1, le=GROUPS_MAX)
@@ -159,11 +171,25 @@ class GroupFile(FileModel):
 
     _given: dict[str, Any] = PrivateAttr(default_factory=dict)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _tell_keys(cls, data: Any) -> Any:
+        """The consumer before 0.9 has keys of its own, in overrides too."""
+        if not isinstance(data, Mapping) or data.get("protocol") != "zookeeper":
+            return data
+        overrides = data.get("overrides", [])
+        marked = [_old(one) for one in overrides] if isinstance(overrides, list) else overrides
+        return {**_old({"config": {}, **data}), "overrides": marked}
+
     @model_validator(mode="after")
     def _resolve(self) -> GroupFile:
+        if self.framework is not None and self.protocol == "zookeeper":
+            reason = "has defaults of today's consumer, and this group has that of 0.8.2 (protocol: zookeeper)"
+            raise ValidationError.from_exception_data("group", [error("framework", reason, self.framework)])
         if self.framework is not None:
             self._begin_with(self.framework)
-        self.client = self.client or newest_of(self.client_family)
+        if self.protocol != "zookeeper":
+            self.client = self.client or newest_of(self.client_family)
         self._check_clients()
         self._given = self._with_protocol()
         self.config = layered(self.profile(), [self._given])
@@ -187,6 +213,8 @@ class GroupFile(FileModel):
         """See that the family has the versions that are named."""
         named: list[tuple[tuple[str | int, ...], str | None]] = [(("client",), self.client)]
         named += [(("overrides", at, "client"), one.client) for at, one in enumerate(self.overrides)]
+        if self.protocol == "zookeeper" and self.client_family != "java":
+            raise ValidationError.from_exception_data("group", [error("client_family", _NO_FAMILY, self.client_family)])
         errors = [
             InitErrorDetails(type=refusal(reason), loc=place, input=client)
             for place, client in named
@@ -207,11 +235,15 @@ class GroupFile(FileModel):
 
     def no_version(self, client: str) -> str:
         """Why the group's family has no client of that version; empty if it has."""
+        if self.protocol == "zookeeper":
+            return "protocol: zookeeper is the consumer of 0.8.2: leave client out"
         own = {self.client_family: PROFILES[self.client_family]}
         return "" if client in own[self.client_family] else f"is no version of {_told(own)}"
 
     def profile(self, client: str | None = None) -> ClientProfile:
         """The profile of a version of the group's family; the group's own version by default."""
+        if self.protocol == "zookeeper":
+            return OLD_CONSUMER
         return PROFILES[self.client_family][client or self.client or newest_of(self.client_family)]
 
     def config_under(self, client: str, changes: Mapping[str, Any]) -> dict[str, Any]:

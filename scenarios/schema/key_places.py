@@ -14,7 +14,7 @@ from groupsim.scenarios.schema.verbs import VERBS
 
 _CONFIGS: Final[Mapping[Kind, str]] = {
     "consumer": "groups.NAME.config", "topic": "topics.NAME.config", "broker": "cluster.config",
-    "group": "groups.NAME.group_config",
+    "group": "groups.NAME.group_config", "old consumer": "groups.NAME.config",
 }  # fmt: skip
 _PLACES_MAX: Final = 2
 """A key that is at home in more places says nothing of what was meant."""

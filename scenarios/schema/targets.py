@@ -17,7 +17,8 @@ INDEX_MAX: Final = 1_000_000
 _DIGITS: Final = 9
 FORMS: Final = (
     "group, group/3, group/0-9, group/leader, group/random, group/random:3, group/share:0.1, broker:1, broker:0-2, "
-    "broker:all, broker:random, broker:controller, broker:coordinator/GROUP, broker:leader/TOPIC/PARTITION or rack:a"
+    "broker:all, broker:random, broker:controller, broker:coordinator/GROUP, broker:leader/TOPIC/PARTITION, rack:a, "
+    "zookeeper:0, zookeeper:0-2 or zookeeper:leader"
 )
 _SOME_BROKERS: Final = ("all", "random", "controller")
 _PLACED_BROKER: Final = re.compile(rf"coordinator/{NAME_PATTERN}|leader/{NAME_PATTERN}/\d{{1,7}}", re.ASCII)
@@ -69,11 +70,13 @@ def parse_target(text: object) -> Target:
     """
     if not isinstance(text, str):
         raise ValueError(f"must be a target: {FORMS}")
-    kind, _, name = text.partition(":")
+    kind, colon, name = text.partition(":")
     if kind == "broker":
         return _broker_target(name)
     if kind == "rack" and re.fullmatch(NAME_PATTERN, name):
         return Target("rack", name)
+    if kind == "zookeeper" and colon:
+        return _server_target(name)
     match = _GROUP.fullmatch(text)
     if match is None:
         raise ValueError(f"must be a target: {FORMS}")
@@ -90,6 +93,16 @@ def _broker_target(name: str) -> Target:
     except ValueError as error:
         raise ValueError(f"{name!r} picks no brokers ({error}): {FORMS}") from None
     return Target("broker", format_indices(indices), indices=indices)
+
+
+def _server_target(name: str) -> Target:
+    if name == "leader":
+        return Target("zookeeper", name, "leader")
+    try:
+        indices = parse_indices(name)
+    except ValueError as error:
+        raise ValueError(f"{name!r} names no ZooKeeper servers ({error}): {FORMS}") from None
+    return Target("zookeeper", format_indices(indices), "index", indices=indices)
 
 
 def _group_target(group: str, pick: str | None) -> Target:
@@ -110,7 +123,8 @@ def _group_target(group: str, pick: str | None) -> Target:
 
 def format_target(target: Target) -> str:
     """The text that reads back to the same target (`Target.__str__` spells out every index)."""
-    return f"{target.name}/{format_indices(target.indices)}" if target.pick == "index" else str(target)
+    is_some = target.kind == "group" and target.pick == "index"
+    return f"{target.name}/{format_indices(target.indices)}" if is_some else str(target)
 
 
 def _target(value: Any, info: ValidationInfo) -> Target:

@@ -1,7 +1,7 @@
 """Causes of unread time by code, in the order of `sim.tables.CAUSES`; what is served has none.
 
-Finer codes tell what a consumer group's partition waits for. They count as one of the causes, so that rows of every
-protocol add up alike, and are its ``detail`` in the table.
+Finer codes tell what a partition of a group without a barrier waits for. They count as one of the causes, so that rows
+of every protocol add up alike, and are its ``detail`` in the table.
 """
 
 from __future__ import annotations
@@ -12,11 +12,17 @@ from numpy.typing import NDArray
 NOT_STARTED, SERVED, UNOWNED, DETECTION, AWAY, BARRIER, ASSIGNMENT, RESUME = -1, 0, 1, 2, 3, 4, 5, 6
 REVOCATION, ASSIGNMENT_INTERVAL, HANDOVER = 7, 8, 9
 """Waiting for the donor's acknowledgement, for a target to be computed, and for the new owner's heartbeat."""
+CLAIM, BACKOFF, GIVEN_UP, OVERLOOKED = 10, 11, 12, 13
+"""Of who is to own it in a group of the ZooKeeper protocol: it works out and claims its part, waits for its next try,
+has given up, or has settled on something else.
+"""
 
-DETAILS = ("",) * 7 + ("revocation", "assignment_interval", "handover")
+DETAILS = (
+    *("",) * 7, "revocation", "assignment_interval", "handover", "claim", "backoff", "given_up", "overlooked",
+)  # fmt: skip
 """The detail of each code from 0 on."""
 
-_COARSE = np.array([*range(7), BARRIER, BARRIER, ASSIGNMENT])
+_COARSE = np.array([*range(7), BARRIER, BARRIER, ASSIGNMENT, ASSIGNMENT, BARRIER, ASSIGNMENT, ASSIGNMENT])
 
 
 def coarse(codes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -68,12 +68,18 @@ class Consumption:
 
     def _start_serving(self, now: int, positions: Positions, merged: Positions, at: Offsets, capacity: float) -> None:
         books = self._books
+        self._count_readers(now, positions if self.holding.running else merged, 1)
         mine = books.availability.owned_by(self.handle, positions)
         books.ledger.take(self.holding, positions[mine])
         books.ledger.anchor(self.holding, now, merged, at, capacity)
         books.availability.serve(now, self.handle, positions)
         if not mine.all():
             self.become_zombie(now, positions[~mine])
+
+    def _count_readers(self, now: int, positions: Positions, more: int) -> None:
+        readers = self._books.double_readers
+        if readers is not None:
+            readers.change(now, positions, more)
 
     def repace(self, now: int, at: Offsets, capacity: float) -> None:
         """Rates or costs have changed: go on from ``at`` (n_held,), where it is now, with another capacity."""
@@ -105,6 +111,8 @@ class Consumption:
             return
         self._let_owners_write()
         books, which = self._books, held[gone]
+        if self.holding.running:
+            self._count_readers(now, which, -1)
         offset = books.ledger.positions(self.holding, now)[gone]
         self._leave_traces(now, which, offset, gone, code)
         books.availability.stop(now, self.handle, which)
@@ -211,6 +219,8 @@ class Consumption:
     def stand_still(self, now: int) -> None:
         """The process is frozen for long, or its application hangs: nothing is processed."""
         self._let_owners_write()
+        if self.holding.running:
+            self._count_readers(now, self.holding.partitions, -1)
         self._books.ledger.halt(self.holding, now)
         zombie_owned = self._zombie_since >= 0
         self._books.delivery.add_zombie(self._zombie_since[zombie_owned], now)
@@ -224,4 +234,5 @@ class Consumption:
         self._zombie_since[zombie_owned] = now
         self.become_zombie(now, holding.partitions[~self._books.availability.owned_by(self.handle, holding.partitions)])
         if holding.partitions.size and not holding.running:
+            self._count_readers(now, holding.partitions, 1)
             self._books.ledger.anchor(holding, now, holding.partitions, holding.offset, capacity)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from groupsim.sim.books.availability import Availability, BroadcastAvailability
 from groupsim.sim.books.consumer_assignments import ConsumerAssignments
 from groupsim.sim.books.delivery import Delivery
+from groupsim.sim.books.double_readers import DoubleReaders
 from groupsim.sim.books.handles import Handles
 from groupsim.sim.books.interest import Interest
 from groupsim.sim.books.ledger import Ledger
@@ -18,6 +19,7 @@ from groupsim.sim.books.meanings import MEANINGS
 from groupsim.sim.books.rebalances import RebalanceLog
 from groupsim.sim.books.record import DELETED, EXPIRED, GroupRecord
 from groupsim.sim.books.requests import RequestCounts
+from groupsim.sim.books.zookeeper_claims import ZookeeperClaims
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import Scenario
@@ -28,6 +30,7 @@ from groupsim.sim.protocol.facts import (
     GroupConverted,
     GroupEpochBumped,
     MemberAdmitted,
+    MemberMoved,
     MemberReconciled,
     MemberRemoved,
     MemberReplaced,
@@ -65,6 +68,8 @@ class GroupBooks:
         Whether somebody takes partitions without being a member.
     commits_ahead : bool
         Whether somebody commits before processing.
+    double_readers : DoubleReaders or None
+        Only of a group that no coordinator keeps from having them.
     settle : callable
         Somebody looks at the books: what everybody has done by now is in them after that.
     """
@@ -87,7 +92,10 @@ class GroupBooks:
             self.partitions, self.ledger, self.availability, self.record, self.measure,
             is_broadcast=self.is_broadcast, clock=lambda: env.now,
         )  # fmt: skip
-        self.consumers = ConsumerAssignments(self.availability)
+        is_held_by_zookeeper = spec.client.group_protocol == "zookeeper"
+        self.double_readers = DoubleReaders(self.measure) if is_held_by_zookeeper else None
+        self.zookeeper = ZookeeperClaims(self.availability)
+        self.consumers = self.zookeeper if is_held_by_zookeeper else ConsumerAssignments(self.availability)
         self.handles = Handles()
         self.interest = Interest()
         self.assigns_by_hand = False
@@ -106,6 +114,7 @@ class GroupBooks:
             GroupEpochBumped: self._bump,
             TargetComputed: self._retarget,
             MemberReconciled: self._reconcile,
+            MemberMoved: self._move,
         }
 
     def cover(self, topics: Sequence[str]) -> None:
@@ -115,6 +124,8 @@ class GroupBooks:
         self.ledger.cover(self._env.now)
         self.availability.cover()
         self.consumers.cover(len(self.partitions))
+        if self.double_readers is not None:
+            self.double_readers.cover(len(self.partitions))
         self.delivery.cover()
         self.rebalances.cover(len(self.partitions))
         self.availability.subscribe(self._env.now, self.interest.topics)
@@ -123,9 +134,10 @@ class GroupBooks:
         """Whether metrics count at ``time``."""
         return self.measure[0] <= time <= self.measure[1]
 
-    def _tally(self, what: str) -> None:
+    def tally(self, what: str, number: int = 1) -> None:
+        """So many more of something that is counted happen now."""
         if self.is_measured(self._env.now):
-            self.record.counts[what] += 1
+            self.record.counts[what] += number
 
     # --- who there is -------------------------------------------------------------------------------------------------
 
@@ -196,21 +208,21 @@ class GroupBooks:
 
     def _admit(self, fact: MemberAdmitted) -> None:
         self._know(fact.member_id, fact.name)
-        self._tally("joins")
+        self.tally("joins")
         self.rebalances.came()
 
     def _dismiss(self, fact: MemberRemoved) -> None:
         if fact.cause is Cause.LEFT:
-            self._tally("leaves")
+            self.tally("leaves")
         elif not fact.is_pending and fact.cause is not Cause.LOST:
-            self._tally("evictions")
+            self.tally("evictions")
         self.rebalances.went(kicked=fact.cause is not Cause.LEFT, is_pending=fact.is_pending)
         self._forget_member(fact.member_id)
 
     def _replace(self, fact: MemberReplaced) -> None:
         if fact.successor == fact.member_id:
             return  # It was away for a while (max.poll.interval.ms), and everything of it is still here.
-        self._tally("fenced")
+        self.tally("fenced")
         self.rebalances.went(kicked=False, is_pending=False)
         handle = self.handles.find(fact.member_id)
         if handle is not None:
@@ -291,9 +303,15 @@ class GroupBooks:
         self.consumers.reconcile(now, handle, fact.epoch, fact.assigned, fact.pending)
         self.rebalances.report(now, is_reported=self.consumers.is_reported)
 
+    def _move(self, fact: MemberMoved) -> None:
+        """A member of the ZooKeeper protocol is at something else."""
+        self.zookeeper.move(self._env.now, self.handles[fact.member_id], fact.phase)
+        self.tally(f"zookeeper {fact.phase.value}")
+        self.tally("stale_settlements", fact.is_stale)
+
     def fail_assignment(self) -> None:
         """The leader's assignor threw."""
-        self._tally("failed_assignments")
+        self.tally("failed_assignments")
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
@@ -313,5 +331,7 @@ class GroupBooks:
     def finish(self, horizon: int, generation: int) -> None:
         """Cut what is open at the horizon."""
         self.availability.finish(horizon)
+        if self.double_readers is not None:
+            self.double_readers.finish(horizon)
         self.rebalances.finish(horizon, generation)
         self.record.generations = generation

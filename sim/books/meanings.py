@@ -10,6 +10,7 @@ from typing import Final, Literal
 from groupsim.sim.books.causes import ASSIGNMENT, BARRIER
 from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.consumer.states import GroupState as ConsumerState
+from groupsim.sim.protocol.zookeeper.states import GroupState as ZookeeperState
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +46,7 @@ MEANINGS: Final[Mapping[Enum, Meaning]] = {
     ConsumerState.RECONCILING: Meaning(phase="completing"),
     ConsumerState.STABLE: Meaning(ends="stable"),
     ConsumerState.DEAD: Meaning(),
+    ZookeeperState.EMPTY: Meaning(ends="empty"),
+    ZookeeperState.REBALANCING: Meaning(phase="completing"),
+    ZookeeperState.STABLE: Meaning(ends="stable"),
 }

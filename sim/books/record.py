@@ -113,6 +113,8 @@ class GroupRecord:
     zombie_us: int = 0
     generations: int = 0
     imbalance_max: int = 0
+    zookeeper_busy: list[float] = field(default_factory=list)
+    """Share of its time that each ZooKeeper server has worked, of all groups; empty without ZooKeeper."""
     events: list[tuple[int, str, str, str]] = field(default_factory=list)
 
     def add_delivery(self, kind: str, cause: str, records: int) -> None:

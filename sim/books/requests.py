@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from enum import Enum
 from itertools import groupby
 
 import numpy as np
@@ -28,7 +29,7 @@ class RequestCounts:
         self._record = record
         self._measure = measure
 
-    def count(self, exchange: Exchange, error: Error) -> None:
+    def count(self, exchange: Exchange, error: Enum) -> None:
         """A request was answered."""
         low, high = self._measure
         if low <= exchange.sent_us <= high:

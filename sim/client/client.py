@@ -218,6 +218,10 @@ class Client(Incarnation):
 
     # --- driving ------------------------------------------------------------------------------------------------------
 
+    def hurry(self, now: int) -> None:
+        """The coordinator is known: the application's pass that follows does not wait."""
+        self.poll_loop.hurry(now)
+
     def drive(self, now: int) -> None:
         """Do whatever can be done now, then watch what comes next."""
         if self.is_over or self.frozen is not None or not self.elision.look():

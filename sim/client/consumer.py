@@ -18,6 +18,7 @@ from groupsim.sim.client.alarms import Alarms
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.incarnation import Command
 from groupsim.sim.client.interface import Elision, Surroundings
+from groupsim.sim.client.zookeeper_client import ZookeeperClient
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.kernel.environment import Kind, process_key
@@ -117,7 +118,8 @@ class Consumer:
 
     def _open(self) -> None:
         """The application makes its consumer and enters poll() for the first time."""
-        client = self.incumbent = self.alarms.listener = Client(
+        kind = ZookeeperClient if self.config.group_protocol == "zookeeper" else Client
+        client = self.incumbent = self.alarms.listener = kind(
             self, self.world, self.group, self.alarms, self.config, self.processing, self.subscription, self._gone
         )
         client.elision = self._elide(client)

@@ -103,6 +103,10 @@ class Incarnation(ABC):
         """Do whatever can be done now, then watch what comes next."""
 
     @abstractmethod
+    def hurry(self, now: int) -> None:
+        """The coordinator is known: the application's pass that follows does not wait."""
+
+    @abstractmethod
     def fail(self, now: int, effect: Raise) -> None:
         """poll() throws something fatal: the application ends."""
 

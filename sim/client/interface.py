@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from groupsim.assignors import Assignor, AssignorError
 from groupsim.sim.catalog import Catalog
+from groupsim.sim.cluster.zookeeper import Zookeeper
 from groupsim.sim.config import Timing
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Connection, Exchange, Path
@@ -97,6 +98,17 @@ class Surroundings(Protocol):
 
     def metadata_us(self, client: str) -> int:
         """Until a client can hear from brokers of a change of the metadata, microseconds."""
+        ...
+
+    zookeeper: Zookeeper | None
+    """Only in runs with a group of the ZooKeeper protocol."""
+
+    def path_to_zookeeper(self, consumer: Identity) -> Path:
+        """Latencies between this incarnation and ZooKeeper's servers."""
+        ...
+
+    def is_cut_from_zookeeper(self, consumer: Identity, node: int) -> bool:
+        """Whether nothing gets through between a consumer and a server of ZooKeeper."""
         ...
 
     def cut_off(self, consumer: Identity) -> frozenset[int]:

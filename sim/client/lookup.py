@@ -62,7 +62,7 @@ class Lookup:
         elif world.is_cut(client.consumer, response.node):
             self._connected_at(now + client.config.connection_setup_timeout_us, None)
         else:
-            client.poll_loop.hurry(now)
+            client.hurry(now)
             # A broker that is down refuses the connection at once.
             node = response.node if response.node in world.live_nodes else None
             self._connected_at(now + world.timing.connect_us, node)

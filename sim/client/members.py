@@ -13,12 +13,13 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.consumer.member import ConsumerMember
 from groupsim.sim.protocol.interface import MemberMachine
+from groupsim.sim.protocol.zookeeper.member import ZookeeperMember
 from groupsim.sim.randomness import hash64
 
 
 def new_assignors(client: Incarnation) -> tuple[Assignor, ...]:
-    """Its own instances, in order of preference; none where the coordinator assigns."""
-    if client.config.group_protocol == "consumer":
+    """Its own instances, in order of preference; none where it is not members that assign for one another."""
+    if client.config.group_protocol != "classic":
         return ()
     names = client.config.partition_assignment_strategy
     return tuple(client.world.new_assignor(name, client.group.name) for name in names)
@@ -28,6 +29,8 @@ def new_member(client: Incarnation, assignors: tuple[Assignor, ...]) -> MemberMa
     """A member that has not done anything yet; ``assignors`` are its own."""
     if client.config.group_protocol == "consumer":
         return _new_consumer_member(client)
+    if client.config.group_protocol == "zookeeper":
+        return _new_zookeeper_member(client)
     return _new_classic_member(client, assignors)
 
 
@@ -71,6 +74,18 @@ def _new_consumer_member(client: Incarnation) -> ConsumerMember:
         commit_every_us=client.processing.commit_every_us,
         commit_on_revoked=client.processing.commit_on_revoked,
     )
+
+
+def _new_zookeeper_member(client: Incarnation) -> ZookeeperMember:
+    name, group = client.consumer.name, client.group.name
+    return ZookeeperMember(group, name, _consumer_id(client), client.config, client.books.partitions)
+
+
+def _consumer_id(client: Incarnation) -> str:
+    """``group_host-milliseconds-8 hex digits`` (``ZookeeperConsumerConnector.consumerIdString``, Kafka 0.8.2)."""
+    host = client.consumer.name.rpartition("/")[0] + "-" + str(client.consumer.slot)
+    digits = f"{hash64(client.world.streams.key('member-id', client.label, 0), 0):016x}"[:8]
+    return f"{client.group.name}_{host}-{client.opened_us // 1000}-{digits}"
 
 
 def _uuid(client: Incarnation) -> str:

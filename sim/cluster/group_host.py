@@ -27,6 +27,7 @@ from groupsim.sim.protocol.interface import Batch, Outcome, Reply, Task
 from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetFetch, failed
 from groupsim.sim.protocol.mixed.group import MixedGroup
 from groupsim.sim.protocol.offsets.group_offsets import GroupOffsets
+from groupsim.sim.protocol.zookeeper.group import ZookeeperGroup
 from groupsim.sim.randomness import name_hash
 from groupsim.sim.units import FOREVER, MS
 
@@ -36,7 +37,7 @@ _TASK_US = MS
 
 Answer = TypeVar("Answer")
 
-CLASSIC_ONLY, CONSUMER_ONLY = frozenset({"classic"}), frozenset({"consumer"})
+CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY = frozenset({"classic"}), frozenset({"consumer"}), frozenset({"zookeeper"})
 
 
 class GroupHost:
@@ -93,6 +94,8 @@ class GroupHost:
         config = scenario.cluster.config
         if self.protocols == CLASSIC_ONLY:
             return ClassicGroup(spec.name, config)
+        if self.protocols == ZOOKEEPER_ONLY:
+            return ZookeeperGroup(spec.name, config, self.books.partitions)
         kind = ConsumerGroup if self.protocols == CONSUMER_ONLY else MixedGroup
         assignors = target_assignors(scenario, spec, self.layouts)
         machine = kind(spec.name, config, self.books.partitions, assignors, spec.group_config)
@@ -100,7 +103,8 @@ class GroupHost:
         return machine
 
     def _new_offsets(self) -> GroupOffsets:
-        return GroupOffsets(self.machine, self.books.partitions, self.cluster.config, self.books.ledger.offsets)
+        keeper = self.machine.at_broker if self.protocols == ZOOKEEPER_ONLY else self.machine
+        return GroupOffsets(keeper, self.books.partitions, self.cluster.config, self.books.ledger.offsets)
 
     # --- requests -----------------------------------------------------------------------------------------------------
 

@@ -213,7 +213,7 @@ class ConsumerEngine:
         self._set_alarm()
 
     def _wake_first(self, work_us: int) -> None:
-        """Wake the first; while requests wait in the shard, everybody who may be the next: each would be held up too."""
+        """Wake the first; while requests wait in the shard, all who may be the next: each would be held up too."""
         members, sent, is_sure = self._next_beats(work_us)
         trips = np.array([one.bounds.round_trip_us for one in members], np.int64)
         known = (sent + trips)[is_sure]

@@ -11,7 +11,8 @@ from groupsim.sim.units import FOREVER
 class Alarm:
     """Calls ``action(now)`` at its deadline.
 
-    Without a deadline, what is queued is dropped, and taken up again if the next deadline is not before it. Moving the deadline later leaves the queued event where it is; when that surfaces too early, the alarm queues itself
+    Without a deadline, what is queued is dropped, and taken up again if the next deadline is not before it. Moving the
+    deadline later leaves the queued event where it is; when that surfaces too early, the alarm queues itself
     again. So a session that is renewed every few seconds costs one event per session timeout.
 
     Parameters

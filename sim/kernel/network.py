@@ -205,6 +205,13 @@ class Connection:
         if self._waiting:
             self._env.at(leave_us, self.request_key, self._next)
 
+    def push(self, message: Any, leave_us: int, down_us: int) -> None:
+        """The other side says something that nobody has asked for: in order with its answers."""
+        if not self.broken:
+            self.down_us = max(self.down_us + 1, leave_us + down_us)
+            said = Exchange(self, None, None, "", 0, leave_us, 0, down_us, 0)
+            self.answer_at(self.down_us, said, message)
+
     def answer_at(self, time: int, exchange: Exchange, response: Any) -> None:
         """Let an answer arrive at a known time."""
         self._env.at(time, self.response_key, self._answer, (exchange, response))

@@ -6,7 +6,7 @@ keyed by these names, never by positions in a list.
 
 from __future__ import annotations
 
-from groupsim.sim.model.cluster import Broker, Cluster, Link, Network
+from groupsim.sim.model.cluster import Broker, Cluster, Link, Network, Zookeeper
 from groupsim.sim.model.distributions import ZERO, Distribution
 from groupsim.sim.model.groups import Group, Members, Override, Processing, Start, Subscription
 from groupsim.sim.model.scenario import Entry, Scenario
@@ -75,4 +75,5 @@ __all__ = [
     "Topic",
     "Unsubscribe",
     "Verb",
+    "Zookeeper",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from groupsim.sim.config import BrokerConfig, CoordinatorConfig, Timing
-from groupsim.sim.model.distributions import Distribution
+from groupsim.sim.model.distributions import ZERO, Distribution
 from groupsim.sim.units import MS, S
 
 
@@ -61,6 +61,25 @@ class Failover:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Zookeeper:
+    """A ZooKeeper ensemble; what it takes of a server's time is from Hunt et al., USENIX ATC 2010 (three servers)."""
+
+    nodes: int = 3
+    follower_lag: Distribution = ZERO
+    """How much later than it hears of a write a follower applies it."""
+    read_us: int = 35
+    """A server's time for a request."""
+    write_us: int = 48
+    """The leader's time for a write."""
+    sync_us: int = 1_000
+    """From the leader's turn until a write is on disk."""
+    tick_us: int = 2 * S
+    """``tickTime``: sessions expire at whole ticks."""
+    election_us: int = 200 * MS
+    """From the loss of a leader until the next one serves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
     """Brokers, their configuration, and the network between everything."""
 
@@ -73,3 +92,4 @@ class Cluster:
     failover: Failover = Failover()
     offsets_log_bytes: int = 2 << 20
     """Of each partition of ``__consumer_offsets``: what a coordinator reads when it is loaded."""
+    zookeeper: Zookeeper = Zookeeper()

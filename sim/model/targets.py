@@ -12,16 +12,17 @@ class Target:
 
     Parameters
     ----------
-    kind : {"group", "broker", "rack"}
+    kind : {"group", "broker", "rack", "zookeeper"}
     name : str
         Group name or rack; of brokers what a file says after the colon: ``1``, ``0-2``, ``all``, ``random``,
-        ``controller``, ``coordinator/GROUP``, ``leader/TOPIC/PARTITION``.
+        ``controller``, ``coordinator/GROUP``, ``leader/TOPIC/PARTITION``; of ZooKeeper's servers a number, a range of
+        them, or ``leader``.
     pick : {"all", "index", "leader", "random", "share"}
         Only for groups. ``indices`` for "index", and of brokers that are counted up; ``count`` for "random"; ``share``
         for "share".
     """
 
-    kind: Literal["group", "broker", "rack"]
+    kind: Literal["group", "broker", "rack", "zookeeper"]
     name: str
     pick: Literal["all", "index", "leader", "random", "share"] = "all"
     indices: tuple[int, ...] = ()

@@ -24,6 +24,7 @@ from groupsim.sim.output.measures import (
 )
 from groupsim.sim.output.member_work import work_of
 from groupsim.sim.output.result import Tables, Text
+from groupsim.sim.output.zookeeper import zookeeper_row
 from groupsim.sim.randomness import mean_of
 from groupsim.sim.tables import CAUSES, TABLES
 from groupsim.sim.units import FOREVER, seconds
@@ -67,6 +68,7 @@ class Tabulator:
             parts["summary"].append(self._summary(group, unread, gap, self._stop_the_world(group, rows, gap), lag))
             parts["partitions"].append(_partitions(group, unread, gap, lag))
             parts["members"].append(_members(group, lag))
+            parts["zookeeper"].append(zookeeper_row(group, int(unread.sum())))
             for table in ("rebalances", "ownership", "lag", "requests", "states", "delivery", "events"):
                 parts[table].append(getattr(self, f"_{table}")(group))
         return Tables({name: _join(columns, TABLES[name]) for name, columns in parts.items()})

@@ -166,6 +166,23 @@ class TargetComputed(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class MemberMoved(Fact):
+    """A member is at something else, which nobody but itself knows (ZooKeeper protocol).
+
+    Parameters
+    ----------
+    member_id : str
+    phase : Enum
+    is_stale : bool
+        It has settled on members who are not those that are registered.
+    """
+
+    member_id: str
+    phase: Enum
+    is_stale: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class MemberReconciled(Fact):
     """A member has come nearer to its target, or has reported an epoch (consumer protocol).
 

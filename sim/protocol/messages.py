@@ -100,6 +100,10 @@ class Error(Enum):
     """``OffsetOutOfRangeException``."""
     DISCONNECTED = "DISCONNECTED"
     """Not a code of the wire: the connection ended, or the request timed out, before the answer came."""
+    REBALANCE_FAILED = "ConsumerRebalanceFailedException"
+    """Not a code either: what the consumer before 0.9 throws when it has not got its partitions at its start."""
+    ZOOKEEPER_TIMEOUT = "ZkTimeoutException"
+    """The same, if no ZooKeeper server can be reached."""
 
 
 @dataclass(slots=True, eq=False)

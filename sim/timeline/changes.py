@@ -31,6 +31,8 @@ def _grow(dispatcher: Dispatcher, topic: str, to: int) -> None:
         if topic in group.books.partitions.topics:
             group.books.cover((topic,))
         group.on_metadata(world.catalog.counts)
+    if world.zookeeper is not None:
+        world.zookeeper.on_metadata(world.catalog.counts)
     for consumer in world.consumers.values():
         if consumer.client is not None:
             consumer.client.metadata.arm(world.env.now)

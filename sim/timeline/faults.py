@@ -7,6 +7,7 @@ from typing import Any
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.model import Cut, GcPause, Slow, SlowHost, Stuck, Target
 from groupsim.sim.timeline.dispatcher import Dispatcher
+from groupsim.sim.timeline.zookeeper_servers import cut_from_zookeeper, servers
 from groupsim.sim.units import FOREVER
 from groupsim.sim.world import World
 
@@ -58,6 +59,7 @@ def cut(dispatcher: Dispatcher) -> None:
     assert isinstance(verb, Cut)
     sides = tuple(_nodes(dispatcher, target) for target in verb.between)
     world.cuts.append((sides[0], sides[1]))
+    cut_from_zookeeper(dispatcher, sides)
     hit = [(consumer, nodes) for consumer in world.consumers.values() if (nodes := _cut_nodes(world, consumer, sides))]
     for consumer, nodes in hit:
         dispatcher.note(consumer.group.name, consumer.name)
@@ -77,6 +79,8 @@ def _nodes(dispatcher: Dispatcher, target: Target) -> frozenset[str]:
     world = dispatcher.world
     if target.kind == "broker":
         return frozenset({f"broker:{target.name}"})
+    if target.kind == "zookeeper":
+        return frozenset(f"zookeeper:{number}" for number in servers(dispatcher, target))
     names = {one.name for one in dispatcher.meant(target)}
     if target.kind == "rack":
         names |= {f"broker:{one.id}" for one in world.scenario.cluster.brokers if one.rack == target.name}

@@ -12,6 +12,7 @@ from groupsim.sim.model import Close, Closing, Group, Kill, Restart, RollingRest
 from groupsim.sim.protocol.interface import CloseOperation
 from groupsim.sim.randomness import Streams
 from groupsim.sim.timeline.dispatcher import Dispatcher
+from groupsim.sim.timeline.zookeeper_servers import kill_servers, servers, start_servers
 from groupsim.sim.world import World
 
 
@@ -19,6 +20,9 @@ def kill(dispatcher: Dispatcher) -> None:
     """SIGKILL, and perhaps a restart."""
     verb, world = dispatcher.entry.verb, dispatcher.world
     assert isinstance(verb, Kill)
+    if verb.target.kind == "zookeeper":
+        kill_servers(dispatcher)
+        return
     for consumer in dispatcher.processes(verb.target):
         consumer.kill(world.env.now)
         if verb.down is not None:
@@ -55,6 +59,9 @@ def start(dispatcher: Dispatcher) -> None:
     """Start members that are not running, one every so often."""
     verb, world = dispatcher.entry.verb, dispatcher.world
     assert isinstance(verb, StartMembers)
+    if verb.target.kind == "zookeeper":
+        start_servers(dispatcher, servers(dispatcher, verb.target))
+        return
     waiting = [one for one in dispatcher.targets(verb.target, alive=False) if not one.is_running]
     for index, consumer in enumerate(waiting):
         world.env.process(_start_after(world, consumer, index * verb.every_us))

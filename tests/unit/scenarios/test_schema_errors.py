@@ -121,7 +121,7 @@ def test_a_key_without_a_value_is_refused(text: str, path: str, tmp_path: Path) 
         ("cluster.network.links", [{"between": ["rack:a"], "latency": "1ms"}], "must have at least 2 items"),
         ("cluster.timing.service", 3, "a duration needs a unit"),
         ("groups.billing.count", 0, "must be greater than or equal to 1"),
-        ("groups.billing.protocol", "clasic", "must be 'classic' or 'consumer'"),
+        ("groups.billing.protocol", "clasic", "must be 'classic', 'consumer' or 'zookeeper'"),
         ("groups.billing.client", "1.0", "must be a version of a client: java 0.9, 0.11, 2.x, 3.x, 4.0, 4.1"),
         ("groups.billing.client", "2.14", "is no version of java 0.9, 0.11, 2.x, 3.x, 4.0, 4.1, 4.2, 4.3, 4.4"),
         ("groups.billing.overrides[0].client", "1.22", "is no version of java"),
