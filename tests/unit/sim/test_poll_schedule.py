@@ -231,3 +231,18 @@ def test_whoever_has_caught_up_passes_with_the_records() -> None:
     polls = PollSchedule(0, pace(idle, 500, POLL_US, load, 1.0), load, fetch_us=101 * MS)
     assert [polls.next_pass(time, 33 * MS) for time in (1, 33 * MS, 34 * MS)] == [33 * MS, 33 * MS, 66 * MS]
     assert polls.next_pass(1, 500 * MS) == 101 * MS
+
+
+@pytest.mark.parametrize(
+    ("at_ms", "takes_ms", "next_ms"),
+    [(30, 20, 100), (30, 70, 100), (30, 90, 120), (0, 250, 250)],
+)
+def test_what_takes_its_time_inside_poll_uses_up_the_wait(at_ms: int, takes_ms: int, next_ms: int) -> None:
+    """A rebalance listener: poll() returns when both are over, so the next one begins no later than it has to."""
+    idle = paced(0, per_poll_us=0)
+    schedule = PollSchedule(0, idle, Load(0, 0), fetch_us=1_000 * MS)
+    assert idle.steady_us == 100 * MS
+    schedule.use_up(at_ms * MS, takes_ms * MS)
+    after = (at_ms + takes_ms) * MS
+    assert schedule.next_poll(after) == next_ms * MS
+    assert schedule.next_poll(next_ms * MS + 1) == (next_ms + 100) * MS
