@@ -119,7 +119,8 @@ class GroupOffsets:
         error = self._group.check_fetch(request)
         if error is not Error.NONE:
             return OffsetFetchResponse(error, self.table.offset[:0])
-        unstable = np.intersect1d(request.positions, self.pending.positions()).astype(np.int32)
+        pending = self.pending.positions()
+        unstable = np.intersect1d(request.positions, pending).astype(np.int32) if pending.size else pending
         if not unstable.size:
             return OffsetFetchResponse(error, self.table.offset[request.positions])
         offsets = np.where(np.isin(request.positions, unstable), -1, self.table.offset[request.positions])
