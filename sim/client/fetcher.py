@@ -118,7 +118,7 @@ class Fetcher:
             known = offsets >= 0
             begun[known] = self._confirmed(now, positions[known], trips)
         offsets = np.where(offsets < 0, self._where_to_begin(worked, positions), offsets)
-        for time in np.unique(begun).tolist():
+        for time in sorted(set(begun.tolist())):
             these = begun == time
             self._number += 1
             self._awaited[self._number] = (positions[these], offsets[these])
@@ -132,7 +132,7 @@ class Fetcher:
         4.4).
         """
         leader, begun = self._books.partitions.leader[positions], np.empty(len(positions), np.int64)
-        for node in np.unique(leader).tolist():
+        for node in sorted(set(leader.tolist())):
             asked = self._poll_loop.coming_pass(now)
             if not (self._connections.is_open(node) or self._metadata.has_asked(asked, node)):
                 asked = self._poll_loop.coming_pass(asked + 1)

@@ -18,16 +18,19 @@ from groupsim.sim import Result, simulate
 from groupsim.sim.units import MINUTE
 from tests.benchmark.worlds import Variant, world
 
-EVENTS = {"100": 3_520, "1,000": 35_481, "100 groups": 359_520, "1 group": 505_264, "30 rebalances": 284_112}
+EVENTS = {"100": 2_790, "1,000": 27_688, "100 groups": 0, "1 group": 336_127, "30 rebalances": 223_100}
 VARIANTS: dict[Variant, tuple[int, int]] = {
-    "cooperative": (3_870, 44_471),
-    "static": (3_122, 29_059),
-    "after_batch": (3_547, 34_168),
+    "cooperative": (3_134, 35_450),
+    "static": (2_463, 22_409),
+    "after_batch": (2_845, 27_254),
+    "consumer": (4_639, 41_603),
 }
 """Events of an hour of 100 x 1,000, and of 1,000 x 10,000."""
-ROLL_EVENTS = 28_250
-FIDELITY_EVENTS = {"elided": 1_917, "message": 126_741}
+ROLL_EVENTS = 25_861
+FIDELITY_EVENTS = {"elided": 1_641, "message": 125_635}
 """Exact; a change of the model or of the elision changes them on purpose."""
+PEER_S = 12
+"""What 100 x 1,000 x 1 h took franz-go's kfake under virtual time, CPU seconds: measured once, on another machine."""
 
 
 def _run(name: str, bar_s: float, **shape: Any) -> Result:
@@ -45,14 +48,16 @@ def _run(name: str, bar_s: float, **shape: Any) -> Result:
 
 
 def test_hundred_members_a_thousand_partitions() -> None:
-    result = _run("100 x 1,000 x 1 h", 0.3, groups=1, members=100, partitions=1_000, kills=1)
+    result = _run("100 x 1,000 x 1 h", 0.2, groups=1, members=100, partitions=1_000, kills=1)
     assert result.manifest["events"] == EVENTS["100"]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_hundred_members_that_are_not_plain(variant: Variant) -> None:
     shape: dict[str, Any] = {"groups": 1, "members": 100, "partitions": 1_000, "kills": 1}
-    result = _run(f"100 x 1,000 x 1 h, {variant}", 0.3, **shape, variant=variant)
+    result = _run(f"100 x 1,000 x 1 h, {variant}", 0.2, **shape, variant=variant)
+    if variant == "consumer":
+        print(f"{'100 x 1,000 x 1 h, kfake of franz-go':<44} {'':>14} {PEER_S:7.2f} s cpu (recorded)")
     assert result.manifest["events"] == VARIANTS[variant][0]
 
 

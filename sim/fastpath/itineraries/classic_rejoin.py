@@ -275,9 +275,10 @@ class RejoinPhase(CohortPhase):
             return NO_PARTITIONS, self._group.machine.generation
         partitions, generation = client.consumption.partitions, client.machine.generation
         if deferred.has_round[slot]:
-            joined, synced = deferred.was.join_response[slot], deferred.was.sync_response[slot]
+            joined = deferred.was.join_response[slot]
             generation = joined.generation
-            client.rebalancing.tell_assignors(joined.protocol, synced.assignment, generation)
+            # Of assignors that remember anything only cooperative-sticky comes here, and it keeps the generation alone.
+            client.rebalancing.tell_assignors(joined.protocol, NO_PARTITIONS, generation)
         return partitions, generation
 
 

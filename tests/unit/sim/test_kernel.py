@@ -82,6 +82,21 @@ def test_a_dropped_occurrence_calls_nobody() -> None:
     env.at(5, process_key(1, Kind.FAULT), seen.append, 1).drop()
     env.run_before(6)
     assert seen == []
+    assert env.events == 0  # what cannot change anything is no event
+
+
+def test_what_is_carried_out_late_is_an_event_within_the_budget() -> None:
+    env, seen = environment(budget=2), []
+    key = process_key(1, Kind.FAULT)
+
+    def act() -> None:
+        for time in (2, 3):
+            env.at(time, key, seen.append, time)
+
+    env.at(5, key, lambda _: env.replay((1, key), act))
+    with pytest.raises(EventBudgetExceeded):
+        env.run_before(6)
+    assert seen == [2]
 
 
 def test_a_budget_ends_a_run_that_would_not_end() -> None:
@@ -125,6 +140,28 @@ def test_a_session_renewed_for_an_hour_costs_one_event_a_session() -> None:
     env.run_before(3_600 * S)
     assert rung == []
     assert env.events - 1_200 <= 3_600 // 42
+
+
+def test_an_alarm_whose_deadline_is_taken_away_is_no_event() -> None:
+    env = environment()
+    bell, rung = alarm(env)
+    bell.set(10)
+    bell.set(FOREVER)
+    env.run_before(20)
+    assert (rung, env.events) == ([], 0)
+    bell.set(30)
+    env.run_before(40)
+    assert (rung, env.events) == ([30], 1)
+
+
+def test_an_alarm_that_is_wanted_again_goes_on_with_what_is_queued() -> None:
+    env = environment()
+    bell, rung = alarm(env)
+    for deadline in (10, FOREVER, 12):
+        bell.set(deadline)
+    assert len(env._queue) == 1
+    env.run_before(20)
+    assert rung == [12]
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(-5, 50) | st.just(FOREVER)), max_size=20))
