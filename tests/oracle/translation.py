@@ -284,8 +284,8 @@ def _processing_refusals(place: tuple[Any, ...], processing: Any) -> Iterator[Fi
             "a drawn cost of records is not played: give a constant",
             processing.per_record.kind,
         )
-    if processing.commit == "before_processing":
-        yield (*place, "commit"), "is not played: use auto, after_batch or none", processing.commit
+    if processing.commit.how not in ("auto", "after_batch", "none"):
+        yield (*place, "commit"), "is not played: use auto, after_batch or none", processing.commit.how
 
 
 def _subscription_refusals(place: tuple[Any, ...], subscription: Any) -> Iterator[Finding]:
