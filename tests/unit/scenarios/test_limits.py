@@ -99,7 +99,7 @@ def test_bounds_of_one_entry_are_bounds_of_all(changes: dict[str, Any], path: st
 def test_numbers_that_nobody_means_are_told_where_they_are(change: dict[str, Any], path: str) -> None:
     (found,) = problems(timeline=[{"at": "1s", **change}])
     assert found.path == f"timeline[{path.partition('.')[0]}-1].{path}"
-    assert len(str(found)) < 700
+    assert len(str(found)) < 900  # the forms that a target can have take a third of it
 
 
 @pytest.mark.parametrize(
