@@ -11,6 +11,7 @@ from math import prod
 from typing import Final
 
 from groupsim.assignors.java.regex import TooManySteps, java_pattern
+from groupsim.scenarios.build.entry_targets import entry_targets
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.build.timeline import PartitionHistory
 from groupsim.scenarios.errors import listed, nearest
@@ -21,7 +22,7 @@ from groupsim.scenarios.schema.rates import RateForm
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.scenarios.schema.targets import format_indices, format_target
 from groupsim.scenarios.schema.timeline import EntryFile
-from groupsim.scenarios.schema.verbs import CutFile, TargetedFile
+from groupsim.scenarios.schema.verbs import TargetedFile
 from groupsim.sim.model import Subscription, Target
 
 ENTRIES_MAX: Final = 100_000
@@ -92,8 +93,7 @@ def _check_families(file: ScenarioFile) -> Iterator[Finding]:
     families = {key: group.count for key, group in file.groups.items()}
     total = 0
     for position, entry in enumerate(file.timeline):
-        body = entry.body
-        targets = body.between if isinstance(body, CutFile) else [body.target] if isinstance(body, TargetedFile) else []
+        targets = [target for _, target in entry_targets(entry.body, ())]
         total += prod(families.get(target.name, 1) for target in targets if target.kind == "group")
         if total > ENTRIES_MAX:
             yield ("timeline", position), f"makes more than {ENTRIES_MAX:,} entries of the timeline, one a group", None
@@ -236,14 +236,11 @@ def _missing(known: _Known, target: Target) -> str:
 
 def _check_body(known: _Known, entry: EntryFile, place: Place) -> Iterator[Finding]:
     file, body = known.file, entry.body
-    if isinstance(body, CutFile):
-        for side, target in enumerate(body.between):
-            yield from _check_target(known, target, (*place, "between", side))
-    if isinstance(body, TargetedFile):
-        yield from _check_target(known, body.target, (*place, "target"))
-        if body.groups_only and body.target.kind != "group":
-            message = f"{entry.verb} is done to members: the target must be a group or some of its members"
-            yield (*place, "target"), message, format_target(body.target)
+    for where, target in entry_targets(body, place):
+        yield from _check_target(known, target, where)
+    if isinstance(body, TargetedFile) and body.groups_only and body.target.kind != "group":
+        message = f"{entry.verb} is done to members: the target must be a group or some of its members"
+        yield (*place, "target"), message, format_target(body.target)
     if entry.verb in ("scale", "delete_offsets", "delete_group") and body.target.pick != "all":
         yield (*place, "target"), f"{entry.verb} takes a whole group", format_target(body.target)
     for position, topic in enumerate(body.topics if entry.verb == "delete_offsets" else ()):

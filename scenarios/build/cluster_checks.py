@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from groupsim.scenarios.build.entry_targets import entry_targets
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.errors import listed, nearest
 from groupsim.scenarios.files.yaml_text import Place
@@ -13,7 +14,7 @@ from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.scenarios.schema.targets import format_target
 from groupsim.scenarios.schema.timeline import EntryFile
 from groupsim.scenarios.schema.topics import TopicFile
-from groupsim.scenarios.schema.verbs import CutFile, RollingRestartFile, TargetedFile
+from groupsim.scenarios.schema.verbs import RollingRestartFile
 from groupsim.sim.model import Target
 
 _LIFE: Final = ("kill", "close", "start", "restart", "rolling_restart")
@@ -29,11 +30,8 @@ def check_cluster(file: ScenarioFile) -> Iterator[Finding]:
         place: Place = ("timeline", position, entry.verb)
         if entry.verb == "create_topic":
             yield from _check_replicas(file, entry.body, entry.body.name, place)
-        if isinstance(entry.body, TargetedFile):
-            yield from _check_target(file, entry, entry.body.target, (*place, "target"))
-        if isinstance(entry.body, CutFile):
-            for side, target in enumerate(entry.body.between):
-                yield from _check_target(file, entry, target, (*place, "between", side))
+        for where, target in entry_targets(entry.body, place):
+            yield from _check_target(file, entry, target, where)
         if isinstance(entry.body, RollingRestartFile):
             yield from _check_roll(entry.body, place)
 

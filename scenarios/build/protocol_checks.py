@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from groupsim.scenarios.build.configurations import Configured
+from groupsim.scenarios.build.entry_targets import entry_targets
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.build.scenario import overridden
 from groupsim.scenarios.files.yaml_text import Place
@@ -13,7 +14,6 @@ from groupsim.scenarios.kafka.consumer_protocol import RE2_REFUSED
 from groupsim.scenarios.schema.groups import GroupFile
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.scenarios.schema.targets import format_target
-from groupsim.scenarios.schema.verbs import CutFile, TargetedFile
 from groupsim.sim.model import Subscription
 
 _LEADERLESS = {
@@ -86,11 +86,7 @@ def _check_new_protocol(file: ScenarioFile, found: Sequence[Configured], place: 
 
 
 def _check_leader(file: ScenarioFile, body: object, place: Place) -> Iterator[Finding]:
-    if isinstance(body, CutFile):
-        targets = [((*place, "between", side), target) for side, target in enumerate(body.between)]
-    else:
-        targets = [((*place, "target"), body.target)] if isinstance(body, TargetedFile) else []
-    for where, target in targets:
+    for where, target in entry_targets(body, place):
         key = file.group_key(target.name) if target.kind == "group" and target.pick == "leader" else None
         if key is not None and file.groups[key].protocol in _LEADERLESS:
             protocol = file.groups[key].protocol

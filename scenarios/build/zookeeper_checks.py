@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from groupsim.scenarios.build.entry_targets import entry_targets
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.files.yaml_text import Place
 from groupsim.scenarios.schema.groups import GroupFile, ProcessingFile
@@ -32,7 +33,7 @@ def check_zookeeper(file: ScenarioFile) -> Iterator[Finding]:
         body = entry.body
         if isinstance(body, TargetedFile) and entry.verb in _FOREIGN_VERBS and file.group_key(body.target.name) in held:
             yield (*place, "target"), _FOREIGN_VERBS[entry.verb], format_target(body.target)
-        for where, target in _targets(body, place):
+        for where, target in entry_targets(body, place):
             yield from _check_server(file, body, where, target, is_held=bool(held))
 
 
@@ -64,13 +65,6 @@ def _check_processing(processing: ProcessingFile, place: Place) -> Iterator[Find
     for listener in ("on_revoked", "on_assigned", "on_lost", "commit_on_revoked"):
         if getattr(processing, listener):
             yield (*place, listener), "the consumer of 0.8.2 has no rebalance listeners", None
-
-
-def _targets(body: object, place: Place) -> Iterator[tuple[Place, Target]]:
-    if isinstance(body, CutFile):
-        yield from (((*place, "between", side), target) for side, target in enumerate(body.between))
-    elif isinstance(body, TargetedFile):
-        yield (*place, "target"), body.target
 
 
 def _check_server(

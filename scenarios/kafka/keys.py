@@ -108,9 +108,14 @@ class KafkaKey:
 @cache
 def known_keys(kind: Kind) -> Mapping[str, KafkaKey]:
     """The keys of a consumer, of a broker (``server.properties``), of a topic, a group or an old consumer, by name."""
+    return {name: _key(name, one) for name, one in _declared()[kind].items()}
+
+
+@cache
+def _declared() -> Mapping[str, Any]:
+    """What the files say, by kind of key."""
     texts = [Path(__file__).with_name(name).read_text(encoding="utf-8") for name in _KEYS_FILES]
-    declared = {key: value for text in texts for key, value in json.loads(text).items()}[kind]
-    return {name: _key(name, one) for name, one in declared.items()}
+    return {key: value for text in texts for key, value in json.loads(text).items()}
 
 
 def _key(name: str, declared: Mapping[str, Any]) -> KafkaKey:
