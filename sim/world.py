@@ -51,7 +51,6 @@ class World:
         self.timing = scenario.cluster.timing
         self.env = Environment(scenario.event_budget)
         self.broker_ids = tuple(sorted(broker.id for broker in scenario.cluster.brokers))
-        self.live_nodes = self.broker_ids
         """Brokers whose process runs, ascending."""
         self._broker_racks = {broker.id: broker.rack for broker in scenario.cluster.brokers}
         racks = {broker: rack for broker, rack in self._broker_racks.items() if rack}
@@ -152,6 +151,11 @@ class World:
         self.last_fault_us = max(time, self.last_fault_us or 0)
 
     # --- draws --------------------------------------------------------------------------------------------------------
+
+    @property
+    def live_nodes(self) -> tuple[int, ...]:
+        """Brokers whose process runs, ascending."""
+        return tuple(id_ for id_, broker in self.brokers.items() if broker.is_up)
 
     def boot_us(self, consumer: Identity) -> int:
         """Process start to first poll; a slow host boots slowly."""

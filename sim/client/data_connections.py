@@ -134,7 +134,7 @@ class DataConnections:
         """
         there, back = int(trips.there), int(trips.back)
         arrived = self.free_at(sent + there, node)
-        if node in self.nodes:
+        if self._is_read(node):
             arrived += back + there
         return arrived + self._service_us + back
 

@@ -69,8 +69,12 @@ class Surroundings(Protocol):
     catalog: Catalog
     is_loud: bool
     broker_ids: tuple[int, ...]
-    live_nodes: tuple[int, ...]
     specs: dict[str, Group]
+
+    @property
+    def live_nodes(self) -> tuple[int, ...]:
+        """Brokers whose process runs, ascending."""
+        ...
 
     def boot_us(self, consumer: Identity) -> int:
         """Process start to first poll, microseconds."""

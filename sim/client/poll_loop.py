@@ -93,16 +93,16 @@ class PollLoop:
             return self.reaction(time)
         if self._job is not None or self._client.frozen is not None:
             return FOREVER
-        return self._pass_from(time, self._spacing_us())
+        return self._pass_from(time)
 
     def coming_pass(self, time: int) -> int:
         """The same as it looks now, whatever the application is at: the job under way ends when it is due to."""
-        return self._pass_from(max(time, self._job.due) if self._job is not None else time, self._spacing_us())
+        return self._pass_from(max(time, self._job.due) if self._job is not None else time)
 
-    def _pass_from(self, time: int, spacing_us: int) -> int:
+    def _pass_from(self, time: int, *, awaits_records: bool = True) -> int:
         at = max(time, self.stuck_until, self._passed_us + 1)
         if self.schedule is not None:
-            return int(self.schedule.next_pass(at, spacing_us))
+            return int(self.schedule.next_pass(at, self._spacing_us() if awaits_records else 0))
         since = max(self._passed_us, self.stuck_until)
         if at <= self._machine.heard_us and since + (at - since) // self._pass_us * self._pass_us >= self._hurried_us:
             return at
@@ -117,7 +117,7 @@ class PollLoop:
 
     def may_commit(self, now: int) -> bool:
         """Whether the machine may commit now: a wait inside poll() ends when that is due (``maximumTimeToWait``)."""
-        return not self._is_paced or self._pass_from(now, 0) == now
+        return not self._is_paced or self._pass_from(now, awaits_records=False) == now
 
     def may_pass(self, now: int) -> bool:
         """Whether the machine may act for the application now, which is inside poll()."""

@@ -7,6 +7,7 @@ while they are no majority nothing is decided. What is decided is `sim.protocol.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from groupsim.sim.cluster.broker import Broker
@@ -109,7 +110,6 @@ class Controller:
     def _go_down(self, node: int, last_beat_us: int) -> None:
         self._partitions.cover()
         self._brokers[node].stop()
-        self._partitions.dead.add(node)
         self._closing.discard(node)
         self._sessions.fall_silent(node, last_beat_us)
         self._audience.broker_lost(node)
@@ -120,10 +120,7 @@ class Controller:
         """SIGTERM: the controller moves the leaders, then the broker goes."""
         if self._brokers[node].is_up and node not in self._closing:
             self._closing.add(node)
-            self._later(self._draw("controlled_shutdown", node), self._ask_to_leave, node)
-
-    def _ask_to_leave(self, node: int) -> None:
-        self._decide(self._leave, node)
+            self._later(self._draw("controlled_shutdown", node), partial(self._decide, self._leave), node)
 
     def _leave(self, node: int) -> None:
         """``BrokerHeartbeatManager``: the broker may go with its next heartbeat after its leaders have moved."""
@@ -200,27 +197,19 @@ class Controller:
         """Not while the session of the former incarnation is alive (``DuplicateBrokerRegistrationException``)."""
         free_us = self._sessions.free_at(node)
         if free_us > self._env.now:
-            self._env.at(free_us, self._key, self._register_again, node)
+            self._env.at(free_us, self._key, partial(self._decide, self._register), node)
             return
         control, partitions = self._partitions.control, self._partitions
         self._sessions.forget(node)
         self._starting.discard(node)
         self._publish(control.fence(node))
         self._brokers[node].start(self._loading.leaders)
-        partitions.dead.discard(node)
-        self._audience.broker_back()
         partitions.cover()
         self._publish(control.unfence(node))
         partitions.apply(partitions.held_by(node))
         for one, broker in self._brokers.items():
             if broker.is_up:
-                self._later(self._draw("catch_up", one), self._ask_to_join, one)
-
-    def _register_again(self, node: int) -> None:
-        self._decide(self._register, node)
-
-    def _ask_to_join(self, node: int) -> None:
-        self._decide(self._join, node)
+                self._later(self._draw("catch_up", one), partial(self._decide, self._join), one)
 
     def _join(self, node: int) -> None:
         """``alterPartition``: the broker is in sync again."""

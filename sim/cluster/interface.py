@@ -54,10 +54,6 @@ class Audience(Protocol):
         """Data partitions have other leaders, or none, or can be read again (`sim.catalog.Catalog`)."""
         ...
 
-    def broker_back(self) -> None:
-        """A broker takes connections again."""
-        ...
-
     def disturb(self, groups: Iterable[str]) -> None:
         """What these groups append is not committed from now on: nobody's commits are arithmetic."""
         ...

@@ -6,9 +6,10 @@ without a leader, nor while a broker that counts as in sync is dead. A coordinat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from groupsim.sim.catalog import Catalog
+from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.coordinator import Coordinator
 from groupsim.sim.cluster.interface import Audience
 from groupsim.sim.model import Cluster
@@ -22,28 +23,26 @@ class ClusterPartitions:
     ----------
     cluster : Cluster
     catalog : Catalog
-    nodes : sequence of int
-        Broker ids, ascending.
+    brokers : mapping of int to Broker
+        By id, ascending.
     coordinators : mapping of int to Coordinator
     audience : Audience
 
     Attributes
     ----------
     control : ReplicationControl
-    dead : set of int
-        Brokers whose process does not run, whether the controller knows or not.
     """
 
     def __init__(
-        self, cluster: Cluster, catalog: Catalog, nodes: Sequence[int], coordinators: Mapping[int, Coordinator],
-        audience: Audience,
+        self, cluster: Cluster, catalog: Catalog, brokers: Mapping[int, Broker],
+        coordinators: Mapping[int, Coordinator], audience: Audience,
     ) -> None:  # fmt: skip
         self._catalog = catalog
+        self._brokers = brokers
         self._coordinators = coordinators
         self._audience = audience
         self.control = ReplicationControl()
-        self.dead: set[int] = set()
-        config = cluster.broker_config
+        config, nodes = cluster.broker_config, tuple(brokers)
         copies = min(config.offsets_replication_factor, len(nodes))
         for partition in range(cluster.config.offsets_topic_num_partitions):
             replicas = tuple(nodes[(partition + copy) % len(nodes)] for copy in range(copies))
@@ -69,25 +68,24 @@ class ClusterPartitions:
     def apply(self, names: Iterable[Name]) -> None:
         """These have changed, or somebody has died who matters to them."""
         data = [name for name in names if name[0] != OFFSETS_TOPIC]
+        # Whose process does not run, whether the controller knows or not.
+        dead = {id_ for id_, broker in self._brokers.items() if not broker.is_up}
         for name in data:
-            self._apply(name)
+            self._apply(name, dead)
         if data:
             self._audience.partitions_changed(data)
         for number, coordinator in self._coordinators.items():
-            stalled = not self._advances((OFFSETS_TOPIC, number))
+            stalled = not self.control.partitions[OFFSETS_TOPIC, number].advances(dead)
             if stalled != coordinator.is_stalled:
                 self._audience.disturb(coordinator.groups)
                 coordinator.stall(is_stalled=stalled)
 
-    def _advances(self, name: Name) -> bool:
-        return self.control.partitions[name].advances(self.dead)
-
-    def _apply(self, name: Name) -> None:
+    def _apply(self, name: Name, dead: Iterable[int]) -> None:
         """Write down who leads, and whether it can be read."""
         state, catalog = self.control.partitions[name], self._catalog
         if state.leader != NO_LEADER:
             catalog.moved[name] = state.leader
-        if self._advances(name):
+        if state.advances(dead):
             catalog.unreadable.discard(name)
         else:
             catalog.unreadable.add(name)

@@ -47,24 +47,32 @@ class Server:
         self._measure = measure
         self.number = number
         self.key = deadline_key(name_hash("zookeeper", number), Kind.TIMER)
-        self.is_up = True
         self.free_us = self.applied_us = self.busy_us = 0
         self.clients: dict[int, Connection] = {}
         self.connections: dict[Connection, Callable[[], None]] = {}
         """All that are open, and what tells the client that one is not."""
         self.stopped = env.event()
-        self.started = env.event()
         env.process(self.run())
 
     def run(self) -> Generator[simpy.Event, Any, None]:
-        """Up from the start, down and up again as somebody stops and starts it."""
-        while True:
-            yield self.stopped
-            self.is_up = False
-            self.stopped = self._env.event()
-            yield self.started
-            self.is_up = True
-            self.started = self._env.event()
+        """Up from the start, until somebody stops it; `start` makes it run again."""
+        yield self.stopped
+
+    @property
+    def is_up(self) -> bool:
+        """Whether its process runs."""
+        return not self.stopped.triggered
+
+    def stop(self) -> None:
+        """The process ends, and with it every connection."""
+        self.stopped.succeed()
+        self.hang_up()
+
+    def start(self) -> None:
+        """The process runs again, and has nothing to do."""
+        self.stopped = self._env.event()
+        self._env.process(self.run())
+        self.free_us = self.applied_us = self._env.now
 
     def take(self, work_us: int) -> int:
         """One more request is queued; when it has been worked on."""
@@ -314,9 +322,7 @@ class Zookeeper:
         server = self.servers[node]
         if not server.is_up:
             return
-        server.is_up = False
-        server.stopped.succeed()
-        server.hang_up()
+        server.stop()
         if self.ensemble.stop(node):
             self._end_term()
 
@@ -342,9 +348,7 @@ class Zookeeper:
         server = self.servers[node]
         if server.is_up:
             return
-        server.is_up = True
-        server.started.succeed()
-        server.free_us = server.applied_us = self._env.now
+        server.start()
         had_leader = self.ensemble.leader is not None
         self.ensemble.start(node)
         if not had_leader:

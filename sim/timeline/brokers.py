@@ -25,7 +25,7 @@ _PROBE_US = 100 * MS
 def new_controller(world: World) -> Controller:
     """The controller of a run in whose timeline brokers stop or start."""
     env, cluster, clients = world.env, world.scenario.cluster, Clients(world)
-    partitions = ClusterPartitions(cluster, world.catalog, world.broker_ids, world.coordinators, clients)
+    partitions = ClusterPartitions(cluster, world.catalog, world.brokers, world.coordinators, clients)
     loading = Loading(env, world.streams, cluster, world.brokers, world.coordinators, partitions.control, clients)
     return Controller(env, world.streams, cluster, world.brokers, partitions, loading, clients)
 

@@ -9,7 +9,7 @@ import numpy as np
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.client.client import Client
 from groupsim.sim.kernel.environment import Environment
-from groupsim.sim.protocol.messages import Positions
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
 from groupsim.sim.world import World
 
 
@@ -38,7 +38,6 @@ class Clients:
     def broker_lost(self, node: int) -> None:
         """Connections to a broker end; a client notices when that has reached it."""
         world = self._world
-        world.live_nodes = tuple(id_ for id_ in world.broker_ids if world.brokers[id_].is_up)
         self.disturb(name for name in sorted(world.groups) if self._is_touched(name, node))
         for consumer in world.consumers.values():
             if consumer.incumbent is not None:
@@ -53,11 +52,6 @@ class Clients:
         group = self._world.groups[name]
         partitions = group.books.partitions
         return self._world.coordinator_of(name).node == node or bool((partitions.leader == node).any())
-
-    def broker_back(self) -> None:
-        """A broker takes connections again."""
-        world = self._world
-        world.live_nodes = tuple(id_ for id_ in world.broker_ids if world.brokers[id_].is_up)
 
     # --- data partitions ----------------------------------------------------------------------------------------------
 
@@ -100,8 +94,7 @@ class Clients:
         return [one.client for one in self._world.members[group] if one.client is not None]
 
 
-def _positions(books: GroupBooks, names: set[tuple[str, int]]) -> Positions:
+def _positions(books: GroupBooks, names: Iterable[tuple[str, int]]) -> Positions:
     """Positions of partitions that a group knows, ascending."""
-    parts = books.partitions
-    found = [p for p, name in enumerate(zip(parts.topic, parts.number.tolist(), strict=True)) if name in names]
-    return np.array(found, np.int32)
+    found = [books.partitions.of(topic)[number : number + 1] for topic, number in names]
+    return np.sort(np.concatenate(found)) if found else NO_PARTITIONS
