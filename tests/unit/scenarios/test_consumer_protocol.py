@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from groupsim.scenarios import ScenarioFileError, load, parse, warnings_of
-from groupsim.scenarios.build.paths import set_path
-from groupsim.scenarios.errors import Problem
 from groupsim.sim.config import ClientConfig, GroupConfig
 from groupsim.sim.model import Scenario, SetConfig
 from groupsim.sim.units import S
+from tests.support.scenario_documents import ScenarioDocument
 
 BASE = """
 version: 1
@@ -33,33 +31,12 @@ OVERRIDES = "groups.billing.overrides"
 UPGRADE = {"group.protocol": "consumer"}
 
 
-def _document(changes: dict[str, Any]) -> dict[str, Any]:
-    document: dict[str, Any] = yaml.safe_load(BASE)
-    for path, value in changes.items():
-        set_path(document, path, value)
-    return document
-
-
-def _loaded(changes: dict[str, Any]) -> Scenario:
-    scenario = parse(_document(changes), file="s.yaml", name="s")
-    again = parse(dict(scenario.document), file="s.yaml", name="s")
-    assert again == scenario, "a resolved document says the same again"
-    return scenario
+_FILE = ScenarioDocument(BASE)
+_document, _loaded, _problems, _only = _FILE.changed, _FILE.loaded, _FILE.problems, _FILE.only
 
 
 def _client(changes: dict[str, Any]) -> ClientConfig:
     return _loaded(changes).groups[0].client
-
-
-def _problems(changes: dict[str, Any]) -> list[Problem]:
-    with pytest.raises(ScenarioFileError) as caught:
-        parse(_document(changes), file="s.yaml", name="s")
-    return list(caught.value.problems)
-
-
-def _only(changes: dict[str, Any]) -> Problem:
-    (problem,) = _problems(changes)
-    return problem
 
 
 # --- choosing the protocol --------------------------------------------------------------------------------------------

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
-from groupsim.scenarios import ScenarioFileError, parse, warnings_of
+from groupsim.scenarios import warnings_of
 from groupsim.scenarios.build.notes import not_modelled
-from groupsim.scenarios.build.paths import set_path
-from groupsim.scenarios.errors import Problem
 from groupsim.scenarios.kafka.keys import known_keys
 from groupsim.sim.config import ClientConfig, ZookeeperConsumerConfig
-from groupsim.sim.model import Distribution, Scenario, Target, Zookeeper
+from groupsim.sim.model import Distribution, Target, Zookeeper
 from groupsim.sim.units import FOREVER, MS, S
 from tests.support.command_line import CommandLine
+from tests.support.scenario_documents import ScenarioDocument
 
 BASE = """
 version: 1
@@ -33,34 +31,12 @@ GROUP = "groups.billing"
 CONFIG = "groups.billing.config"
 
 
-def _document(changes: dict[str, Any]) -> dict[str, Any]:
-    document: dict[str, Any] = yaml.safe_load(BASE)
-    for path, value in changes.items():
-        set_path(document, path, value)
-    return document
-
-
-def _loaded(changes: dict[str, Any]) -> Scenario:
-    scenario = parse(_document(changes), file="s.yaml", name="s")
-    assert parse(dict(scenario.document), file="s.yaml", name="s") == scenario, (
-        "a resolved document says the same again"
-    )
-    return scenario
+_FILE = ScenarioDocument(BASE)
+_document, _loaded, _problems, _only = _FILE.changed, _FILE.loaded, _FILE.problems, _FILE.only
 
 
 def _client(changes: dict[str, Any]) -> ClientConfig:
     return _loaded(changes).groups[0].client
-
-
-def _problems(changes: dict[str, Any]) -> list[Problem]:
-    with pytest.raises(ScenarioFileError) as caught:
-        parse(_document(changes), file="s.yaml", name="s")
-    return list(caught.value.problems)
-
-
-def _only(changes: dict[str, Any]) -> Problem:
-    (problem,) = _problems(changes)
-    return problem
 
 
 def _timeline(verb: str, body: dict[str, Any]) -> dict[str, Any]:
