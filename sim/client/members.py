@@ -11,7 +11,7 @@ from groupsim.assignors import Assignor
 from groupsim.assignors import Protocol as RebalanceProtocol
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.protocol.classic.member import ClassicMember
-from groupsim.sim.protocol.consumer.member import ConsumerMember
+from groupsim.sim.protocol.consumer.member.member import ConsumerMember
 from groupsim.sim.protocol.interface import MemberMachine
 from groupsim.sim.protocol.zookeeper.member import ZookeeperMember
 from groupsim.sim.randomness import hash64

@@ -21,7 +21,7 @@ from groupsim.sim.client.rebalancing import Rebalancing
 from groupsim.sim.client.requests import Requests
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Scenario
-from groupsim.sim.protocol.consumer.member import ConsumerMember
+from groupsim.sim.protocol.consumer.member.member import ConsumerMember
 from groupsim.sim.protocol.effects import Adopt, Send
 from groupsim.sim.protocol.messages import Api, Error
 from tests.oracle.measures import ENDS

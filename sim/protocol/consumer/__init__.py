@@ -1,4 +1,4 @@
-"""The consumer protocol (KIP-848): a group machine, `group`, and a member machine, `member`.
+"""The consumer protocol (KIP-848): a group machine, `group`, and a member machine, in `member`.
 
 Both are pure (`sim.protocol.interface`). Names are those of Kafka 4.4: ``GMM`` is ``GroupMetadataManager``, ``CG``
 ``ConsumerGroup``, ``CAB`` ``CurrentAssignmentBuilder``.

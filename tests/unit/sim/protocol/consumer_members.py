@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from groupsim.sim.config import ClientConfig
-from groupsim.sim.protocol.consumer.member import ConsumerMember
+from groupsim.sim.protocol.consumer.member.member import ConsumerMember
 from groupsim.sim.protocol.consumer.messages import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
 from groupsim.sim.protocol.effects import Adopt, Commit, Disconnect, Drop, Effects, Listen, Raise, Send
 from groupsim.sim.protocol.messages import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.sim.config import ClientBehaviour
-from groupsim.sim.protocol.consumer.member_states import MemberState
+from groupsim.sim.protocol.consumer.member.states import MemberState
 from groupsim.sim.protocol.messages import Error
 from groupsim.sim.units import FOREVER, MS
 from tests.unit.sim.protocol.consumer_members import ConsumerHarness

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.sim.protocol.consumer.member_states import MemberState
+from groupsim.sim.protocol.consumer.member.states import MemberState
 from groupsim.sim.protocol.consumer.messages import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
 from groupsim.sim.protocol.messages import Error, OffsetCommit
 from groupsim.sim.units import MS, S

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.sim.protocol.consumer.member_states import MemberState
+from groupsim.sim.protocol.consumer.member.states import MemberState
 from groupsim.sim.protocol.interface import CloseOperation
 from groupsim.sim.protocol.messages import Error
 from tests.unit.sim.protocol.consumer_members import ConsumerHarness

@@ -38,8 +38,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from groupsim.sim.protocol.consumer.member_parts import ConsumerMemberParts
-from groupsim.sim.protocol.consumer.member_states import (
+from groupsim.sim.protocol.consumer.member.parts import ConsumerMemberParts
+from groupsim.sim.protocol.consumer.member.states import (
     ACKNOWLEDGING,
     HASTY,
     LEAVING,

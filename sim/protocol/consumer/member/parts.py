@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from groupsim.assignors.java.regex import JavaPattern
 from groupsim.sim.config import ClientConfig
-from groupsim.sim.protocol.consumer.member_departure import Departure
-from groupsim.sim.protocol.consumer.member_epoch import MemberEpoch
-from groupsim.sim.protocol.consumer.member_heartbeats import HeartbeatContent, HeartbeatTimer
-from groupsim.sim.protocol.consumer.member_listeners import Listeners
-from groupsim.sim.protocol.consumer.member_ownership import MemberOwnership
-from groupsim.sim.protocol.consumer.member_reconciliation import Reconciliation
-from groupsim.sim.protocol.consumer.member_responses import HeartbeatResponses
-from groupsim.sim.protocol.consumer.member_states import MemberState
-from groupsim.sim.protocol.consumer.member_subscription import MemberSubscription
+from groupsim.sim.protocol.consumer.member.departure import Departure
+from groupsim.sim.protocol.consumer.member.epoch import MemberEpoch
+from groupsim.sim.protocol.consumer.member.heartbeats import HeartbeatContent, HeartbeatTimer
+from groupsim.sim.protocol.consumer.member.listeners import Listeners
+from groupsim.sim.protocol.consumer.member.ownership import MemberOwnership
+from groupsim.sim.protocol.consumer.member.reconciliation import Reconciliation
+from groupsim.sim.protocol.consumer.member.responses import HeartbeatResponses
+from groupsim.sim.protocol.consumer.member.states import MemberState
+from groupsim.sim.protocol.consumer.member.subscription import MemberSubscription
 from groupsim.sim.protocol.consumer.messages import ConsumerGroupHeartbeat
 from groupsim.sim.protocol.effects import Effects
 from groupsim.sim.protocol.lookup import Backoff, CoordinatorLookup

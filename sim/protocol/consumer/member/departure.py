@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groupsim.sim.protocol.consumer.local_assignment import NOTHING
-from groupsim.sim.protocol.consumer.member_epoch import MemberEpoch
-from groupsim.sim.protocol.consumer.member_heartbeats import HeartbeatContent, HeartbeatTimer
-from groupsim.sim.protocol.consumer.member_listeners import Call, Listeners
-from groupsim.sim.protocol.consumer.member_ownership import MemberOwnership
-from groupsim.sim.protocol.consumer.member_reconciliation import Reconciliation
-from groupsim.sim.protocol.consumer.member_states import (
+from groupsim.sim.protocol.consumer.member.epoch import MemberEpoch
+from groupsim.sim.protocol.consumer.member.heartbeats import HeartbeatContent, HeartbeatTimer
+from groupsim.sim.protocol.consumer.member.listeners import Call, Listeners
+from groupsim.sim.protocol.consumer.member.local_assignment import NOTHING
+from groupsim.sim.protocol.consumer.member.ownership import MemberOwnership
+from groupsim.sim.protocol.consumer.member.reconciliation import Reconciliation
+from groupsim.sim.protocol.consumer.member.states import (
     FATAL,
     FENCED,
     LEAVING,
@@ -23,7 +23,7 @@ from groupsim.sim.protocol.consumer.member_states import (
     STALE,
     UNSUBSCRIBED,
 )
-from groupsim.sim.protocol.consumer.member_subscription import MemberSubscription
+from groupsim.sim.protocol.consumer.member.subscription import MemberSubscription
 from groupsim.sim.protocol.effects import Closed, Drop, Effects, Send
 from groupsim.sim.protocol.interface import CloseOperation
 from groupsim.sim.protocol.messages import Api, Error

@@ -5,10 +5,10 @@ Source: ``HeartbeatRequestState``, ``ConsumerHeartbeatRequestManager.HeartbeatSt
 
 from __future__ import annotations
 
-from groupsim.sim.protocol.consumer.local_assignment import LocalAssignment
-from groupsim.sim.protocol.consumer.member_epoch import MemberEpoch
-from groupsim.sim.protocol.consumer.member_states import JOINING
-from groupsim.sim.protocol.consumer.member_subscription import MemberSubscription
+from groupsim.sim.protocol.consumer.member.epoch import MemberEpoch
+from groupsim.sim.protocol.consumer.member.local_assignment import LocalAssignment
+from groupsim.sim.protocol.consumer.member.states import JOINING
+from groupsim.sim.protocol.consumer.member.subscription import MemberSubscription
 from groupsim.sim.protocol.consumer.messages import ConsumerGroupHeartbeat
 from groupsim.sim.protocol.lookup import Backoff
 from groupsim.sim.units import FOREVER

@@ -6,7 +6,7 @@ Source: ``AbstractMembershipManager``, ``ConsumerMembershipManager`` (Kafka 4.4)
 from __future__ import annotations
 
 from groupsim.sim.config import ClientConfig
-from groupsim.sim.protocol.consumer.member_states import (
+from groupsim.sim.protocol.consumer.member.states import (
     ACTIVE,
     FATAL,
     JOINING,

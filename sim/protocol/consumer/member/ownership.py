@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from groupsim.sim.protocol.consumer.member_epoch import MemberEpoch
+from groupsim.sim.protocol.consumer.member.epoch import MemberEpoch
 from groupsim.sim.protocol.effects import Commit, Effects, Send
 from groupsim.sim.protocol.lookup import Backoff
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, OffsetFetch, Positions, within, without

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from groupsim.sim.protocol.consumer.member_departure import Departure
-from groupsim.sim.protocol.consumer.member_epoch import MemberEpoch
-from groupsim.sim.protocol.consumer.member_heartbeats import HeartbeatContent, HeartbeatTimer
-from groupsim.sim.protocol.consumer.member_reconciliation import Reconciliation
-from groupsim.sim.protocol.consumer.member_states import LEAVING, SILENT, UNSUBSCRIBED
+from groupsim.sim.protocol.consumer.member.departure import Departure
+from groupsim.sim.protocol.consumer.member.epoch import MemberEpoch
+from groupsim.sim.protocol.consumer.member.heartbeats import HeartbeatContent, HeartbeatTimer
+from groupsim.sim.protocol.consumer.member.reconciliation import Reconciliation
+from groupsim.sim.protocol.consumer.member.states import LEAVING, SILENT, UNSUBSCRIBED
 from groupsim.sim.protocol.consumer.messages import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
 from groupsim.sim.protocol.effects import Effects
 from groupsim.sim.protocol.lookup import CoordinatorLookup

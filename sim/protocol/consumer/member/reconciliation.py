@@ -6,11 +6,11 @@ Commit, onPartitionsRevoked, take over, onPartitionsAssigned, acknowledge (``Abs
 
 from __future__ import annotations
 
-from groupsim.sim.protocol.consumer.local_assignment import NOTHING, LocalAssignment
-from groupsim.sim.protocol.consumer.member_epoch import MemberEpoch
-from groupsim.sim.protocol.consumer.member_listeners import Call, Listeners
-from groupsim.sim.protocol.consumer.member_ownership import MemberOwnership
-from groupsim.sim.protocol.consumer.member_states import ACKNOWLEDGING, JOINING, RECONCILING, STABLE
+from groupsim.sim.protocol.consumer.member.epoch import MemberEpoch
+from groupsim.sim.protocol.consumer.member.listeners import Call, Listeners
+from groupsim.sim.protocol.consumer.member.local_assignment import NOTHING, LocalAssignment
+from groupsim.sim.protocol.consumer.member.ownership import MemberOwnership
+from groupsim.sim.protocol.consumer.member.states import ACKNOWLEDGING, JOINING, RECONCILING, STABLE
 from groupsim.sim.protocol.effects import Adopt, Drop, Effects
 from groupsim.sim.protocol.lookup import Backoff
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, Positions, without
