@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from groupsim.analysis.data.load import Source, table
+from groupsim.analysis.data.metrics import duration
 from groupsim.analysis.errors import ResultError
 from groupsim.analysis.figures import captions, marks, palette, raster
 from groupsim.analysis.figures.history import History, history
@@ -38,32 +40,36 @@ def lanes(runs: Mapping[str, Source], group: str | None = None) -> Figure:
         raise ResultError("lanes are drawn of at least one run")
     pasts = {name: history(source, group) for name, source in runs.items()}
     horizon_s = max(past.horizon_s for past in pasts.values())
+    first = next(iter(pasts.values()))
     sheet = Sheet(left_in=0.95)
-    sheet.text(_title(list(pasts.values())), 12, weight="bold")
-    sheet.text("partitions that nobody reads, by cause, in each run; each lane is as high as all partitions", 9, 0.04)
+    sheet.text(f"{first.scenario} · {len(pasts)} runs, {len(first.partitions):,} partitions", 12, weight="bold")
+    top = max(raster.most_after_startup(past, sheet.axes_in) for past in pasts.values()) or len(first.partitions)
+    scale = _scale(top, horizon_s / raster.columns_in(sheet.axes_in))
+    sheet.text(f"partitions that nobody reads, by cause, in each run; {scale}", 9, 0.04)
     for name, past in pasts.items():
-        _lane(sheet, name, past, runs[name], horizon_s, is_last=name == list(pasts)[-1])
+        axes = _lane(sheet, name, past, runs[name], (horizon_s, top))
+    time_axis(axes, 0.0, horizon_s)
     sheet.skip(0.4)
     present = {cause for past in pasts.values() for cause in past.pieces["cause"]}
     sheet.legend("unread because of", [(c, palette.CAUSES[c], "") for i, c in enumerate(CAUSES) if i in present])
     return sheet.close()
 
 
-def _title(pasts: list[History]) -> str:
-    first = pasts[0]
-    return f"{first.scenario} · {len(pasts)} runs, {len(first.partitions):,} partitions"
+def _scale(top: int, column_s: float) -> str:
+    return f"each lane is {top:,} high, the most after start-up (means over {duration(column_s)})"
 
 
-def _lane(sheet: Sheet, name: str, past: History, source: Source, horizon_s: float, *, is_last: bool) -> None:
-    """Name and headline, the events as marks, and the count over time."""
-    window = (0.0, horizon_s)
+def _lane(sheet: Sheet, name: str, past: History, source: Source, scale: tuple[float, int]) -> Axes:
+    """Name and headline, the events as marks, and the count on a scale of seconds and partitions."""
+    window, top = (0.0, scale[0]), scale[1]
     requests = int(table(source, "requests").query("group == @past.group")["count"].sum())
     sheet.text(name, 10, above_in=0.12, weight="bold")
     sheet.text(f"{captions.headline(past)} · {requests:,} requests", 8.5)
     some = marks.marks(past.events, past.group, *window, sheet.axes_in)
     labels = sheet.strip(marks.height(some), above_in=0.02)
     count = sheet.strip(LANE_IN)
-    raster.draw_count(count, past, window, sheet.axes_in)
-    time_axis(count, *window, label=is_last)
+    raster.draw_count(count, past, window, (sheet.axes_in, LANE_IN), top)
+    time_axis(count, *window, label=False)
     labels.set_xlim(window)
     marks.draw(labels, some, [count], marks.height(some))
+    return count

@@ -12,8 +12,8 @@ from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 
 from groupsim.analysis.data.columns import floats, integers
-from groupsim.analysis.figures import palette
-from groupsim.analysis.figures.bars import clipped
+from groupsim.analysis.figures import palette, ticks
+from groupsim.analysis.figures.bars import clipped, with_main_cause
 from groupsim.analysis.figures.history import History
 from groupsim.analysis.figures.sheet import bare
 from groupsim.sim.tables import CAUSES
@@ -50,8 +50,8 @@ def draw(
     axes.imshow(picture, extent=(*window, rows, 0), aspect="auto", interpolation="nearest", resample=False)
     bare(axes)
     step = next(one for one in (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 10**9) if rows / one <= 8)
-    ticks = range(0, rows + 1, step)
-    axes.set_yticks(list(ticks), [f"{tick:,}" for tick in ticks], fontsize=8)
+    labelled = range(0, rows + 1, step)
+    axes.set_yticks(list(labelled), [f"{row:,}" for row in labelled], fontsize=8)
     axes.set_ylabel("members" if past.shared else "partitions", fontsize=8.5)
 
 
@@ -135,16 +135,37 @@ def _summed(
     return change.cumsum(axis=1)[:, : shape[1]]
 
 
-def draw_count(axes: Axes, past: History, window: tuple[float, float], width_in: float) -> None:
-    """How many partitions are unread at a time, by cause: the mean over each column, so that areas are true."""
-    edges, counts = mean_counts(past, window, max(int(width_in * DOTS_PER_IN), 1))
+def draw_count(axes: Axes, past: History, window: tuple[float, float], size_in: tuple[float, float], top: int) -> None:
+    """How many partitions are unread at a time, by cause, up to ``top``; ticks for gaps that no area shows.
+
+    The mean over each column of a strip of ``size_in`` (width, height) inches, so that areas are true.
+    """
+    width_in, height_in = size_in
+    edges, counts = mean_counts(past, window, columns_in(width_in))
     axes.stackplot(
         edges, counts, colors=[palette.CAUSES[cause] for cause in CAUSES], step="post", linewidth=0, antialiased=False
     )
     bare(axes)
-    axes.set_ylim(0, max(len(past.partitions), 1))
-    axes.set_yticks([len(past.partitions)], [f"{len(past.partitions):,}"], fontsize=8)
+    axes.set_ylim(0, top)
+    axes.set_yticks([top], [f"{top:,}"], fontsize=8)
     axes.set_ylabel("unread", fontsize=8.5)
+    dot_s = ticks.DOT_IN * (window[1] - window[0]) / width_in
+    gaps = with_main_cause(clipped(past.gaps, window), clipped(past.pieces, window))
+    short = ticks.one_a_dot(ticks.too_short(gaps, dot_s), dot_s)
+    ticks.below(axes, short, [palette.CAUSES[CAUSES[cause]] for cause in integers(short, "cause")], height_in)
+
+
+def most_after_startup(past: History, width_in: float) -> int:
+    """The highest of those columns that begin when every partition has been read once; 0 if there are none."""
+    edges, counts = mean_counts(past, (0.0, past.horizon_s), columns_in(width_in))
+    served_s = floats(past.gaps[past.gaps["startup"]], "to_s").max(initial=0.0)
+    later = counts.sum(axis=0)[:-1][edges[:-1] >= max(served_s, past.measured[0])]
+    return int(np.ceil(later.max(initial=0.0)))
+
+
+def columns_in(width_in: float) -> int:
+    """How many columns an image ``width_in`` inches wide has."""
+    return max(int(width_in * DOTS_PER_IN), 1)
 
 
 def mean_counts(

@@ -9,14 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from groupsim.analysis.data.columns import floats, integers, names, rows
+from groupsim.analysis.data.columns import floats, names, rows
 from groupsim.analysis.data.load import Source
 from groupsim.analysis.errors import ResultError
 from groupsim.analysis.figures import bars, captions, marks, palette, raster, ticks
 from groupsim.analysis.figures.history import History, history
 from groupsim.analysis.figures.sheet import Sheet, bare, text_width, time_axis
 from groupsim.analysis.text.tables import shortened
-from groupsim.sim.tables import CAUSES
 
 OVERVIEW_ROWS: Final = 24
 """With more rows than this, the whole run is an image where a second panel shows its worst part row by row."""
@@ -85,12 +84,10 @@ def _panel(
     band = sheet.strip(BAND_IN)
     strips = [band]
     _states(band, past, window, sheet.axes_in)
-    dot_s = ticks.DOT_IN * (window[1] - window[0]) / sheet.axes_in
     if as_image or past.shared:
         count = sheet.strip(COUNT_IN, above_in=0.14)
-        raster.draw_count(count, past, window, sheet.axes_in)
+        raster.draw_count(count, past, window, (sheet.axes_in, COUNT_IN), max(len(past.partitions), 1))
         time_axis(count, *window, label=False)
-        _mark_short(count, past, window, dot_s)
         strips.append(count)
     if as_image:
         height = raster.height_of(len(past.rows))
@@ -140,13 +137,6 @@ def _veil(axes: Axes, past: History) -> None:
         if begin < end:
             axes.axvspan(begin, end, facecolor="none", edgecolor=palette.FAINT, hatch="....", linewidth=0, alpha=0.5,
                          zorder=4)  # fmt: skip
-
-
-def _mark_short(axes: Axes, past: History, window: Window, dot_s: float) -> None:
-    """Ticks for gaps that no area shows."""
-    gaps = bars.with_main_cause(bars.clipped(past.gaps, window), bars.clipped(past.pieces, window))
-    short = ticks.one_a_dot(ticks.too_short(gaps, dot_s), dot_s)
-    ticks.below(axes, short, [palette.CAUSES[CAUSES[cause]] for cause in integers(short, "cause")], COUNT_IN)
 
 
 def _frame(axes: Axes, window: Window, inch_s: float) -> None:
