@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -26,6 +27,7 @@ from groupsim.sim.model import (
 )
 from groupsim.sim.units import MS, S
 
+Protocol = Literal["classic", "consumer"]
 AWAY = Entry(
     id="kill",
     at_us=33 * S,
@@ -34,7 +36,7 @@ AWAY = Entry(
 """The first is killed, and its process is back 9 s later."""
 
 
-def scene(*timeline: Entry) -> Scenario:
+def scene(*timeline: Entry, protocol: Protocol = "classic") -> Scenario:
     """Two consumers, three partitions each, ten records a second and partition."""
     mine, yours = (Subscription(assign={"orders": numbers}) for numbers in ((0, 1, 2), (3, 4, 5)))
     return Scenario(
@@ -48,7 +50,7 @@ def scene(*timeline: Entry) -> Scenario:
                 name="g",
                 subscription=mine,
                 members=Members(count=2),
-                client=ClientConfig(auto_offset_reset="earliest"),
+                client=ClientConfig(auto_offset_reset="earliest", group_protocol=protocol),
                 processing=Processing(per_record=Distribution.constant(1 * MS)),
                 overrides=(Override(members=frozenset({1}), subscription=yours),),
             ),
@@ -57,13 +59,14 @@ def scene(*timeline: Entry) -> Scenario:
     )
 
 
-def run(fidelity: str, *timeline: Entry) -> Result:
-    return simulate(scene(*timeline), seed=1, fidelity=fidelity, check=True)  # type: ignore[arg-type]
+def run(fidelity: str, *timeline: Entry, protocol: Protocol = "classic") -> Result:
+    return simulate(scene(*timeline, protocol=protocol), seed=1, fidelity=fidelity, check=True)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
 @pytest.mark.parametrize("fidelity", ["elided", "message"])
-def test_there_is_no_rebalance_and_everybody_reads_its_own(fidelity: str) -> None:
-    result = run(fidelity)
+def test_there_is_no_rebalance_and_everybody_reads_its_own(fidelity: str, protocol: Protocol) -> None:
+    result = run(fidelity, protocol=protocol)
     assert result.summary.rebalances.tolist() == [0]
     assert result.summary.lag_records_end.tolist() == [0]
     owners = result.tables["ownership"].groupby("partition").member.unique()
@@ -72,15 +75,16 @@ def test_there_is_no_rebalance_and_everybody_reads_its_own(fidelity: str) -> Non
     assert apis == {"FindCoordinator", "Metadata", "OffsetCommit", "OffsetFetch"}
 
 
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
 @pytest.mark.parametrize("fidelity", ["elided", "message"])
-def test_a_killed_one_leaves_its_partitions_unowned_until_it_is_back(fidelity: str) -> None:
-    result = run(fidelity, AWAY)
+def test_a_killed_one_leaves_its_partitions_unowned_until_it_is_back(fidelity: str, protocol: Protocol) -> None:
+    result = run(fidelity, AWAY, protocol=protocol)
     gaps = result.tables["unavailability"].query("from_us >= 33_000_000 and cause == 'unowned'")
     assert gaps.partition.tolist() == [0, 1, 2]
     assert set(gaps.to_us - gaps.from_us) == {9 * S + 700 * MS}
     assert result.summary.rebalances.tolist() == [0]
     assert result.tables["delivery"].cause.tolist() == ["kill"], "read twice from the last commit on"
-    assert run("elided", AWAY).manifest["digests"] == result.manifest["digests"]
+    assert run("elided", AWAY, protocol=protocol).manifest["digests"] == result.manifest["digests"]
 
 
 def test_partitions_that_do_not_exist_are_left_out() -> None:

@@ -37,11 +37,11 @@ class MemberSubscription:
         self.is_news = False
 
     def subscribe(self, topics: tuple[str, ...], pattern: str | None, broker_pattern: str | None) -> None:
-        """``subscribe()``."""
+        """``subscribe()``; to nothing at all, as of a consumer that takes partitions by hand: it joins no group."""
         self.pattern = java_pattern(pattern) if pattern is not None else None
         self.broker_pattern = broker_pattern
         self.topics = self._matched() if self.pattern is not None else tuple(sorted(topics))
-        self.is_news = True
+        self.is_news = self.is_wanted
 
     def unsubscribe(self) -> None:
         """``unsubscribe()``."""
