@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
+from collections.abc import Mapping, Sequence
 from itertools import chain, islice
-from operator import getitem
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -16,6 +13,7 @@ from pydantic import ValidationError
 
 from groupsim.scenarios.build.checks import check_names
 from groupsim.scenarios.build.cluster_checks import check_cluster
+from groupsim.scenarios.build.completion import found_beside
 from groupsim.scenarios.build.kafka_checks import check_kafka_rules
 from groupsim.scenarios.build.paths import set_path
 from groupsim.scenarios.build.problems import Finding, findings_of, problems_of
@@ -74,9 +72,13 @@ def load(source: str | Path, *, set_: Mapping[str, Any] = _NOTHING, allow_code: 
             continue
         kept = {one: line for one, line in document.lines.items() if one[: len(place)] != place}
         document = YamlDocument(document.data, {**kept, place: 0})
+    try:
+        found = _parse(document, file=str(source), name=path.stem, folder=path.parent, allow_code=allow_code)
+    except ScenarioFileError as refused:
+        raise ScenarioFileError(refused.file, [*problems, *refused.problems]) from None
     if problems:
         raise ScenarioFileError(str(source), problems)
-    return _parse(document, file=str(source), name=path.stem, folder=path.parent, allow_code=allow_code)
+    return found
 
 
 def load_document(source: str | Path) -> dict[str, Any]:
@@ -123,8 +125,9 @@ def built_in(name: str, library: Path, refusal: str = "is not built in") -> Path
 
 
 def parse(
-    document: Mapping[str, Any], *, file: str, name: str, folder: Path | None = None, allow_code: Sequence[str] = ()
-) -> Scenario:
+    document: Mapping[str, Any], *, file: str, name: str, folder: Path | None = None, allow_code: Sequence[str] = (),
+    looks_on: bool = True,
+) -> Scenario:  # fmt: skip
     """The scenario of a document.
 
     Parameters
@@ -137,6 +140,9 @@ def parse(
         The scenario's name.
     folder : Path
         Where the files that the document names are; the working directory by default.
+    allow_code : sequence of str
+    looks_on : bool
+        Where single values are refused, look for what is wrong beside them too: takes ten times as long.
 
     Raises
     ------
@@ -144,20 +150,25 @@ def parse(
         With every problem found.
     """
     whole = YamlDocument(dict(document), {})
-    return _parse(whole, file=file, name=name, folder=folder or Path(), allow_code=allow_code)
+    return _parse(whole, file=file, name=name, folder=folder or Path(), allow_code=allow_code, looks_on=looks_on)
 
 
-def _parse(document: YamlDocument, *, file: str, name: str, folder: Path, allow_code: Sequence[str]) -> Scenario:
+def _parse(
+    document: YamlDocument, *, file: str, name: str, folder: Path, allow_code: Sequence[str], looks_on: bool = True
+) -> Scenario:
     _check_code(allow_code)
-    context = {"folder": folder, "allow_code": tuple(allow_code)}
     data = _mapping(document, file)
     if "scenario" in data:
         raise ScenarioFileError(file, [Problem("", "names a scenario: it is a sweep, for groupsim sweep")])
+
+    def validate(data: Any) -> ScenarioFile:
+        return ScenarioFile.model_validate(data, context={"folder": folder, "allow_code": tuple(allow_code)})
+
     try:
-        scenario = ScenarioFile.model_validate(data, context=context)
+        scenario = validate(data)
     except ValidationError as error:
         found = [*findings_of(error, belongs)]
-        found += _beside(found, data, context, allow_code)
+        found += found_beside(found, data, validate, lambda one: _check(one, allow_code)) if looks_on else []
         raise ScenarioFileError(file, problems_of(found, document)) from None
     if found := _check(scenario, allow_code):
         raise ScenarioFileError(file, problems_of(found, document))
@@ -172,25 +183,6 @@ def _check(scenario: ScenarioFile, allow_code: Sequence[str]) -> list[Finding]:
             chain(check_names(scenario), check_cluster(scenario), check_kafka_rules(scenario, allow_code)), PROBLEMS_MAX
         )
     ]
-
-
-def _beside(
-    found: Sequence[Finding], data: Mapping[str, Any], context: dict[str, Any], allow_code: Sequence[str]
-) -> list[Finding]:
-    """What else is wrong with a file of which only patterns are refused: any pattern serves to look at the rest."""
-    refused = {place for place, _, _ in found}
-    if not all(place[-1:] in (("pattern",), ("re2",)) for place in refused):
-        return []
-    changed: Any = copy.deepcopy(data)
-    for *above, key in refused:
-        reduce(getitem, above, changed)[key] = ".*"
-    try:
-        scenario = ScenarioFile.model_validate(changed, context={**context, "spent": 0})
-    except ValidationError as error:
-        others: Iterable[Finding] = findings_of(error, belongs)
-    else:
-        others = _check(scenario, allow_code)
-    return [one for one in others if one[0] not in refused]
 
 
 def _check_code(allow_code: Sequence[str]) -> None:

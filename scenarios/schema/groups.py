@@ -37,8 +37,8 @@ GROUPS_MAX = 10_000
 
 def _client(value: Any) -> str:
     text = version_text(value)
-    if any(text in versions for versions in PROFILES.values()):
-        return str(text)
+    if isinstance(text, str) and any(text in versions for versions in PROFILES.values()):
+        return text
     raise refusal(f"must be a version of a client: {_told(PROFILES)}")
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from groupsim.scenarios.build.loading import load_document, parse, path_of
 from groupsim.scenarios.build.paths import set_path
@@ -16,6 +17,9 @@ from groupsim.scenarios.files.file_names import located
 from groupsim.scenarios.files.yaml_text import Place
 from groupsim.scenarios.sweep.design import Changes
 from groupsim.sim.model import Scenario
+
+_LOOKS_MAX: Final = 20
+"""Variants of which everything is told; of further ones, which are many and much alike, what is refused first."""
 
 
 class VariantCheck:
@@ -36,6 +40,7 @@ class VariantCheck:
         self._scenario, self._folder, self._allow_code = scenario, folder, allow_code
         self._lines = lines
         self._path, self._base = path_of(scenario), load_document(scenario)
+        self._refused = 0
         self._found: dict[tuple[str, str], list[tuple[Problem, str]]] = {}
 
     def check(self, name: str, own: Changes) -> Iterator[tuple[Changes, Scenario]]:
@@ -81,8 +86,12 @@ class VariantCheck:
                 problems += refused.problems
         name, folder = self._path.stem, self._path.parent
         try:
-            found = parse(document, file=self._scenario, name=name, folder=folder, allow_code=self._allow_code)
+            found = parse(
+                document, file=self._scenario, name=name, folder=folder, allow_code=self._allow_code,
+                looks_on=self._refused < _LOOKS_MAX,
+            )  # fmt: skip
         except ScenarioFileError as refused:
+            self._refused += 1
             problems += refused.problems
         if problems:
             raise ScenarioFileError(self._scenario, problems)

@@ -403,7 +403,7 @@ def test_an_error_is_readable_at_80_columns(tmp_path: Path) -> None:
     with pytest.raises(ScenarioFileError) as caught:
         load(file)
     lines = str(caught.value).splitlines()
-    assert lines[0] == f"{file}: 2 problems"
+    assert lines[0] == f"{file}: 3 problems"
     assert lines[1:3] == [
         "  horizon (line 4) = 600",
         "    a duration needs a unit (us, ms, s, min, h, d): write 600s or 600ms, say",
