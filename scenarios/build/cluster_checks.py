@@ -94,8 +94,8 @@ def _wrong_brokers(file: ScenarioFile, entry: EntryFile, target: Target) -> str:
     if entry.verb not in _LIFE:
         return f"{entry.verb} names one broker, such as broker:{known[0]}; brokers: {listed(known)}"
     if pick == "coordinator":
-        known = f"{nearest(name, file.groups)}groups: {listed(file.groups)}"
-        return "" if file.group_key(name) else f"there is no group {name!r}; {known}"
+        hint = f"{nearest(name, file.groups)}groups: {listed(file.groups)}"
+        return "" if file.group_key(name) else f"there is no group {name!r}; {hint}"
     if pick == "leader":
         return _wrong_partition(file, *name.rpartition("/")[::2])
     missing = [index for index in target.indices if str(index) not in known]

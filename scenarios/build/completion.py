@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Generic, TypeVar
+from functools import reduce
+from operator import getitem
+from typing import Any, Final, Generic, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -121,10 +123,10 @@ class _Completion(Generic[T]):
             try:
                 model = self._validate(document)
             except ValidationError as error:
-                latest = [(self._original(place), *rest) for place, *rest in findings_of(error)]  # type: ignore[misc]
+                latest = [*self._originals(findings_of(error))]
                 found += [one for one in latest if not _touches(one[0], self._changes)]
                 continue
-            return [*found, *((self._original(one[0]), *one[1:]) for one in check(model))]  # type: ignore[misc]
+            return [*found, *self._originals(check(model))]
         return found
 
     def lost_names(self) -> set[tuple[str, str]]:
@@ -171,7 +173,7 @@ class _Completion(Generic[T]):
                 return place[:depth]
             if isinstance(tree, Mapping) and step not in tree:
                 return place[: depth + 1] if isinstance(step, str) else place[:depth]
-            if not isinstance(tree, Mapping | list) or (isinstance(tree, list) and not isinstance(step, int)):
+            if not isinstance(tree, Mapping) and not (isinstance(tree, list) and isinstance(step, int)):
                 return place[:depth]
             tree = tree[step]
         return place
@@ -190,10 +192,7 @@ class _Completion(Generic[T]):
         return key not in above
 
     def _at(self, place: Place) -> Any:
-        tree: Any = self._data
-        for step in place:
-            tree = tree[step]
-        return tree
+        return reduce(getitem, place, cast("Any", self._data))
 
     # --- the document -------------------------------------------------------------------------------------------------
 
@@ -213,9 +212,10 @@ class _Completion(Generic[T]):
         place = (*old, number)
         return self._changes[place] if place in self._changes else self._made(tree[number], place, new)
 
-    def _original(self, place: Place) -> Place:
-        """Where something is in the document as it was."""
-        return tuple(self._steps(place))
+    def _originals(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """The findings with places in the document as it was."""
+        for place, message, value in findings:
+            yield tuple(self._steps(place)), message, value
 
     def _steps(self, place: Place) -> Iterator[str | int]:
         for depth, step in enumerate(place):

@@ -188,6 +188,7 @@ class Fetcher:
         """Work out capacity anew from now on, and the poll schedule from the end of the batch in hand."""
         client, consumption, poll_loop = self._client, self._consumption, self._poll_loop
         held = consumption.partitions
+        poll_loop.note_passes(now)
         if not held.size:
             poll_loop.schedule = None
             return

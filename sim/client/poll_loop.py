@@ -143,6 +143,12 @@ class PollLoop:
             wait_us = self._machine.longest_wait_us(now, self._pass_us) + self._client.world.timing.poll_us
             self._again_us = now + wait_us if wait_us < self._pass_us else 0
 
+    def note_passes(self, now: int) -> None:
+        """Passes up to now at which nobody looked: of a schedule that is about to end, or to change."""
+        until = self.upcoming(now) - 1
+        if self.schedule is not None and until >= self.schedule.start:
+            self._passed_us = max(self._passed_us, self.schedule.last_pass(until))
+
     def begin_anew(self, now: int) -> None:
         """Nothing is read any more: passes follow one another from here, whatever came before."""
         self._passed_us, self._again_us, self._hurried_us = now, 0, FOREVER
@@ -244,6 +250,7 @@ class PollLoop:
 
     def shift(self, start: int, length: int) -> None:
         """The application's clock has stood still: all its work is that much later."""
+        self.note_passes(start)
         if self.schedule is not None:
             self.schedule.shift(start, length)
         if self.stuck_until > start:

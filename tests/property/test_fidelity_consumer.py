@@ -5,6 +5,8 @@ The invariants of the published TLA+ model hold after every event in both (`sim.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from groupsim.sim import simulate
@@ -41,11 +43,24 @@ def test_both_fidelities_give_equal_tables_at_length(block: int, family: str, pr
     [
         pytest.param("jitter", 2, id="a member was quiet that had a new subscription to tell"),
         pytest.param("crowd", 1, id="members that were behind computed the next target when they reported"),
+        pytest.param(
+            "aged", 91038, id="passes after everything was taken away between two of them went on from an old one"
+        ),
         pytest.param("delivery", 6, id="a connection with a parked fetch, though nothing is read from that broker now"),
     ],
 )
 def test_scenarios_that_once_told_the_difference(family: str, seed: int) -> None:
     assert not _differences(seed, family, "consumer")
+
+
+def test_a_pause_before_everything_is_taken_away_between_two_passes() -> None:
+    """An old client without auto-commit gives up all at once when it is told to, whatever its application is at."""
+    found = consumer_scenario(91038, "aged")
+    before = [one for one in found.timeline if (one.at_us or 0) < 38 * S]
+    for at, length in ((35_650, 150), (35_672, 20)):
+        pause = GcPause(target=Target("group", "g", "all"), duration=Distribution.constant(length * MS))
+        timeline = (*before, Entry(id="pause", at_us=at * MS, verb=pause))
+        assert not differences(replace(found, horizon_us=38 * S, timeline=timeline), 91038), at
 
 
 def _differences(seed: int, family: str, protocols: Protocols) -> list[str]:
