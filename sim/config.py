@@ -162,6 +162,41 @@ class BrokerConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerConfig:
+    """A producer's configuration (``ProducerConfig``, Kafka 4.4.0 defaults). All times in microseconds."""
+
+    acks: Literal[0, 1, -1] = -1
+    """-1: all."""
+    enable_idempotence: bool = True
+    retries: int = 2_147_483_647
+    max_in_flight: int = 5
+    delivery_timeout_us: int = 120_000 * MS
+    request_timeout_us: int = 30_000 * MS
+    linger_us: int = 5 * MS
+    batch_bytes: int = 16_384
+    max_block_us: int = 60_000 * MS
+    retry_backoff_us: int = 100 * MS
+    retry_backoff_max_us: int = 1_000 * MS
+    transaction_timeout_us: int = 60_000 * MS
+    transactional_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionConfig:
+    """The transaction coordinator's configuration (``TransactionStateManagerConfig``, Kafka 4.4.0), in microseconds."""
+
+    max_timeout_us: int = 900 * S
+    id_expiration_us: int = 7 * 24 * 3600 * S
+    abort_interval_us: int = 10 * S
+    remove_interval_us: int = 3600 * S
+    topic_partitions: int = 50
+    """``transaction.state.log.num.partitions``."""
+    producer_id_expiration_us: int = 24 * 3600 * S
+    version: Literal[1, 2] = 2
+    """The feature transaction.version (KIP-890)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
     """Times that come from the implementation and not from configuration.
 
