@@ -173,9 +173,10 @@ class _Completion(Generic[T]):
                 return place[:depth]
             if isinstance(tree, Mapping) and step not in tree:
                 return place[: depth + 1] if isinstance(step, str) else place[:depth]
-            if not isinstance(tree, Mapping) and not (isinstance(tree, list) and isinstance(step, int)):
+            if isinstance(tree, Mapping) or (isinstance(tree, list) and isinstance(step, int)):
+                tree = tree[step]
+            else:
                 return place[:depth]
-            tree = tree[step]
         return place
 
     def _rename(self, place: Place, message: str) -> bool:
