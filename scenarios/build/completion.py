@@ -173,7 +173,9 @@ class _Completion(Generic[T]):
                 return place[:depth]
             if isinstance(tree, Mapping) and step not in tree:
                 return place[: depth + 1] if isinstance(step, str) else place[:depth]
-            if isinstance(tree, Mapping) or (isinstance(tree, list) and isinstance(step, int)):
+            if isinstance(tree, Mapping):
+                tree = tree.get(step)
+            elif isinstance(tree, list) and isinstance(step, int):
                 tree = tree[step]
             else:
                 return place[:depth]
