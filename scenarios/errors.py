@@ -48,7 +48,7 @@ class Problem:
         place = _printable(self.path) or "the file"
         if self.line:
             place += f" (line {self.line})"
-        value = f" = {self.value}" if self.value else ""
+        value = f" = {_obeyed_by_none(self.value)}" if self.value else ""
         message = _obeyed_by_none(self.message)
         return "\n".join([*_wrapped(f"{place}{value}", "  ", "      "), *_wrapped(message, "    ", "    ")])
 

@@ -34,6 +34,8 @@ _SET_UP_S: Final = 1.5e-4
 _ANNOUNCED_S: Final = 3.0
 _ANNOUNCED_BYTES: Final = memory.GIB
 _ERASE: Final = "\r\x1b[K"
+now_s: Callable[[], float] = time.monotonic
+"""The clock that runs are watched by."""
 _STOP: Final = signal.SIGUSR1
 """Ends a run from the watching thread. Not SIGINT, which shells have processes in the background ignore."""
 
@@ -100,7 +102,7 @@ class RunWatch:
         self._scenario, self._total, self._is_silent = scenario, total, is_silent
         self._done = 0
         self._gauge: Gauge | None = None
-        self._begin_s = self._told_s = time.monotonic()
+        self._begin_s = self._told_s = now_s()
         self._pace = Pace(scenario.horizon_us)
         self._is_short = False
         self._handler_before: Any = None
@@ -165,16 +167,16 @@ class RunWatch:
         if self._gauge is not None and not self._is_short and memory.is_short():
             self._is_short = True
             _thread.interrupt_main(_STOP)
-        now_s = time.monotonic()
+        at_s = now_s()
         if self._gauge is not None:
-            self._pace.mark(now_s, self._gauge.now_us)
-        if self._is_silent or now_s - self._begin_s < QUIET_S:
+            self._pace.mark(at_s, self._gauge.now_us)
+        if self._is_silent or at_s - self._begin_s < QUIET_S:
             return
         if sys.stderr.isatty():
             sys.stderr.write(f"{_ERASE}{self.text()[: terminal_width() - 1]}")
             sys.stderr.flush()
-        elif self._told_s == self._begin_s or now_s - self._told_s >= _LINE_EVERY_S:
-            self._told_s = now_s
+        elif self._told_s == self._begin_s or at_s - self._told_s >= _LINE_EVERY_S:
+            self._told_s = at_s
             say_wrapped(self.text())
 
     def text(self) -> str:
@@ -183,7 +185,7 @@ class RunWatch:
         if (gauge := self._gauge) is not None:
             parts.append(_stage_text(gauge, self._scenario))
             if gauge.events:
-                rate = gauge.events / max(time.monotonic() - self._pace.begin_s, 1e-9)
+                rate = gauge.events / max(now_s() - self._pace.begin_s, 1e-9)
                 parts.append(f"{counted(gauge.events, 'event')}, {rate:,.0f}/s")
         left_s = self._left_s()
         return ", ".join([*parts, f"{clock(left_s)} left"] if left_s is not None else parts)
@@ -192,7 +194,7 @@ class RunWatch:
         """Of one run by its latest pace, of several by the mean of those done; None where there is none yet."""
         if self._total == 1:
             return self._pace.left_s() if self._gauge is not None and self._gauge.stage == "running" else None
-        spent_s = time.monotonic() - self._begin_s
+        spent_s = now_s() - self._begin_s
         return spent_s / self._done * (self._total - self._done) if 0 < self._done < self._total else None
 
 
@@ -203,14 +205,14 @@ class Pace:
     """
 
     def __init__(self, horizon_us: int) -> None:
-        self.begin_s = time.monotonic()
+        self.begin_s = now_s()
         self._horizon_us = horizon_us
         self._marks: list[tuple[float, int]] = []
 
-    def mark(self, now_s: float, now_us: int) -> None:
+    def mark(self, at_s: float, now_us: int) -> None:
         """Take note of real time in seconds and virtual time in microseconds."""
         if now_us and (not self._marks or now_us > self._marks[-1][1]):
-            self._marks.append((now_s, now_us))
+            self._marks.append((at_s, now_us))
 
     def left_s(self) -> float | None:
         """Seconds; None as long as there is no pace."""

@@ -120,5 +120,5 @@ def test_no_more_than_some_of_very_many_unknown_keys_are_compared(monkeypatch: p
 
 
 def test_what_a_terminal_obeys_is_shown_as_it_is_written() -> None:
-    text = str(Problem("a\x1b[0m", "allowed: b\x9bc\x07 [variant d\u202ee]"))
-    assert text.split() == ["a\\x1b[0m", "allowed:", "b\\x9bc\\x07", "[variant", "d\\u202ee]"]
+    text = str(Problem("a\x1b[0m", "allowed: b\x9bc\x07 [variant d\u202ee]", "\x1b[31m"))
+    assert text.split() == ["a\\x1b[0m", "=", "\\x1b[31m", "allowed:", "b\\x9bc\\x07", "[variant", "d\\u202ee]"]

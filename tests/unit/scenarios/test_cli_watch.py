@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -76,6 +78,38 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groupsim.scenarios.cli.LOOK_EVERY_S", 0.002)
 
 
+class _Stepped:
+    """A run in steps: each waits until it has been looked at."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._at_s = 0.0
+        self._changing, self._looked = threading.Lock(), threading.Semaphore(0)
+        look = RunWatch._look
+
+        def looked(watching: RunWatch) -> None:
+            with self._changing:
+                look(watching)
+            self._looked.release()
+
+        monkeypatch.setattr(RunWatch, "_look", looked)
+        monkeypatch.setattr(watch, "now_s", lambda: self._at_s)
+
+    def simulate(self, scenario: Any, *, gauge: Gauge, **run: Any) -> object:
+        """A quarter of the run every two seconds, then the result of the stand-in."""
+        run_clock = SimpleNamespace(now=0, events=0)
+        gauge.attach(run_clock, ())
+        gauge.stage = Stage.RUNNING
+        for quarter in (1, 2, 3):
+            with self._changing:
+                self._at_s, run_clock.events = 2.0 * quarter, 500 * quarter
+                run_clock.now = scenario.horizon_us * quarter // 4
+                while self._looked.acquire(blocking=False):
+                    pass
+            assert self._looked.acquire(timeout=60)
+            assert self._looked.acquire(timeout=60), "the first look may have begun before"
+        return fake.simulate(scenario, **run)
+
+
 class TestProgress:
     def test_of_a_short_run_is_nothing(
         self, groupsim: CommandLine, small: Path, monkeypatch: pytest.MonkeyPatch
@@ -84,13 +118,24 @@ class TestProgress:
         assert groupsim("run", small).err == ""
 
     @pytest.mark.usefixtures("eager")
-    def test_of_a_long_one_has_virtual_time_events_rate_and_time_left(self, groupsim: CommandLine) -> None:
-        told = groupsim("run", "rolling-deploy")
-        line = next(one for one in told.err.splitlines() if "left" in one)
-        assert "simulated (" in line
-        assert " events, " in line
-        assert "/s, 0:00:0" in line
-        assert told.err.endswith("\n")
+    def test_of_a_long_one_has_virtual_time_events_rate_and_time_left(
+        self, groupsim: CommandLine, small: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A quarter of its five minutes every two seconds, by a clock that stands still while somebody looks."""
+        stepped = _Stepped(monkeypatch)
+        monkeypatch.setattr("groupsim.sim.simulate", stepped.simulate, raising=False)
+        lines = groupsim("run", small).err.splitlines()
+        assert list(dict.fromkeys(one for one in lines if "event" in one)) == [
+            "75.0 s of 5:00 min simulated (25%), 500 events, 250/s",
+            "2:30 min of 5:00 min simulated (50%), 1,000 events, 250/s, 0:00:04 left",
+            "3:45 min of 5:00 min simulated (75%), 1,500 events, 250/s, 0:00:02 left",
+        ]
+
+    @pytest.mark.usefixtures("eager")
+    def test_of_a_run_comes_from_the_simulator(self, groupsim: CommandLine) -> None:
+        err = groupsim("run", "rolling-deploy").err
+        assert re.search(r" simulated \(\d+%\), [\d,]+ events, [\d,]+/s, \d+:\d\d:\d\d left\n", err)
+        assert err.endswith("\n")
 
     @pytest.mark.usefixtures("eager")
     def test_of_several_runs_counts_them(self, groupsim: CommandLine, small: Path) -> None:

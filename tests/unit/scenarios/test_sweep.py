@@ -162,6 +162,12 @@ class TestRefusal:
         assert len(error.problems) == 1
         assert "and 1 more" in error.problems[0].message
 
+    def test_of_what_a_variant_sets_inside_has_the_line_that_sets_it(self, folder: Path) -> None:
+        """Kafka's refusal names the whole configuration; the variant has set two keys in it."""
+        text = "variants:\n  as-it-is: {}\n  new:\n    groups.billing.protocol: consumer\n"
+        (problem, *_) = refusal(folder, f"{text}    '{SESSION}': 9000\n").problems
+        assert (problem.path, problem.line) == ("groups.billing.config", 6)
+
     def test_of_the_file_tells_paths_and_values_that_are_wrong_too(self, folder: Path) -> None:
         problems = refusal(
             folder,
