@@ -126,12 +126,13 @@ class TestRefusal:
         assert "did you mean 'replications'" in found["replication", 1]
         assert "did you mean 'billing'" in found["scenarios.kill-detection.set[groups.biling.members.count]", 4]
         assert "did you mean 'horizon'" in found["scenarios.kill-detection.set.horizn", 4]
+        assert "whole number" in found["scenarios.kill-detection.set[groups.billing.members.count]", 4]
         assert "did you mean 'kill-detection'" in found["scenarios.kill-detektion", 5]
         assert "did you mean 'rebalances'" in found["scenarios.two.metrics.rebalance", 8]
         assert "0.05 is 5 %" in found["scenarios.two.metrics.losses", 8]
         assert "must be a bound in quotes" in found["scenarios.two.goals.losses", 9]
         assert "neither a built-in scenario nor a file" in found["scenarios.lost.scenario", 10]
-        assert len(found) == len(problems) == 8
+        assert len(found) == len(problems) == 9
 
     def test_a_value_that_the_scenario_refuses_is_told_where_the_suite_sets_it(self, folder: Path) -> None:
         text = f"scenarios:\n  kill-detection:\n    set:\n      {COUNT}: -1\n    metrics: {{losses: exact}}\n"
