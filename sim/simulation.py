@@ -181,7 +181,7 @@ def _collector_at_rest() -> Iterator[None]:
     """Long-lived objects by the hundred thousand make Python's cyclic collector the most expensive part of a run."""
     enabled, thresholds = gc.isenabled(), gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(200_000, 50, 50)
+    gc.set_threshold(1_000_000, 50, 50)
     try:
         yield
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from itertools import groupby
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,9 +41,18 @@ class RequestCounts:
         self._record.counts["busy_heartbeats"] += sum(low <= sent <= high for sent in sent_us)
 
     def count_answers(self, replies: Iterable[Reply]) -> None:
-        """`count` for many, most of which are alike."""
-        for (api, error), alike in groupby(replies, _kind):
-            self.count_quietly(api, error, [_exchange(reply).sent_us for reply in alike], 1)
+        """`count` for many, most of which are like the one before."""
+        (low, high), requests = self._measure, self._record.requests
+        api, error, number = None, None, 0
+        for reply in replies:
+            exchange: Any = reply.waiter
+            if exchange.api is not api or reply.response.error is not error:
+                if api is not None:
+                    requests[api.value, error.value] += number
+                api, error, number = exchange.api, reply.response.error, 0
+            number += low <= exchange.sent_us <= high
+        if api is not None:
+            requests[api.value, error.value] += number
 
     def count_measured(self, api: Api, number: int) -> None:
         """So many requests were sent within ``measure``, and there was nothing wrong with them."""
@@ -53,12 +62,3 @@ class RequestCounts:
         """Requests that were answered like this, so many for each time of sending."""
         sent, (low, high) = np.asarray(sent_us), self._measure
         self._record.requests[api.value, error.value] += number * int(np.count_nonzero((low <= sent) & (sent <= high)))
-
-
-def _kind(reply: Reply) -> tuple[Api, Error]:
-    return _exchange(reply).api, reply.response.error
-
-
-def _exchange(reply: Reply) -> Exchange:
-    assert isinstance(reply.waiter, Exchange)
-    return reply.waiter

@@ -141,14 +141,20 @@ class GroupHost:
 
     def receive(self, exchanges: Sequence[Exchange], times: Sequence[int]) -> None:
         """Requests of a rebalance that have arrived by now, of members that are known here."""
-        outcome = Outcome()
-        arrivals = list(zip(exchanges, times, strict=True))
+        arrivals = [(time, exchange.body, exchange) for exchange, time in zip(exchanges, times, strict=True)]
         # The latest may end the phase; the order of the others decides nothing.
         arrivals.append(arrivals.pop(max(range(len(times)), key=times.__getitem__)))
-        for exchange, time in arrivals:
-            done = self._work(time, exchange)
-            outcome.replies += done.replies
-            outcome.facts += done.facts
+        latest = arrivals[-1][0]
+        if self._log.due > latest:
+            outcome = self.machine.on_requests(arrivals)
+            if outcome.batch is not None:
+                outcome = self._commit_log(latest, outcome)
+        else:
+            outcome = Outcome()
+            for time, _, exchange in arrivals:
+                done = self._work(time, exchange)
+                outcome.replies += done.replies
+                outcome.facts += done.facts
         if outcome.replies or outcome.facts:
             self._settle(outcome)
 

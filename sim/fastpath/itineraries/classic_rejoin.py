@@ -7,7 +7,7 @@ of that is seen by others before the last member's JoinGroup has arrived.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,10 @@ from groupsim.sim.fastpath.quiescence import Quiescence
 from groupsim.sim.fastpath.steady_columns import SteadyColumns
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.classic.membership import ALREADY_REBALANCING
 from groupsim.sim.protocol.classic.states import GroupState
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, Positions
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, Positions, Protocols
 from groupsim.sim.units import FOREVER
 
 _NOBODY: Slots = np.empty(0, np.intp)
@@ -198,7 +199,8 @@ class RejoinPhase(CohortPhase):
         self._commit(slots[keeps & commits])
         deferred.order(slots, columns.arrived[slots], columns.committed[slots], columns.acknowledged[slots])
         deferred.rejoined(slots)
-        exchanges = [self._join(slot) for slot in slots.tolist()]
+        told: dict[Hashable, Protocols] = {}
+        exchanges = [self._join(*one, told) for one in zip(slots.tolist(), keeps.tolist(), strict=True)]
         given_up = np.array([exchange.given_up_us for exchange in exchanges], np.int64)
         self._deferred.barrier.add(slots, np.minimum(deferred.next_start[slots], given_up))
         group.receive(exchanges, columns.joined[slots].tolist())
@@ -255,24 +257,32 @@ class RejoinPhase(CohortPhase):
             partitions, offsets, (np.repeat(self._committed_us(slots), lengths), self.since[1]), contested=False
         )
 
-    def _join(self, slot: int) -> Exchange:
-        """The JoinGroup of one member, parked."""
+    def _join(self, slot: int, keeps: bool, told: dict[Hashable, Protocols]) -> Exchange:
+        """The JoinGroup of one member, parked; ``told``: what those tell of themselves that keep nothing."""
         deferred, one = self._deferred, self._deferred.elided[slot]
         deferred.join[slot] = None
-        if one.has_memory or (deferred.is_cooperative[slot] and deferred.kind[slot] < 0):
+        machine = one.client.machine
+        if one.has_memory or (keeps and deferred.kind[slot] < 0):
             one.look()
         else:
-            request = one.client.machine.join_request(*self._kept(slot), ALREADY_REBALANCING)
+            protocols = machine.protocols_of(*self._kept(slot)) if keeps else self._told(machine, told)
+            request = machine.join_request(protocols, ALREADY_REBALANCING)
             deferred.join[slot] = deferred.join_request(slot, request)
         exchange = deferred.join[slot]
         assert exchange is not None
         return exchange
 
+    def _told(self, machine: ClassicMember, told: dict[Hashable, Protocols]) -> Protocols:
+        """What a member tells of itself that keeps nothing: all of one configuration tell the same."""
+        alike = (id(machine.config), machine.topics)
+        protocols = told.get(alike)
+        if protocols is None:
+            protocols = told[alike] = machine.protocols_of(NO_PARTITIONS, self._group.machine.generation)
+        return protocols
+
     def _kept(self, slot: int) -> tuple[Positions, int]:
         """What a member keeps while it rejoins, and of which generation it has that; its assignors know of it."""
         deferred, client = self._deferred, self._deferred.clients[slot]
-        if not deferred.is_cooperative[slot]:
-            return NO_PARTITIONS, self._group.machine.generation
         partitions, generation = client.consumption.partitions, client.machine.generation
         if deferred.has_round[slot]:
             joined = deferred.was.join_response[slot]

@@ -20,7 +20,7 @@ refused outside Stable whoever sends them, and a group without members is gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.classic.admission import Admission
@@ -173,14 +173,24 @@ class ClassicGroup:
                 return Outcome([Reply(waiter, Acknowledgement(self._requests.heartbeat(now, request)))])
             case OffsetCommit() | TxnOffsetCommit():
                 return self._requests.commit(now, request, waiter)
-            case JoinGroup():
-                self._see(request)
-                self._admission.join(now, request, waiter)
-            case SyncGroup():
-                self._requests.sync(now, request, waiter)
+            case JoinGroup() | SyncGroup():
+                self._take_part(now, request, waiter)
             case LeaveGroup():
                 return self._leave(now, request, waiter)
         return self._rebalance.take()
+
+    def on_requests(self, arrivals: Iterable[tuple[int, JoinGroup | SyncGroup, Waiter]]) -> Outcome:
+        """Answer, or park, requests of a rebalance, each at its time; everything that comes of them."""
+        for now, request, waiter in arrivals:
+            self._take_part(now, request, waiter)
+        return self._rebalance.take()
+
+    def _take_part(self, now: int, request: JoinGroup | SyncGroup, waiter: Waiter) -> None:
+        if isinstance(request, JoinGroup):
+            self._see(request)
+            self._admission.join(now, request, waiter)
+        else:
+            self._requests.sync(now, request, waiter)
 
     def _see(self, request: JoinGroup) -> None:
         """Tell whose subscription is news."""

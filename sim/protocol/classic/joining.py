@@ -15,7 +15,7 @@ from groupsim.sim.protocol.classic.states import Step
 from groupsim.sim.protocol.classic.subscription import AssignorMemory, SubscriptionState
 from groupsim.sim.protocol.effects import Drop, Effects, Listen, Send
 from groupsim.sim.protocol.lookup import CoordinatorLookup
-from groupsim.sim.protocol.messages import Api, JoinGroup, Positions
+from groupsim.sim.protocol.messages import Api, JoinGroup, Positions, Protocols
 
 
 class JoinLoop:
@@ -119,21 +119,27 @@ class JoinLoop:
         self._subscription.joins()
         membership.rejoin_needed = True
         reason, membership.rejoin_reason = membership.rejoin_reason, ""
-        return [Send(Api.JOIN_GROUP, self.join_request(self._ownership.owned, membership.generation, reason))]
+        told = self.protocols(self._ownership.owned, membership.generation)
+        return [Send(Api.JOIN_GROUP, self.join_request(told, reason))]
 
-    def join_request(self, owned: Positions, generation: int, reason: str) -> JoinGroup:
-        """What a member asks that has kept ``owned`` of a generation."""
-        membership, subscription = self._membership, self._subscription
+    def protocols(self, owned: Positions, generation: int) -> Protocols:
+        """What a member tells of itself that has kept ``owned`` of a generation."""
+        subscription, config = self._subscription, self._membership.config
+        return tuple(
+            (assignor.name, subscription.metadata_for(assignor, owned, generation, config))
+            for assignor in self.assignors
+        )
+
+    def join_request(self, protocols: Protocols, reason: str) -> JoinGroup:
+        """What a member asks that tells this of itself."""
+        membership = self._membership
         config, behaviour = membership.config, membership.config.behaviour
         return JoinGroup(
             member_id=membership.member_id,
             instance_id=membership.instance_id,
             session_timeout_us=config.session_timeout_us,
             rebalance_timeout_us=config.rebalance_timeout_us,
-            protocols=tuple(
-                (assignor.name, subscription.metadata_for(assignor, owned, generation, config))
-                for assignor in self.assignors
-            ),
+            protocols=protocols,
             reason=reason,
             knows_member_id_required=behaviour.member_id_required,
             knows_skip_assignment=behaviour.skip_assignment,

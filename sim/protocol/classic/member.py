@@ -39,6 +39,7 @@ from groupsim.sim.protocol.messages import (
     OffsetFetch,
     OffsetFetchResponse,
     Positions,
+    Protocols,
     SyncGroup,
     SyncResponse,
 )
@@ -249,9 +250,13 @@ class ClassicMember(MemberParts):
 
     # --- requests that are made elsewhere -----------------------------------------------------------------------------
 
-    def join_request(self, owned: Positions, generation: int, reason: str) -> JoinGroup:
-        """What a member asks that has kept ``owned`` of a generation."""
-        return self.joining.join_request(owned, generation, reason)
+    def protocols_of(self, owned: Positions, generation: int) -> Protocols:
+        """What a member tells of itself that has kept ``owned`` of a generation."""
+        return self.joining.protocols(owned, generation)
+
+    def join_request(self, protocols: Protocols, reason: str) -> JoinGroup:
+        """What a member asks that tells this of itself."""
+        return self.joining.join_request(protocols, reason)
 
     def sync_request(self, response: JoinResponse) -> SyncGroup:
         """What a member that does not run the assignor asks when it has joined."""

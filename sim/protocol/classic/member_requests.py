@@ -63,9 +63,9 @@ class MemberRequests:
 
     def _is_inconsistent(self, request: SyncGroup) -> bool:
         """``isProtocolInconsistent``: what one of the two does not know is consistent."""
-        name, kind = self._rebalance.protocol, self._rebalance.roster.protocol_type
-        told = ((request.protocol, name), (request.protocol_type, kind))
-        return any(None not in (theirs, ours) and theirs != ours for theirs, ours in told)
+        return _contradict(request.protocol, self._rebalance.protocol) or _contradict(
+            request.protocol_type, self._rebalance.roster.protocol_type
+        )
 
     def _validate(self, member_id: str, instance_id: str | None, generation: int) -> Error:
         if self._rebalance.state is DEAD:
@@ -140,3 +140,7 @@ class MemberRequests:
         if not self._rebalance.is_old:
             self._renew(now, request.member_id)
         return Error.NONE
+
+
+def _contradict(theirs: str | None, ours: str | None) -> bool:
+    return theirs != ours and theirs is not None and ours is not None

@@ -213,8 +213,10 @@ class Roster:
         """Whether a joiner fits: same type, some name of its list supported by all (``supportsProtocols``)."""
         if is_empty:
             return bool(request.protocol_type and request.protocols)
-        same_type = request.protocol_type == self.protocol_type
-        return same_type and any(self._supporters.get(name, 0) == len(self) for name, _ in request.protocols)
+        if request.protocol_type != self.protocol_type:
+            return False
+        everybody = len(self._members)
+        return any(self._supporters.get(name, 0) == everybody for name, _ in request.protocols)
 
     def elect_joined_leader(self) -> bool:
         """Let somebody lead who rejoined (``maybeElectNewJoinedLeader``); False if nobody did."""
