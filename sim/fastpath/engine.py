@@ -12,6 +12,7 @@ from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.fastpath.eligibility import has_cohort
 from groupsim.sim.fastpath.itineraries.classic_keep import KeepPhase
 from groupsim.sim.fastpath.itineraries.classic_late import LatePhase
+from groupsim.sim.fastpath.itineraries.classic_late_resume import LateResumePhase
 from groupsim.sim.fastpath.itineraries.classic_rejoin import RejoinPhase
 from groupsim.sim.fastpath.itineraries.classic_resume import ResumePhase
 from groupsim.sim.fastpath.itineraries.classic_sync import SyncPhase
@@ -56,9 +57,10 @@ class Engine:
         self._resume = ResumePhase(env, group, deferred)
         self._keep = KeepPhase(env, group, deferred, self._gather)
         self._late = LatePhase(env, group, deferred, self._gather)
+        self._late_resume = LateResumePhase(env, group, deferred)
         first, *others = self._rejoins
         deferred.rejoin_late = first.add_late
-        deferred.phases = (None, first, self._sync, self._resume, self._keep, self._late, *others)
+        deferred.phases = (None, first, self._sync, self._resume, self._keep, self._late, *others, self._late_resume)
 
     def elide(self, client: Client) -> Quiescence:
         """The fast path's view of a client that is about to open."""
@@ -102,6 +104,7 @@ class Engine:
         self._sync.precede_decision()
         if may_leave or is_resuming:
             self._resume.settle()
+            self._late_resume.settle()
         if self._group.machine.state is not GroupState.PREPARING_REBALANCE:
             self._keep.settle_done()
             self._late.precede_decision()
@@ -121,7 +124,7 @@ class Engine:
         self._gather()
         if self._has_preceded:
             self._has_preceded = False
-            self._sync.pass_late(self._late)
+            self._sync.pass_late(self._late, self._late_resume)
         rest = self._leave(replies, leave_us) if replies and has_cohort(self._group) else replies
         for reply in rest:
             assert isinstance(reply.waiter, Exchange)
@@ -179,6 +182,7 @@ class Engine:
     def settle_readers(self) -> None:
         """Somebody looks at the lag: whoever has begun to consume has begun."""
         self._resume.settle()
+        self._late_resume.settle()
         self._keep.settle_done()
         self._late.settle_done()
 
@@ -187,6 +191,7 @@ class Engine:
         self._settle_rejoins()
         self._sync.settle()
         self._resume.settle()
+        self._late_resume.settle()
         self._keep.settle()
         self._late.settle()
         self._deferred.barrier.watch()

@@ -48,23 +48,23 @@ class AnswerPhase(CohortPhase):
 
     def _slot_of(self, reply: Reply) -> int:
         """Whose answer that is; -1 if that member cannot go with the others."""
-        exchange = reply.waiter
-        assert isinstance(exchange, Exchange)
+        exchange: Any = reply.waiter
         member_id = self._whose(exchange, reply.response)
         slot = self._group.books.handles.slot_of(member_id) if member_id is not None else -1
         if slot < 0:
             return slot
-        if self._deferred.stage_of(slot) != PRESENT:
-            return slot if self._takes_on(slot) else -1
+        stage = self._deferred.stage_of(slot)
+        if stage != PRESENT:
+            return slot if self._takes_on(slot, stage) else -1
         client = self._deferred.consumers[slot].incumbent
         if client is None or not self._deferred.elided[slot].is_plain or not self._follows(client):
             return -1
         waits = self._deferred.barrier.holds(slot) or is_parked(client, exchange, self._env.now)
         return slot if waits else -1
 
-    def _takes_on(self, slot: int) -> bool:
-        """Whether a member that is behind goes on as the phase does."""
-        return self._deferred.stage_of(slot) == self.STAGE
+    def _takes_on(self, slot: int, stage: int) -> bool:
+        """Whether a member that is behind, at this stage, goes on as the phase does."""
+        return stage == self.STAGE
 
     @abstractmethod
     def _whose(self, exchange: Exchange, response: Any) -> str | None:

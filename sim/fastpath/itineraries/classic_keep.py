@@ -41,8 +41,8 @@ class KeepPhase(AnswerPhase):
         is_current = exchange.body.generation == self._group.machine.generation
         return exchange.body.member_id if is_current and response.error is Error.NONE else None
 
-    def _takes_on(self, slot: int) -> bool:
-        return super()._takes_on(slot) and bool(self._deferred.is_cooperative[slot])
+    def _takes_on(self, slot: int, stage: int) -> bool:
+        return super()._takes_on(slot, stage) and bool(self._deferred.is_cooperative[slot])
 
     def _follows(self, client: Client) -> bool:
         machine = client.machine

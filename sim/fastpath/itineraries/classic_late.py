@@ -7,19 +7,17 @@ is answered at once; if they are assigned what they own already, they go on like
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.fastpath.itineraries.classic_adoption import adopt, keeps
+from groupsim.sim.fastpath.itineraries.classic_late_sync import answer_syncs, plan_syncs
 from groupsim.sim.fastpath.phase import CohortPhase
 from groupsim.sim.kernel.environment import Environment, Moment
-from groupsim.sim.protocol.messages import Api, Error, SyncResponse
 
 
 class LatePhase(CohortPhase):
@@ -35,21 +33,14 @@ class LatePhase(CohortPhase):
 
     def plan_late(self, slots: Slots) -> NDArray[np.bool_]:
         """Work out when their SyncGroups are answered, and when they adopt that; who can go on."""
-        deferred, now, group = self._deferred, self._deferred.now, self._group
-        roster = group.machine.roster
-        left = now.asked[slots] = now.synced[slots] + group.cluster.timing.service_us
-        told = now.told[slots] = np.maximum(deferred.answered[slots] + 1, left + now.sync_back[slots])
-        adopted = now.begun[slots] = deferred.schedules(slots).reactions(told, np.arange(len(slots)))
-        renewed_by = now.first_beat[slots] + SHORT_PAUSE_US + deferred.round_trip_us[slots]
-        members: list[Any] = [roster.get(deferred.member_ids[slot]) for slot in slots.tolist()]
-        clear = np.array([one is not None for one in members])
+        deferred, now = self._deferred, self._deferred.now
+        clear = plan_syncs(self._group, deferred, slots)
+        adopted = deferred.schedules(slots).reactions(now.told[slots], np.arange(len(slots)))
+        now.begun[slots] = adopted
         clear &= adopted < now.first_beat[slots]
-        for index in np.flatnonzero(clear).tolist():
-            member = members[index]
-            now.sync_response[slots[index]] = SyncResponse(Error.NONE, member.assignment)
-            clear[index] = group.machine.session_due(member.member_id) > renewed_by[index]
         which = np.flatnonzero(clear)
-        clear[which] = keeps(deferred, slots[which], [members[index].assignment for index in which.tolist()])
+        assigned = [response.assignment for response in now.sync_response[slots[which]]]
+        clear[which] = keeps(deferred, slots[which], assigned)
         clear &= deferred.next_start[slots] > adopted[clear].max(initial=0)
         return clear
 
@@ -65,17 +56,8 @@ class LatePhase(CohortPhase):
             self.since = since
 
     def _carry_out(self, slots: Slots) -> None:
-        group, deferred, now = self._group, self._deferred, self._deferred.now
-        group.books.requests.count_quietly(Api.SYNC_GROUP, Error.NONE, now.accepted[slots], 1)
-        deferred.order(slots, now.synced[slots], now.asked[slots], now.told[slots])
-        for slot in slots.tolist():
-            join = deferred.join[slot]
-            assert join is not None
-            join.answered = True
-            request = deferred.clients[slot].machine.sync_request(now.join_response[slot])
-            group.machine.on_request(now.synced.item(slot), request, join)
-        deferred.synced(slots)
-        adopt(group, deferred, slots)
+        answer_syncs(self._group, self._deferred, slots)
+        adopt(self._group, self._deferred, slots)
         # Another rebalance may have begun.
         self._gather()
 

@@ -43,8 +43,8 @@ class ResumePhase(AnswerPhase):
         follows = is_current and response.error is Error.NONE and response.assignment.size
         return exchange.body.member_id if follows else None
 
-    def _takes_on(self, slot: int) -> bool:
-        return super()._takes_on(slot) and not self._deferred.is_cooperative[slot]
+    def _takes_on(self, slot: int, stage: int) -> bool:
+        return super()._takes_on(slot, stage) and not self._deferred.is_cooperative[slot]
 
     def _follows(self, client: Client) -> bool:
         machine = client.machine
@@ -68,14 +68,16 @@ class ResumePhase(AnswerPhase):
         for slot in slots[deferred.stage[slots] == PRESENT].tolist():
             now.first_beat[slot] = deferred.clients[slot].machine.heartbeat_due
         now.told[slots] = self._told(slots, exchanges, leave_us)
-        clear = self._with_positions(slots)
-        # Nobody may pause before the last one is through: nothing would ring for it.
-        clear &= deferred.next_start[slots] > now.begun[slots[clear]].max(initial=0)
-        self._depart(slots[clear], now.begun[slots[clear]], deferred.fetched_key[slots[clear]])
+        clear = self._with_positions(slots, deferred.arrived[slots], deferred.other[slots])
+        which = slots[clear]
+        self._depart(which, now.begun[which], deferred.fetched_key[which])
         return clear
 
-    def _with_positions(self, slots: Slots) -> NDArray[np.bool_]:
-        """What they will consume, from where, and how fast; whether they are in the plain case."""
+    def _with_positions(self, slots: Slots, synced: Column, other: Column) -> NDArray[np.bool_]:
+        """What they will consume, from where, and how fast; with whom nothing interferes.
+
+        ``synced``: arrival of their SyncGroups, microseconds; ``other``: number of the request that follows it.
+        """
         ledger, now = self._group.books.ledger, self._deferred.now
         assigned: list[Positions] = [response.assignment for response in now.sync_response[slots]]
         lengths = np.array([len(one) for one in assigned])
@@ -83,7 +85,7 @@ class ResumePhase(AnswerPhase):
         partitions = partitions[np.lexsort((partitions, np.repeat(np.arange(len(slots)), lengths)))]
         begins = np.cumsum(lengths) - lengths
         offsets = ledger.committed[partitions]
-        is_alike = self._time(slots, lengths, partitions)
+        is_alike = self._time(slots, lengths, partitions, synced, other)
         if (offsets < 0).any():
             offsets = self._reset(slots, partitions, offsets, lengths)
         for slot, begin, end in zip(slots.tolist(), begins.tolist(), (begins + lengths).tolist(), strict=True):
@@ -92,15 +94,18 @@ class ResumePhase(AnswerPhase):
         clear: NDArray[np.bool_] = np.logical_and.reduceat(self._is_plain(partitions), begins)
         clear &= is_alike & (now.begun[slots] < now.first_beat[slots])
         clear &= [self._wants(slot) for slot in slots.tolist()]
-        return clear & self._pace(slots, lengths, rates, backlogs)
+        clear &= self._pace(slots, lengths, rates, backlogs)
+        # Nobody may pause before the last one is through: nothing would ring for it.
+        clear &= self._deferred.next_start[slots] > now.begun[slots[clear]].max(initial=0)
+        return clear
 
-    def _time(self, slots: Slots, lengths: Column, partitions: Positions) -> NDArray[np.bool_]:
+    def _time(
+        self, slots: Slots, lengths: Column, partitions: Positions, synced: Column, other: Column
+    ) -> NDArray[np.bool_]:
         """When offsets are known, and when the first fetch is answered; who begins to read everything at that time."""
         deferred, now, timing = self._deferred, self._deferred.now, self._group.cluster.timing
-        offsets, positions, fetch = (
-            deferred.round_trips("other", slots, deferred.other[slots] + number) for number in range(3)
-        )
-        asked = now.asked[slots] = np.maximum(deferred.arrived[slots] + 1, now.told[slots] + offsets[0])
+        offsets, positions, fetch = (deferred.round_trips("other", slots, other + number) for number in range(3))
+        asked = now.asked[slots] = np.maximum(synced + 1, now.told[slots] + offsets[0])
         known = now.answered[slots] = np.maximum(now.told[slots] + 1, asked + timing.service_us + offsets[1])
         leaders = self._group.books.partitions.leader[partitions]
         worked, is_alike = deferred.parked.worked(slots, known + positions[0], lengths, leaders)

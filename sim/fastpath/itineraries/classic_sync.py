@@ -19,6 +19,7 @@ from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import REJOINED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
 from groupsim.sim.fastpath.itineraries.classic_late import LatePhase
+from groupsim.sim.fastpath.itineraries.classic_late_resume import LateResumePhase
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import PREPARING
@@ -72,19 +73,26 @@ class SyncPhase(AnswerPhase):
         return exchange, self._deferred.now.join_response[slot]
 
     def precede_decision(self) -> None:
-        """Who is through is through; who consumes can be late, and goes on for now."""
-        self.settle_some(~self._deferred.is_cooperative[self._slots])
+        """Who is through is through; who is not can be late, and goes on for now."""
+        self.settle_done()
 
-    def pass_late(self, late: LatePhase) -> None:
+    def pass_late(self, late: LatePhase, resume: LateResumePhase) -> None:
         """The coordinator has decided: who is late goes on with those who are answered at once, or alone."""
-        is_stable = self._group.machine.state is GroupState.STABLE
-        if is_stable and self.is_under_way and not late.is_under_way:
-            slots, since = self._slots, self.since
-            clear = late.plan_late(slots)
-            self._take(clear)
-            self._await_end()
-            late.begin_late(slots[clear], since)
+        if self._group.machine.state is GroupState.STABLE and self.is_under_way:
+            self._pass_on(late, self._deferred.is_cooperative[self._slots])
+            self._pass_on(resume, ~self._deferred.is_cooperative[self._slots])
         self.settle()
+
+    def _pass_on(self, late: LatePhase | LateResumePhase, which: NDArray[np.bool_]) -> None:
+        """These go on, as far as nothing interferes."""
+        if late.is_under_way or not which.any():
+            return
+        slots, since = self._slots[which], self.since
+        clear = which.copy()
+        clear[which] = late.plan_late(slots)
+        going, _, _ = self._take(clear)
+        self._await_end()
+        late.begin_late(going, since)
 
     def _carry_out(self, slots: Slots) -> None:
         deferred, now = self._deferred, self._deferred.now

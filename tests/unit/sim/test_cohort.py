@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from groupsim.sim import simulate
 from groupsim.sim.books.ledger import Holding
-from groupsim.sim.fastpath.itineraries import classic_rejoin, classic_resume, classic_sync
+from groupsim.sim.fastpath.itineraries import classic_late_resume, classic_rejoin, classic_resume, classic_sync
 from groupsim.sim.fastpath.phase import CohortPhase
 from groupsim.sim.kernel.environment import Environment, Kind, process_key
 from groupsim.sim.kernel.network import Path, round_trips
@@ -152,9 +153,14 @@ def test_a_consumer_that_is_known_to_stop_has_stopped_for_whoever_asks() -> None
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
     """How many members began each phase, by kind, and how many of all left one to go by themselves."""
-    found: dict[str, list[int]] = {"rejoin": [], "sync": [], "resume": [], "left": []}
+    found: dict[str, list[int]] = {"rejoin": [], "sync": [], "resume": [], "late": [], "left": []}
     begin, replay = CohortPhase.begin, CohortPhase._replay
-    kinds = {classic_rejoin.RejoinPhase: "rejoin", classic_sync.SyncPhase: "sync", classic_resume.ResumePhase: "resume"}
+    kinds = {
+        classic_rejoin.RejoinPhase: "rejoin",
+        classic_sync.SyncPhase: "sync",
+        classic_resume.ResumePhase: "resume",
+        classic_late_resume.LateResumePhase: "late",
+    }
 
     def begun(self: Any, slots: Any, *when: Any) -> None:
         found[kinds[type(self)]].append(len(slots))
@@ -173,7 +179,7 @@ def test_a_group_rebalances_in_phases(taken: dict[str, list[int]]) -> None:
     run = scenario(group(6, client=client(enable_auto_commit=True)), join(20 * S, 7), horizon_us=40 * S)
     simulate(run)
     # The start, then the scale-out: six rejoin; all but the leader sync and resume.
-    assert taken == {"rejoin": [6], "sync": [5, 6], "resume": [5, 6], "left": []}
+    assert taken == {"rejoin": [6], "sync": [5, 6], "resume": [5, 6], "late": [], "left": []}
 
 
 def test_a_member_that_pauses_on_the_way_goes_by_itself(taken: dict[str, list[int]]) -> None:
@@ -214,6 +220,35 @@ def test_a_join_phase_that_ends_before_everybody_has_heard_of_it(taken: dict[str
     assert _agree(run).summary["evictions"].item() > 0
     assert taken["rejoin"][0] == 6
     assert taken["left"]
+
+
+SCATTERED = Distribution("uniform", (1 * MS, 60 * MS))
+
+
+def _scattered(*timeline: Entry) -> Scenario:
+    """The answers to JoinGroup arrive so far apart that some SyncGroups come after the leader's assignment."""
+    run = _crowd(join(20 * S, 7), *timeline, horizon_us=60 * S)
+    return replace(run, cluster=replace(run.cluster, network=Network(latency=SCATTERED)))
+
+
+def test_members_that_sync_after_the_leader_go_on_together(taken: dict[str, list[int]]) -> None:
+    _agree(_scattered())
+    assert max(taken["late"]) >= 2
+    assert not taken["left"]
+
+
+@pytest.mark.parametrize("after_us", [-700_000, -600_000, 1_000, 60_000, 150_000])
+@pytest.mark.parametrize(
+    "disturb",
+    [lambda at: pause(at, 300 * MS, 2), lambda at: kill(at, 3), lambda at: join(at, 8)],
+    ids=["pause", "kill", "join"],
+)
+def test_members_that_sync_after_the_leader_and_are_disturbed(
+    taken: dict[str, list[int]], after_us: int, disturb: Callable[[int], Entry]
+) -> None:
+    stable = [time for time, state, _ in states(simulate(_scattered())) if state == "Stable"][-1]
+    _agree(_scattered(disturb(stable + after_us)))
+    assert taken["late"]
 
 
 def test_samples_of_the_lag_in_the_middle_of_every_phase(taken: dict[str, list[int]]) -> None:
