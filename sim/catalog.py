@@ -36,8 +36,8 @@ class Catalog:
         self.racks = racks
         self._brokers = _rack_alternated(sorted(broker_ids), racks)
         self._replicas: dict[str, int] = {}
-        self.min_insync: dict[str, int] = {}
-        """Topic -> ``min.insync.replicas``."""
+        self.specs: dict[str, Topic] = {}
+        """Topic -> as it was made."""
         self.moved: dict[tuple[str, int], int] = {}
         """Partition that somebody else leads than the first of its replicas -> broker."""
         self.unreadable: set[tuple[str, int]] = set()
@@ -80,7 +80,7 @@ class Catalog:
     def introduce(self, now: int, topic: Topic) -> None:
         """A topic is about to exist: its rate, and how often it is replicated."""
         self._replicas[topic.name] = min(topic.replication_factor, len(self._brokers))
-        self.min_insync[topic.name] = topic.min_insync_replicas
+        self.specs[topic.name] = topic
         self.set_rate(now, topic.name, topic.rate)
 
     def set_rate(self, now: int, topic: str, rate: Rate) -> None:

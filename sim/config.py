@@ -159,6 +159,8 @@ class BrokerConfig:
     offsets_replication_factor: int = 3
     offsets_commit_timeout_us: int = 5_000 * MS
     min_insync_replicas: int = 1
+    unclean_leader_election: bool = False
+    replica_lag_time_max_us: int = 30_000 * MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

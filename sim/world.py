@@ -86,7 +86,8 @@ class World:
         coordinator = self.coordinators.get(partition)
         if coordinator is None:
             coordinator = self.coordinators[partition] = Coordinator(self.env, self.scenario.cluster, partition, node)
-        group = GroupHost(self.env, self.scenario, spec, self.catalog, slots, coordinator.loop)
+        shard = (coordinator.loop, coordinator.watermark)
+        group = GroupHost(self.env, self.scenario, spec, self.catalog, slots, *shard)
         self.groups[spec.name] = group
         coordinator.adopt(group)
         members = self.members[spec.name] = []

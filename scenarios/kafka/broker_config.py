@@ -109,16 +109,18 @@ _CLUSTER_FIELDS: Final = MappingProxyType(
         "offsets.topic.replication.factor": ("offsets_replication_factor", 1),
         "offsets.commit.timeout.ms": ("offsets_commit_timeout_us", MS),
         "min.insync.replicas": ("min_insync_replicas", 1),
+        "replica.lag.time.max.ms": ("replica_lag_time_max_us", MS),
     }
 )
 _BALANCES: Final = "auto.leader.rebalance.enable"
 _MIN_INSYNC: Final = "min.insync.replicas"
+_UNCLEAN: Final = "unclean.leader.election.enable"
 
 MODELLED_BROKER: Final = frozenset(
     {*_FIELDS, *_LOG_RETENTION, *_CLUSTER_FIELDS, ASSIGNORS, POLICY, PROTOCOLS, _CHECK, _BALANCES,
-     "default.replication.factor"}
+     _UNCLEAN, "default.replication.factor"}
 )  # fmt: skip
-MODELLED_TOPIC: Final = frozenset({"retention.ms", _MIN_INSYNC})
+MODELLED_TOPIC: Final = frozenset({"retention.ms", _MIN_INSYNC, _UNCLEAN})
 
 
 def resolved_broker(version: str, given: Mapping[str, Value]) -> dict[str, Any]:
@@ -151,12 +153,17 @@ def broker_config(given: Mapping[str, Any]) -> BrokerConfig:
     fields = {field: given[key] * unit for key, (field, unit) in _CLUSTER_FIELDS.items() if key in given}
     if not given.get(_BALANCES, True):
         fields["leader_imbalance_check_us"] = FOREVER
-    return BrokerConfig(**fields)
+    return BrokerConfig(**fields, unclean_leader_election=is_unclean({}, given))
 
 
 def min_insync(topic: Mapping[str, Any], broker: Mapping[str, Any]) -> int:
     """A topic's ``min.insync.replicas``: its own, else the broker's."""
     return int(topic.get(_MIN_INSYNC, broker.get(_MIN_INSYNC, 1)))
+
+
+def is_unclean(topic: Mapping[str, Any], broker: Mapping[str, Any]) -> bool:
+    """A topic's ``unclean.leader.election.enable``: its own, else the broker's."""
+    return bool(topic.get(_UNCLEAN, broker.get(_UNCLEAN, False)))
 
 
 def unknown_to_coordinator(version: str, config: Mapping[str, Value]) -> list[str]:

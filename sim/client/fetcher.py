@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record import CUT, OUT_OF_RANGE
+from groupsim.sim.books.truncation import Truncation
 from groupsim.sim.client.data_connections import DataConnections, Trips
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
@@ -333,6 +334,13 @@ class Fetcher:
         consumption.end(now, lost, CUT)
         self.repace(now)
         self._await_records(now)
+
+    def skip(self, gone: Truncation) -> None:
+        """Some of these were in a log and are not any more: a position beyond them stays, others get past them."""
+        for index, position in enumerate(gone.positions.tolist()):
+            if position in self._unreachable:
+                at = np.full(len(gone.positions), self._unreachable[position])
+                self._unreachable[position] += int(gone.skipped(at)[index])
 
     def find(self, now: int, positions: Positions, since: NDArray[np.int64]) -> None:
         """Somebody leads these, and they can be read: the client knows when it has asked for metadata.

@@ -11,7 +11,7 @@ from groupsim.sim.cluster.coordinator import Coordinator, partition_for
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster
-from groupsim.sim.protocol.controller.replication import NO_LEADER
+from groupsim.sim.protocol.controller.partition import NO_LEADER
 from groupsim.sim.protocol.messages import Error, FindCoordinator, FindCoordinatorResponse, failed
 
 

@@ -6,7 +6,7 @@ while they are no majority nothing is decided. What is decided is `sim.protocol.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -14,9 +14,10 @@ from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.interface import Audience
 from groupsim.sim.cluster.loading import Loading
 from groupsim.sim.cluster.partitions import ClusterPartitions
+from groupsim.sim.cluster.replicas import Replicas
 from groupsim.sim.kernel.environment import Environment, Kind, process_key
 from groupsim.sim.model import Cluster
-from groupsim.sim.protocol.controller.replication import Name
+from groupsim.sim.protocol.controller.partition import Name
 from groupsim.sim.protocol.controller.sessions import BrokerSessions
 from groupsim.sim.randomness import Streams, hash64, name_hash
 from groupsim.sim.units import FOREVER
@@ -34,6 +35,7 @@ class Controller:
     cluster : Cluster
     brokers : mapping of int to Broker
     partitions : ClusterPartitions
+    replicas : Replicas
     loading : Loading
     audience : Audience
 
@@ -45,7 +47,7 @@ class Controller:
 
     def __init__(
         self, env: Environment, streams: Streams, cluster: Cluster, brokers: Mapping[int, Broker],
-        partitions: ClusterPartitions, loading: Loading, audience: Audience,
+        partitions: ClusterPartitions, replicas: Replicas, loading: Loading, audience: Audience,
     ) -> None:  # fmt: skip
         self._env = env
         self._streams = streams
@@ -53,6 +55,7 @@ class Controller:
         self._times = cluster.failover
         self._brokers = brokers
         self._partitions = partitions
+        self._replicas = replicas
         self._loading = loading
         self._audience = audience
         since_us = -(streams.key("controller-claim") % self._config.session_timeout_us)
@@ -66,8 +69,10 @@ class Controller:
         """From when on there is an active controller; `FOREVER`: no majority."""
         self._undecided: list[tuple[Callable[[int], None], int]] = []
         self._closing: set[int] = set()
-        self._killed: set[int] = set()
+        self._unclean: set[int] = set()
+        """Brokers that were killed, and have not registered since."""
         self._starting: set[int] = set()
+        self._catching_up: set[int] = set()
         self._await_balance()
 
     def _draw_active(self) -> int:
@@ -90,8 +95,15 @@ class Controller:
 
     def _publish(self, changed: Sequence[Name]) -> None:
         if changed:
+            self._replicas.elect(changed)
             self._loading.publish(changed)
-            self._partitions.apply(changed)
+            self._apply(changed)
+            self._await_catch_up(self._partitions.lagging(changed))
+
+    def _apply(self, names: Sequence[Name]) -> None:
+        """These have changed, or somebody has died who matters to them."""
+        self._partitions.apply(names)
+        self._replicas.observe(names, self._partitions.dead)
 
     # --- brokers that stop --------------------------------------------------------------------------------------------
 
@@ -101,7 +113,7 @@ class Controller:
             return
         every, now = self._config.heartbeat_interval_us, self._env.now
         since_beat = (now - self._streams.key("broker-heartbeat", node)) % every
-        self._killed.add(node)
+        self._unclean.add(node)
         self._go_down(node, last_beat_us=now - since_beat)
         election_us = self._streams.key("election", node, self._elections) % self._config.quorum_election_timeout_us
         self._lose_voter(node, self._config.quorum_fetch_timeout_us + election_us)
@@ -113,8 +125,9 @@ class Controller:
         self._closing.discard(node)
         self._sessions.fall_silent(node, last_beat_us)
         self._audience.broker_lost(node)
+        self._replicas.go_down(node, self._brokers[node].incarnation)
         self._loading.broker_lost(node)
-        self._partitions.apply(self._partitions.held_by(node))
+        self._apply(self._partitions.held_by(node))
 
     def close(self, node: int) -> None:
         """SIGTERM: the controller moves the leaders, then the broker goes."""
@@ -181,8 +194,7 @@ class Controller:
         if self._brokers[node].is_up or node in self._starting:
             return
         self._starting.add(node)
-        recovery_us = self._draw("recovery", node) if node in self._killed else 0
-        self._killed.discard(node)
+        recovery_us = self._draw("recovery", node) if node in self._unclean else 0
         self._later(self._draw("start", node) + recovery_us, self._vote, node)
 
     def _vote(self, node: int) -> None:
@@ -203,18 +215,28 @@ class Controller:
         self._sessions.forget(node)
         self._starting.discard(node)
         self._publish(control.fence(node))
+        if node in self._unclean:
+            self._publish(control.shut_down_uncleanly(node))
+        self._unclean.discard(node)
         self._brokers[node].start(self._loading.leaders)
         partitions.cover()
         self._publish(control.unfence(node))
-        partitions.apply(partitions.held_by(node))
-        for one, broker in self._brokers.items():
-            if broker.is_up:
-                self._later(self._draw("catch_up", one), partial(self._decide, self._join), one)
+        self._apply(partitions.held_by(node))
+        self._await_catch_up(self._partitions.lagging(self._partitions.control.partitions))
+
+    def _await_catch_up(self, nodes: Iterable[int]) -> None:
+        """Some brokers fetch what they lack from leaders that live."""
+        for node in nodes:
+            if node not in self._catching_up:
+                self._catching_up.add(node)
+                self._later(self._draw("catch_up", node), partial(self._decide, self._join), node)
 
     def _join(self, node: int) -> None:
-        """``alterPartition``: the broker is in sync again."""
+        """``alterPartition``: the broker is in sync again wherever somebody leads."""
+        self._catching_up.discard(node)
         if self._brokers[node].is_up:
-            self._publish(self._partitions.control.catch_up(node))
+            self._publish(self._partitions.control.catch_up(node, self._partitions.followed_by(node)))
+            self._replicas.catch_up(node)
 
     def is_in_sync(self, node: int) -> bool:
         """Whether a broker is up, and in sync in all that it has a replica of."""

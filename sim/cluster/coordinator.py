@@ -10,10 +10,11 @@ import simpy
 
 from groupsim.sim.cluster.event_loop import EventLoop
 from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster
-from groupsim.sim.protocol.controller.replication import NO_LEADER
+from groupsim.sim.protocol.controller.partition import NO_LEADER
 from groupsim.sim.protocol.messages import Error, Heartbeat, SyncGroup, failed
 
 
@@ -49,8 +50,8 @@ class Coordinator:
         Broker where the groups are, or are being loaded; `NO_LEADER`: nowhere.
     is_loading : bool
         The log is being read: nothing is worked on yet.
-    is_stalled : bool
-        Nothing that is appended is committed.
+    watermark : Watermark
+        Of its partition.
     """
 
     def __init__(self, env: Environment, cluster: Cluster, partition: int, node: int) -> None:
@@ -61,7 +62,7 @@ class Coordinator:
         self.loop = EventLoop(env, partition)
         self.groups: dict[str, GroupHost] = {}
         self.is_loading = False
-        self.is_stalled = False
+        self.watermark = Watermark()
         self.resigned = env.event()
         env.process(self.run())
 
@@ -100,11 +101,28 @@ class Coordinator:
         for name in sorted(self.groups):
             self.groups[name].load(self.node)
 
-    def stall(self, *, is_stalled: bool) -> None:
+    def stall(self, *, is_stalled: bool, refuses: bool) -> None:
         """The high watermark of the partition stands still, or follows what is appended again."""
-        self.is_stalled = is_stalled
+        self.watermark.stall(is_stalled=is_stalled, refuses=refuses)
         for name in sorted(self.groups):
-            self.groups[name].stall(is_stalled=is_stalled)
+            self.groups[name].on_watermark()
+
+    # --- what its replicas have ---------------------------------------------------------------------------------------
+
+    def fall_behind(self, replica: int) -> None:
+        """A replica of the partition has what there is now, and nothing that comes."""
+        for group in self.groups.values():
+            group.log.fall_behind(replica)
+
+    def catch_up(self, replica: int) -> None:
+        """A replica of the partition has everything."""
+        for group in self.groups.values():
+            group.log.catch_up(replica)
+
+    def cut_back(self, replica: int) -> None:
+        """A replica leads that lacks something."""
+        for group in self.groups.values():
+            group.log.cut_back(replica)
 
     # --- requests -----------------------------------------------------------------------------------------------------
 

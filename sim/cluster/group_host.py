@@ -17,14 +17,16 @@ from groupsim.sim.cluster.interface import FastPath
 from groupsim.sim.cluster.log import GroupLog
 from groupsim.sim.cluster.succession import standing, succession
 from groupsim.sim.cluster.target_assignors import target_assignors
+from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster, Group, Scenario, SetConfig
 from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.consumer.group import ConsumerGroup
+from groupsim.sim.protocol.consumer.messages import ConsumerGroupHeartbeat
 from groupsim.sim.protocol.interface import Batch, Outcome, Reply, Task
-from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetFetch, failed
+from groupsim.sim.protocol.messages import Error, Heartbeat, LeaveGroup, OffsetCommit, OffsetFetch, failed
 from groupsim.sim.protocol.mixed.group import MixedGroup
 from groupsim.sim.protocol.offsets.group_offsets import GroupOffsets
 from groupsim.sim.protocol.zookeeper.group import ZookeeperGroup
@@ -34,6 +36,9 @@ from groupsim.sim.units import FOREVER, MS
 _TASK_US = MS
 """A regular expression is matched against all topics in the background (``Scanned N topics ... in 1ms``, Kafka 4.4)."""
 
+
+_WRITES_NOTHING = -1
+"""Number of a batch without records, of which its machine knows nothing."""
 
 Answer = TypeVar("Answer")
 
@@ -52,6 +57,7 @@ class GroupHost:
     slots : int
         Number of consumers that it can have.
     loop : EventLoop
+    watermark : Watermark
         Of its shard.
 
     Attributes
@@ -64,22 +70,26 @@ class GroupHost:
         It has one now.
     node : int
         Broker of the coordinator that it has, or had last.
+    log : GroupLog
     """
 
     fast_path: FastPath
     node: int
 
     def __init__(
-        self, env: Environment, scenario: Scenario, spec: Group, catalog: Catalog, slots: int, loop: EventLoop
-    ) -> None:
+        self, env: Environment, scenario: Scenario, spec: Group, catalog: Catalog, slots: int, loop: EventLoop,
+        watermark: Watermark,
+    ) -> None:  # fmt: skip
         self._env = env
         self._loop = loop
         name = self.name = spec.name
         self.cluster: Cluster = scenario.cluster
         self._service_us = scenario.cluster.timing.service_us
         self._append_us = scenario.cluster.timing.append_us
-        self._log = GroupLog(self._append_us, scenario.cluster.broker_config.offsets_commit_timeout_us)
+        self._watermark = watermark
+        timeout_us = scenario.cluster.broker_config.offsets_commit_timeout_us
         self.books = GroupBooks(env, scenario, name, catalog, slots)
+        self.log = GroupLog(self._append_us, timeout_us, watermark, self.books.ledger.offsets)
         self.layouts = Layouts(self.books.partitions)
         self.protocols = protocols_of(scenario, spec)
         self._make = partial(self._new_machine, scenario, spec, catalog)
@@ -116,6 +126,8 @@ class GroupHost:
             return
         may_decide = self.fast_path.before_request(body)
         outcome = self._work(now, exchange)
+        if self._watermark.is_behind:
+            self._hold_back(now, outcome)
         if may_decide or outcome.facts or outcome.tasks:
             self._settle(outcome)
             return
@@ -132,7 +144,7 @@ class GroupHost:
     def _work(self, now: int, exchange: Exchange) -> Outcome:
         """Work on a request, and on whatever is in the log by ``now``."""
         outcome = self.machine.on_request(now, exchange.body, exchange)
-        return outcome if outcome.batch is None and self._log.due > now else self._commit_log(now, outcome)
+        return outcome if outcome.batch is None and self.log.due > now else self._commit_log(now, outcome)
 
     def _answer(self, reply: Reply, leave_us: int) -> None:
         exchange = _exchange(reply)
@@ -168,23 +180,35 @@ class GroupHost:
     def _commit_log(self, now: int, outcome: Outcome) -> Outcome:
         """Append what is handed out; what is committed by ``now`` goes on at once."""
         self._append(now, outcome)
-        while (batch := self._log.pop(now)) is not None:
+        while (batch := self.log.pop(now)) is not None:
             _extend(outcome, self.machine.on_appended(now, batch, Error.NONE))
             self._append(now, outcome)
         return outcome
 
     def _append(self, now: int, outcome: Outcome) -> None:
         batch, outcome.batch = outcome.batch, None
-        if batch is not None:
-            self._log.append(now, batch)
-            if not self._log.is_stalled:
-                self._committed(now + outcome.charged_us, batch)
+        if batch is None:
+            return
+        if self._watermark.refuses and batch.records:
+            _extend(outcome, self._give_up(now, batch, Error.NOT_ENOUGH_REPLICAS))
+            self._append(now, outcome)
+            return
+        self.log.append(now, batch)
+        if not self._watermark.is_stalled:
+            self._committed(now + outcome.charged_us, batch)
+
+    def _hold_back(self, now: int, outcome: Outcome) -> None:
+        """Who writes nothing waits for what is not committed, like everybody else in the shard."""
+        waiting = [reply for reply in outcome.replies if _waits_for_log(reply)]
+        if waiting:
+            outcome.replies = [reply for reply in outcome.replies if not _waits_for_log(reply)]
+            self.log.hold(now, Batch(_WRITES_NOTHING, replies=waiting))
 
     def _committed(self, now: int, batch: Batch) -> None:
         """The high watermark passes a batch: who waits for it is answered."""
         for reply in batch.replies:
             self._acknowledge(now, reply, batch)
-        if not batch.is_awaited and self.protocols != CLASSIC_ONLY:
+        if not batch.is_awaited and self.protocols != CLASSIC_ONLY and batch.number != _WRITES_NOTHING:
             self.machine.on_appended(now, batch.number, Error.NONE)
 
     def _acknowledge(self, now: int, reply: Reply, batch: Batch) -> None:
@@ -196,7 +220,7 @@ class GroupHost:
                 moment = (now, exchange.connection.request_key)
                 self.books.ledger.commit(record.positions, record.offsets, moment, contested=self.books.is_contested)
                 self.offsets.committed(now, record.positions)
-        else:
+        elif batch.number != _WRITES_NOTHING:
             self.books.requests.count_busy((exchange.sent_us,))
         self._answer(reply, now + self._service_us + self._append_us)
 
@@ -206,7 +230,7 @@ class GroupHost:
         if not self.is_active:
             return FOREVER
         due: int = self.machine.deadline
-        return min(due, self._log.due, self.offsets.due)
+        return min(due, self.log.due, self.offsets.due)
 
     def _fire(self, now: int) -> None:
         if not self._loop.is_free:
@@ -214,8 +238,8 @@ class GroupHost:
             return
         self.fast_path.before_deadline(now)
         outcome = self._commit_log(now, Outcome())
-        for batch in self._log.expired(now):
-            _extend(outcome, self._give_up(now, batch, Error.COORDINATOR_NOT_AVAILABLE))
+        for batch in self.log.expired(now):
+            _extend(outcome, self._give_up(now, batch, Error.REQUEST_TIMED_OUT))
         _extend(outcome, self.machine.on_deadline(now))
         outcome = self._commit_log(now, outcome)
         if self.offsets.due <= now:
@@ -262,12 +286,12 @@ class GroupHost:
     @property
     def is_calm(self) -> bool:
         """Whether it has a coordinator, and what is appended is committed at once: members may be quiet."""
-        return self.is_active and not self._log.is_stalled
+        return self.is_active and not self._watermark.is_stalled
 
     def unload(self) -> None:
         """The broker leads the group's partition no more: whoever waits is told so (``GMM.onUnloaded``)."""
         now = self._env.now
-        for batch in self._log.clear():
+        for batch in self.log.clear():
             self._refuse(batch, Error.NOT_COORDINATOR)
         self._left = standing(self.machine)
         self.is_active = False
@@ -280,7 +304,7 @@ class GroupHost:
         self.node, now = node, self._env.now
         self.machine = self._make()
         self.offsets = self._new_offsets()
-        for record in self._log.records:
+        for record in self.log.records:
             self.machine.replay(record)
         self.terms += 1
         self.is_active = True
@@ -288,11 +312,10 @@ class GroupHost:
         self.books.note(succession(self._left, standing(self.machine)))
         self._settle(self._commit_log(now, outcome))
 
-    def stall(self, *, is_stalled: bool) -> None:
+    def on_watermark(self) -> None:
         """The high watermark stands still, or goes on: then all that was held is committed."""
-        self._log.is_stalled = is_stalled
         outcome, now = Outcome(), self._env.now
-        for batch in [] if is_stalled else self._log.release():
+        for batch in [] if self._watermark.is_stalled else self.log.release():
             self._committed(now, batch)
             if batch.is_awaited:
                 _extend(outcome, self.machine.on_appended(now, batch.number, Error.NONE))
@@ -301,9 +324,14 @@ class GroupHost:
             self._settle(outcome)
 
     def _give_up(self, now: int, batch: Batch, error: Error) -> Outcome:
-        """Nobody waits any longer for a batch, which may still be committed one day (``offsets.commit.timeout.ms``)."""
-        self._refuse(batch, error)
-        told = Error.REQUEST_TIMED_OUT if batch.is_awaited else Error.NONE
+        """Nobody waits any longer for a batch: it was refused, or not committed in ``offsets.commit.timeout.ms``.
+
+        In that time's case it may still be committed one day, so only who has to know hears of it.
+        """
+        self._refuse(batch, Error.COORDINATOR_NOT_AVAILABLE)
+        if batch.number == _WRITES_NOTHING:
+            return Outcome()
+        told = error if batch.is_awaited or error is not Error.REQUEST_TIMED_OUT else Error.NONE
         outcome: Outcome = self.machine.on_appended(now, batch.number, told)
         return outcome
 
@@ -325,7 +353,7 @@ class GroupHost:
         self.books.requests.count_busy(sent_us)
         self.books.note(outcome.facts)
         if outcome.batch is not None:
-            self._log.write(outcome.batch)
+            self.log.write(outcome.batch)
             self.machine.on_appended(now, outcome.batch.number, Error.NONE)
 
     def rouse(self, member_id: str, renewed_us: int) -> None:
@@ -344,6 +372,15 @@ def protocols_of(scenario: Scenario, spec: Group) -> frozenset[str]:
     changes = [entry.verb for entry in scenario.timeline if isinstance(entry.verb, SetConfig)]
     configs += [verb.client for verb in changes if verb.target.kind != "group" or verb.target.name == spec.name]
     return frozenset(one.group_protocol for one in configs if one is not None)
+
+
+def _waits_for_log(reply: Reply) -> bool:
+    """Whether an answer that writes nothing comes out of a write operation (``GroupCoordinatorService``, Kafka 4.4).
+
+    An error that the operation throws is answered at once; that a group rebalances is no such error.
+    """
+    is_write = isinstance(_exchange(reply).body, Heartbeat | LeaveGroup | ConsumerGroupHeartbeat)
+    return is_write and reply.response.error in (Error.NONE, Error.REBALANCE_IN_PROGRESS)
 
 
 def _exchange(reply: Reply) -> Exchange:

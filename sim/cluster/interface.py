@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.protocol.controller.partition import Name
+from groupsim.sim.protocol.controller.replica_logs import Gap
 from groupsim.sim.protocol.interface import Reply
 
 
@@ -48,6 +50,10 @@ class Audience(Protocol):
 
     def broker_lost(self, node: int) -> None:
         """A broker's process has ended, and all connections to it with it."""
+        ...
+
+    def records_lost(self, gaps: Mapping[Name, Gap]) -> None:
+        """Some of what was appended to data partitions is gone."""
         ...
 
     def partitions_changed(self, names: Iterable[tuple[str, int]]) -> None:

@@ -16,7 +16,8 @@ from groupsim.sim.cluster.coordinator import Coordinator
 from groupsim.sim.cluster.interface import Audience
 from groupsim.sim.kernel.environment import Environment, Kind, process_key
 from groupsim.sim.model import Cluster
-from groupsim.sim.protocol.controller.replication import NO_LEADER, OFFSETS_TOPIC, Name, ReplicationControl
+from groupsim.sim.protocol.controller.partition import NO_LEADER, OFFSETS_TOPIC, Name
+from groupsim.sim.protocol.controller.replication import ReplicationControl
 from groupsim.sim.randomness import Streams, name_hash
 from groupsim.sim.units import MS, S
 

@@ -4,8 +4,9 @@ Source: ``CoordinatorRuntime.append``, ``DeferredEventQueue`` (Kafka 4.4): batch
 high watermark stands still, because somebody who counts as in sync is dead, nothing is committed, and who waits for it
 is told so after ``offsets.commit.timeout.ms``.
 
-What has been appended is never lost: whoever leads later was in sync (`sim.protocol.controller`). Of records with the
-same key only the last one is kept, as compaction does.
+Whoever leads later has what was appended, unless it was elected though it was neither in sync nor eligible
+(`sim.protocol.controller`): then it has what the log had when it fell behind. Of records with the same key only the
+last one is kept, as compaction does.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, NamedTuple
 
+from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.protocol.classic.records import GroupTombstone
 from groupsim.sim.protocol.interface import Batch
 from groupsim.sim.protocol.offsets.records import CommittedOffsets, OffsetTombstones
-from groupsim.sim.units import FOREVER, S
+from groupsim.sim.protocol.offsets.table import OffsetTable
+from groupsim.sim.units import FOREVER
 
 
 class Held(NamedTuple):
@@ -35,23 +38,28 @@ class GroupLog:
         From handing records to the log until the high watermark has passed them.
     timeout_us : int, microseconds
         ``offsets.commit.timeout.ms``.
+    watermark : Watermark
+        Of its partition.
+    offsets : OffsetTable
+        What is committed.
 
     Attributes
     ----------
     due : int, microseconds
         When the next batch is committed, or the waiters of one are told that it is not; `FOREVER` if none is open.
-    is_stalled : bool
-        The high watermark stands still.
     """
 
-    def __init__(self, append_us: int, timeout_us: int = 5 * S) -> None:
+    def __init__(self, append_us: int, timeout_us: int, watermark: Watermark, offsets: OffsetTable) -> None:
         self._append_us = append_us
         self._timeout_us = timeout_us
         self._open: deque[tuple[int, int]] = deque()
         self._held: deque[Held] = deque()
         self._last: dict[tuple[Any, ...], Any] = {}
+        self._marks: dict[int, dict[tuple[Any, ...], Any]] = {}
+        """Replica that follows no more -> what it has."""
+        self._watermark = watermark
+        self._offsets = offsets
         self.due = FOREVER
-        self.is_stalled = False
 
     @property
     def records(self) -> tuple[Any, ...]:
@@ -61,7 +69,8 @@ class GroupLog:
     def append(self, now: int, batch: Batch) -> None:
         """Take a batch; one that nobody waits for needs no event."""
         self.write(batch)
-        if self.is_stalled:
+        if self._watermark.is_stalled:
+            self._watermark.is_behind = True
             self._held.append(Held(batch, now + self._timeout_us))
         elif batch.is_awaited:
             self._open.append((now + self._append_us, batch.number))
@@ -74,6 +83,26 @@ class GroupLog:
                 self._last.pop(record.key, None)
                 if not _is_tombstone(record):
                     self._last[record.key] = record
+
+    def fall_behind(self, replica: int) -> None:
+        """A replica has what there is now, and nothing that comes."""
+        self._marks.setdefault(replica, dict(self._last))
+        self._offsets.mark(replica)
+
+    def catch_up(self, replica: int) -> None:
+        """A replica has everything."""
+        self._marks.pop(replica, None)
+        self._offsets.catch_up(replica)
+
+    def cut_back(self, replica: int) -> None:
+        """A replica leads that lacks something: that is gone."""
+        self._last = dict(self._marks.pop(replica, self._last))
+        self._offsets.cut_back(replica)
+
+    def hold(self, now: int, batch: Batch) -> None:
+        """Somebody who writes nothing waits until all that was written is committed."""
+        self._held.append(Held(batch, now + self._timeout_us))
+        self._set_due()
 
     def pop(self, now: int) -> int | None:
         """The number of a batch that is committed by ``now``, oldest first; None if there is none."""

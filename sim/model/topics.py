@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from groupsim.sim.units import FOREVER
 
@@ -35,3 +36,6 @@ class Topic:
     replication_factor: int = 3
     """At most the number of brokers. Where replicas are matters to assignors that look at racks."""
     min_insync_replicas: int = 1
+    unclean_leader_election: bool = False
+    acks: Literal["0", "1", "all"] = "all"
+    """What its producers wait for."""

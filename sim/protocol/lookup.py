@@ -10,9 +10,13 @@ from collections.abc import Callable
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.effects import Disconnect, Effects, Send
 from groupsim.sim.protocol.messages import Api, Error, FindCoordinator
+from groupsim.sim.units import MS
 
 LOST_COORDINATOR = frozenset({Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE, Error.DISCONNECTED})
 """Answers after which a member looks for its coordinator anew."""
+
+_RECONNECT_US = 50 * MS
+"""``reconnect.backoff.ms``, which nobody changes."""
 
 
 class Backoff:
@@ -64,7 +68,7 @@ class CoordinatorLookup:
         No lookup before.
     """
 
-    __slots__ = ("_attempts", "_backoff", "_group_id", "in_flight", "node", "retry_at")
+    __slots__ = ("_attempts", "_backoff", "_closed", "_closed_until", "_group_id", "in_flight", "node", "retry_at")
 
     def __init__(self, group_id: str, backoff: Backoff) -> None:
         self._group_id = group_id
@@ -73,6 +77,9 @@ class CoordinatorLookup:
         self.node: int | None = None
         self.in_flight = False
         self.retry_at = 0
+        self._closed: int | None = None
+        """Broker whose connection was closed on purpose, and until when no other is opened, microseconds."""
+        self._closed_until = 0
 
     def look_up(self, now: int) -> Effects:
         """One request at a time, shared by both threads."""
@@ -88,7 +95,7 @@ class CoordinatorLookup:
         self.in_flight = False
         if self.node is not None:
             return False
-        if node is None:
+        if node is None or (node == self._closed and now < self._closed_until):
             self.retry_at = now + self._backoff.after(self._attempts)
             self._attempts += 1
             return False
@@ -97,10 +104,16 @@ class CoordinatorLookup:
         self.node = node
         return True
 
-    def lose(self, now: int) -> Effects:
-        """``markCoordinatorUnknown``: everything in flight fails."""
+    def lose(self, now: int, error: Error = Error.DISCONNECTED) -> Effects:
+        """``markCoordinatorUnknown``: everything in flight fails.
+
+        Who says that it is not available is named again, but its connection has just been closed
+        (``AbstractCoordinator.ensureCoordinatorReady``, ``ConsumerNetworkClient.isUnavailable``).
+        """
         if self.node is None:
             return []
+        if error is Error.COORDINATOR_NOT_AVAILABLE:
+            self._closed, self._closed_until = self.node, now + _RECONNECT_US
         self.node = None
         self.retry_at = now
         return [Disconnect()]

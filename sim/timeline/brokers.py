@@ -9,9 +9,10 @@ from simpy.events import ProcessGenerator
 from groupsim.sim.cluster.controller import Controller
 from groupsim.sim.cluster.loading import Loading
 from groupsim.sim.cluster.partitions import ClusterPartitions
+from groupsim.sim.cluster.replicas import Replicas
 from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.model import Close, Kill, Restart, RollingRestart, StartMembers, Target
-from groupsim.sim.protocol.controller.replication import NO_LEADER
+from groupsim.sim.protocol.controller.partition import NO_LEADER
 from groupsim.sim.randomness import hash64, name_hash
 from groupsim.sim.timeline.clients import Clients
 from groupsim.sim.timeline.dispatcher import Dispatcher
@@ -26,8 +27,9 @@ def new_controller(world: World) -> Controller:
     """The controller of a run in whose timeline brokers stop or start."""
     env, cluster, clients = world.env, world.scenario.cluster, Clients(world)
     partitions = ClusterPartitions(cluster, world.catalog, world.brokers, world.coordinators, clients)
+    replicas = Replicas(env, world.streams, cluster, world.catalog, world.coordinators, partitions.control, clients)
     loading = Loading(env, world.streams, cluster, world.brokers, world.coordinators, partitions.control, clients)
-    return Controller(env, world.streams, cluster, world.brokers, partitions, loading, clients)
+    return Controller(env, world.streams, cluster, world.brokers, partitions, replicas, loading, clients)
 
 
 class BrokerFaults:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from groupsim.sim.books.group_books import GroupBooks
+from groupsim.sim.books.truncation import take_back, truncation
 from groupsim.sim.client.client import Client
 from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.protocol.controller.partition import Name
+from groupsim.sim.protocol.controller.replica_logs import Gap
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
 from groupsim.sim.world import World
 
@@ -52,6 +55,19 @@ class Clients:
         group = self._world.groups[name]
         partitions = group.books.partitions
         return self._world.coordinator_of(name).node == node or bool((partitions.leader == node).any())
+
+    def records_lost(self, gaps: Mapping[Name, Gap]) -> None:
+        """Some of what was appended to data partitions is gone."""
+        for name in sorted(self._world.groups):
+            books = self._world.groups[name].books
+            positions = _positions(books, gaps)
+            if positions.size:
+                self.disturb([name])
+                named = [(books.partitions.topic[p], int(books.partitions.number[p])) for p in positions.tolist()]
+                gone = truncation(books, positions, [gaps[one] for one in named])
+                take_back(books, self._env.now, gone)
+                for client in self._clients(name):
+                    client.fetcher.skip(gone)
 
     # --- data partitions ----------------------------------------------------------------------------------------------
 

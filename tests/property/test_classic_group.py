@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from groupsim.sim.cluster.log import GroupLog
+from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.classic.group import ClassicGroup, GroupRequest
 from groupsim.sim.protocol.classic.states import GroupState
@@ -31,7 +32,8 @@ from groupsim.sim.protocol.messages import (
     Subscription,
     SyncGroup,
 )
-from groupsim.sim.units import FOREVER, MS
+from groupsim.sim.protocol.offsets.table import OffsetTable
+from groupsim.sim.units import FOREVER, MS, S
 
 pytestmark = pytest.mark.property
 
@@ -63,7 +65,7 @@ class GroupOfAnybody(RuleBasedStateMachine):
             offsets_retention_us=20_000 * MS, offsets_retention_check_interval_us=7_000 * MS,
         )  # fmt: skip
         self.group = ClassicGroup("g", self.config)
-        self.log = GroupLog(append * MS)
+        self.log = GroupLog(append * MS, 5 * S, Watermark(), OffsetTable())
         self.now = 0
         self.ids: dict[str, str] = {}
         self.open: dict[int, tuple[str, str, str]] = {}

@@ -9,7 +9,7 @@ from tests.support.fidelity import differences
 
 pytestmark = pytest.mark.property
 
-FAMILIES: tuple[Family, ...] = ("classic", "consumer")
+FAMILIES: tuple[Family, ...] = ("classic", "consumer", "mixed")
 
 
 def _different(seed: int, family: Family) -> list[str]:

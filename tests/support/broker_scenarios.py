@@ -19,6 +19,7 @@ from groupsim.sim.model import (
     Kill,
     Members,
     Network,
+    Override,
     Processing,
     Restart,
     RollingRestart,
@@ -35,7 +36,7 @@ from groupsim.sim.model import (
 from groupsim.sim.units import MS, S
 from tests.support.random_scenarios import rate
 
-Family = Literal["classic", "consumer"]
+Family = Literal["classic", "consumer", "mixed"]
 HORIZON_US = 90 * S
 _PLACES = ("all", "random", "controller", "coordinator/g", "leader/t/3", "0", "1", "2")
 
@@ -48,6 +49,10 @@ def broker_scenario(seed: int, family: Family) -> Scenario:
         name="t", partitions=12, rate=rate(chance.choice([1_000, 20_000])),
         replication_factor=chance.choice([1, 3, 3]), min_insync_replicas=chance.choice([1, 1, 2]),
     )  # fmt: skip
+    logs = random.Random(f"logs-{family}-{seed}")
+    topic = replace(
+        topic, acks=logs.choice(["0", "1", "all", "all"]), unclean_leader_election=logs.choice([True, False, False])
+    )
     return Scenario(
         name=f"brokers-{family}-{seed}",
         question="Do both fidelities agree while brokers come and go?",
@@ -81,7 +86,12 @@ def _group(chance: random.Random, family: Family, name: str) -> Group:
     count = chance.choice([1, 3, 5])
     start = chance.choice([Start(), Start(kind="every", value_us=1 * S), Start(kind="within", value_us=5 * S)])
     common = {"auto_offset_reset": chance.choice(["latest", "earliest"]), "auto_commit_interval_us": 1 * S}
-    if family == "consumer":
+    overrides: tuple[Override, ...] = ()
+    if family == "mixed":
+        client = ClientConfig(partition_assignment_strategy=("range",), session_timeout_us=6 * S, **common)  # type: ignore[arg-type]
+        modern = ClientConfig(group_protocol="consumer", **common)  # type: ignore[arg-type]
+        overrides = (Override(members=frozenset(range(chance.randint(0, count))), client=modern),)
+    elif family == "consumer":
         client = ClientConfig(group_protocol="consumer", **common)  # type: ignore[arg-type]
     else:
         strategy = chance.choice([("range",), ("cooperative-sticky",), ("sticky",), ("range", "cooperative-sticky")])
@@ -94,6 +104,7 @@ def _group(chance: random.Random, family: Family, name: str) -> Group:
         subscription=Subscription(topics=("t",)),
         members=Members(count=count, start=start, static=chance.random() < 0.3),
         client=client,
+        overrides=overrides,
         processing=Processing(per_poll_us=chance.choice([0, 100 * MS])),
     )
 

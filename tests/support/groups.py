@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from groupsim.sim.cluster.log import GroupLog
+from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.classic.group import ClassicGroup, GroupRequest
 from groupsim.sim.protocol.classic.states import GroupState
@@ -30,7 +31,7 @@ from groupsim.sim.protocol.messages import (
 from groupsim.sim.protocol.offsets.group_offsets import GroupOffsets
 from groupsim.sim.protocol.offsets.records import CommittedOffsets
 from groupsim.sim.protocol.offsets.table import OffsetTable
-from groupsim.sim.units import FOREVER, MS
+from groupsim.sim.units import FOREVER, MS, S
 
 DELAY, SESSION, REBALANCE = 3_000, 10_000, 60_000
 """Initial rebalance delay, session and rebalance timeout unless a test says otherwise, milliseconds."""
@@ -63,7 +64,7 @@ class GroupHarness:
         self.group = ClassicGroup("g", config)
         self.offsets = GroupOffsets(self.group, OneTopic(), config, OffsetTable())
         self.offsets.table.cover(len(OneTopic().of("t")))
-        self._log = GroupLog(append * MS)
+        self._log = GroupLog(append * MS, 5 * S, Watermark(), OffsetTable())
         self.facts: list[Fact] = []
         self.records: list[Any] = []
         self.last_batch = 0

@@ -80,7 +80,7 @@ class ResponseHandlers:
         elif error in (Error.NONE, Error.COORDINATOR_LOAD_IN_PROGRESS):
             membership.join_retry_at = now + membership.config.retry_backoff_us
         elif error in LOST_COORDINATOR:
-            return self._lookup.lose(now)
+            return self._lookup.lose(now, error)
         elif error not in _AT_ONCE:
             membership.failed = error
         return []
@@ -146,7 +146,7 @@ class ResponseHandlers:
         elif error is Error.ILLEGAL_GENERATION and current:
             membership.reset(keep_id=behaviour.keep_id_on_illegal_generation)
         elif error in LOST_COORDINATOR:
-            return self._lookup.lose(now)
+            return self._lookup.lose(now, error)
         elif error is not Error.NONE and error not in _AT_ONCE:
             membership.failed = error
         return []
@@ -204,7 +204,7 @@ class ResponseHandlers:
             membership.reset(keep_id=error is Error.ILLEGAL_GENERATION)
             membership.failed = error if error is Error.FENCED_INSTANCE_ID else membership.failed
         elif error in LOST_COORDINATOR:
-            return self._lookup.lose(now)
+            return self._lookup.lose(now, error)
         return []
 
     def committed(self, now: int, error: Error, generation: int) -> Effects:
@@ -215,7 +215,7 @@ class ResponseHandlers:
             membership.request_rejoin("offset commit failed since group is already rebalancing")
         elif error in LOST_COORDINATOR or error is Error.COORDINATOR_LOAD_IN_PROGRESS:
             self._ownership.commit_again(now)
-            return self._lookup.lose(now) if error in LOST_COORDINATOR else []
+            return self._lookup.lose(now, error) if error in LOST_COORDINATOR else []
         elif error is Error.FENCED_INSTANCE_ID and current and membership.after_commit is not Step.CLOSE:
             membership.failed = error
             membership.after_commit = None

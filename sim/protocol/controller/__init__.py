@@ -18,16 +18,17 @@ preferred election     ``leader.imbalance.check.interval.seconds``, or on demand
 =====================  =============================================================================================
 
 An election takes the first of the replicas, in their order, that is active and in the ISR
-(``PartitionChangeBuilder.electAnyLeader``). Whoever is not in the ISR never leads: unclean election is off. The last
-one in an ISR stays in it, dead or not, so that its partition waits for it. So whatever every replica of an ISR had when
-it was acknowledged, each later leader has.
+(``PartitionChangeBuilder.electAnyLeader``). Who leaves an ISR smaller than ``min.insync.replicas`` is *eligible*
+(ELR, KIP-966): the high watermark stands still then (``Partition.maybeIncrementLeaderHW``), so it has what was
+acknowledged. It is elected if nobody is in sync, but not after SIGKILL, for then its log may have lost its end. If
+nobody is eligible either, the last one that led is waited for. Without ELR (before 4.1) the last one in an ISR stays in
+it, dead or not. So whatever every replica of an ISR had when it was acknowledged, each later leader has, unless
+``unclean.leader.election.enable`` lets anybody lead who is active: what that one lacks is gone
+(`sim.protocol.controller.replica_logs`).
 
 A broker beats every ``broker.heartbeat.interval.ms``. The controller looks for sessions that are over eight times in
 ``broker.session.timeout.ms`` (``QuorumController.registerMaybeFenceStaleBroker``), so a broker that is killed is fenced
 7.0 to 10.1 s later by the defaults. A controller that takes over gives every session its full length
 (``BrokerHeartbeatManager``, ``ClusterControlManager.activate``). While the session of a former incarnation is alive,
 nobody else registers under its id (``DuplicateBrokerRegistrationException``).
-
-Eligible leader replicas (KIP-966) are not modelled, but for their rule that the high watermark stands still while the
-ISR is smaller than ``min.insync.replicas`` (``Partition.maybeIncrementLeaderHW``).
 """

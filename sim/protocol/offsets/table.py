@@ -29,10 +29,12 @@ class OffsetTable:
         Place of its record in the log; only the order counts.
     """
 
-    __slots__ = ("commit_us", "expire_us", "offset", "written")
+    __slots__ = ("_marks", "commit_us", "expire_us", "offset", "written")
 
     def __init__(self) -> None:
         self.offset = self.commit_us = self.expire_us = self.written = _NOTHING
+        self._marks: dict[int, tuple[Column, ...]] = {}
+        """Replica of the log that follows no more -> what it has."""
 
     def cover(self, partitions: int) -> None:
         """Make room for so many partitions."""
@@ -49,6 +51,26 @@ class OffsetTable:
         """Offsets that were committed at ``commit_us`` (one instant, or one for each)."""
         self.offset[positions], self.commit_us[positions] = offset, commit_us
         self.expire_us[positions], self.written[positions] = expire_us, written
+
+    def shift(self, positions: Positions, records: Column) -> None:
+        """So many records after these offsets are gone: they count as read."""
+        self.offset[positions] += records
+
+    def mark(self, replica: int) -> None:
+        """A replica of the log has what there is now, and nothing that comes."""
+        columns = (self.offset, self.commit_us, self.expire_us, self.written)
+        self._marks.setdefault(replica, tuple(column.copy() for column in columns))
+
+    def catch_up(self, replica: int) -> None:
+        """A replica of the log has everything."""
+        self._marks.pop(replica, None)
+
+    def cut_back(self, replica: int) -> None:
+        """A replica of the log leads that lacks something: that is gone."""
+        if replica in self._marks:
+            had, partitions = self._marks.pop(replica), len(self.offset)
+            self.offset, self.commit_us, self.expire_us, self.written = had
+            self.cover(partitions)
 
     def forget(self, positions: Positions) -> None:
         """There are none any more."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from groupsim.sim.protocol.controller.replication import NO_LEADER, ReplicationControl
+import pytest
+
+from groupsim.sim.protocol.controller.partition import NO_LEADER
+from groupsim.sim.protocol.controller.replication import Replicated, ReplicationControl
 from groupsim.sim.protocol.controller.sessions import BrokerSessions
 from groupsim.sim.units import MS, S
 
 NAME = ("t", 0)
 
 
-def control(min_insync: int = 1) -> ReplicationControl:
-    made = ReplicationControl()
-    made.add(NAME, (0, 1, 2), min_insync)
+def control(min_insync: int = 1, *, has_elr: bool = True, is_unclean: bool = False) -> ReplicationControl:
+    made = ReplicationControl(has_elr=has_elr)
+    made.add(NAME, (0, 1, 2), Replicated(min_insync=min_insync, is_unclean=is_unclean))
     return made
 
 
@@ -32,15 +35,116 @@ def test_a_follower_that_is_fenced_changes_no_leader_and_no_epoch() -> None:
     assert standing(made) == (0, (0, 1), 0)
 
 
-def test_the_last_one_in_sync_stays_so_and_its_partition_waits_for_it() -> None:
-    made = control()
+@pytest.mark.parametrize(("has_elr", "isr"), [(False, (0,)), (True, ())])
+def test_a_partition_waits_for_the_last_one_that_was_in_sync(has_elr: bool, isr: tuple[int, ...]) -> None:
+    made = control(has_elr=has_elr)
     for broker in (1, 2, 0):
         made.fence(broker)
-    assert standing(made)[:2] == (NO_LEADER, (0,))
+    assert standing(made)[:2] == (NO_LEADER, isr)
     made.unfence(1)
     assert standing(made)[0] == NO_LEADER
     made.unfence(0)
-    assert standing(made)[0] == 0
+    assert standing(made)[:2] == (0, (0,))
+
+
+# --- eligible leader replicas -----------------------------------------------------------------------------------------
+
+
+def test_who_leaves_while_too_few_are_in_sync_is_eligible_and_leads_if_nobody_in_sync_can() -> None:
+    made = control(min_insync=2)
+    for broker in (2, 1, 0):
+        made.fence(broker)
+    assert made.partitions[NAME].eligible == (0, 1)
+    made.unfence(2)
+    assert standing(made)[0] == NO_LEADER, "it left while two others were in sync"
+    made.unfence(1)
+    assert standing(made) == (1, (1,), 2)
+    assert not made.partitions[NAME].has_lost
+    made.unfence(0)
+    assert made.partitions[NAME].eligible == (0,)
+    made.catch_up(0)
+    assert (standing(made)[1], made.partitions[NAME].eligible) == ((0, 1), ())
+
+
+def test_who_was_killed_is_eligible_no_more_when_it_registers_again() -> None:
+    made = control(min_insync=2)
+    for broker in (2, 1, 0):
+        made.fence(broker)
+    made.shut_down_uncleanly(1)
+    made.unfence(1)
+    assert standing(made)[0] == NO_LEADER
+
+
+def test_if_nobody_is_eligible_the_last_leader_leads_again() -> None:
+    made = control(min_insync=2)
+    for broker in (2, 1, 0):
+        made.fence(broker)
+    for broker in (1, 0):
+        made.shut_down_uncleanly(broker)
+    made.unfence(1)
+    assert standing(made)[0] == NO_LEADER
+    made.unfence(0)
+    assert standing(made)[:2] == (0, (0,))
+
+
+def test_without_elr_only_who_is_in_sync_is_waited_for() -> None:
+    made = control(min_insync=2, has_elr=False)
+    for broker in (2, 1, 0):
+        made.fence(broker)
+    made.unfence(1)
+    assert standing(made)[0] == NO_LEADER
+    made.shut_down_uncleanly(0)
+    made.unfence(0)
+    assert standing(made)[:2] == (0, (0,))
+
+
+# --- elections that may lose something --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("has_elr", [True, False])
+def test_an_unclean_election_takes_anybody_who_is_active(has_elr: bool) -> None:
+    made = control(has_elr=has_elr, is_unclean=True)
+    for broker in (2, 1, 0):
+        made.fence(broker)
+    made.unfence(2)
+    assert standing(made)[:2] == (2, (2,))
+    assert made.partitions[NAME].has_lost
+    made.unfence(0)
+    made.catch_up(0)
+    assert not made.partitions[NAME].has_lost
+    assert standing(made)[:2] == (2, (0, 2))
+
+
+def test_an_unclean_election_can_be_asked_for() -> None:
+    made = control()
+    for broker in (2, 1, 0):
+        made.fence(broker)
+    made.unfence(2)
+    assert standing(made)[0] == NO_LEADER
+    assert made.elect_unclean([NAME]) == [NAME]
+    assert standing(made)[0] == 2
+    assert made.elect_unclean([NAME]) == [], "somebody leads it"
+
+
+# --- replicas that lag, and others ------------------------------------------------------------------------------------
+
+
+def test_a_leader_drops_followers_that_do_not_fetch_but_never_itself() -> None:
+    made = control()
+    assert made.shrink(NAME, (0, 2)) == [NAME]
+    assert standing(made) == (0, (0, 1), 0)
+
+
+def test_a_reassignment_is_over_when_all_new_replicas_are_in_sync() -> None:
+    made = control()
+    made.reassign(NAME, (3, 4))
+    assert made.complete(NAME, (3, 4)) == []
+    made.catch_up(3)
+    made.catch_up(4)
+    assert made.partitions[NAME].replicas == (3, 4, 0, 1, 2)
+    assert made.complete(NAME, (3, 4)) == [NAME]
+    assert standing(made) == (3, (3, 4), 1)
+    assert made.partitions[NAME].replicas == (3, 4)
 
 
 def test_who_comes_back_follows_until_the_preferred_leader_is_elected() -> None:
@@ -81,7 +185,7 @@ def test_the_high_watermark_waits_for_the_dead_who_count_as_in_sync_and_for_enou
 def test_a_partition_that_is_made_while_a_broker_is_down_is_led_by_another() -> None:
     made = control()
     made.fence(0)
-    made.add(("u", 0), (0, 1, 2), 1)
+    made.add(("u", 0), (0, 1, 2))
     assert made.partitions["u", 0].leader == 1
     assert made.partitions["u", 0].isr == (1, 2)
 

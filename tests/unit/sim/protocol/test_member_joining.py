@@ -82,13 +82,27 @@ def test_what_left_the_subscription_between_two_attempts_is_revoked_after_the_ro
     assert h.heard == ["revoked [12]", "assigned []"]
 
 
-@pytest.mark.parametrize("error", [Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE, Error.DISCONNECTED])
+@pytest.mark.parametrize("error", [Error.NOT_COORDINATOR, Error.DISCONNECTED])
 def test_a_lost_coordinator_is_looked_up_before_the_next_join(error: Error) -> None:
     """JoinGroupResponseHandler: markCoordinatorUnknown, retriable."""
     h = _joining().joined(error)
     assert h.heard == ["disconnect"]
     assert h.flying() == [Api.FIND_COORDINATOR]
     assert h.found().flying() == [Api.JOIN_GROUP]
+
+
+def test_a_coordinator_that_is_not_available_cannot_be_reached_for_a_moment() -> None:
+    """isUnavailable: its connection was closed on purpose, so it is looked up again after retry.backoff.ms."""
+    h = _joining().joined(Error.COORDINATOR_NOT_AVAILABLE)
+    assert h.flying() == [Api.FIND_COORDINATOR]
+    assert h.found().flying() == []
+    assert h.sleep(120).flying() == [Api.FIND_COORDINATOR]
+    assert h.found().flying() == [Api.JOIN_GROUP]
+
+
+def test_another_broker_can_be_reached_at_once() -> None:
+    h = _joining().joined(Error.COORDINATOR_NOT_AVAILABLE)
+    assert h.found(2).flying() == [Api.JOIN_GROUP]
 
 
 def test_a_loading_coordinator_is_asked_again_after_the_backoff() -> None:

@@ -1,0 +1,74 @@
+"""Records that were in a log and are in none any more, because somebody leads who never had them.
+
+A consumer whose position is beyond the end of the new leader's log goes back to that end and reads on from there
+(``SubscriptionState.maybeCompleteValidation``, KIP-320), so it meets nothing of what is gone. Here offsets keep
+counting what was produced, and what is gone counts as read: of a group that is not up to date the oldest records that
+wait take the place of those that are gone, so how many wait is exact, and how old they are is not, until it has caught
+up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from groupsim.sim.books.group_books import GroupBooks
+from groupsim.sim.books.production import Offsets
+from groupsim.sim.protocol.controller.replica_logs import Gap
+from groupsim.sim.protocol.messages import Positions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Truncation:
+    """What is gone of some partitions. Arrays of shape (n,).
+
+    Parameters
+    ----------
+    positions : int32 array
+    records : int64 array
+        How many.
+    end : int64 array
+        The log's end then.
+    readable : int64 array
+        Where the high watermark was: nobody can have read what was beyond it.
+    """
+
+    positions: Positions
+    records: Offsets
+    end: Offsets
+    readable: Offsets
+
+    def skipped(self, at: Offsets) -> Offsets:
+        """How far somebody gets ahead who has got to ``at`` in each: not beyond the end. Shape (n,)."""
+        return np.minimum(self.records, np.maximum(self.end - at, 0))
+
+
+def truncation(books: GroupBooks, positions: Positions, gaps: Sequence[Gap]) -> Truncation:
+    """What was produced to partitions in these stretches of time, one for each."""
+    times = np.array(gaps, np.int64).T
+    begin, end, readable = (books.ledger.produced_by(time, positions) for time in times)
+    return Truncation(positions, end - begin, end, readable)
+
+
+def take_back(books: GroupBooks, now: int, gone: Truncation) -> None:
+    """Count what nobody had read; positions and committed offsets get past it."""
+    ledger, delivery = books.ledger, books.delivery
+    offsets, positions = ledger.committed[gone.positions], gone.positions
+    ledger.offsets.shift(positions, np.where(offsets >= 0, gone.skipped(offsets), 0))
+    at = ledger.processed(now)[positions]
+    if books.is_broadcast:
+        for own in [delivery.frontier_of(slot) for slot, _ in books.handles.readings()]:
+            _count_missed(books, gone, own[positions])
+            own[positions] += np.where(own[positions] >= 0, gone.skipped(own[positions]), 0)
+    else:
+        _count_missed(books, gone, at)
+    begun = at >= 0
+    ledger.raise_frontier(now, positions[begun], (at + gone.skipped(at))[begun])
+
+
+def _count_missed(books: GroupBooks, gone: Truncation, at: Offsets) -> None:
+    """What somebody who has got to ``at`` (-1: has not begun) never reads is lost."""
+    missed = np.where(at >= 0, gone.skipped(np.minimum(at, gone.readable)), 0)
+    books.delivery.count("loss", "truncated log", int(missed.sum()))
