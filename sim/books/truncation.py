@@ -42,7 +42,8 @@ class Truncation:
 
     def skipped(self, at: Offsets) -> Offsets:
         """How far somebody gets ahead who has got to ``at`` in each: not beyond the end. Shape (n,)."""
-        return np.minimum(self.records, np.maximum(self.end - at, 0))
+        skipped: Offsets = np.minimum(self.records, np.maximum(self.end - at, 0))
+        return skipped
 
 
 def truncation(books: GroupBooks, positions: Positions, gaps: Sequence[Gap]) -> Truncation:
