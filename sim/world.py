@@ -15,8 +15,10 @@ from groupsim.sim.client.interface import Identity
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.coordinator import Coordinator, partition_for
 from groupsim.sim.cluster.group_host import CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY, GroupHost
+from groupsim.sim.cluster.offered_load import Offered, offered_by
 from groupsim.sim.cluster.producer import Producer
 from groupsim.sim.cluster.retention import Retention
+from groupsim.sim.cluster.shards import Shards
 from groupsim.sim.cluster.zookeeper import Zookeeper
 from groupsim.sim.errors import ScenarioError
 from groupsim.sim.fastpath.consumer_engine import ConsumerEngine
@@ -72,32 +74,48 @@ class World:
         self.brokers = {id_: Broker(self.env, scenario.cluster, id_, self.coordinators) for id_ in self.broker_ids}
         self._homes: dict[str, int] = {}
         """Group -> broker of its coordinator."""
+        self.shards = self._new_shards()
         for spec in sorted(scenario.groups, key=lambda group: group.name):
             self._build(spec)
         self.zookeeper: Zookeeper | None = None
         """Only if it holds a group together."""
         self._build_zookeeper()
 
+    def _partition_of(self, group: str) -> int:
+        return partition_for(group, self.scenario.cluster.config.offsets_topic_num_partitions)
+
+    def _new_shards(self) -> Shards:
+        scenario = self.scenario
+        offered: dict[int, dict[str, Offered]] = {}
+        for spec in scenario.groups:
+            shard = offered.setdefault(self._partition_of(spec.name), {})
+            shard[spec.name] = offered_by(scenario, spec, slots_of(scenario, spec))
+        to = scenario.measure_to_us if scenario.measure_to_us is not None else scenario.horizon_us
+        return Shards(self.env, scenario.cluster, (scenario.measure_from_us, to), offered)
+
     def _build(self, spec: Group) -> None:
-        slots = slots_of(self.scenario, spec)
-        partition = partition_for(spec.name, self.scenario.cluster.config.offsets_topic_num_partitions)
+        slots, partition = slots_of(self.scenario, spec), self._partition_of(spec.name)
         node = self.broker_ids[partition % len(self.broker_ids)]
         self._homes[spec.name] = node
         coordinator = self.coordinators.get(partition)
         if coordinator is None:
-            coordinator = self.coordinators[partition] = Coordinator(self.env, self.scenario.cluster, partition, node)
+            loop = self.shards.new_loop(partition, self.brokers[node].threads)
+            coordinator = self.coordinators[partition] = Coordinator(
+                self.env, self.scenario.cluster, partition, node, loop
+            )
         shard = (coordinator.loop, coordinator.watermark)
         group = GroupHost(self.env, self.scenario, spec, self.catalog, slots, *shard)
         self.groups[spec.name] = group
         coordinator.adopt(group)
         members = self.members[spec.name] = []
         engine: Engine | ConsumerEngine | LoudEngine
+        is_loud = self.is_loud or self.shards.is_metered(partition)
         if group.protocols == CLASSIC_ONLY:
-            engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=self.is_loud)
+            engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=is_loud)
         elif group.protocols == ZOOKEEPER_ONLY:
             engine = group.fast_path = LoudEngine()
         else:
-            is_loud = self.is_loud or group.protocols != CONSUMER_ONLY
+            is_loud = is_loud or group.protocols != CONSUMER_ONLY
             engine = group.fast_path = ConsumerEngine(self.env, group, is_loud=is_loud)
         group.books.settle = engine.settle
         for index in range(slots):
@@ -167,7 +185,8 @@ class World:
     def path_of(self, consumer: Identity) -> Path:
         """Latencies between this incarnation and the brokers."""
         name = f"{consumer.name}#{consumer.incarnation}"
-        return Path(self.streams, self.scenario.cluster.network, self._latency_of(consumer), name)
+        wait = self.shards.wait_of(self._partition_of(consumer.group_name))
+        return Path(self.streams, self.scenario.cluster.network, self._latency_of(consumer), name, wait)
 
     def path_to_zookeeper(self, consumer: Identity) -> Path:
         """Latencies between this incarnation and ZooKeeper's servers."""
@@ -278,7 +297,7 @@ class World:
 
     def coordinator_of(self, group: str) -> Coordinator:
         """The coordinator of a group."""
-        return self.coordinators[partition_for(group, self.scenario.cluster.config.offsets_topic_num_partitions)]
+        return self.coordinators[self._partition_of(group)]
 
     # --- notices ------------------------------------------------------------------------------------------------------
 

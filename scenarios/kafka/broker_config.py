@@ -16,6 +16,7 @@ _FIELDS: Final = MappingProxyType(
         "group.min.session.timeout.ms": ("min_session_timeout_us", MS),
         "group.max.session.timeout.ms": ("max_session_timeout_us", MS),
         "group.max.size": ("max_size", 1),
+        "group.coordinator.threads": ("coordinator_threads", 1),
         "offsets.topic.num.partitions": ("offsets_topic_num_partitions", 1),
         "offsets.retention.minutes": ("offsets_retention_us", MINUTE),
         "offsets.retention.check.interval.ms": ("offsets_retention_check_interval_us", MS),
@@ -48,6 +49,7 @@ _4_4: Final[Mapping[str, Value]] = MappingProxyType(
         "group.min.session.timeout.ms": 6_000,
         "group.max.session.timeout.ms": 1_800_000,
         "group.max.size": 2_147_483_647,
+        "group.coordinator.threads": 4,
         "group.consumer.session.timeout.ms": 45_000,
         "group.consumer.min.session.timeout.ms": 45_000,
         "group.consumer.max.session.timeout.ms": 60_000,
@@ -74,11 +76,12 @@ _SINCE_4_1: Final = ("group.consumer.regex.refresh.interval.ms",)
 _BEFORE_ITS_TIME: Final = MappingProxyType(
     {
         "group.initial.rebalance.delay.ms": ("initial_rebalance_delay_us", 0),
+        "group.coordinator.threads": ("coordinator_threads", 8),
         "group.consumer.assignment.interval.ms": ("consumer_assignment_interval_us", 0),
         "group.consumer.regex.refresh.interval.ms": ("consumer_regex_refresh_interval_us", FOREVER),
     }
 )
-"""What a coordinator did that did not know the key yet: no waiting, no refreshing."""
+"""What a coordinator did that did not know the key yet: no waiting, no refreshing; ``num.io.threads`` did the work."""
 
 
 def _without(base: Mapping[str, Value], *absent: str, **changed: Value) -> Mapping[str, Value]:
@@ -89,7 +92,7 @@ def _without(base: Mapping[str, Value], *absent: str, **changed: Value) -> Mappi
 _4_2: Final = _without(_4_4, *_SINCE_4_3)
 _4_0: Final = _without(_4_2, *_SINCE_4_1)
 _CAME_AFTER_0_9: Final = (
-    "group.initial.rebalance.delay.ms", "group.max.size", *(key for key in _4_4 if key.startswith("group.consumer."))
+    "group.initial.rebalance.delay.ms", "group.max.size", "group.coordinator.threads", *(key for key in _4_4 if key.startswith("group.consumer."))
 )  # fmt: skip
 _0_9: Final = _without(
     _4_4, *_CAME_AFTER_0_9, group_max_session_timeout_ms=30_000, offsets_retention_minutes=1_440

@@ -19,11 +19,12 @@ from groupsim.scenarios.kafka.config import BrokerConfigField
 from groupsim.scenarios.schema.distributions import DistributionField, Duration
 from groupsim.scenarios.schema.sizes import Size
 from groupsim.scenarios.schema.targets import NAME_PATTERN
-from groupsim.sim.config import Timing
+from groupsim.sim.config import EventTimes, Timing
 from groupsim.sim.model import Broker, Cluster, Link, Network, Zookeeper
 
 _DEFAULT = Network()
 _ZOOKEEPER = Zookeeper()
+_TIMES = EventTimes()
 _PLACE = re.compile(rf"broker:\d{{1,10}}|rack:{NAME_PATTERN}|{NAME_PATTERN}(/\d{{1,9}})?")
 
 
@@ -76,6 +77,18 @@ class TimingFile(FileModel):
     poll: Duration = Timing().poll_us
 
 
+class EventLoopFile(FileModel):
+    """How long each kind of request keeps the event loop of its shard busy (`sim.config.EventTimes`): assumed."""
+
+    heartbeat: Duration = _TIMES.heartbeat_us
+    join: Duration = _TIMES.join_us
+    sync: Duration = _TIMES.sync_us
+    leave: Duration = _TIMES.leave_us
+    commit: Duration = _TIMES.commit_us
+    fetch: Duration = _TIMES.fetch_us
+    answer: Duration = _TIMES.answer_us
+
+
 class OffsetsTopicFile(FileModel):
     """``__consumer_offsets``: how large each of its partitions is that a coordinator reads when it is loaded.
 
@@ -120,6 +133,7 @@ class ClusterFile(FileModel):
     config: BrokerConfigField = {}
     network: NetworkFile = NetworkFile()
     timing: TimingFile = TimingFile()
+    event_loop: EventLoopFile = EventLoopFile()
     offsets_topic: OffsetsTopicFile = OffsetsTopicFile()
     zookeeper: ZookeeperFile = ZookeeperFile()
 
@@ -140,6 +154,7 @@ class ClusterFile(FileModel):
             log_retention_check_us=log_retention_check_us(self.config),
             network=made(Network, self.network, links=links),
             timing=made(Timing, self.timing),
+            event_times=made(EventTimes, self.event_loop),
             broker_config=broker_config(self.config),
             offsets_log_bytes=self.offsets_topic.size,
             zookeeper=made(Zookeeper, self.zookeeper),

@@ -8,6 +8,7 @@ from typing import Any
 import simpy
 
 from groupsim.sim.cluster.coordinator import Coordinator, partition_for
+from groupsim.sim.cluster.worker_threads import WorkerThreads
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster
@@ -29,6 +30,8 @@ class Broker:
 
     Attributes
     ----------
+    threads : WorkerThreads
+        Those that work on events of its shards.
     leaders : mapping of int to int
         Leaders of offsets partitions by its metadata, where it has been told: who led first still leads all others.
     incarnation : int
@@ -41,6 +44,7 @@ class Broker:
         self._service_us = cluster.timing.service_us
         self._coordinators = coordinators
         self.id = id_
+        self.threads = WorkerThreads(env, id_, cluster.config.coordinator_threads)
         self.leaders: Mapping[int, int] = {}
         self.incarnation = 0
         self.stopped = env.event()

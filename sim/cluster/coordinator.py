@@ -8,9 +8,11 @@ from typing import Any
 
 import simpy
 
+from groupsim.sim.books.shard_books import ACTIVE, LOADING, NOWHERE, Place
 from groupsim.sim.cluster.event_loop import EventLoop
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.watermark import Watermark
+from groupsim.sim.cluster.worker_threads import WorkerThreads
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster
@@ -43,6 +45,7 @@ class Coordinator:
         Of ``__consumer_offsets``.
     node : int
         Broker that leads it first.
+    loop : EventLoop
 
     Attributes
     ----------
@@ -54,17 +57,21 @@ class Coordinator:
         Of its partition.
     """
 
-    def __init__(self, env: Environment, cluster: Cluster, partition: int, node: int) -> None:
+    def __init__(self, env: Environment, cluster: Cluster, partition: int, node: int, loop: EventLoop) -> None:
         self.env = env
         self._service_us = cluster.timing.service_us
         self.partition = partition
         self.node = self.first_node = node
-        self.loop = EventLoop(env, partition)
+        self.loop = loop
         self.groups: dict[str, GroupHost] = {}
         self.is_loading = False
         self.watermark = Watermark()
         self.resigned = env.event()
+        self._note(ACTIVE)
         env.process(self.run())
+
+    def _note(self, state: str) -> None:
+        self.loop.books.places.append(Place(self.env.now, self.node, state))
 
     def run(self) -> Generator[simpy.Event, Any, None]:
         """Active until the broker resigns; then the groups are unloaded (``GroupCoordinatorService.onResignation``)."""
@@ -73,6 +80,7 @@ class Coordinator:
     def adopt(self, group: GroupHost) -> None:
         """Host a group."""
         self.groups[group.name] = group
+        self.loop.books.groups.append(group.name)
         group.node = self.node
 
     # --- who leads ----------------------------------------------------------------------------------------------------
@@ -82,6 +90,7 @@ class Coordinator:
         if self.node == NO_LEADER:
             return
         was_active, self.node, self.is_loading = not self.is_loading, NO_LEADER, False
+        self._note(NOWHERE)
         if was_active:
             self.resigned.succeed()
             for name in sorted(self.groups):
@@ -92,10 +101,13 @@ class Coordinator:
     def elect(self, node: int) -> None:
         """A broker leads from now on, and begins to read the log (``CoordinatorRuntime.scheduleLoadOperation``)."""
         self.node, self.is_loading = node, True
+        self._note(LOADING)
 
-    def load(self) -> None:
-        """The log has been read."""
+    def load(self, threads: WorkerThreads) -> None:
+        """The log has been read; ``threads`` are those of the broker that it is on."""
         self.is_loading = False
+        self.loop.move(threads)
+        self._note(ACTIVE)
         self.resigned = self.env.event()
         self.env.process(self.run())
         for name in sorted(self.groups):
@@ -130,15 +142,16 @@ class Coordinator:
         """A request for one of its groups."""
         if self.is_loading:
             self.refuse(exchange, while_loading(exchange.body))
-        elif self.loop.is_free:
+        elif self.loop.is_free and not self.loop.is_metered:
             self.groups[exchange.group_id].handle(exchange)
         else:
             self.loop.submit(partial(self._work, exchange))
 
     def _work(self, exchange: Exchange) -> None:
-        """A request has had to wait for its turn."""
+        """It is a request's turn."""
         if self.node == exchange.connection.node and not self.is_loading:
             self.groups[exchange.group_id].handle(exchange)
+            self.loop.serve(exchange.api)
         else:
             self.refuse(exchange, failed(exchange.body, Error.NOT_COORDINATOR))
 

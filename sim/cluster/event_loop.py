@@ -1,18 +1,35 @@
 """The event loop of one shard: one event at a time, the others wait in order.
 
 Source: ``CoordinatorRuntime``, ``MultiThreadedEventProcessor``, ``EventAccumulator`` (Kafka 4.4): events of one offsets
-partition are never worked on side by side. What an event takes is part of the service time of every answer; only an
-assignor that runs in it takes so long that others have to wait.
+partition are never worked on side by side, and all of a broker's share its threads.
+
+In a shard that is *metered* every event takes its time and waits for its turn. In all others only an assignor takes so
+long that others have to wait; what requests wait there is drawn (`sim.cluster.waiting_time`).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
+from groupsim.sim.books.shard_books import ShardBooks
+from groupsim.sim.cluster.worker_threads import WorkerThreads
+from groupsim.sim.config import EventTimes
 from groupsim.sim.kernel.environment import Environment, Kind, message_key
+from groupsim.sim.protocol.interface import Reply
+from groupsim.sim.protocol.messages import Api, JoinResponse, SyncResponse
 from groupsim.sim.randomness import name_hash
+
+Work = Callable[[], object]
+
+EVENTS: Final = {
+    Api.HEARTBEAT: "heartbeat_us", Api.CONSUMER_GROUP_HEARTBEAT: "heartbeat_us", Api.JOIN_GROUP: "join_us",
+    Api.SYNC_GROUP: "sync_us", Api.LEAVE_GROUP: "leave_us", Api.OFFSET_COMMIT: "commit_us", Api.OFFSET_FETCH: "fetch_us",
+}  # fmt: skip
+"""Which of `EventTimes` a request takes; others are not worked on by a shard, or cost it nothing."""
+PARKED: Final = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP})
+"""Requests that are answered by another event than their own."""
 
 
 class EventLoop:
@@ -21,7 +38,12 @@ class EventLoop:
     Parameters
     ----------
     env : Environment
-    partition : int
+    books : ShardBooks
+        What it does is written down there.
+    threads : WorkerThreads
+        Of the broker that it is on first.
+    times : EventTimes
+    is_metered : bool
 
     Attributes
     ----------
@@ -29,34 +51,101 @@ class EventLoop:
         When it has worked on the event that it is at, or was at last.
     """
 
-    def __init__(self, env: Environment, partition: int) -> None:
+    def __init__(
+        self, env: Environment, books: ShardBooks, threads: WorkerThreads, times: EventTimes, *, is_metered: bool
+    ) -> None:
         self._env = env
+        self._partition = partition = books.partition
+        self._times = times
         self._key = message_key(name_hash("shard", str(partition)), Kind.REQUEST)
-        self._waiting: deque[Callable[[], object]] = deque()
+        self._waiting: deque[tuple[int, Work]] = deque()
+        self._threads = threads
+        self._wakes_us = -1
+        self.books = books
+        self.is_metered = is_metered
         self.free_us = 0
 
     @property
     def is_free(self) -> bool:
         """Whether an event can be worked on at once."""
-        return self.free_us <= self._env.now and not self._waiting
+        is_idle = self.free_us <= self._env.now and not self._waiting
+        return is_idle and (not self.is_metered or self._threads.has_idle)
+
+    def run_assignor(self, duration_us: int) -> None:
+        """An assignor runs in the event that is being worked on, microseconds."""
+        if duration_us:
+            self.books.run_assignor(self._env.now, duration_us)
+            self.occupy(duration_us)
+
+    def answer(self, replies: Iterable[Reply]) -> None:
+        """The event that is being worked on answers requests that were parked."""
+        if self.is_metered:
+            parked = sum(isinstance(reply.response, JoinResponse | SyncResponse) for reply in replies)
+            self.occupy(parked * self._times.answer_us)
+
+    def serve(self, api: Api) -> None:
+        """The event that is being worked on is a request."""
+        if self.is_metered and api in EVENTS:
+            self.occupy(getattr(self._times, EVENTS[api]))
 
     def occupy(self, duration_us: int) -> None:
-        """The event that is being worked on takes so long, microseconds."""
+        """The event that is being worked on takes so much longer, microseconds."""
         if duration_us:
-            self.free_us = self._env.now + duration_us
-            self._env.at(self.free_us, self._key, self._go_on)
+            begin = max(self.free_us, self._env.now)
+            self.free_us = begin + duration_us
+            self.books.work(begin, self.free_us)
+            self._await_turn()
 
-    def submit(self, work: Callable[[], object]) -> None:
-        """Let an event be worked on in its turn."""
-        self._waiting.append(work)
+    def submit(self, work: Work) -> None:
+        """Let an event be worked on in its turn, which in a metered shard may be now."""
+        self._waiting.append((self._env.now, work))
+        self.books.enter(self._env.now)
+        if self.is_metered:
+            self._go_on()
+        else:
+            self._await_turn()
 
-    def clear(self) -> list[Callable[[], object]]:
+    def clear(self) -> list[Work]:
         """The groups are somewhere else from now on: nothing is worked on here any more. What waited, in order."""
-        waiting = list(self._waiting)
+        now, waiting = self._env.now, list(self._waiting)
+        for arrived, _ in waiting:
+            self.books.leave(now, now - arrived)
         self._waiting.clear()
-        self.free_us = self._env.now
-        return waiting
+        self._threads.forget(self._partition)
+        self.free_us = now
+        return [work for _, work in waiting]
 
-    def _go_on(self, _: Any) -> None:
+    def move(self, threads: WorkerThreads) -> None:
+        """The shard is on another broker from now on."""
+        self._threads = threads
+
+    def _await_turn(self) -> None:
+        """Go on when the event that is being worked on is done."""
+        if self._waiting and self.free_us > self._env.now and self._wakes_us < 0:
+            self._wakes_us = self.free_us
+            self._env.at(self.free_us, self._key, self._wake)
+
+    def _wake(self, _: Any) -> None:
+        self._wakes_us = -1
+        self._go_on()
+
+    def _go_on(self) -> None:
         while self._waiting and self.free_us <= self._env.now:
-            self._waiting.popleft()()
+            if self.is_metered and not self._threads.has_idle:
+                self._threads.wait(self._partition, self._resume)
+                return
+            self._take()
+        self._await_turn()
+
+    def _resume(self) -> None:
+        """A thread has come."""
+        self._take()
+        self._go_on()
+
+    def _take(self) -> None:
+        now = self._env.now
+        arrived, work = self._waiting.popleft()
+        self.books.leave(now, now - arrived)
+        work()
+        if self.is_metered and self.free_us > now:
+            self._threads.work(self.free_us)

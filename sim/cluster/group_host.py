@@ -97,6 +97,7 @@ class GroupHost:
         self.offsets = self._new_offsets()
         self.terms = 1
         self.is_active = True
+        self._is_expiring = False
         self._task_key = deadline_key(name_hash("task", name), Kind.TIMER)
         self._alarm = Alarm(env, deadline_key(name_hash("group", name), Kind.TIMER), self._fire)
 
@@ -226,15 +227,26 @@ class GroupHost:
 
     @property
     def _deadline(self) -> int:
-        """When the machine, the log or an offset wants something, microseconds; nothing does while it is unloaded."""
-        if not self.is_active:
+        """When the machine, the log or an offset wants something, microseconds; nothing does while it is unloaded.
+
+        Nor does it once more while a timer that is due waits for its turn.
+        """
+        if not self.is_active or self._is_expiring:
             return FOREVER
         due: int = self.machine.deadline
         return min(due, self.log.due, self.offsets.due)
 
     def _fire(self, now: int) -> None:
-        if not self._loop.is_free:
-            self._loop.submit(lambda: self._fire(self._env.now))
+        """A timer is due: from now on it is an event like any other (``CoordinatorTimerImpl``, Kafka 4.4)."""
+        if self._loop.is_free and not self._loop.is_metered:
+            self._expire()
+        else:
+            self._is_expiring = True
+            self._loop.submit(self._expire)
+
+    def _expire(self) -> None:
+        now, self._is_expiring = self._env.now, False
+        if not self.is_active:
             return
         self.fast_path.before_deadline(now)
         outcome = self._commit_log(now, Outcome())
@@ -259,7 +271,8 @@ class GroupHost:
         self.books.note(outcome.facts)
         if outcome.facts:
             self.offsets.watch(self._env.now)
-        self._loop.occupy(outcome.charged_us)
+        self._loop.run_assignor(outcome.charged_us)
+        self._loop.answer(outcome.replies)
         for task in outcome.tasks:
             self._env.at(self._env.now + _TASK_US, self._task_key, self._finish, (task, self.terms))
         leave, replies = self._env.now + self._service_us + outcome.charged_us, outcome.replies

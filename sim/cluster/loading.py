@@ -118,7 +118,7 @@ class Loading:
     def _load(self, term: tuple[Coordinator, int, int]) -> None:
         coordinator, node, _ = term
         if coordinator.is_loading and coordinator.node == node and self._is_current(*term):
-            coordinator.load()
+            coordinator.load(self._brokers[node].threads)
 
     def broker_lost(self, node: int) -> None:
         """The broker's process has ended: its coordinators are nowhere."""

@@ -11,7 +11,7 @@ whose passes are drawn, or whose assignor keeps state, is never deferred: its ow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -148,14 +148,13 @@ class DeferredMembers:
         self.request_key, self.fetched_key, self.heartbeat_key, self.poll_key = column(), column(), column(), column()
         self.kind, self.most_pauses = column(), column()
         self.longest_us, self.commits = column(), column()
-        self.is_cooperative = np.zeros(slots, np.bool_)
         self.slowdown, self.capacity = np.ones(slots), np.zeros(slots)
-        self.may_resume = np.zeros(slots, np.bool_)
         self._joins, self.fetch_period = column(), column()
         self.parked = ParkedFetches(slots)
-        self.has_round = np.zeros(slots, np.bool_)
+        self.is_cooperative, self.may_resume, self.has_round = np.zeros((3, slots), np.bool_)
         self._latency_keys = {kind: np.zeros(slots, np.uint64) for kind in ("heartbeat", "commit", "other")}
         self._laws: list[Distribution | None] = []
+        self._waits: Mapping[str, Distribution] = {}
         self.kinds: list[tuple[ClientConfig, Processing]] = []
         self.clients: list[Any] = [None] * slots
         self.elided: list[Any] = [None] * slots
@@ -226,6 +225,7 @@ class DeferredMembers:
             column[slot] = client.path.keys[kind]
         if not any(client.path.law is law for law in self._laws):
             self._laws.append(client.path.law)
+            self._waits = client.path.waits
 
     def pace(self, kind: int, slots: Slots, partitions: Column, load: Load) -> Pace:
         """How members of one kind will poll, with so many partitions each, as columns."""
@@ -248,7 +248,7 @@ class DeferredMembers:
         law = self._laws[0]
         if law is None or len(self._laws) > 1:
             return round_trips([self.clients[slot].path for slot in slots.tolist()], kind, numbers)
-        return round_trips_alike(law, self._latency_keys[kind][slots], numbers)
+        return round_trips_alike(law, self._latency_keys[kind][slots], numbers, self._waits.get(kind))
 
     def next_commit_number(self, columns: RoundColumns, slots: Slots | int) -> Any:
         """Number of the first commit after a rejoin, which commits unless nobody does."""

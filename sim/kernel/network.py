@@ -18,9 +18,12 @@ from numpy.typing import NDArray
 
 from groupsim.sim.kernel.environment import Environment, Kind, message_key
 from groupsim.sim.model import Distribution, Network
-from groupsim.sim.randomness import Streams, draws, hash64, longest, mean_of
+from groupsim.sim.randomness import Draw, Streams, draws, hash64, longest, mean_of, name_hash
 
 _MAX_RETRANSMISSIONS = 4
+_WAIT = name_hash("wait")
+_WAITING = ("heartbeat", "commit")
+"""Kinds of requests that quiet members send."""
 
 
 @dataclass(slots=True, eq=False)
@@ -54,6 +57,8 @@ class Path:
         One way.
     client : str
         Member name and incarnation.
+    wait : Distribution or None
+        On its way there a heartbeat or commit also waits so long, for the event loop of its shard.
 
     Attributes
     ----------
@@ -61,13 +66,17 @@ class Path:
         Keys of the streams of latencies, by kind.
     law : Distribution or None
         What every latency is drawn from; None: messages can be lost, and come later than that.
+    waits : dict of str to Distribution
+        What requests wait for the event loop, by kind, where they do.
     longest_us, mean_us : int
         The longest latency, and the mean of those without a loss.
     """
 
-    __slots__ = ("_draws", "_loss", "_loss_key", "_retransmission_us", "keys", "law", "longest_us", "mean_us")
+    __slots__ = ("_draws", "_late", "_loss", "_loss_key", "_retransmission_us", "keys", "law", "longest_us", "mean_us", "waits")
 
-    def __init__(self, streams: Streams, network: Network, latency: Distribution, client: str) -> None:
+    def __init__(
+        self, streams: Streams, network: Network, latency: Distribution, client: str, wait: Distribution | None = None
+    ) -> None:
         self._draws = {
             kind: streams.draw(latency, "latency", client, kind)
             for kind in ("heartbeat", "commit", "metadata", "other")
@@ -75,15 +84,19 @@ class Path:
         self.keys = {kind: draw.key for kind, draw in self._draws.items()}
         self._loss = int(network.loss * (1 << 64))
         self.law = None if self._loss else latency
+        self.waits = {} if wait is None else dict.fromkeys(_WAITING, wait)
+        self._late = {kind: Draw(self.keys[kind] ^ _WAIT, wait) for kind, wait in self.waits.items()}
         self._loss_key = streams.key("loss", client)
         self._retransmission_us = network.retransmission_us
         extra = network.retransmission_us * ((1 << _MAX_RETRANSMISSIONS) - 1) if self._loss else 0
-        self.longest_us = max(1, longest(latency)) + extra
+        self.longest_us = max(1, longest(latency)) + extra + (longest(wait) if wait is not None else 0)
         self.mean_us = max(1, mean_of(latency))
 
     def latency(self, kind: str, number: int) -> int:
         """Microseconds on the wire, at least 1; number 2n is the n-th request's way there, 2n + 1 the way back."""
         latency = self._draws[kind](number) or 1
+        if kind in self._late and not number & 1:
+            latency += self._late[kind](number >> 1)
         return latency + self._retransmissions(kind, number) if self._loss else latency
 
     def _retransmissions(self, kind: str, number: int) -> int:
@@ -100,14 +113,20 @@ def round_trips(paths: Sequence[Path], kind: str, numbers: NDArray[np.int64]) ->
     """`Path.latency` there and back of the ``numbers[i]``-th request of a kind on ``paths[i]``. Shape (2, n)."""
     law = paths[0].law if paths else None
     if law is not None and all(path.law is law for path in paths):
-        return round_trips_alike(law, np.array([path.keys[kind] for path in paths], np.uint64), numbers)
+        keys = np.array([path.keys[kind] for path in paths], np.uint64)
+        return round_trips_alike(law, keys, numbers, paths[0].waits.get(kind))
     ways = [zip(paths, way, strict=True) for way in ((2 * numbers).tolist(), (2 * numbers + 1).tolist())]
     return np.array([[path.latency(kind, number) for path, number in way] for way in ways], np.int64)
 
 
-def round_trips_alike(law: Distribution, keys: NDArray[np.uint64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def round_trips_alike(
+    law: Distribution, keys: NDArray[np.uint64], numbers: NDArray[np.int64], wait: Distribution | None
+) -> NDArray[np.int64]:
     """`round_trips` on paths of one law without losses, by the keys of their streams. Shape (2, n)."""
-    return np.maximum([draws(law, keys, way) for way in (2 * numbers, 2 * numbers + 1)], 1)
+    trips: NDArray[np.int64] = np.maximum([draws(law, keys, way) for way in (2 * numbers, 2 * numbers + 1)], 1)
+    if wait is not None:
+        trips[0] += draws(wait, keys ^ np.uint64(_WAIT), numbers)
+    return trips
 
 
 class Connection:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from groupsim.sim.config import BrokerConfig, CoordinatorConfig, Timing
+from groupsim.sim.config import BrokerConfig, CoordinatorConfig, EventTimes, Timing
 from groupsim.sim.model.distributions import ZERO, Distribution
 from groupsim.sim.units import MS, S
 
@@ -88,6 +88,7 @@ class Cluster:
     log_retention_check_us: int = 300 * S
     network: Network = Network()
     timing: Timing = Timing()
+    event_times: EventTimes = EventTimes()
     broker_config: BrokerConfig = BrokerConfig()
     failover: Failover = Failover()
     offsets_log_bytes: int = 2 << 20
