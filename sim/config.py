@@ -227,9 +227,8 @@ class EventTimes:
     """How long an event keeps the event loop of its shard busy, microseconds: handler and replay, not the way there.
 
     All of these are assumed, by the order of magnitude: nobody has published what a broker's
-    ``event-processing-time-ms`` is for each kind of request. Known is that replaying a record of an offset takes 0.23 us
-    (Kafka PR 20547: 16.8 million records in 3.8 s), which is little of these, and what assignors take
-    (`sim.cluster.assignor_costs`), which comes on top.
+    ``event-processing-time-ms`` is for each kind of request. Known is what assignors take, which comes on top
+    (`sim.cluster.assignor_costs`).
     """
 
     heartbeat_us: int = 20

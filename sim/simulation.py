@@ -84,7 +84,10 @@ def simulate(
             gauge.stage = Stage.TABLES
             _finish(world)
             books = [group.books for group in world.groups.values()]
-            rows = Tabulator(scenario, books, world.last_fault_us, seed=seed, replication=replication, variant=variant)
+            rows = Tabulator(
+                scenario, books, [*world.shards.books.values()], world.last_fault_us, seed=seed,
+                replication=replication, variant=variant,
+            )  # fmt: skip
             tables = rows.tables()
     except SimError as error:
         error.add_note(f"replay: {replay_line(scenario, seed, replication)}")
@@ -172,6 +175,7 @@ def _finish(world: World) -> None:
         if group.books.first_service_us is None:
             group.books.cover(world.topics_of(name))
         group.finish(horizon)
+    world.shards.finish(horizon, world.groups)
     if world.zookeeper is not None:
         world.zookeeper.finish(horizon)
 

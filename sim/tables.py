@@ -32,12 +32,13 @@ SUMMARY: Final = MappingProxyType(
         "joins": INT, "leaves": INT, "evictions": INT, "fenced": INT, "requests": INT,
         "failed_assignments": INT, "unstable_s": FLOAT, "end_state": TEXT, "first_service_s": FLOAT,
         "failed": INT, "stale_commits": INT, "idle_heartbeats": INT,
+        "coordinator_utilisation": FLOAT, "coordinator_wait_s_p99": FLOAT, "coordinator_wait_s_max": FLOAT,
     }
 )  # fmt: skip
 """One row per run and group. Nullable: rscore, recovery_s, partitions_moved and partitions_moved_min (broadcast), and
 ``first_service_s``, which is null for a group that never served a partition. ``failed``: members that died of an error
 which poll() throws; ``stale_commits``: commits refused with STALE_MEMBER_EPOCH; ``idle_heartbeats``: heartbeats that
-were answered and changed nothing."""
+were answered and changed nothing; ``coordinator_...``: of its shard (`COORDINATORS`), which other groups share."""
 
 REBALANCES: Final = MappingProxyType(
     {
@@ -131,11 +132,28 @@ have failed; ``stale_settlements``: a member has settled on a list of members th
 ``two_readers_us``, ``no_reader_us``: partition-time; ``utilisation``: of the busiest server, and of all, by all groups.
 """
 
+COORDINATORS: Final = MappingProxyType(
+    {
+        "partition": INT, "node": INT, "groups": INT, "members": INT, "requests": INT, "utilisation": FLOAT,
+        "basis": TEXT, "queue_mean": FLOAT, "queue_max": FLOAT, "wait_p50_us": INT, "wait_p99_us": INT,
+        "wait_max_us": INT, "saturated_from": INT, "starved_from": INT, "loads": INT, "loading_us": INT,
+    }
+)  # fmt: skip
+"""One row per shard, a partition of ``__consumer_offsets`` whose event loop works on the requests of some groups.
+
+``node``: the broker that it is on at the end, -1: none. ``utilisation``: the share of the time that counts in which
+the event loop is busy. ``basis``: ``queue`` where every request has taken its turn and was measured, ``formula`` where
+waits follow from the requests, as if these had come at random; then ``queue_max`` is null, and ``wait_max_us`` a
+bound that one of 8,192 exceeds. Waits are null where a queue has no end. ``saturated_from``: members from whom on it has none;
+``starved_from``: members from whom on heartbeats can wait longer than a session; both if its groups grow alike.
+``loads``: how often another broker has loaded it, and how long that took."""
+
 TABLES: Final = MappingProxyType(
     {
         "summary": SUMMARY, "rebalances": REBALANCES, "ownership": OWNERSHIP, "unavailability": UNAVAILABILITY,
         "partitions": PARTITIONS, "members": MEMBERS, "lag": LAG, "requests": REQUESTS, "states": STATES,
         "delivery": DELIVERY, "events": EVENTS, "zookeeper": ZOOKEEPER,
+        "coordinators": COORDINATORS,
     }
 )  # fmt: skip
 
@@ -153,6 +171,7 @@ SORTED_BY: Final = MappingProxyType(
         "delivery": ("group", "kind", "cause"),
         "events": ("time_us", "group", "entry", "target"),
         "zookeeper": ("group",),
+        "coordinators": ("partition",),
     }
 )
 

@@ -314,7 +314,8 @@ class World:
 
     def notices(self) -> list[str]:
         """What the user should know after the run: the assignors that failed and how often, then all else."""
-        return [_counted(*failures) for failures in self._assignor_failures.values()] + self.warnings
+        failures = [_counted(*failures) for failures in self._assignor_failures.values()]
+        return failures + self.warnings + self.shards.findings()
 
 
 def _counted(now: int, first: str, count: int) -> str:

@@ -92,7 +92,8 @@ def _without(base: Mapping[str, Value], *absent: str, **changed: Value) -> Mappi
 _4_2: Final = _without(_4_4, *_SINCE_4_3)
 _4_0: Final = _without(_4_2, *_SINCE_4_1)
 _CAME_AFTER_0_9: Final = (
-    "group.initial.rebalance.delay.ms", "group.max.size", "group.coordinator.threads", *(key for key in _4_4 if key.startswith("group.consumer."))
+    "group.initial.rebalance.delay.ms", "group.max.size", "group.coordinator.threads",
+    *(key for key in _4_4 if key.startswith("group.consumer."))
 )  # fmt: skip
 _0_9: Final = _without(
     _4_4, *_CAME_AFTER_0_9, group_max_session_timeout_ms=30_000, offsets_retention_minutes=1_440

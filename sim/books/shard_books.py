@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, deque
+from dataclasses import dataclass
 from typing import NamedTuple
 
 NOWHERE, LOADING, ACTIVE = "nowhere", "loading", "active"
@@ -18,6 +19,27 @@ class Place(NamedTuple):
     state: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardFigures:
+    """A shard in figures: a row of table ``coordinators`` (`sim.tables.COORDINATORS` says what they are)."""
+
+    node: int
+    groups: int
+    members: int
+    requests: int
+    basis: str
+    utilisation: float
+    queue_mean: float | None
+    queue_max: int | None
+    wait_p50_us: int | None
+    wait_p99_us: int | None
+    wait_max_us: int | None
+    saturated_from: int | None
+    starved_from: int | None
+    loads: int
+    loading_us: int
+
+
 class ShardBooks:
     """Of one partition of ``__consumer_offsets``; what lies outside ``measure`` is not counted.
 
@@ -29,19 +51,25 @@ class ShardBooks:
     Attributes
     ----------
     groups : list of str
+    figures : ShardFigures
+        When the run is over.
     places : list of Place
         In order of time.
     assignors_us : Counter of int
         How often an assignor of the coordinator has taken so long.
     waits_us : array of int
         Of each event that has had its turn.
-    length, longest : int
-        How many events wait now, and the most that ever did.
+    arrivals : deque of int
+        When those came that wait now, in order.
+    longest : int
+        Most events that ever waited.
     waited_us : int
-        The integral of ``length`` over time.
+        The integral over time of how many wait.
     busy_us : int
         For how long the event loop was at work; of a shard that is not metered, with assignors alone.
     """
+
+    figures: ShardFigures
 
     def __init__(self, partition: int, measure: tuple[int, int]) -> None:
         self.partition = partition
@@ -50,22 +78,23 @@ class ShardBooks:
         self.places: list[Place] = []
         self.assignors_us: Counter[int] = Counter()
         self.waits_us = array("q")
-        self.length = self.longest = self.waited_us = self.busy_us = 0
+        self.arrivals: deque[int] = deque()
+        self.longest = self.waited_us = self.busy_us = 0
         self._changed_us = 0
 
     def enter(self, now: int) -> None:
         """An event has come."""
         self.advance(now)
-        self.length += 1
-        if self.length > self.longest and self._counts(now):
-            self.longest = self.length
+        self.arrivals.append(now)
+        if len(self.arrivals) > self.longest and self._counts(now):
+            self.longest = len(self.arrivals)
 
-    def leave(self, now: int, wait_us: int) -> None:
-        """An event has its turn, or is given up."""
+    def leave(self, now: int) -> None:
+        """The first that waits has its turn, or is given up."""
         self.advance(now)
-        self.length -= 1
+        arrived = self.arrivals.popleft()
         if self._counts(now):
-            self.waits_us.append(wait_us)
+            self.waits_us.append(now - arrived)
 
     def work(self, begin: int, end: int) -> None:
         """The event loop is at work."""
@@ -80,7 +109,7 @@ class ShardBooks:
     def advance(self, now: int) -> None:
         """Nothing comes or goes until ``now``."""
         low, high = self.measure
-        self.waited_us += self.length * max(min(now, high) - max(self._changed_us, low), 0)
+        self.waited_us += len(self.arrivals) * max(min(now, high) - max(self._changed_us, low), 0)
         self._changed_us = now
 
     def _counts(self, now: int) -> bool:

@@ -24,8 +24,9 @@ from groupsim.sim.randomness import name_hash
 Work = Callable[[], object]
 
 EVENTS: Final = {
-    Api.HEARTBEAT: "heartbeat_us", Api.CONSUMER_GROUP_HEARTBEAT: "heartbeat_us", Api.JOIN_GROUP: "join_us",
-    Api.SYNC_GROUP: "sync_us", Api.LEAVE_GROUP: "leave_us", Api.OFFSET_COMMIT: "commit_us", Api.OFFSET_FETCH: "fetch_us",
+    Api.HEARTBEAT: "heartbeat_us", Api.CONSUMER_GROUP_HEARTBEAT: "heartbeat_us",
+    Api.JOIN_GROUP: "join_us", Api.SYNC_GROUP: "sync_us", Api.LEAVE_GROUP: "leave_us",
+    Api.OFFSET_COMMIT: "commit_us", Api.OFFSET_FETCH: "fetch_us",
 }  # fmt: skip
 """Which of `EventTimes` a request takes; others are not worked on by a shard, or cost it nothing."""
 PARKED: Final = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP})
@@ -58,7 +59,7 @@ class EventLoop:
         self._partition = partition = books.partition
         self._times = times
         self._key = message_key(name_hash("shard", str(partition)), Kind.REQUEST)
-        self._waiting: deque[tuple[int, Work]] = deque()
+        self._waiting: deque[Work] = deque()
         self._threads = threads
         self._wakes_us = -1
         self.books = books
@@ -98,7 +99,7 @@ class EventLoop:
 
     def submit(self, work: Work) -> None:
         """Let an event be worked on in its turn, which in a metered shard may be now."""
-        self._waiting.append((self._env.now, work))
+        self._waiting.append(work)
         self.books.enter(self._env.now)
         if self.is_metered:
             self._go_on()
@@ -108,12 +109,12 @@ class EventLoop:
     def clear(self) -> list[Work]:
         """The groups are somewhere else from now on: nothing is worked on here any more. What waited, in order."""
         now, waiting = self._env.now, list(self._waiting)
-        for arrived, _ in waiting:
-            self.books.leave(now, now - arrived)
+        for _ in waiting:
+            self.books.leave(now)
         self._waiting.clear()
         self._threads.forget(self._partition)
         self.free_us = now
-        return [work for _, work in waiting]
+        return waiting
 
     def move(self, threads: WorkerThreads) -> None:
         """The shard is on another broker from now on."""
@@ -144,8 +145,8 @@ class EventLoop:
 
     def _take(self) -> None:
         now = self._env.now
-        arrived, work = self._waiting.popleft()
-        self.books.leave(now, now - arrived)
+        work = self._waiting.popleft()
+        self.books.leave(now)
         work()
         if self.is_metered and self.free_us > now:
             self._threads.work(self.free_us)

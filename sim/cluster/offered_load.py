@@ -1,6 +1,6 @@
 """How many requests the members of groups send to their shard while nothing happens, read off the scenario.
 
-How a shard's queue is simulated is decided by it (`sim.cluster.event_loop`), so it must be known before a run and be the
+How a shard's queue is simulated is decided by it (`sim.cluster.shards`), so it must be known before a run and be the
 same in both fidelities. It counts the most members that a group can have, with their heartbeats and their commits: by
 auto-commit's interval, or one a pass, but no more of these than there are records. What comes with a rebalance does not
 count.
@@ -29,12 +29,15 @@ class Offered(NamedTuple):
     heartbeats, commits : Stream
     session_us : int, microseconds
         The shortest session of a member.
+    is_paced : bool
+        The next heartbeat waits for the answer to the last one: in the consumer protocol, not in the classic one.
     """
 
     members: int
     heartbeats: Stream
     commits: Stream
     session_us: int
+    is_paced: bool
 
 
 def offered_by(scenario: Scenario, spec: Group, members: int) -> Offered:
@@ -51,8 +54,9 @@ def offered_by(scenario: Scenario, spec: Group, members: int) -> Offered:
     if spec.client.group_protocol == "zookeeper" or spec.subscription.assign is not None:
         beats = 0.0
     return Offered(
-        members, Stream(beats, times.heartbeat_us), Stream(commits, times.commit_us), min(sessions, default=0)
-    )
+        members, Stream(beats, times.heartbeat_us), Stream(commits, times.commit_us), min(sessions, default=0),
+        is_paced=all(client.group_protocol == "consumer" for client, _ in kinds),
+    )  # fmt: skip
 
 
 def shard_streams(offered: Mapping[str, Offered]) -> tuple[Stream, ...]:

@@ -9,16 +9,20 @@ milliseconds hide microseconds.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
 from groupsim.sim.books.shard_books import ShardBooks
 from groupsim.sim.cluster.event_loop import EventLoop
+from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.offered_load import Offered, shard_streams
+from groupsim.sim.cluster.shard_figures import computed, measured
 from groupsim.sim.cluster.waiting_time import utilisation, waiting_time
 from groupsim.sim.cluster.worker_threads import WorkerThreads
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import Cluster, Distribution
+from groupsim.sim.units import S
 
 METERED_FROM: Final = 0.5
 """Utilisation from which requests take their turn one by one."""
@@ -46,6 +50,7 @@ class Shards:
     ) -> None:
         self._env = env
         self._times = cluster.event_times
+        self._offered = offered
         self._measure = measure
         self._streams = {partition: shard_streams(groups) for partition, groups in offered.items()}
         self._loads = {partition: utilisation(streams) for partition, streams in self._streams.items()}
@@ -66,7 +71,44 @@ class Shards:
         is_metered = self.is_metered(partition)
         return EventLoop(self._env, books, threads, self._times, is_metered=is_metered)
 
-    def finish(self, horizon: int) -> None:
-        """The run is over."""
-        for books in self.books.values():
+    def finish(self, horizon: int, groups: Mapping[str, GroupHost]) -> None:
+        """The run is over: put it into figures."""
+        for partition, books in self.books.items():
             books.advance(horizon)
+            requests, offered = self._requests(groups, books), self._offered[partition]
+            if self.is_metered(partition):
+                books.figures = measured(books, requests, offered, horizon)
+            else:
+                books.figures = computed(books, requests, offered, horizon, self._times)
+
+    def _requests(self, groups: Mapping[str, GroupHost], books: ShardBooks) -> Counter[str]:
+        """Requests by API."""
+        counted: Counter[str] = Counter()
+        for name in books.groups:
+            for (api, _), count in groups[name].books.record.requests.items():
+                counted[api] += count
+        return counted
+
+    def findings(self) -> list[str]:
+        """Of each shard whose event loop is busy for half of the time, what that means."""
+        busy = [books for books in self.books.values() if books.figures.utilisation >= METERED_FROM]
+        return [_finding(books) for books in sorted(busy, key=lambda one: one.partition)]
+
+
+def _finding(books: ShardBooks) -> str:
+    found, names = books.figures, ", ".join(books.groups[:3]) + (", ..." if len(books.groups) > 3 else "")
+    words = [
+        f"coordinator of offsets partition {books.partition} ({names}): its event loop is busy for "
+        f"{100 * found.utilisation:.0f} % of the time"
+    ]
+    if found.wait_p99_us is not None and found.wait_max_us is not None:
+        words.append(f"requests wait {_text(found.wait_p99_us)} (p99), {_text(found.wait_max_us)} at most")
+    if found.saturated_from is not None:
+        words.append(f"it has {found.members:,} members, and from {found.saturated_from:,} on it cannot keep up")
+    if found.starved_from is not None:
+        words.append(f"from {found.starved_from:,} members on heartbeats queue longer than the session")
+    return "; ".join(words)
+
+
+def _text(time_us: int) -> str:
+    return f"{time_us / 1e6:.3g} s" if time_us >= S else f"{time_us / 1e3:.3g} ms"

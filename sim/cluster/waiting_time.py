@@ -79,8 +79,7 @@ def _residual(streams: Sequence[Stream], unit_us: int) -> list[float]:
     work = sum(one.rate_per_s * one.service_us for one in streams)
     cells = -(-max(one.service_us for one in streams) // unit_us)
     below = [
-        sum(one.rate_per_s * min(cell * unit_us, one.service_us) for one in streams) / work
-        for cell in range(cells + 1)
+        sum(one.rate_per_s * min(cell * unit_us, one.service_us) for one in streams) / work for cell in range(cells + 1)
     ]
     masses = [0.0] * (cells + 1)
     for cell in range(cells):

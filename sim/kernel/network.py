@@ -72,7 +72,18 @@ class Path:
         The longest latency, and the mean of those without a loss.
     """
 
-    __slots__ = ("_draws", "_late", "_loss", "_loss_key", "_retransmission_us", "keys", "law", "longest_us", "mean_us", "waits")
+    __slots__ = (
+        "_draws",
+        "_late",
+        "_loss",
+        "_loss_key",
+        "_retransmission_us",
+        "keys",
+        "law",
+        "longest_us",
+        "mean_us",
+        "waits",
+    )
 
     def __init__(
         self, streams: Streams, network: Network, latency: Distribution, client: str, wait: Distribution | None = None

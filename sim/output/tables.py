@@ -10,7 +10,9 @@ import numpy as np
 from groupsim.sim.books.causes import DETAILS, coarse
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.record import ENDED_BY, GroupRecord
+from groupsim.sim.books.shard_books import ShardBooks, ShardFigures
 from groupsim.sim.model import Scenario
+from groupsim.sim.output.coordinators import coordinator_rows
 from groupsim.sim.output.lag_figures import LagFigures
 from groupsim.sim.output.measures import (
     clip,
@@ -39,6 +41,7 @@ class Tabulator:
     ----------
     scenario : Scenario
     books : sequence of GroupBooks
+    shards : sequence of ShardBooks
     last_fault_us : int or None, microseconds
         When the last fault has ended.
     seed, replication : int
@@ -46,10 +49,12 @@ class Tabulator:
     """
 
     def __init__(
-        self, scenario: Scenario, books: Sequence[GroupBooks], last_fault_us: int | None, *, seed: int,
-        replication: int, variant: str,
+        self, scenario: Scenario, books: Sequence[GroupBooks], shards: Sequence[ShardBooks], last_fault_us: int | None,
+        *, seed: int, replication: int, variant: str,
     ) -> None:  # fmt: skip
         self._scenario = scenario
+        self._shards = shards
+        self._shard_of = {name: one.figures for one in shards for name in one.groups}
         self._books = sorted(books, key=lambda one: one.name)
         self._last_fault_us = last_fault_us
         self._specs = {group.name: group for group in scenario.groups}
@@ -71,6 +76,7 @@ class Tabulator:
             parts["zookeeper"].append(zookeeper_row(group, int(unread.sum())))
             for table in ("rebalances", "ownership", "lag", "requests", "states", "delivery", "events"):
                 parts[table].append(getattr(self, f"_{table}")(group))
+        parts["coordinators"].append(coordinator_rows(self._shards))
         return Tables({name: _join(columns, TABLES[name]) for name, columns in parts.items()})
 
     # --- one method per table -----------------------------------------------------------------------------------------
@@ -204,7 +210,7 @@ class Tabulator:
             "first_service_s": None if group.first_service_us is None else seconds(group.first_service_us),
             "failed": sum(life.ended_by.startswith("failed") for life in record.lives),
             "stale_commits": record.requests["OffsetCommit", "STALE_MEMBER_EPOCH"],
-            "idle_heartbeats": _idle_heartbeats(record),
+            "idle_heartbeats": _idle_heartbeats(record), **_shard_summary(self._shard_of[group.name]),
         }  # fmt: skip
         return {column: [value] for column, value in values.items()}
 
@@ -273,6 +279,14 @@ def _idle_heartbeats(record: GroupRecord) -> int:
     """Heartbeats by which nothing has changed; by one of the classic protocol nothing ever does."""
     answered = sum(record.requests[api, "NONE"] for api in ("Heartbeat", "ConsumerGroupHeartbeat"))
     return answered - record.counts["busy_heartbeats"]
+
+
+def _shard_summary(found: ShardFigures) -> Columns:
+    waits = {"p99": found.wait_p99_us, "max": found.wait_max_us}
+    return {
+        "coordinator_utilisation": found.utilisation,
+        **{f"coordinator_wait_s_{name}": None if wait is None else seconds(wait) for name, wait in waits.items()},
+    }
 
 
 def _total(delivery: Any, kind: str) -> int:

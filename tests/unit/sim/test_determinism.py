@@ -119,7 +119,7 @@ def test_another_python_gives_the_same() -> None:
 
 
 def of_group(scenario: Scenario, group: str) -> dict[str, pd.DataFrame]:
-    tables = simulate(scenario, seed=3).tables
+    tables = {name: table for name, table in simulate(scenario, seed=3).tables.items() if name != "coordinators"}
     return {name: table[table["group"] == group].reset_index(drop=True) for name, table in tables.items()}
 
 
@@ -133,7 +133,7 @@ def test_an_unrelated_group_changes_nothing(name: str) -> None:
     )
     for group in ("billing", "audit"):
         alone, beside = of_group(LIVELY, group), of_group(more, group)
-        for table in TABLES:
+        for table in alone:
             pd.testing.assert_frame_equal(alone[table], beside[table], obj=f"{table} of {group}")
 
 
@@ -149,6 +149,6 @@ def test_a_pause_entry_of_another_group_does_not_move_the_draws_of_this_one() ->
     )
     more = of_group(replace(LIVELY, timeline=(other, *LIVELY.timeline)), "billing")
     alone = of_group(LIVELY, "billing")
-    for table in TABLES:
+    for table in alone:
         columns = [column for column in TABLES[table] if column != "recovery_s"]  # since the last fault anywhere
         pd.testing.assert_frame_equal(alone[table][columns], more[table][columns])
