@@ -142,11 +142,11 @@ COORDINATORS: Final = MappingProxyType(
 """One row per shard, a partition of ``__consumer_offsets`` whose event loop works on the requests of some groups.
 
 ``node``: the broker that it is on at the end, -1: none. ``utilisation``: the share of the time that counts in which
-the event loop is busy. ``basis``: ``queue`` where every request has taken its turn and was measured, ``formula`` where
-waits follow from the requests, as if these had come at random; then ``queue_max`` is null, and ``wait_max_us`` a
-bound that one of 8,192 exceeds. Waits are null where a queue has no end. ``saturated_from``: members from whom on it has none;
-``starved_from``: members from whom on heartbeats can wait longer than a session; both if its groups grow alike.
-``loads``: how often another broker has loaded it, and how long that took."""
+the event loop is busy. ``basis``: ``queue`` where every request has taken its turn and was measured, ``formula``
+where waits follow from the requests, as if these had come at random; then ``queue_max`` is null, and ``wait_max_us``
+a bound that one of 8,192 exceeds. Waits are null where a queue has no end. ``saturated_from``: members from whom on
+it has none; ``starved_from``: members from whom on heartbeats can wait longer than a session; both if its groups grow
+alike. ``loads``: how often another broker has loaded it, and how long that took."""
 
 TABLES: Final = MappingProxyType(
     {
