@@ -43,7 +43,9 @@ class RequestCounts:
     def count_answers(self, replies: Iterable[Reply]) -> None:
         """`count` for many, most of which are like the one before."""
         (low, high), requests = self._measure, self._record.requests
-        api, error, number = None, None, 0
+        api: Any = None
+        error: Any = None
+        number = 0
         for reply in replies:
             exchange: Any = reply.waiter
             if exchange.api is not api or reply.response.error is not error:

@@ -158,7 +158,7 @@ class GroupHost:
         # The latest may end the phase; the order of the others decides nothing.
         arrivals.append(arrivals.pop(max(range(len(times)), key=times.__getitem__)))
         latest = arrivals[-1][0]
-        if self._log.due > latest:
+        if self.log.due > latest:
             outcome = self.machine.on_requests(arrivals)
             if outcome.batch is not None:
                 outcome = self._commit_log(latest, outcome)
