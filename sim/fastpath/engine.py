@@ -100,11 +100,10 @@ class Engine:
         self._has_preceded = True
         if not has_cohort(self._group):
             self._settle_rejoins()  # no room for everybody: it matters who joins first
-        is_resuming = self._resume.is_under_way
+        is_resuming = self._resume.is_under_way or self._late_resume.is_under_way
         self._sync.precede_decision()
         if may_leave or is_resuming:
-            self._resume.settle()
-            self._late_resume.settle()
+            self._settle_resuming()
         if self._group.machine.state is not GroupState.PREPARING_REBALANCE:
             self._keep.settle_done()
             self._late.precede_decision()
@@ -179,10 +178,14 @@ class Engine:
         for one in list(self._quiet.values()):
             one.wake()
 
+    def _settle_resuming(self) -> None:
+        """Late ones first: who of them goes on by itself can be answered like those whose SyncGroup was parked."""
+        self._late_resume.settle()
+        self._resume.settle()
+
     def settle_readers(self) -> None:
         """Somebody looks at the lag: whoever has begun to consume has begun."""
-        self._resume.settle()
-        self._late_resume.settle()
+        self._settle_resuming()
         self._keep.settle_done()
         self._late.settle_done()
 
@@ -190,8 +193,7 @@ class Engine:
         """Somebody looks at the books: what everybody has done by now is in them."""
         self._settle_rejoins()
         self._sync.settle()
-        self._resume.settle()
-        self._late_resume.settle()
+        self._settle_resuming()
         self._keep.settle()
         self._late.settle()
         self._deferred.barrier.watch()
