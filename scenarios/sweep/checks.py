@@ -69,11 +69,12 @@ class VariantCheck:
             self._found.setdefault((problem.path, alike), []).append((here, name))
 
     def _line(self, path: str, name: str) -> int:
-        """The line of the sweep file that sets a path for a variant, or what it is in, or is in it; 0: none does."""
+        """The line of the sweep file that sets a path for a variant, or what it is in, or in it, or its own."""
         places = [(line, str(place[-1])) for place, line in self._lines.items() if _sets(place, name)]
         around = [line for line, place in places if _is_within(path, place)]
         inside = [line for line, place in places if _is_within(place, path)]
-        return next(iter([*around, *inside]), 0)
+        named = [line for place, line in self._lines.items() if len(place) == 2 and _sets((*place, ""), name)]
+        return next(iter([*around, *inside, *named]), 0)
 
     def _parsed(self, changes: Changes) -> Scenario:
         """The scenario with ``changes``; paths that lead nowhere and values that are refused are told together."""

@@ -167,6 +167,9 @@ class TestRefusal:
         text = "variants:\n  as-it-is: {}\n  new:\n    groups.billing.protocol: consumer\n"
         (problem, *_) = refusal(folder, f"{text}    '{SESSION}': 9000\n").problems
         assert (problem.path, problem.line) == ("groups.billing.config", 6)
+        old = "variants:\n  as-it-is: {}\n  old: {groups.billing.client: '0.9', cluster.version: '0.9'}\n"
+        (problem, *_) = refusal(folder, old).problems
+        assert (problem.path, problem.line) == ("groups.billing.config", 4)
 
     def test_of_the_file_tells_paths_and_values_that_are_wrong_too(self, folder: Path) -> None:
         problems = refusal(
