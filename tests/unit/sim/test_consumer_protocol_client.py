@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from groupsim.sim.config import ClientConfig, Timing
-from groupsim.sim.model import ZERO, Processing, Scale
+from groupsim.sim.model import ZERO, Processing, Restart, Scale
 from groupsim.sim.units import MS, S
-from tests.unit.sim.scenes import entry, everybody, group, rows, scene, simulate
+from tests.unit.sim.scenes import entry, everybody, group, lasting, member, rows, scene, simulate
 
 CONSUMER = ClientConfig(group_protocol="consumer", auto_offset_reset="earliest")
 
@@ -73,3 +73,14 @@ def newcomer_read_us(**config: Any) -> int:
 
 def test_whoever_has_refreshed_its_metadata_is_connected_to_the_leader_already() -> None:
     assert newcomer_read_us() - newcomer_read_us(metadata_max_age_us=3 * S) == 101_000
+
+
+@pytest.mark.parametrize(("static", "epochs"), [(False, 2), (True, 0)])
+def test_a_restart_is_another_member_and_only_an_instance_survives_it(static: bool, epochs: int) -> None:
+    """A dynamic member leaves and joins as somebody else; a static one leaves for a while and takes its place again."""
+    restart = Restart(target=member(0), stop="close", down=lasting(3 * S))
+    members = group(count=2, static=static, client=CONSUMER)
+    result = simulate(scene(members, timeline=(entry(20 * S, restart),)))
+    ids = [row["member_id"] for row in rows(result, "members", member="g/0")]
+    assert len(set(ids)) == len(ids) == 2
+    assert sum(row["generations"] for row in rows(result, "rebalances") if row["start_us"] >= 20 * S) == epochs

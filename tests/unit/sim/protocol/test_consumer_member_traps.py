@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from groupsim.sim.config import ClientBehaviour
 from groupsim.sim.protocol.consumer.member.states import MemberState
 from groupsim.sim.protocol.messages import Error
 from groupsim.sim.units import MS
@@ -117,6 +118,25 @@ def test_17_joining_revoking_and_the_beginning_of_a_reconciliation_need_a_poll()
         assert h.pass_by().member.reconciliation.running is not None, commits
 
 
+@pytest.mark.parametrize(
+    ("commits", "owned", "since_4_3", "before"),
+    [
+        pytest.param("auto", (0, 1, 2), False, False, id="there is something to commit, though nothing to give up"),
+        pytest.param("auto", (0,), False, False, id="something to commit and to give up"),
+        pytest.param("none", (0, 1, 2), True, True, id="nothing to commit or give up"),
+        pytest.param("none", (0,), False, True, id="something to give up: since 4.3 in a poll only"),
+    ],
+)
+def test_17b_which_reconciliations_begin_without_a_poll(
+    commits: str, owned: tuple[int, ...], since_4_3: bool, before: bool
+) -> None:
+    for revokes_in_poll, begins in ((True, since_4_3), (False, before)):
+        behaviour = ClientBehaviour(revokes_in_poll=revokes_in_poll)
+        h = ConsumerHarness(commits=commits, auto_commit_interval_us=3_600_000 * MS, behaviour=behaviour)
+        h.stable().sleep(5_000).beaten(2, *owned)
+        assert (h.member.reconciliation.running is not None) is begins
+
+
 def test_18_a_commit_precedes_every_reconciliation_also_one_that_only_adds() -> None:
     """With auto-commit (KIP-848): all consumed offsets."""
     h = ConsumerHarness(auto_commit_interval_us=3_600_000 * MS).stable().sleep(5_000).beaten(2, 0, 1, 2).pass_by()
@@ -131,6 +151,15 @@ def test_24_a_fenced_member_asks_again_as_long_as_it_is_fenced(error: Error) -> 
     for _ in range(5):
         h.beaten(error=error)
         assert (h.beat.member_id, h.beat.member_epoch) == ("id", 0)
+
+
+def test_24b_a_fenced_member_is_none_from_then_on_not_only_when_its_listener_has_returned() -> None:
+    """``transitionToFenced`` resets the epoch first: what onPartitionsLost commits carries no id."""
+    h = ConsumerHarness(commits="none").stable()
+    h.slow_listener = True
+    h.sleep(5_000).beaten(error=Error.FENCED_MEMBER_EPOCH).pass_by()
+    assert h.told == ["forget [0, 1]", "lost [0, 1]"]
+    assert not h.member.membership.is_member
 
 
 def test_25_the_member_id_is_the_clients_and_stays() -> None:
