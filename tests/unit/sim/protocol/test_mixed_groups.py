@@ -256,6 +256,30 @@ def test_without_leave_to_downgrade_the_group_keeps_the_consumer_protocol(policy
     assert sorted(run.consumer.roster.members) == ["a", "b"]
 
 
+def test_classic_members_are_called_for_a_new_target_and_before_4_3_for_a_new_epoch() -> None:
+    """KAFKA-20272: the epoch that a removal bumps has no target until somebody's heartbeat computes one."""
+
+    def after_a_removal(version: str) -> tuple[Error, Error]:
+        run = mixed_group(version)
+        run.reconfigure(consumer_migration_policy="upgrade")
+        run.consumer_join("d")
+        for _ in range(3):
+            run.rejoin("a")
+            run.rejoin("b")
+            for member_id in ("c", "d"):
+                run.beat(member_id)
+                run.ack(member_id)
+        assert run.consumer.is_stable
+        epoch = run.epochs_of()[0]
+        run.consumer_leave("c")
+        at_once = run.classic_beat("b", epoch)
+        run.beat("d")
+        return at_once, run.classic_beat("b", epoch)
+
+    assert after_a_removal("4.2") == (Error.REBALANCE_IN_PROGRESS, Error.REBALANCE_IN_PROGRESS)
+    assert after_a_removal("4.3") == (Error.NONE, Error.REBALANCE_IN_PROGRESS)
+
+
 def test_a_group_that_is_too_large_for_the_classic_protocol_keeps_the_consumer_protocol() -> None:
     run = mixed_group()
     run.reconfigure(max_size=1)

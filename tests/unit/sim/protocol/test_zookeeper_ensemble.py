@@ -119,6 +119,17 @@ def test_who_comes_back_to_another_server_hears_of_what_it_has_missed() -> None:
     assert one.apply(FOLLOWER, zxid) == [], "and no longer there"
 
 
+def test_who_comes_back_hears_of_nodes_that_are_gone() -> None:
+    """``DataTree.setWatches``: a watch of data or children whose node is no longer there fires NodeDeleted."""
+    one = ensemble()
+    session = opened(one, node=FOLLOWER)
+    seen = children(one, FOLLOWER, session=session).zxid
+    one.apply(1, write(one, Op.DELETE, "/a").zxid)
+    armed = ((Watched.CHILDREN, "/a"), (Watched.DATA, "/a"))
+    _, missed = one.reconnect(S, 1, Request(Op.RECONNECT, session=session, seen=seen, armed=armed))
+    assert [fired.watch for fired in missed] == list(armed)
+
+
 def test_a_server_that_is_behind_a_client_does_not_take_it() -> None:
     one = ensemble()
     session = opened(one)
