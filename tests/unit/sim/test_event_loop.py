@@ -143,3 +143,17 @@ def test_each_request_waits_until_all_before_it_are_done() -> None:
         expected.append(max(free_us - time, 0))
         free_us = max(free_us, time) + service_us
     assert queue.run().tolist() == expected
+
+
+def test_a_shard_is_free_at_once_when_its_groups_have_gone_elsewhere() -> None:
+    queue, done = Queue(), list[int]()
+    (loop,) = queue.loops
+    loop.submit(lambda: loop.occupy(500))
+    loop.submit(lambda: done.append(queue.env.now))
+    assert not loop.is_free
+    (waited,) = loop.clear()
+    assert loop.is_free, "whoever comes back to it before the old event would have ended waits for nothing"
+    queue.env.run_before(1_000)
+    assert done == []
+    waited()
+    assert len(done) == 1
