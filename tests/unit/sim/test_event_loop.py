@@ -146,7 +146,7 @@ def test_each_request_waits_until_all_before_it_are_done() -> None:
 
 
 def test_a_shard_is_free_at_once_when_its_groups_have_gone_elsewhere() -> None:
-    queue, done = Queue(), list[int]()
+    queue, done = Queue(threads=2), list[int]()
     (loop,) = queue.loops
     loop.submit(lambda: loop.occupy(500))
     loop.submit(lambda: done.append(queue.env.now))
