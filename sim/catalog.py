@@ -38,6 +38,8 @@ class Catalog:
         self._replicas: dict[str, int] = {}
         self.specs: dict[str, Topic] = {}
         """Topic -> as it was made."""
+        self.placed: dict[tuple[str, int], tuple[int, ...]] = {}
+        """Partition that was moved -> its replicas."""
         self.moved: dict[tuple[str, int], int] = {}
         """Partition that somebody else leads than the first of its replicas -> broker."""
         self.unreadable: set[tuple[str, int]] = set()
@@ -100,7 +102,8 @@ class Catalog:
 
     def replicas(self, topic: str, number: int) -> list[int]:
         """Broker ids that hold a data partition, the preferred leader and the next ones: racks alternate."""
-        return self._dealt_out(topic, range(number, number + self._replicas[topic]))
+        placed = self.placed.get((topic, number))
+        return list(placed) if placed else self._dealt_out(topic, range(number, number + self._replicas[topic]))
 
 
 class Partitions:

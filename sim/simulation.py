@@ -18,7 +18,8 @@ from groupsim.sim.model import CreateTopic, RollingRestart, Scenario
 from groupsim.sim.output.result import Result
 from groupsim.sim.output.tables import Tabulator
 from groupsim.sim.randomness import Streams, name_hash
-from groupsim.sim.timeline.brokers import BrokerFaults, is_about_brokers, new_controller
+from groupsim.sim.timeline.broker_targets import is_about_brokers, needs_controller
+from groupsim.sim.timeline.brokers import BrokerFaults, new_controller
 from groupsim.sim.timeline.dispatcher import Dispatcher
 from groupsim.sim.timeline.lifecycle import first_start
 from groupsim.sim.timeline.rollout import Rollout
@@ -118,15 +119,16 @@ def _build(scenario: Scenario, streams: Streams, gauge: Gauge, *, is_loud: bool)
     for spec in sorted(scenario.groups, key=lambda group: group.name):
         for index in range(spec.members.count):
             world.env.process(first_start(world, spec, index))
-    about_brokers = [entry for entry in scenario.timeline if is_about_brokers(entry.verb)]
-    if about_brokers:
-        faults = BrokerFaults(world, new_controller(world))
-        for entry in about_brokers:
-            dispatcher = Dispatcher(world, entry)
-            is_roll = isinstance(entry.verb, RollingRestart)
-            world.env.process(faults.roll(dispatcher) if is_roll else dispatcher.run(faults.act))
+    if any(needs_controller(scenario, entry.verb) for entry in scenario.timeline):
+        world.controller = new_controller(world)
+        faults = BrokerFaults(world, world.controller)
+        for entry in scenario.timeline:
+            if is_about_brokers(scenario, entry.verb):
+                dispatcher = Dispatcher(world, entry)
+                is_roll = isinstance(entry.verb, RollingRestart)
+                world.env.process(faults.roll(dispatcher) if is_roll else dispatcher.run(faults.act))
     for entry in scenario.timeline:
-        if is_about_brokers(entry.verb):
+        if is_about_brokers(scenario, entry.verb):
             continue
         if isinstance(entry.verb, RollingRestart):
             world.env.process(Rollout(Dispatcher(world, entry)).run())

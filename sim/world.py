@@ -13,6 +13,7 @@ from groupsim.sim.catalog import Catalog
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.client.interface import Identity
 from groupsim.sim.cluster.broker import Broker
+from groupsim.sim.cluster.controller import Controller
 from groupsim.sim.cluster.coordinator import Coordinator, partition_for
 from groupsim.sim.cluster.group_host import CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY, GroupHost
 from groupsim.sim.cluster.offered_load import Offered, offered_by
@@ -70,6 +71,8 @@ class World:
         self.consumers: dict[str, Consumer] = {}
         gauge.attach(self.env, self.consumers)
         self.cuts: list[tuple[frozenset[str], frozenset[str]]] = []
+        self.controller: Controller | None = None
+        """Only if something happens to brokers."""
         self.coordinators: dict[int, Coordinator] = {}
         self.brokers = {id_: Broker(self.env, scenario.cluster, id_, self.coordinators) for id_ in self.broker_ids}
         self._homes: dict[str, int] = {}
@@ -282,14 +285,18 @@ class World:
 
     def is_cut(self, consumer: Identity, node: int) -> bool:
         """Whether nothing gets through between a consumer and a broker."""
-        return self._is_between(consumer, f"broker:{node}")
+        return self._is_between(consumer.name, f"broker:{node}")
+
+    def are_cut(self, one: int, other: int) -> bool:
+        """Whether nothing gets through between two brokers."""
+        return self._is_between(f"broker:{one}", f"broker:{other}")
 
     def is_cut_from_zookeeper(self, consumer: Identity, node: int) -> bool:
         """Whether nothing gets through between a consumer and a server of ZooKeeper."""
-        return self._is_between(consumer, f"zookeeper:{node}")
+        return self._is_between(consumer.name, f"zookeeper:{node}")
 
-    def _is_between(self, consumer: Identity, place: str) -> bool:
-        return any((consumer.name in a and place in b) or (consumer.name in b and place in a) for a, b in self.cuts)
+    def _is_between(self, one: str, other: str) -> bool:
+        return any((one in a and other in b) or (one in b and other in a) for a, b in self.cuts)
 
     def metadata_us(self, client: str) -> int:
         """Until a client can hear from brokers of a change of the metadata, microseconds."""

@@ -9,16 +9,17 @@ from groupsim.scenarios.build.entry_targets import entry_targets
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.errors import listed, nearest
 from groupsim.scenarios.files.yaml_text import Place
-from groupsim.scenarios.kafka.broker_config import broker_config, min_insync
+from groupsim.scenarios.kafka.broker_config import broker_config, coordinator_config, min_insync
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
-from groupsim.scenarios.schema.targets import format_target
+from groupsim.scenarios.schema.targets import format_indices, format_target
 from groupsim.scenarios.schema.timeline import EntryFile
 from groupsim.scenarios.schema.topics import TopicFile
-from groupsim.scenarios.schema.verbs import RollingRestartFile
+from groupsim.scenarios.schema.verbs import ElectLeadersFile, ReassignFile, RollingRestartFile
 from groupsim.sim.model import Target
 
-_LIFE: Final = ("kill", "close", "start", "restart", "rolling_restart")
+_LIFE: Final = ("kill", "close", "start", "restart", "rolling_restart", "cut")
 """Verbs that brokers know."""
+_OFFSETS: Final = "__consumer_offsets"
 
 
 def check_cluster(file: ScenarioFile) -> Iterator[Finding]:
@@ -34,6 +35,11 @@ def check_cluster(file: ScenarioFile) -> Iterator[Finding]:
             yield from _check_target(file, entry, target, where)
         if isinstance(entry.body, RollingRestartFile):
             yield from _check_roll(entry.body, place)
+        elif isinstance(entry.body, ReassignFile):
+            yield from _check_reassignment(file, entry.body, place)
+        elif isinstance(entry.body, ElectLeadersFile):
+            for number, name in enumerate(entry.body.topics):
+                yield from _check_topic(file, name, (*place, "topics", number))
 
 
 # --- replicas ---------------------------------------------------------------------------------------------------------
@@ -73,6 +79,31 @@ def _check_replicas(file: ScenarioFile, topic: TopicFile, name: str, place: Plac
     replicas, minimum = min(given, brokers), min_insync(topic.config, file.cluster.config)
     if "min.insync.replicas" in topic.config and minimum > replicas:
         yield (*place, "config", "min.insync.replicas"), _too_few(minimum, replicas, f"{name}-0"), minimum
+
+
+def _check_reassignment(file: ScenarioFile, body: ReassignFile, place: Place) -> Iterator[Finding]:
+    yield from _check_topic(file, body.topic, (*place, "topic"))
+    known = sorted(broker.id for broker in file.cluster.brokers)
+    for number, broker in enumerate(body.replicas):
+        if broker not in known:
+            message = (
+                f"there is no broker {broker}; brokers: {listed(map(str, known))} (InvalidReplicaAssignmentException)"
+            )
+            yield (*place, "replicas", number), message, broker
+    if body.topic == _OFFSETS:
+        count = coordinator_config(file.cluster.version, file.cluster.config).offsets_topic_num_partitions
+    elif body.topic in file.topics:
+        count = file.topics[body.topic].partitions
+    else:
+        return
+    if body.partitions[-1] >= count:
+        message = f"{body.topic} has {count} partitions, 0 to {count - 1}"
+        yield (*place, "partitions"), message, format_indices(body.partitions)
+
+
+def _check_topic(file: ScenarioFile, name: str, place: Place) -> Iterator[Finding]:
+    if name not in file.topics and name != _OFFSETS:
+        yield place, f"there is no topic of that name; {nearest(name, file.topics)}topics: {listed(file.topics)}", name
 
 
 # --- targets ----------------------------------------------------------------------------------------------------------

@@ -13,8 +13,9 @@ from groupsim.scenarios.schema.distributions import DURATION_SCHEMA, Distributio
 from groupsim.scenarios.schema.durations import format_duration, parse_duration
 from groupsim.scenarios.schema.groups import MEMBERS_MAX, Client, ProcessingChange
 from groupsim.scenarios.schema.rates import RateField
+from groupsim.scenarios.schema.sizes import Size
 from groupsim.scenarios.schema.subscriptions import SubscriptionField, TopicName
-from groupsim.scenarios.schema.targets import TargetField
+from groupsim.scenarios.schema.targets import IndicesField, TargetField
 from groupsim.scenarios.schema.topics import PARTITIONS_MAX, TopicFile
 from groupsim.sim import model
 from groupsim.sim.units import S
@@ -273,6 +274,39 @@ class DeleteGroupFile(TargetedFile):
     groups_only = True
 
 
+class ElectLeadersFile(VerbFile):
+    """An administrator asks for the preferred leaders of some topics (or all), or for any where nobody leads."""
+
+    topics: list[TopicName] = []
+    election: Literal["preferred", "unclean"] = "preferred"
+
+    def build(self) -> model.ElectLeaders:
+        """The verb as the simulator takes it."""
+        return made(model.ElectLeaders, self, topics=tuple(self.topics))
+
+
+class ReassignFile(VerbFile):
+    """An administrator moves partitions of a topic to other brokers; ``throttle`` is what each copies in a second."""
+
+    topic: TopicName
+    partitions: IndicesField
+    replicas: list[int] = Field(min_length=1, max_length=100)
+    throttle: Size = 100 << 20
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if len(set(self.replicas)) < len(self.replicas):
+            raise refusal("replicas must be different brokers (InvalidReplicaAssignmentException)")
+        if not self.throttle:
+            raise refusal("throttle must be more than nothing, or nothing is ever copied")
+        return self
+
+    def build(self) -> model.Reassign:
+        """The verb as the simulator takes it."""
+        replicas = tuple(self.replicas)
+        return made(model.Reassign, self, replicas=replicas, throttle_bytes_per_s=self.throttle)
+
+
 VERBS: Final = MappingProxyType(
     {
         "gc_pause": GcPauseFile,
@@ -294,6 +328,8 @@ VERBS: Final = MappingProxyType(
         "set_config": SetConfigFile,
         "delete_offsets": DeleteOffsetsFile,
         "delete_group": DeleteGroupFile,
+        "elect_leaders": ElectLeadersFile,
+        "reassign": ReassignFile,
     }
 )
 """Verb -> model of its body."""

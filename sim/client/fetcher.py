@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record import CUT, OUT_OF_RANGE
 from groupsim.sim.books.truncation import Truncation
@@ -26,7 +25,7 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, DrawnPollSchedule, Load, Pace, PollSchedule, pace
-from groupsim.sim.config import ClientConfig
+from groupsim.sim.client.reset_policy import where_to_begin
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.protocol.effects import Raise
 from groupsim.sim.protocol.interface import MemberMachine
@@ -350,6 +349,10 @@ class Fetcher:
         """
         client = self._client
         wanted = np.array([p in self._unreachable for p in positions.tolist()], np.bool_)
+        is_beyond = np.isin(self._books.partitions.leader[positions], list(self.cut_off))
+        beyond = positions[np.logical_and(wanted, is_beyond)]
+        self._books.availability.sever(beyond, severed=True)
+        self._books.availability.refresh(now, beyond)
         visible_us = now + client.world.metadata_us(client.label)
         for begun in np.unique(since[wanted]).tolist():
             these = positions[np.logical_and(wanted, since == begun)]
@@ -378,24 +381,3 @@ class Fetcher:
         else:
             self.recover(now)
         client.drive(now)
-
-
-def where_to_begin(config: ClientConfig, ledger: Ledger, now: int | Offsets, positions: Positions) -> Offsets:
-    """Where somebody begins to read who has no offset (``AutoOffsetResetStrategy``, Kafka 4.4).
-
-    The log's end, its start, or the first record that is no older than a duration (KIP-1106): the end if there is none.
-
-    Parameters
-    ----------
-    config : ClientConfig
-    ledger : Ledger
-    now : int, or int64 array of shape (n,), microseconds
-        When the brokers are asked.
-    positions : int32 array, shape (n,)
-    """
-    start = ledger.log_start[positions]
-    if config.auto_offset_reset == "earliest":
-        return start
-    if config.auto_offset_reset == "latest":
-        return ledger.produced(now, positions)
-    return np.maximum(ledger.produced_by(now - config.reset_duration_us - 1, positions), start)

@@ -6,7 +6,7 @@ while they are no majority nothing is decided. What is decided is `sim.protocol.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -20,7 +20,7 @@ from groupsim.sim.model import Cluster
 from groupsim.sim.protocol.controller.partition import Name
 from groupsim.sim.protocol.controller.sessions import BrokerSessions
 from groupsim.sim.randomness import Streams, hash64, name_hash
-from groupsim.sim.units import FOREVER
+from groupsim.sim.units import FOREVER, S
 
 _CONTROLLERS: Final = 3
 
@@ -33,7 +33,6 @@ class Controller:
     env : Environment
     streams : Streams
     cluster : Cluster
-    brokers : mapping of int to Broker
     partitions : ClusterPartitions
     replicas : Replicas
     loading : Loading
@@ -46,14 +45,14 @@ class Controller:
     """
 
     def __init__(
-        self, env: Environment, streams: Streams, cluster: Cluster, brokers: Mapping[int, Broker],
+        self, env: Environment, streams: Streams, cluster: Cluster,
         partitions: ClusterPartitions, replicas: Replicas, loading: Loading, audience: Audience,
     ) -> None:  # fmt: skip
         self._env = env
         self._streams = streams
         self._config = cluster.broker_config
         self._times = cluster.failover
-        self._brokers = brokers
+        self._brokers: Mapping[int, Broker] = partitions.brokers
         self._partitions = partitions
         self._replicas = replicas
         self._loading = loading
@@ -61,10 +60,10 @@ class Controller:
         since_us = -(streams.key("controller-claim") % self._config.session_timeout_us)
         self._sessions = BrokerSessions(self._config.session_timeout_us, since_us)
         self._key = process_key(name_hash("controller"), Kind.FAULT)
-        self._voters = set(tuple(brokers)[:_CONTROLLERS])
+        self._voters = set(tuple(self._brokers)[:_CONTROLLERS])
         self._majority = len(self._voters) // 2 + 1
         self._elections = 0
-        self.active = self._draw_active()
+        self.active = self._draw_active(self._voters)
         self._ready_us = 0
         """From when on there is an active controller; `FOREVER`: no majority."""
         self._undecided: list[tuple[Callable[[int], None], int]] = []
@@ -73,11 +72,15 @@ class Controller:
         """Brokers that were killed, and have not registered since."""
         self._starting: set[int] = set()
         self._catching_up: set[int] = set()
+        self._cut_us: dict[int, int] = {}
+        """Brokers that are cut off from another one -> since when."""
+        self._undecided_starts: set[int] = set()
+        """Brokers that would register, and do not reach the controller."""
         self._await_balance()
 
-    def _draw_active(self) -> int:
+    def _draw_active(self, candidates: Collection[int]) -> int:
         key = self._streams.key("controller")
-        return sorted(self._voters)[hash64(key, self._elections) % len(self._voters)]
+        return sorted(candidates)[hash64(key, self._elections) % len(candidates)]
 
     def _draw(self, what: str, node: int) -> int:
         """How long something of a broker takes, microseconds."""
@@ -96,14 +99,23 @@ class Controller:
     def _publish(self, changed: Sequence[Name]) -> None:
         if changed:
             self._replicas.elect(changed)
-            self._loading.publish(changed)
+            self._loading.publish(changed, self._reached)
             self._apply(changed)
             self._await_catch_up(self._partitions.lagging(changed))
 
     def _apply(self, names: Sequence[Name]) -> None:
         """These have changed, or somebody has died who matters to them."""
         self._partitions.apply(names)
-        self._replicas.observe(names, self._partitions.dead)
+        for name in names:
+            self._replicas.observe(name, self._partitions.silent(name))
+
+    @property
+    def _reached(self) -> list[int]:
+        """Brokers that the active controller reaches, ascending."""
+        return [node for node in self._brokers if not self._is_out_of_touch(node)]
+
+    def _is_out_of_touch(self, node: int) -> bool:
+        return node != self.active and self._partitions.are_cut(node, self.active)
 
     # --- brokers that stop --------------------------------------------------------------------------------------------
 
@@ -111,13 +123,20 @@ class Controller:
         """SIGKILL: connections end now, the session when it is over."""
         if not self._brokers[node].is_up:
             return
-        every, now = self._config.heartbeat_interval_us, self._env.now
-        since_beat = (now - self._streams.key("broker-heartbeat", node)) % every
         self._unclean.add(node)
-        self._go_down(node, last_beat_us=now - since_beat)
-        election_us = self._streams.key("election", node, self._elections) % self._config.quorum_election_timeout_us
-        self._lose_voter(node, self._config.quorum_fetch_timeout_us + election_us)
+        self._go_down(node, last_beat_us=self._last_beat_us(node))
+        self._voters.discard(node)
+        self._settle_quorum(self._unannounced_us(node))
         self._watch(node)
+
+    def _last_beat_us(self, node: int) -> int:
+        every, now = self._config.heartbeat_interval_us, self._env.now
+        return now - (now - self._streams.key("broker-heartbeat", node)) % every
+
+    def _unannounced_us(self, node: int) -> int:
+        """Until another controller is elected that nobody has told of the end of this one, microseconds."""
+        election_us = self._streams.key("election", node, self._elections) % self._config.quorum_election_timeout_us
+        return self._config.quorum_fetch_timeout_us + election_us
 
     def _go_down(self, node: int, last_beat_us: int) -> None:
         self._partitions.cover()
@@ -147,7 +166,8 @@ class Controller:
             return
         self._go_down(node, last_beat_us=self._env.now)
         self._publish(self._partitions.control.fence(node))
-        self._lose_voter(node, self._draw("metadata", node))
+        self._voters.discard(node)
+        self._settle_quorum(self._draw("metadata", node))
 
     # --- sessions and controllers -------------------------------------------------------------------------------------
 
@@ -159,20 +179,27 @@ class Controller:
     def _look(self, node: int) -> None:
         is_over = node in self._sessions.silent and self._sessions.due(node) <= self._env.now
         if is_over and self._ready_us <= self._env.now and node not in self._partitions.control.fenced:
+            if self._brokers[node].is_up:
+                led = self._partitions.control.led_by(node)
+                self._replicas.isolate(node, self._cut_us.get(node, self._env.now), led)
             self._publish(self._partitions.control.fence(node))
 
-    def _lose_voter(self, node: int, delay_us: int) -> None:
-        """Without a majority nothing is decided; if the active controller is gone another takes over after a while."""
-        self._voters.discard(node)
-        if len(self._voters) < self._majority:
+    def _settle_quorum(self, delay_us: int) -> None:
+        """Without a majority nothing is decided; if the active controller has none another takes over after a while."""
+        candidates = [one for one in self._voters if self._votes_for(one) >= self._majority]
+        if not candidates:
             self._ready_us = FOREVER
-        elif node == self.active:
-            self._succeed(delay_us)
+        elif self.active not in candidates or self._ready_us == FOREVER:
+            self._succeed(delay_us, candidates)
 
-    def _succeed(self, delay_us: int) -> None:
+    def _votes_for(self, node: int) -> int:
+        """How many controllers reach one of them, itself included."""
+        return sum(one == node or not self._partitions.are_cut(one, node) for one in self._voters)
+
+    def _succeed(self, delay_us: int, candidates: Collection[int]) -> None:
         """Another controller takes over after a while."""
         self._elections += 1
-        self.active = self._draw_active()
+        self.active = self._draw_active(candidates)
         self._ready_us = self._env.now + delay_us
         self._env.at(self._ready_us, self._key, self._claim, self._elections)
 
@@ -186,6 +213,8 @@ class Controller:
             action(node)
         for node in self._sessions.silent:
             self._watch(node)
+        if self._cut_us:
+            self._watch_links()
 
     # --- brokers that start -------------------------------------------------------------------------------------------
 
@@ -201,12 +230,14 @@ class Controller:
         """The process runs: it counts for the majority, if it is a controller."""
         if node in tuple(self._brokers)[:_CONTROLLERS]:
             self._voters.add(node)
-            if self._ready_us == FOREVER and len(self._voters) >= self._majority:
-                self._succeed(self._config.quorum_election_timeout_us)
+            self._settle_quorum(self._config.quorum_election_timeout_us)
         self._decide(self._register, node)
 
     def _register(self, node: int) -> None:
         """Not while the session of the former incarnation is alive (``DuplicateBrokerRegistrationException``)."""
+        if self._is_out_of_touch(node):
+            self._undecided_starts.add(node)
+            return
         free_us = self._sessions.free_at(node)
         if free_us > self._env.now:
             self._env.at(free_us, self._key, partial(self._decide, self._register), node)
@@ -235,12 +266,108 @@ class Controller:
         """``alterPartition``: the broker is in sync again wherever somebody leads."""
         self._catching_up.discard(node)
         if self._brokers[node].is_up:
-            self._publish(self._partitions.control.catch_up(node, self._partitions.followed_by(node)))
-            self._replicas.catch_up(node)
+            followed = self._partitions.followed_by(node)
+            self._publish(self._partitions.control.catch_up(node, followed))
+            self._replicas.catch_up(node, followed)
+            self._publish(self._partitions.complete())
 
     def is_in_sync(self, node: int) -> bool:
         """Whether a broker is up, and in sync in all that it has a replica of."""
         return self._brokers[node].is_up and self._partitions.is_in_sync(node)
+
+    # --- links between brokers ----------------------------------------------------------------------------------------
+
+    def rewire(self) -> None:
+        """Links between brokers were cut, or are whole again."""
+        partitions, now = self._partitions, self._env.now
+        partitions.cover()
+        pairs = [(one, other) for one in self._brokers for other in self._brokers if partitions.are_cut(one, other)]
+        self._cut_us = {node: self._cut_us.get(node, now) for node, _ in pairs}
+        for leader, follower in pairs:
+            self._lose_follower(leader, follower)
+        self._apply(list(partitions.control.partitions))
+        for node in self._brokers:
+            if self._brokers[node].is_up:
+                self._replicas.catch_up(node, partitions.followed_by(node))
+        self._settle_quorum(self._unannounced_us(self.active))
+        self._watch_links()
+
+    def _lose_follower(self, leader: int, follower: int) -> None:
+        """A follower does not fetch any more: it is out of the ISR after ``replica.lag.time.max.ms``."""
+        if not (self._brokers[leader].is_up and self._brokers[follower].is_up):
+            return
+        self._replicas.fall_behind(follower, self._followed(leader, follower))
+        lag_us = self._config.replica_lag_time_max_us
+        # Leaders look twice in that time (``ReplicaManager.startup``, "isr-expiration").
+        late_us = self._streams.key("isr-expiration", leader) % max(lag_us // 2, 1)
+        self._env.at(self._env.now + lag_us + late_us, self._key, self._shrink, (leader, follower))
+
+    def _followed(self, leader: int, follower: int) -> list[Name]:
+        """Partitions of one broker with which another one counts as in sync."""
+        control = self._partitions.control
+        return [name for name in control.led_by(leader) if follower in control.partitions[name].isr]
+
+    def _shrink(self, pair: tuple[int, int]) -> None:
+        (leader, follower), control = pair, self._partitions.control
+        since_us = self._cut_us.get(follower, self._env.now)
+        if not self._partitions.are_cut(*pair) or self._env.now - since_us < self._config.replica_lag_time_max_us:
+            return
+        if self._brokers[leader].is_up and not self._is_out_of_touch(leader) and self._ready_us <= self._env.now:
+            changed = [control.shrink(name, (follower,)) for name in self._followed(leader, follower)]
+            self._publish([name for names in changed for name in names])
+
+    def _watch_links(self) -> None:
+        """The active controller hears of some brokers no more, or again."""
+        for node in [one for one in self._brokers if self._brokers[one].is_up]:
+            known = node in self._sessions.silent or node in self._partitions.control.fenced
+            if self._is_out_of_touch(node) and not known:
+                self._sessions.fall_silent(node, self._last_beat_us(node))
+                self._watch(node)
+            elif known and not self._is_out_of_touch(node):
+                self._sessions.forget(node)
+                next_beat_us = self._last_beat_us(node) + self._config.heartbeat_interval_us
+                self._later(next_beat_us - self._env.now, partial(self._decide, self._return), node)
+        self._loading.publish((), self._reached)
+        self._await_catch_up(self._partitions.lagging(self._partitions.control.partitions))
+        waiting = [node for node in sorted(self._undecided_starts) if not self._is_out_of_touch(node)]
+        self._undecided_starts.difference_update(waiting)
+        for node in waiting:
+            self._decide(self._register, node)
+
+    def _return(self, node: int) -> None:
+        """A broker that was fenced though it runs beats again."""
+        if self._brokers[node].is_up and not self._is_out_of_touch(node):
+            self._publish(self._partitions.control.unfence(node))
+            self._await_catch_up(self._partitions.lagging(self._partitions.control.partitions))
+
+    # --- administrators -----------------------------------------------------------------------------------------------
+
+    def elect_leaders(self, topics: Sequence[str], election: str) -> None:
+        """``ReplicationControlManager.electLeaders``: of some topics, or of all if none are given."""
+        self._partitions.cover()
+        control = self._partitions.control
+        names = [name for name in control.partitions if not topics or name[0] in topics]
+        elect = control.elect_unclean if election == "unclean" else control.elect_preferred
+        self._decide(lambda _: self._publish(elect(names)), self.active)
+
+    def reassign(
+        self, names: Sequence[Name], replicas: tuple[int, ...], sizes: Sequence[int], bytes_per_s: int
+    ) -> int:  # fmt: skip
+        """Move partitions of these sizes; how long it takes until all are copied, microseconds."""
+        to_copy: dict[int, int] = {}
+        for name, size in zip(names, sizes, strict=True):
+            for node in self._partitions.reassign(name, replicas):
+                to_copy[node] = to_copy.get(node, 0) + size
+        took = {node: size * S // bytes_per_s for node, size in to_copy.items()}
+        for node, length_us in took.items():
+            self._later(length_us, self._copied, node)
+        if not took:
+            self._publish(self._partitions.complete())
+        return max(took.values(), default=0)
+
+    def _copied(self, node: int) -> None:
+        self._partitions.copied(node)
+        self._await_catch_up([node])
 
     # --- preferred leaders --------------------------------------------------------------------------------------------
 

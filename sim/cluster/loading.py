@@ -8,7 +8,7 @@ part ("loading itself takes a few ms", recorded with almost empty logs) and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from groupsim.sim.cluster.broker import Broker
@@ -67,12 +67,12 @@ class Loading:
         """Who leads each offsets partition that a coordinator belongs to."""
         return {number: self._control.partitions[OFFSETS_TOPIC, number].leader for number in self._coordinators}
 
-    def publish(self, changed: Iterable[Name]) -> None:
-        """Tell all brokers that run; coordinators of these partitions move if somebody else leads."""
+    def publish(self, changed: Iterable[Name], reached: Collection[int]) -> None:
+        """Tell brokers that run and are ``reached``; coordinators of these partitions move if somebody else leads."""
         now, leaders = self._env.now, self.leaders
         self._number += 1
         for id_, broker in self._brokers.items():
-            if broker.is_up:
+            if broker.is_up and id_ in reached:
                 self._heard_us[id_] = max(self._heard_us.get(id_, 0), now + self._delays[id_](self._number))
                 self._env.at(self._heard_us[id_], self._key, self._hear, (broker, leaders, broker.incarnation))
         for number in sorted(number for topic, number in changed if topic == OFFSETS_TOPIC):
@@ -89,7 +89,7 @@ class Loading:
         node, begins = state.leader, self._env.now
         old = coordinator.node if coordinator is not None else NO_LEADER
         if coordinator is not None and old not in (node, NO_LEADER):
-            begins = self._heard_us.get(old, begins)
+            begins = max(begins, self._heard_us.get(old, begins))
             self._env.at(begins, self._key, self._resign, (coordinator, old))
         if node not in (old, NO_LEADER) and self._brokers[node].is_up:
             begins = max(begins, self._heard_us.get(node, begins))

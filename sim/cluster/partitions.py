@@ -6,7 +6,7 @@ without a leader, nor while a broker that counts as in sync is dead. A coordinat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from groupsim.sim.catalog import Catalog
@@ -33,17 +33,27 @@ class ClusterPartitions:
     coordinators : mapping of int to Coordinator
     audience : Audience
 
+    are_cut : callable
+        Whether nothing gets through between two brokers.
+
     Attributes
     ----------
+    brokers, are_cut
+        As given.
     control : ReplicationControl
     """
 
     def __init__(
         self, cluster: Cluster, catalog: Catalog, brokers: Mapping[int, Broker],
-        coordinators: Mapping[int, Coordinator], audience: Audience,
+        coordinators: Mapping[int, Coordinator], audience: Audience, are_cut: Callable[[int, int], bool],
     ) -> None:  # fmt: skip
+        self.brokers = brokers
+        self.are_cut = are_cut
+        self._reassigning: dict[Name, tuple[int, ...]] = {}
+        """Partitions that are being moved -> where to."""
+        self._copying: set[tuple[Name, int]] = set()
+        """Replicas that do not have the log yet."""
         self._catalog = catalog
-        self._brokers = brokers
         self._coordinators = coordinators
         self._audience = audience
         self.control = ReplicationControl(has_elr=cluster.config.version in _WITH_ELR)
@@ -68,17 +78,48 @@ class ClusterPartitions:
         return [name for name, state in self.control.partitions.items() if node in state.isr]
 
     def lagging(self, names: Iterable[Name]) -> list[int]:
-        """Brokers that run, and are not in sync with a leader that runs, in some of these; ascending."""
-        states, dead = [self.control.partitions[name] for name in names], {*self.dead, NO_LEADER}
-        led = [state for state in states if state.leader not in dead]
-        return sorted({one for state in led for one in state.replicas if one not in state.isr} - dead)
+        """Brokers that follow, and are not in sync, in some of these; ascending."""
+        dead = self.dead
+        found: set[int] = set()
+        for name in names:
+            state = self.control.partitions[name]
+            late = [one for one in state.replicas if one not in state.isr and one not in dead]
+            found.update(one for one in late if self._follows(name, one, dead))
+        return sorted(found)
 
     def followed_by(self, node: int) -> list[Name]:
-        """Partitions of which a broker is a replica, and whose leader runs."""
-        dead = {*self.dead, NO_LEADER}
-        return [
-            name for name, one in self.control.partitions.items() if node in one.replicas and one.leader not in dead
-        ]
+        """Partitions whose log a broker has, and whose leader it reaches."""
+        dead, held = self.dead, self.control.partitions
+        return [name for name, one in held.items() if node in one.replicas and self._follows(name, node, dead)]
+
+    def _follows(self, name: Name, node: int, dead: Collection[int]) -> bool:
+        leader = self.control.partitions[name].leader
+        is_led = leader != NO_LEADER and leader not in dead
+        return is_led and not self._is_cut_off(node, leader) and (name, node) not in self._copying
+
+    # --- reassignments ------------------------------------------------------------------------------------------------
+
+    def reassign(self, name: Name, replicas: tuple[int, ...]) -> list[int]:
+        """A partition is to move: who has to copy it first."""
+        self.cover()
+        new = [one for one in replicas if one not in self.control.partitions[name].replicas]
+        self.control.reassign(name, replicas)
+        self._reassigning[name] = replicas
+        self._copying.update((name, one) for one in new)
+        return new
+
+    def copied(self, node: int) -> None:
+        """A broker has what it was to copy."""
+        self._copying = {(name, one) for name, one in self._copying if one != node}
+
+    def complete(self) -> list[Name]:
+        """Partitions whose move is over now."""
+        done = [name for name, replicas in self._reassigning.items() if self.control.complete(name, replicas)]
+        for name in done:
+            replicas = self._reassigning.pop(name)
+            if name[0] != OFFSETS_TOPIC:
+                self._catalog.placed[name] = replicas
+        return done
 
     def is_in_sync(self, node: int) -> bool:
         """Whether a broker is in sync in all that it has a replica of."""
@@ -87,29 +128,36 @@ class ClusterPartitions:
     @property
     def dead(self) -> set[int]:
         """Whose process does not run, whether the controller knows or not."""
-        return {id_ for id_, broker in self._brokers.items() if not broker.is_up}
+        return {id_ for id_, broker in self.brokers.items() if not broker.is_up}
+
+    def silent(self, name: Name) -> set[int]:
+        """Who is in sync with a partition's leader and does not follow it: dead, or cut off from it."""
+        state, dead = self.control.partitions[name], self.dead
+        return {one for one in state.isr if one in dead or self._is_cut_off(one, state.leader)}
+
+    def _is_cut_off(self, node: int, leader: int) -> bool:
+        return leader not in (node, NO_LEADER) and self.are_cut(node, leader)
 
     def apply(self, names: Iterable[Name]) -> None:
         """These have changed, or somebody has died who matters to them."""
         data = [name for name in names if name[0] != OFFSETS_TOPIC]
-        dead = self.dead
         for name in data:
-            self._apply(name, dead)
+            self._apply(name)
         if data:
             self._audience.partitions_changed(data)
         for number, coordinator in self._coordinators.items():
             state, watermark = self.control.partitions[OFFSETS_TOPIC, number], coordinator.watermark
-            stalled, refuses = not state.advances(dead), not state.accepts
+            stalled, refuses = not state.advances(self.silent((OFFSETS_TOPIC, number))), not state.accepts
             if (stalled, refuses) != (watermark.is_stalled, watermark.refuses):
                 self._audience.disturb(coordinator.groups)
                 coordinator.stall(is_stalled=stalled, refuses=refuses)
 
-    def _apply(self, name: Name, dead: Iterable[int]) -> None:
+    def _apply(self, name: Name) -> None:
         """Write down who leads, and whether it can be read."""
         state, catalog = self.control.partitions[name], self._catalog
         if state.leader != NO_LEADER:
             catalog.moved[name] = state.leader
-        if state.advances(dead):
+        if state.advances(self.silent(name)):
             catalog.unreadable.discard(name)
         else:
             catalog.unreadable.add(name)

@@ -74,11 +74,19 @@ class Replicas:
     def _coordinator(self, name: Name) -> Coordinator | None:
         return self._coordinators.get(name[1]) if name[0] == OFFSETS_TOPIC else None
 
-    def catch_up(self, node: int) -> None:
-        """A broker has what the leaders have, where it is in sync."""
-        for name, state in self._control.partitions.items():
-            if node in state.isr and self._logs.is_behind(name, node):
+    def catch_up(self, node: int, names: Iterable[Name]) -> None:
+        """A broker has what the leaders of these have, where it is in sync."""
+        for name in names:
+            if node in self._control.partitions[name].isr and self._logs.is_behind(name, node):
                 self._catch_up(name, node)
+
+    def isolate(self, node: int, since_us: int, names: Iterable[Name]) -> None:
+        """A broker that runs is about to be fenced: nobody has followed it in what it leads since ``since_us``."""
+        self._unanswered[node] = self._env.now - since_us, 0
+        for name in names:
+            self._led.setdefault(name, node)
+            self._logs.fall_behind(name, node, self._env.now)
+            self._logs.observe(self._env.now, name, self._control.partitions[name], (node,))
 
     def _catch_up(self, name: Name, node: int) -> None:
         self._logs.catch_up(name, node)
@@ -86,10 +94,9 @@ class Replicas:
         if coordinator is not None:
             coordinator.catch_up(node)
 
-    def observe(self, names: Iterable[Name], silent: Collection[int]) -> None:
-        """Leaders or high watermarks of these may have changed; ``silent``: brokers that do not follow."""
-        for name in names:
-            self._logs.observe(self._env.now, name, self._control.partitions[name], silent)
+    def observe(self, name: Name, silent: Collection[int]) -> None:
+        """A leader or a high watermark may have changed; ``silent``: who is in sync and does not follow."""
+        self._logs.observe(self._env.now, name, self._control.partitions[name], silent)
 
     def elect(self, names: Iterable[Name]) -> None:
         """Somebody else may lead these: what it lacks is gone."""

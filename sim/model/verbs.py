@@ -125,6 +125,27 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ElectLeaders:
+    """An administrator asks for leaders (ElectLeaders): the preferred ones, or anybody where nobody leads."""
+
+    topics: tuple[str, ...] = ()
+    """Of all topics if there are none."""
+    election: Literal["preferred", "unclean"] = "preferred"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reassign:
+    """An administrator moves partitions of a topic to other brokers (AlterPartitionReassignments)."""
+
+    topic: str
+    partitions: tuple[int, ...]
+    replicas: tuple[int, ...]
+    """The first is the preferred leader."""
+    throttle_bytes_per_s: int = 100 << 20
+    """What is copied to a broker in a second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AddPartitions:
     """A topic grows to ``to`` partitions."""
 
@@ -190,4 +211,5 @@ class DeleteGroup:
 Verb = (
     GcPause | Stuck | Slow | SlowHost | Kill | Close | StartMembers | Restart | RollingRestart | Scale | Cut
     | AddPartitions | CreateTopic | Subscribe | Unsubscribe | SetRate | SetConfig | DeleteOffsets | DeleteGroup
+    | ElectLeaders | Reassign
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from simpy.events import ProcessGenerator
@@ -11,25 +12,30 @@ from groupsim.sim.cluster.loading import Loading
 from groupsim.sim.cluster.partitions import ClusterPartitions
 from groupsim.sim.cluster.replicas import Replicas
 from groupsim.sim.kernel.environment import Kind, process_key
-from groupsim.sim.model import Close, Kill, Restart, RollingRestart, StartMembers, Target
-from groupsim.sim.protocol.controller.partition import NO_LEADER
-from groupsim.sim.randomness import hash64, name_hash
+from groupsim.sim.model import ElectLeaders, Kill, Reassign, RollingRestart, StartMembers, Target
+from groupsim.sim.protocol.controller.partition import OFFSETS_TOPIC, Name
+from groupsim.sim.randomness import name_hash
+from groupsim.sim.timeline.broker_targets import meant_brokers
 from groupsim.sim.timeline.clients import Clients
 from groupsim.sim.timeline.dispatcher import Dispatcher
+from groupsim.sim.timeline.verbs import ACTS
 from groupsim.sim.units import MS
 from groupsim.sim.world import World
 
+_RECORD_BYTES = 1 << 10
+"""As `sim.config.Timing.records_per_fetch` has it."""
 _PROBE_US = 100 * MS
 """How often a roll looks whether the broker is in sync again."""
 
 
 def new_controller(world: World) -> Controller:
-    """The controller of a run in whose timeline brokers stop or start."""
+    """The controller of a run in whose timeline something happens to brokers."""
     env, cluster, clients = world.env, world.scenario.cluster, Clients(world)
-    partitions = ClusterPartitions(cluster, world.catalog, world.brokers, world.coordinators, clients)
+    parts = (world.brokers, world.coordinators, clients, world.are_cut)
+    partitions = ClusterPartitions(cluster, world.catalog, *parts)
     replicas = Replicas(env, world.streams, cluster, world.catalog, world.coordinators, partitions.control, clients)
     loading = Loading(env, world.streams, cluster, world.brokers, world.coordinators, partitions.control, clients)
-    return Controller(env, world.streams, cluster, world.brokers, partitions, replicas, loading, clients)
+    return Controller(env, world.streams, cluster, partitions, replicas, loading, clients)
 
 
 class BrokerFaults:
@@ -46,14 +52,45 @@ class BrokerFaults:
         self._controller = controller
 
     def act(self, dispatcher: Dispatcher) -> None:
-        """One firing of an entry."""
+        """One firing of an entry; what is done to a rack is done to its members too."""
         verb: Any = dispatcher.entry.verb
+        if isinstance(verb, ElectLeaders):
+            self._controller.elect_leaders(verb.topics, verb.election)
+        elif isinstance(verb, Reassign):
+            self._reassign(dispatcher, verb)
+        else:
+            self._change_life(dispatcher, verb)
+
+    def _change_life(self, dispatcher: Dispatcher, verb: Any) -> None:
+        if verb.target.kind == "rack" and any(
+            self._world.matches(verb.target, consumer) for consumer in self._world.consumers.values()
+        ):
+            ACTS[type(verb)](dispatcher)
         for node in self._targets(dispatcher, verb.target, must_be_up=not isinstance(verb, StartMembers)):
             dispatcher.note_all(f"broker:{node}")
             if isinstance(verb, StartMembers):
                 self._controller.start(node)
             else:
                 self._stop(dispatcher, node)
+
+    def _reassign(self, dispatcher: Dispatcher, verb: Reassign) -> None:
+        for number in verb.partitions:
+            dispatcher.note_all(f"{verb.topic}/{number}")
+        names = [(verb.topic, number) for number in verb.partitions]
+        took_us = self._controller.reassign(names, verb.replicas, self._bytes_of(names), verb.throttle_bytes_per_s)
+        self._world.fault_until(self._world.env.now + took_us)
+
+    def _bytes_of(self, names: Sequence[Name]) -> list[int]:
+        """How large logs are: of data partitions what was produced, if anybody reads it, and is not deleted."""
+        world, (topic, _) = self._world, names[0]
+        if topic == OFFSETS_TOPIC:
+            return [world.scenario.cluster.offsets_log_bytes] * len(names)
+        for group in world.groups.values():
+            if topic in group.books.partitions.topics:
+                positions, ledger = group.books.partitions.of(topic), group.books.ledger
+                records = ledger.produced(world.env.now, positions) - ledger.log_start[positions]
+                return [int(records[number]) * _RECORD_BYTES for _, number in names]
+        return [0] * len(names)
 
     def _stop(self, dispatcher: Dispatcher, node: int) -> None:
         """SIGTERM or SIGKILL, and perhaps a start some time after the process has ended."""
@@ -113,42 +150,12 @@ class BrokerFaults:
     def _targets(self, dispatcher: Dispatcher, target: Target, *, must_be_up: bool = True) -> list[int]:
         """Brokers that are meant, ascending."""
         world = self._world
-        nodes = self._meant(dispatcher, target)
+        nodes = meant_brokers(dispatcher, target)
         found = [node for node in nodes if world.brokers[node].is_up or not must_be_up]
         if not found:
             dispatcher.warn(f"no broker of {target} is up")
         return found
 
-    def _meant(self, dispatcher: Dispatcher, target: Target) -> list[int]:
-        world = self._world
-        pick, _, name = target.name.partition("/")
-        if target.kind == "rack":
-            return [one.id for one in world.scenario.cluster.brokers if one.rack == target.name]
-        match pick:
-            case "all":
-                return list(world.broker_ids)
-            case "random":
-                key = world.streams.key("target", dispatcher.entry.id, dispatcher.number)
-                up = [node for node in world.broker_ids if world.brokers[node].is_up]
-                return sorted(up, key=lambda node: hash64(key, node))[:1]
-            case "controller":
-                return [self._controller.active]
-            case "coordinator":
-                leader = world.coordinator_of(name).node
-            case "leader":
-                topic, _, number = name.rpartition("/")
-                leader = self._controller.leader_of((topic, int(number)))
-            case _:
-                return list(target.indices) if target.indices else [int(pick)]
-        return [leader] if leader != NO_LEADER else []
-
 
 def _key(node: int, kind: Kind) -> int:
     return process_key(name_hash("broker", str(node)), kind)
-
-
-def is_about_brokers(verb: Any) -> bool:
-    """Whether a verb is done to brokers."""
-    target = getattr(verb, "target", None)
-    is_verb = isinstance(verb, Close | Kill | Restart | RollingRestart | StartMembers)
-    return is_verb and target is not None and target.kind == "broker"

@@ -20,9 +20,11 @@ from groupsim.sim.model import (
     Cut,
     DeleteGroup,
     DeleteOffsets,
+    ElectLeaders,
     Entry,
     GcPause,
     Kill,
+    Reassign,
     Restart,
     RollingRestart,
     Scale,
@@ -44,6 +46,7 @@ _SPELLED: dict[type, str] = {
     StartMembers: "start", Restart: "restart", RollingRestart: "rolling_restart", Scale: "scale",
     AddPartitions: "add_partitions", CreateTopic: "create_topic", SetRate: "set_rate", Subscribe: "subscribe",
     Unsubscribe: "unsubscribe", SetConfig: "set_config", DeleteOffsets: "delete_offsets", DeleteGroup: "delete_group",
+    ElectLeaders: "elect_leaders", Reassign: "reassign",
 }  # fmt: skip
 """Verbs as a scenario file spells them."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.model import Cut, GcPause, Slow, SlowHost, Stuck, Target
+from groupsim.sim.timeline.broker_targets import meant_brokers
 from groupsim.sim.timeline.dispatcher import Dispatcher
 from groupsim.sim.timeline.zookeeper_servers import cut_from_zookeeper, servers
 from groupsim.sim.units import FOREVER
@@ -66,11 +67,14 @@ def cut(dispatcher: Dispatcher) -> None:
         if consumer.client is not None:
             consumer.client.fetcher.cut(nodes)
 
+    _rewire(world)
+
     def heal(_: Any) -> None:
         world.cuts.remove((sides[0], sides[1]))
         for consumer, _ in hit:
             if consumer.client is not None:
                 consumer.client.fetcher.heal()
+        _rewire(world)
 
     world.env.at(world.env.now + dispatcher.duration(), dispatcher.key, heal)
 
@@ -78,13 +82,19 @@ def cut(dispatcher: Dispatcher) -> None:
 def _nodes(dispatcher: Dispatcher, target: Target) -> frozenset[str]:
     world = dispatcher.world
     if target.kind == "broker":
-        return frozenset({f"broker:{target.name}"})
+        return frozenset(f"broker:{node}" for node in meant_brokers(dispatcher, target))
     if target.kind == "zookeeper":
         return frozenset(f"zookeeper:{number}" for number in servers(dispatcher, target))
     names = {one.name for one in dispatcher.meant(target)}
     if target.kind == "rack":
         names |= {f"broker:{one.id}" for one in world.scenario.cluster.brokers if one.rack == target.name}
     return frozenset(names)
+
+
+def _rewire(world: World) -> None:
+    """Brokers notice too, if somebody looks after them."""
+    if world.controller is not None:
+        world.controller.rewire()
 
 
 def _cut_nodes(world: World, consumer: Consumer, sides: tuple[frozenset[str], ...]) -> frozenset[int]:

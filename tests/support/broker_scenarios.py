@@ -13,6 +13,7 @@ from groupsim.sim.model import (
     Cluster,
     Cut,
     Distribution,
+    ElectLeaders,
     Entry,
     GcPause,
     Group,
@@ -21,6 +22,7 @@ from groupsim.sim.model import (
     Network,
     Override,
     Processing,
+    Reassign,
     Restart,
     RollingRestart,
     Scale,
@@ -60,7 +62,7 @@ def broker_scenario(seed: int, family: Family) -> Scenario:
         cluster=_cluster(chance, brokers),
         topics=(topic,),
         groups=tuple(_group(chance, family, name) for name in ("g", "h")[: chance.randint(1, 2)]),
-        timeline=tuple(_entries(chance, brokers)),
+        timeline=(*_entries(chance, brokers), *_more_entries(logs, brokers)),
         recovery_lag_records=100,
         sample_every_us=7 * S,
     )
@@ -115,6 +117,24 @@ def _entries(chance: random.Random, brokers: int) -> list[Entry]:
     return [
         Entry(id=f"entry-{index}", at_us=chance.randint(1 * S, 70 * S), verb=one) for index, one in enumerate(verbs)
     ]
+
+
+def _more_entries(chance: random.Random, brokers: int) -> list[Entry]:
+    """Links between brokers, elections and reassignments: none in half of the scenarios."""
+    found, offsets = [], tuple(range(50))
+    for index in range(chance.choice([0, 0, 1, 2])):
+        one, other = (Target("broker", str(chance.randrange(brokers))) for _ in range(2))
+        verb: Verb = chance.choice(
+            [
+                Cut(between=(one, other), duration=Distribution("uniform", (1 * S, 40 * S))),
+                Cut(between=(one, Target("broker", "all")), duration=Distribution("uniform", (1 * S, 40 * S))),
+                ElectLeaders(election=chance.choice(["preferred", "unclean"])),  # type: ignore[arg-type]
+                Reassign(topic="t", partitions=(0, 1, 2), replicas=tuple(chance.sample(range(brokers), 1))),
+                Reassign(topic="__consumer_offsets", partitions=offsets, replicas=(chance.randrange(brokers),)),
+            ]
+        )
+        found.append(Entry(id=f"more-{index}", at_us=chance.randint(1 * S, 70 * S), verb=verb))
+    return found
 
 
 def _broker_verb(chance: random.Random, brokers: int) -> Verb:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from groupsim.sim import Result
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.coordinator import partition_for
 from groupsim.sim.config import BrokerConfig
@@ -60,3 +61,10 @@ def offsets_cut_back(*, is_unclean: bool) -> Scenario:
         (75, StartMembers(target=follower)), (100, StartMembers(target=Target("group", "g"))),
     ]  # fmt: skip
     return replace(made, timeline=tuple(at(second * S, verb) for second, verb in verbs))
+
+
+def truncated(result: Result) -> int:
+    """Records of some log that were lost with a leader, and that nobody had read."""
+    rows = result.tables["delivery"]
+    rows = rows[(rows.kind == "loss") & (rows.cause == "truncated log")]
+    return int(rows.records.sum())

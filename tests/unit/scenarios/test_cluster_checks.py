@@ -64,10 +64,52 @@ def test_brokers_that_do_not_exist(target: str, message: str) -> None:
     assert message in told[0]
 
 
-def test_a_cut_or_a_pause_names_one_broker() -> None:
-    cut = [{"at": "1min", "cut": {"between": ["billing", "broker:all"], "for": "1s"}}]
-    for timeline in (cut, _fault("gc_pause", target="broker:0-1", **{"for": "1s"})):
-        assert "names one broker, such as broker:0" in _told(timeline=timeline)[0]
+def test_a_pause_names_one_broker() -> None:
+    timeline = _fault("gc_pause", target="broker:0-1", **{"for": "1s"})
+    assert "names one broker, such as broker:0" in _told(timeline=timeline)[0]
+
+
+def test_a_cut_names_brokers_that_exist() -> None:
+    timeline = [{"at": "1min", "cut": {"between": ["billing", "broker:1-3"], "for": "1s"}}]
+    assert "there is no broker 3; brokers: 0, 1, 2" in _told(timeline=timeline)[0]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"topic": "order", "partitions": 0, "replicas": [0]}, "there is no topic of that name; did you mean"),
+        ({"topic": "orders", "partitions": "4-6", "replicas": [0]}, "orders has 6 partitions, 0 to 5"),
+        ({"topic": "__consumer_offsets", "partitions": 50, "replicas": [0]}, "has 50 partitions, 0 to 49"),
+        ({"topic": "orders", "partitions": 0, "replicas": [0, 7]}, "there is no broker 7; brokers: 0, 1, 2"),
+        ({"topic": "orders", "partitions": 0, "replicas": [1, 1]}, "InvalidReplicaAssignmentException"),
+        ({"topic": "orders", "partitions": 0, "replicas": [1], "throttle": "0B"}, "throttle must be more than nothing"),
+    ],
+)
+def test_reassignments_that_cannot_be(body: dict[str, object], message: str) -> None:
+    assert message in _told(timeline=[{"at": "1min", "reassign": body}])[0]
+
+
+def test_leaders_of_topics_that_do_not_exist() -> None:
+    timeline = [{"at": "1min", "elect_leaders": {"topics": ["orders", "nothing"]}}]
+    assert "there is no topic of that name" in _told(timeline=timeline)[0]
+
+
+@pytest.mark.parametrize(("value", "acks"), [(0, "0"), (1, "1"), ("all", "all"), (-1, "all")])
+def test_acks_are_those_of_a_producer(value: object, acks: str) -> None:
+    assert _parse(topics__orders__acks=value).topics[0].acks == acks
+
+
+def test_acks_that_no_producer_knows() -> None:
+    assert "must be 0, 1 or all" in _told(topics__orders__acks=2)[0]
+
+
+@pytest.mark.parametrize("topic", [None, {"unclean.leader.election.enable": True}])
+def test_unclean_elections_of_brokers_and_topics(topic: dict[str, bool] | None) -> None:
+    broker = {"unclean.leader.election.enable": topic is None, "replica.lag.time.max.ms": 10_000}
+    made = _parse(cluster__config=broker, **({"topics__orders__config": topic} if topic else {}))
+    assert made.topics[0].unclean_leader_election
+    assert made.cluster.broker_config.unclean_leader_election == (topic is None)
+    assert made.cluster.broker_config.replica_lag_time_max_us == 10 * S
 
 
 @pytest.mark.parametrize(

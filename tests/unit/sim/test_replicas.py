@@ -18,23 +18,25 @@ from groupsim.sim.model import (
 )
 from groupsim.sim.units import S
 from tests.support.coordinators import moved
-from tests.support.dying_logs import AUTO, QUIET, RATE, broker, offsets_cut_back, the_one_behind_leads, world
+from tests.support.dying_logs import (
+    AUTO,
+    QUIET,
+    RATE,
+    broker,
+    offsets_cut_back,
+    the_one_behind_leads,
+    truncated,
+    world,
+)
 from tests.support.fidelity import differences
 from tests.support.scenarios import at, member
-
-
-def lost(result: Result) -> int:
-    rows = result.tables["delivery"]
-    rows = rows[(rows.kind == "loss") & (rows.cause == "truncated log")]
-    return int(rows.records.sum())
-
 
 KILL = at(30 * S, Kill(target=broker("leader/t/0")))
 
 
 @pytest.mark.parametrize(("acks", "least", "most"), [("all", 0, 0), ("1", 1, 10), ("0", 1, 20)])
 def test_what_a_dead_leader_had_alone_is_lost_unless_producers_wait_for_all(acks: str, least: int, most: int) -> None:
-    losses = [lost(simulate(world(KILL, acks=acks), seed=seed)) for seed in range(1, 6)]
+    losses = [truncated(simulate(world(KILL, acks=acks), seed=seed)) for seed in range(1, 6)]
     assert least <= sum(losses) <= most
 
 
@@ -44,7 +46,7 @@ def test_both_fidelities_lose_the_same() -> None:
 
 def test_an_unclean_election_loses_what_nobody_had_read_since_the_new_leader_fell_behind() -> None:
     result = simulate(the_one_behind_leads(unclean_leader_election=True))
-    assert lost(result) == pytest.approx(10 * RATE, abs=10)  # from 60 s to 70 s
+    assert truncated(result) == pytest.approx(10 * RATE, abs=10)  # from 60 s to 70 s
     assert result.summary.lag_records_end.iloc[0] < RATE
     rows = result.tables["delivery"]
     assert not (rows.kind == "loss")[rows.cause != "truncated log"].any()
@@ -52,7 +54,7 @@ def test_an_unclean_election_loses_what_nobody_had_read_since_the_new_leader_fel
 
 def test_with_unclean_election_off_the_partition_waits_for_the_last_one_in_sync() -> None:
     result = simulate(the_one_behind_leads())
-    assert lost(result) == 0
+    assert truncated(result) == 0
     rows = result.tables["unavailability"]
     assert rows.to_us.max() == 150 * S
 
@@ -65,7 +67,7 @@ def test_readers_that_wait_for_a_leader_go_on_behind_what_is_gone() -> None:
     made = the_one_behind_leads(unclean_leader_election=True)
     stays = replace(made, timeline=tuple(one for one in made.timeline if one.verb.target.kind == "broker"))
     result = simulate(stays)
-    assert lost(result) == 0, "all of it had been read"
+    assert truncated(result) == 0, "all of it had been read"
     assert result.summary.lag_records_end.iloc[0] < RATE
     assert result.summary.duplicates.iloc[0] == 0
 
