@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from groupsim.sim.distributions import Distribution
 from groupsim.sim.units import MS, S
 
 ClientFamily = Literal["java", "librdkafka", "franz-go", "kafka-python"]
@@ -201,19 +202,30 @@ class TransactionConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """Times that come from the implementation and not from configuration.
+    """Times that come from the implementation and not from configuration: the same for every machine unless set.
 
-    Medians of a compiled, idle machine; source: recordings of a 4.4.0 broker and client on loopback.
+    Source: recordings of a 4.4.0 broker and its clients on loopback (`tests/oracle`); constants are medians.
     """
 
     service_us: int = 300
     """Coordinator: from a request's arrival to its response on the wire."""
     append_us: int = 1_000
     """Coordinator: append to __consumer_offsets until the high watermark passes it (leader SyncGroup, OffsetCommit)."""
-    connect_us: int = 1_500
-    """Client: opening a connection, on top of the latency."""
-    join_prepare_us: int = 500
-    """Client: rebalance noticed until JoinGroup is handed to the network."""
+    connect: Distribution = Distribution("lognormal", (1_500, 20 * MS))
+    """Client: opening a connection, on top of the latency. FindCoordinator with its connection took 2.2, 5.9 and 30 ms
+    (10, 50 and 90 %)."""
+    join_prepare: Distribution = Distribution("lognormal", (500, 20 * MS))
+    """Client: rebalance noticed until JoinGroup is handed to the network, on top of the commit between. Recorded
+    with that commit: 1.9, 3.8, 8.5 ms, 25 in one case of a hundred (with this, and the default latency: 2.1, 3.5, 7.7
+    and 23); without it 0.5 ms in the middle."""
+    sync_prepare: Distribution = Distribution("lognormal", (500, 20 * MS))
+    """Client: join response here until SyncGroup is handed to the network, on top of a leader's assignor. Recorded from
+    the end of the join phase on: 1.0, 2.8, 8.0 ms, 22 in one case of a hundred, and 0.6, 1.5, 5.3 on another machine
+    (with this, and the default latency: 0.7, 1.6, 5.5 and 21)."""
+    initial_delay_late: Distribution = Distribution("lognormal", (500, 5 * MS))
+    """Coordinator: what group.initial.rebalance.delay.ms is longer than configured, from the timer's thread to the
+    group's (``SystemTimer``, ``CoordinatorRuntime``). Recorded after a delay of 0: 0.3, 0.5 and 2.2 ms, 0.2 to 5 in
+    all. Other timers are taken as exact."""
     heartbeat_late_us: int = 600
     """Client: what a heartbeat period is longer than heartbeat.interval.ms, so that beats drift against sessions."""
     poll_us: int = 1_000

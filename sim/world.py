@@ -107,7 +107,7 @@ class World:
                 self.env, self.scenario.cluster, partition, node, loop
             )
         shard = (coordinator.loop, coordinator.watermark)
-        group = GroupHost(self.env, self.scenario, spec, self.catalog, slots, *shard)
+        group = GroupHost(self.env, self.scenario, self.streams, spec, self.catalog, slots, *shard)
         self.groups[spec.name] = group
         coordinator.adopt(group)
         members = self.members[spec.name] = []

@@ -72,8 +72,10 @@ class TimingFile(FileModel):
 
     service: Duration = Timing().service_us
     append: Duration = Timing().append_us
-    connect: Duration = Timing().connect_us
-    join_prepare: Duration = Timing().join_prepare_us
+    connect: DistributionField = Timing().connect
+    join_prepare: DistributionField = Timing().join_prepare
+    sync_prepare: DistributionField = Timing().sync_prepare
+    initial_delay_late: DistributionField = Timing().initial_delay_late
     poll: Duration = Timing().poll_us
 
 

@@ -33,6 +33,8 @@ class InFlight:
         In order of sending.
     numbers : dict of str to int
         The next request's number, by kind.
+    preparations : dict of Api to Draw
+        How long it takes to hand a request to the network, by its number.
     """
 
     def __init__(self, client: Incarnation) -> None:
@@ -42,6 +44,11 @@ class InFlight:
         self.asked: dict[int, Connection] = {}
         self.pending: dict[Exchange, None] = {}
         self.numbers = {"heartbeat": 0, "commit": 0, "other": 0}
+        timing, draw = client.world.timing, client.world.streams.draw
+        self.preparations = {
+            Api.JOIN_GROUP: draw(timing.join_prepare, "join-prepare", client.label),
+            Api.SYNC_GROUP: draw(timing.sync_prepare, "sync-prepare", client.label),
+        }
 
     @property
     def joins(self) -> int:
@@ -66,19 +73,19 @@ class InFlight:
     def numbered(self, sent: int, connection: Connection, api: Api, body: Request, number: int) -> Exchange:
         """The request of this number."""
         kind, latency = _KINDS.get(api, "other"), self._client.path.latency
-        return self.timed(
-            sent, connection, api, body, number, (latency(kind, 2 * number), latency(kind, 2 * number + 1))
-        )
+        up, down = latency(kind, 2 * number), latency(kind, 2 * number + 1)
+        if api in self.preparations:
+            up += self.preparations[api](number)
+        return self.timed(sent, connection, api, body, number, (up, down))
 
     def timed(
         self, sent: int, connection: Connection, api: Api, body: Request, number: int, latency: tuple[int, int]
     ) -> Exchange:
-        """The request of this number, whose latencies there and back are known."""
+        """The request of this number, whose latencies are known: from ``sent`` to the broker, and back."""
         config, (up, down) = self._client.config, latency
         timeout = config.request_timeout_us
         if api is Api.JOIN_GROUP:
             timeout = max(timeout, config.rebalance_timeout_us + _JOIN_GRACE_US)
-            up += self._client.world.timing.join_prepare_us
         return Exchange(connection, api, body, self._client.group.name, number, sent, up, down, sent + timeout)
 
     def hold(self, exchange: Exchange | None) -> None:

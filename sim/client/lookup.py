@@ -31,6 +31,8 @@ class Lookup:
         self._in_flight = in_flight
         self._deliver = deliver
         self._node_key = client.world.streams.key("node", client.label)
+        self._connecting = client.world.streams.draw(client.world.timing.connect, "connect", client.label)
+        self._connections = 0
         self._connected_key = deadline_key(client.consumer.entity, Kind.TIMER)
 
     def ask(self, now: int, effect: Send) -> None:
@@ -42,7 +44,7 @@ class Lookup:
         client, in_flight, world = self._client, self._in_flight, self._client.world
         nodes = world.live_nodes
         if not nodes:
-            self._connected_at(now + world.timing.connect_us, None)
+            self._connect(now, None)
             return
         node = nodes[hash64(self._node_key, in_flight.numbers["other"]) % len(nodes)]
         connection = in_flight.asked.get(node)
@@ -65,7 +67,12 @@ class Lookup:
             client.hurry(now)
             # A broker that is down refuses the connection at once.
             node = response.node if response.node in world.live_nodes else None
-            self._connected_at(now + world.timing.connect_us, node)
+            self._connect(now, node)
+
+    def _connect(self, now: int, node: int | None) -> None:
+        """Open a connection, which (None) is refused."""
+        self._connected_at(now + self._connecting(self._connections), node)
+        self._connections += 1
 
     def _connected_at(self, time: int, node: int | None) -> None:
         self._client.env.at(time, self._connected_key, self._connected, node)

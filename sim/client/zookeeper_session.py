@@ -46,6 +46,7 @@ class ZookeeperSession:
         self._read_timeout_us = read_timeout_us
         self._ping_us = min(max(half_us - S, S) if half_us > S else half_us, _MOST_PING_US)
         self._order = client.world.streams.key("zookeeper", client.label)
+        self._connecting = client.world.streams.draw(client.world.timing.connect, "connect-zookeeper", client.label)
         self._attempts = 0
         self._key = deadline_key(client.consumer.entity, Kind.HEARTBEAT)
         self._number = 0
@@ -104,7 +105,7 @@ class ZookeeperSession:
         if world.is_cut_from_zookeeper(consumer, node):
             yield from self._wait(due)
             return
-        yield from self._wait(self._env.now + world.timing.connect_us)
+        yield from self._wait(self._env.now + self._connecting(number))
         if self._is_over or not self._zookeeper.is_serving(node):
             return
         self.connection = self._zookeeper.connect(node, consumer.entity, self._deliver, self._lost)

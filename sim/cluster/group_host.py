@@ -30,7 +30,7 @@ from groupsim.sim.protocol.messages import Error, Heartbeat, LeaveGroup, OffsetC
 from groupsim.sim.protocol.mixed.group import MixedGroup
 from groupsim.sim.protocol.offsets.group_offsets import GroupOffsets
 from groupsim.sim.protocol.zookeeper.group import ZookeeperGroup
-from groupsim.sim.randomness import name_hash
+from groupsim.sim.randomness import Streams, name_hash
 from groupsim.sim.units import FOREVER, MS
 
 _TASK_US = MS
@@ -52,6 +52,7 @@ class GroupHost:
     ----------
     env : Environment
     scenario : Scenario
+    streams : Streams
     spec : Group
     catalog : Catalog
     slots : int
@@ -77,8 +78,8 @@ class GroupHost:
     node: int
 
     def __init__(
-        self, env: Environment, scenario: Scenario, spec: Group, catalog: Catalog, slots: int, loop: EventLoop,
-        watermark: Watermark,
+        self, env: Environment, scenario: Scenario, streams: Streams, spec: Group, catalog: Catalog, slots: int,
+        loop: EventLoop, watermark: Watermark,
     ) -> None:  # fmt: skip
         self._env = env
         self._loop = loop
@@ -92,7 +93,8 @@ class GroupHost:
         self.log = GroupLog(self._append_us, timeout_us, watermark, self.books.ledger.offsets)
         self.layouts = Layouts(self.books.partitions)
         self.protocols = protocols_of(scenario, spec)
-        self._make = partial(self._new_machine, scenario, spec, catalog)
+        late = streams.draw(scenario.cluster.timing.initial_delay_late, "initial-delay", name)
+        self._make = partial(self._new_machine, scenario, spec, catalog, late)
         self.machine = self._make()
         self.offsets = self._new_offsets()
         self.terms = 1
@@ -101,15 +103,15 @@ class GroupHost:
         self._task_key = deadline_key(name_hash("task", name), Kind.TIMER)
         self._alarm = Alarm(env, deadline_key(name_hash("group", name), Kind.TIMER), self._fire)
 
-    def _new_machine(self, scenario: Scenario, spec: Group, catalog: Catalog) -> Any:
+    def _new_machine(self, scenario: Scenario, spec: Group, catalog: Catalog, late: Callable[[int], int]) -> Any:
         config = scenario.cluster.config
         if self.protocols == CLASSIC_ONLY:
-            return ClassicGroup(spec.name, config)
+            return ClassicGroup(spec.name, config, late=late)
         if self.protocols == ZOOKEEPER_ONLY:
             return ZookeeperGroup(spec.name, config, self.books.partitions)
-        kind = ConsumerGroup if self.protocols == CONSUMER_ONLY else MixedGroup
         assignors = target_assignors(scenario, spec, self.layouts)
-        machine = kind(spec.name, config, self.books.partitions, assignors, spec.group_config)
+        given = (spec.name, config, self.books.partitions, assignors, spec.group_config)
+        machine = ConsumerGroup(*given) if self.protocols == CONSUMER_ONLY else MixedGroup(*given, late)
         machine.on_metadata(self._env.now, catalog.counts)
         return machine
 

@@ -99,11 +99,11 @@ class BusyMembers:
             return there, there, there, there
         before = self._requests(self._beats, self._numbers, self._polled)
         polled = self._polled[:, None]
-        up, down = self._deferred.round_trips("commit", self._slots, self._steady.commits.number[self.which])
+        up, down = self._deferred.times.round_trips("commit", self._slots, self._steady.commits.number[self.which])
         work_us = self._timing.service_us + self._timing.append_us
         commit = (polled, up[:, None], down[:, None], np.full_like(polled, work_us), np.ones_like(polled, np.bool_))
         nothing = np.zeros_like(polled)
-        join = (polled, there[:, None] + self._timing.join_prepare_us, nothing, nothing, commit[-1])
+        join = (polled, there[:, None], nothing, nothing, commit[-1])
         ranks = np.full((len(polled), before.sent.shape[1] + 2), _COMMIT)
         ranks[:, -3], ranks[:, -1] = _BEAT, _JOIN
         columns = (np.concatenate(parts, axis=1) for parts in zip(before, commit, join, strict=True))
@@ -124,7 +124,7 @@ class BusyMembers:
         sent = np.where(is_sent, schedules.polls(polls, which), 0)
         there, back = self._latencies(np.maximum(polls + self._offset[:, None], 0))
         work = np.full_like(sent, self._timing.service_us + self._timing.append_us)
-        up, down = self._deferred.round_trips("heartbeat", self._slots, numbers)
+        up, down = self._deferred.times.round_trips("heartbeat", self._slots, numbers)
         beat = (beats, up, down, np.full_like(up, self._timing.service_us), np.ones_like(up, np.bool_))
         columns = zip((sent, there, back, work, is_sent), beat, strict=True)
         return Requests(*(np.concatenate([commits, one[:, None]], axis=1) for commits, one in columns))
@@ -132,7 +132,7 @@ class BusyMembers:
     def _latencies(self, numbers: Matrix) -> NDArray[np.int64]:
         """There and back of commits. Shape (2, m, k)."""
         slots = np.repeat(self._slots, numbers.shape[1])
-        return self._deferred.round_trips("commit", slots, numbers.ravel()).reshape(2, *numbers.shape)
+        return self._deferred.times.round_trips("commit", slots, numbers.ravel()).reshape(2, *numbers.shape)
 
     def _fly(self, requests: Requests) -> Flights:
         deferred, slots = self._deferred, self._slots

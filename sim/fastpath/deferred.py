@@ -11,7 +11,7 @@ whose passes are drawn, or whose assignor keeps state, is never deferred: its ow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,11 +29,12 @@ from groupsim.sim.fastpath.catch_up import replay_keep, replay_rejoin, replay_re
 from groupsim.sim.fastpath.columns import Column, RoundColumns
 from groupsim.sim.fastpath.parked_fetches import ParkedFetches
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
+from groupsim.sim.fastpath.request_times import RequestTimes
 from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
 from groupsim.sim.fastpath.steady_state import Keys, SteadyState
 from groupsim.sim.kernel.environment import Environment
-from groupsim.sim.kernel.network import Exchange, round_trips, round_trips_alike
-from groupsim.sim.model import Distribution, Processing
+from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.model import Processing
 from groupsim.sim.protocol.messages import Api, JoinGroup
 from groupsim.sim.units import FOREVER
 
@@ -122,6 +123,7 @@ class DeferredMembers:
     fetch_period : int64 array, microseconds
         `DataConnections.period_us`.
     parked : ParkedFetches
+    times : RequestTimes
     may_resume : bool array
         Whether its configuration lets it be quiet after the last phase.
     clients, elided, member_ids, connections : lists
@@ -152,9 +154,7 @@ class DeferredMembers:
         self._joins, self.fetch_period = column(), column()
         self.parked = ParkedFetches(slots)
         self.is_cooperative, self.may_resume, self.has_round = np.zeros((3, slots), np.bool_)
-        self._latency_keys = {kind: np.zeros(slots, np.uint64) for kind in ("heartbeat", "commit", "other")}
-        self._laws: list[Distribution | None] = []
-        self._waits: Mapping[str, Distribution] = {}
+        self.times = RequestTimes(group.cluster.timing, slots)
         self.kinds: list[tuple[ClientConfig, Processing]] = []
         self.clients: list[Any] = [None] * slots
         self.elided: list[Any] = [None] * slots
@@ -221,11 +221,7 @@ class DeferredMembers:
         self.fetched_key[slot], self.fetch_period[slot] = client.fetcher.fetched_key, client.connections.period_us
         self.may_resume[slot] = one.bounds.beats_apart and client.config.auto_offset_reset != "none"
         self.kind[slot] = self._kind_of(client.config, client.processing)
-        for kind, column in self._latency_keys.items():
-            column[slot] = client.path.keys[kind]
-        if not any(client.path.law is law for law in self._laws):
-            self._laws.append(client.path.law)
-            self._waits = client.path.waits
+        self.times.meet(slot, client)
 
     def pace(self, kind: int, slots: Slots, partitions: Column, load: Load) -> Pace:
         """How members of one kind will poll, with so many partitions each, as columns."""
@@ -242,13 +238,6 @@ class DeferredMembers:
                 return number
         self.kinds.append((config, processing))
         return len(self.kinds) - 1
-
-    def round_trips(self, kind: str, slots: Slots, numbers: Column) -> NDArray[np.int64]:
-        """`sim.kernel.network.round_trips` of these members."""
-        law = self._laws[0]
-        if law is None or len(self._laws) > 1:
-            return round_trips([self.clients[slot].path for slot in slots.tolist()], kind, numbers)
-        return round_trips_alike(law, self._latency_keys[kind][slots], numbers, self._waits.get(kind))
 
     def next_commit_number(self, columns: RoundColumns, slots: Slots | int) -> Any:
         """Number of the first commit after a rejoin, which commits unless nobody does."""

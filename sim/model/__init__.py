@@ -6,8 +6,8 @@ keyed by these names, never by positions in a list.
 
 from __future__ import annotations
 
+from groupsim.sim.distributions import ZERO, Distribution
 from groupsim.sim.model.cluster import Broker, Cluster, Link, Network, Zookeeper
-from groupsim.sim.model.distributions import ZERO, Distribution
 from groupsim.sim.model.groups import Group, Members, Override, Processing, Start, Subscription
 from groupsim.sim.model.scenario import Entry, Scenario
 from groupsim.sim.model.targets import Target

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from groupsim.sim.config import BrokerConfig, CoordinatorConfig, EventTimes, Timing
-from groupsim.sim.model.distributions import ZERO, Distribution
+from groupsim.sim.distributions import ZERO, Distribution
 from groupsim.sim.units import MS, S
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from groupsim.sim.config import ClientConfig, ClientFamily, GroupConfig
-from groupsim.sim.model.distributions import Distribution
+from groupsim.sim.distributions import Distribution
 from groupsim.sim.units import MS
 
 

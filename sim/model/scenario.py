@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from groupsim.sim.distributions import Distribution
 from groupsim.sim.model.cluster import Cluster
-from groupsim.sim.model.distributions import Distribution
 from groupsim.sim.model.groups import Group
 from groupsim.sim.model.topics import Topic
 from groupsim.sim.model.verbs import Verb

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from groupsim.sim.config import ClientConfig
-from groupsim.sim.model.distributions import Distribution
+from groupsim.sim.distributions import Distribution
 from groupsim.sim.model.groups import Processing, Subscription
 from groupsim.sim.model.targets import Target
 from groupsim.sim.model.topics import Rate, Topic

@@ -52,7 +52,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("assignors.registry", "assignors.validity"),
     ("assignors.guarded_call",),
     ("assignors.evaluation", "assignors"),
-    ("sim.units", "sim.errors", "sim.tables", "sim.versions", "sim.gauge", "sim.elementwise"),
+    ("sim.units", "sim.errors", "sim.tables", "sim.versions", "sim.gauge", "sim.elementwise", "sim.distributions"),
     ("sim.config",),
     ("sim.model",),
     ("sim.randomness",),

@@ -16,7 +16,7 @@ from groupsim.sim.units import MS
 
 LATENCY: Final = Distribution("lognormal", (2_400, 15 * MS))
 """One way between client and broker: a JoinGroup is refused for want of an id after 2, 6, 18 ms (10, 50, 90 %)."""
-TIMING: Final = Timing(connect_us=17 * MS, heartbeat_late_us=770)
+TIMING: Final = Timing(connect=Distribution.constant(17 * MS), heartbeat_late_us=770)
 """A connection to the coordinator: 24 ms from FindCoordinator to JoinGroup, less the round trip. All other times are
 the model's own."""
 START_UP: Final = Distribution("lognormal", (20 * MS, 100 * MS))
@@ -32,6 +32,13 @@ def as_measured(scenario: Scenario) -> Scenario:
 
 
 def without_chance(scenario: Scenario) -> Scenario:
-    """The same with the median of its latency, always: for replays, in which the recording says what came when."""
-    always = Network(latency=Distribution.constant(LATENCY.values[0]))
-    return replace(scenario, cluster=replace(scenario.cluster, network=always))
+    """The same with medians, always: for replays, in which the recording says what came when."""
+    network, timing = Network(latency=_median(LATENCY)), scenario.cluster.timing
+    drawn = ("join_prepare", "sync_prepare", "initial_delay_late")
+    timing = replace(timing, **{name: _median(getattr(timing, name)) for name in drawn})
+    return replace(scenario, cluster=replace(scenario.cluster, network=network, timing=timing))
+
+
+def _median(law: Distribution) -> Distribution:
+    assert law.kind == "lognormal"
+    return Distribution.constant(law.values[0])

@@ -21,7 +21,7 @@ _PHASE: Final = (
 _RACE: Final = (
     "who is in when the first generations close is a race of clients that have just started, admitted 3 to 230 ms after"
     " one another: whether one comes before the leader's SyncGroup or after it is decided by milliseconds. A timer of"
-    " 0 ms ended after 0.2 to 5 ms, and ends at once in the model"
+    " 0 ms ended after 0.2 to 5 ms, and after 0.5 ms in a replay"
 )
 
 _PARKED: Final = (

@@ -8,6 +8,7 @@ from typing import Any
 from groupsim.sim import Result
 from groupsim.sim.config import ClientConfig, CoordinatorConfig, Timing
 from groupsim.sim.model import (
+    ZERO,
     Broker,
     Close,
     Cluster,
@@ -38,7 +39,11 @@ BOOT = Distribution.constant(BOOT_US)
 STEADY = Distribution.constant(LATENCY_US)
 AT_ONCE = Start()
 AUTO = Processing()
-TIMING = Timing()
+TIMING = Timing(
+    connect=Distribution.constant(1_500), join_prepare=Distribution.constant(500), sync_prepare=ZERO,
+    initial_delay_late=ZERO,
+)  # fmt: skip
+"""Nothing is drawn."""
 BROKER = CoordinatorConfig()
 LOOPBACK = Distribution("lognormal", (500, 5_000))
 """One-way latency with jitter: median 0.5 ms, 1 % above 5 ms."""

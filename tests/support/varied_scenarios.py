@@ -69,7 +69,12 @@ class VariedMaker(Maker):
     def _cluster(self) -> Cluster:
         chance = self.chance
         timing = chance.choice(
-            [Timing(), Timing(), Timing(append_us=0), Timing(service_us=2_000, append_us=5_000, heartbeat_late_us=0)]
+            [
+                Timing(),
+                Timing(join_prepare=Distribution("uniform", (0, 50 * MS)), sync_prepare=Distribution.constant(3 * MS)),
+                Timing(append_us=0),
+                Timing(service_us=2_000, append_us=5_000, heartbeat_late_us=0),
+            ]
         )
         latency = Distribution.constant(1 * MS) if self.on_grid else Distribution("lognormal", (500, 5_000))
         config = CoordinatorConfig(

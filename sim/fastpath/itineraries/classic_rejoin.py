@@ -108,7 +108,7 @@ class RejoinPhase(CohortPhase):
             steady = steady.followed_by(SteadyColumns.of(known, trips, self._group.books.measure))
         beats, numbers = steady.next_beats(moment)
         learned = beats + self._group.cluster.timing.service_us
-        learned += deferred.round_trips("heartbeat", slots, numbers).sum(axis=0)
+        learned += deferred.times.round_trips("heartbeat", slots, numbers).sum(axis=0)
         busy = BusyMembers(deferred, slots, steady, self._group.cluster.timing, beats, numbers)
         learned[busy.which] = busy.learned
         polled = steady.reactions(learned)
@@ -136,18 +136,18 @@ class RejoinPhase(CohortPhase):
     ) -> Slots:
         """Times of the commit and of the JoinGroup that follow the poll; only of those that no pause can touch."""
         deferred, timing = self._deferred, self._group.cluster.timing
-        up, down = deferred.round_trips("commit", slots, steady.commits.number)
+        up, down = deferred.times.round_trips("commit", slots, steady.commits.number)
         committed = polled + up + timing.service_us + timing.append_us
         joining = committed + down
         commits_nothing = deferred.commits[slots] == NO_COMMITS
         joining[commits_nothing] = polled[commits_nothing]
         # A heartbeat that is due before the commit is answered is sent.
         clear &= joining < beats + steady.heartbeats.interval
-        there, back = deferred.round_trips("other", slots, deferred.other[slots])
-        joined = joining + there + timing.join_prepare_us
+        there, back = deferred.times.prepared(Api.JOIN_GROUP, slots, deferred.other[slots])
+        joined = joining + there
         acknowledged, arrived = joining.copy(), joined.copy()
         if commits_nothing.any():
-            _, back_us = deferred.round_trips("heartbeat", slots, steady.heartbeats.number - 1)
+            _, back_us = deferred.times.round_trips("heartbeat", slots, steady.heartbeats.number - 1)
             committed[commits_nothing] = (learned - back_us)[commits_nothing]
             acknowledged[commits_nothing] = learned[commits_nothing]
         which = busy.which

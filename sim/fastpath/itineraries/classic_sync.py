@@ -54,7 +54,7 @@ class SyncPhase(AnswerPhase):
             schedules = deferred.schedules(slots[consuming])
             accepted[consuming] = schedules.reactions(accepted[consuming], np.arange(len(consuming)))
             now.accepted[slots] = accepted
-        there, back = deferred.round_trips("other", slots, deferred.other[slots])
+        there, back = deferred.times.prepared(Api.SYNC_GROUP, slots, deferred.other[slots])
         now.sync_there[slots], now.sync_back[slots] = there, back
         synced = now.synced[slots] = np.maximum(deferred.arrived[slots] + 1, accepted + there)
         first_beat = now.first_beat[slots] = accepted + deferred.heartbeat_interval[slots]

@@ -20,12 +20,12 @@ refused outside Stable whoever sends them, and a group without members is gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.classic.admission import Admission
 from groupsim.sim.protocol.classic.member_requests import MemberRequests
-from groupsim.sim.protocol.classic.rebalance import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, Rebalance
+from groupsim.sim.protocol.classic.rebalance import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, Rebalance, on_time
 from groupsim.sim.protocol.classic.records import (
     APPEND_ERRORS,
     GroupMetadata,
@@ -67,10 +67,15 @@ class ClassicGroup:
     config : CoordinatorConfig
     batches : iterator of int, optional
         Numbers that no batch of this group has had; from 1 on by default.
+    late : callable
+        Number of a window of the initial-rebalance delay -> how late the group hears of its end, microseconds.
     """
 
-    def __init__(self, group_id: str, config: CoordinatorConfig, batches: Iterator[int] | None = None) -> None:
-        self._take_over(Rebalance(group_id, config, batches))
+    def __init__(
+        self, group_id: str, config: CoordinatorConfig, batches: Iterator[int] | None = None,
+        late: Callable[[int], int] = on_time,
+    ) -> None:  # fmt: skip
+        self._take_over(Rebalance(group_id, config, batches, late))
 
     @classmethod
     def of(cls, rebalance: Rebalance) -> ClassicGroup:
@@ -289,7 +294,7 @@ class ClassicGroup:
             self._rebalance.create(record.commit_us)
         if isinstance(record, OffsetRecord):
             return
-        rebalance = Rebalance(self._rebalance.group_id, self.config, self._rebalance.batches)
+        rebalance = Rebalance(self._rebalance.group_id, self.config, self._rebalance.batches, self._rebalance.late)
         if isinstance(record, GroupMetadata):
             rebalance.restore(record)
         self._take_over(rebalance)

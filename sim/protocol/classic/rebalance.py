@@ -6,7 +6,7 @@ in the log. Source: ``GroupMetadataManager`` (below: ``GMM``) and ``ClassicGroup
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 
 from groupsim.sim.config import CoordinatorConfig
@@ -37,6 +37,11 @@ ANSWERED: Waiter = object()
 """Stands for a parked request that has been refused and still counts as parked."""
 
 
+def on_time(_: int) -> int:
+    """A timer of whose end the group hears at once."""
+    return 0
+
+
 class Rebalance:
     """State, generation, members and timers of a group, and everything that moves it from phase to phase.
 
@@ -46,6 +51,8 @@ class Rebalance:
     config : CoordinatorConfig
     batches : iterator of int, optional
         Numbers that no batch of this group has had; from 1 on by default.
+    late : callable
+        Number of a window of the initial-rebalance delay -> how late the group hears of its end, microseconds.
 
     Attributes
     ----------
@@ -63,9 +70,14 @@ class Rebalance:
         Number of a batch -> what the group goes on with when it is committed, or has failed.
     """
 
-    def __init__(self, group_id: str, config: CoordinatorConfig, batches: Iterator[int] | None = None) -> None:
+    def __init__(
+        self, group_id: str, config: CoordinatorConfig, batches: Iterator[int] | None = None,
+        late: Callable[[int], int] = on_time,
+    ) -> None:  # fmt: skip
         self.group_id = group_id
         self.config = config
+        self.late = late
+        self._windows = 0
         self.is_old = config.version == "0.9"
         self.exists = False
         self.state = EMPTY
@@ -176,7 +188,7 @@ class Rebalance:
         self.enter(now, PREPARING, reason)
         if initial:
             delay = self.config.initial_rebalance_delay_us
-            self.timers.open_window(now, delay, max(self.roster.rebalance_timeout_us - delay, 0))
+            self._open_window(now, delay, max(self.roster.rebalance_timeout_us - delay, 0))
         elif self.roster.all_joined:
             self.complete_join(now)
         else:
@@ -190,8 +202,12 @@ class Rebalance:
             self.complete_join(now)
             return
         self.new_member_added = False
-        self.timers.open_window(now, min(self.config.initial_rebalance_delay_us, remaining), max(remaining - delay, 0))
+        self._open_window(now, min(self.config.initial_rebalance_delay_us, remaining), max(remaining - delay, 0))
         self.note(DelayExtended())
+
+    def _open_window(self, now: int, delay_us: int, remaining_us: int) -> None:
+        self.timers.open_window(now, delay_us, remaining_us, self.late(self._windows))
+        self._windows += 1
 
     def complete_join(self, now: int) -> None:
         """``GMM.completeClassicGroupJoin``: absent dynamic members are out, absent static ones stay."""

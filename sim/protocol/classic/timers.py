@@ -45,9 +45,9 @@ class Timers:
         """The earliest of all."""
         return min(self.join_due, self.sync_due, self._sessions.earliest)
 
-    def open_window(self, now: int, delay_us: int, remaining_us: int) -> None:
-        """Let the join phase of an initial rebalance last for one more window."""
-        self.join_due = now + delay_us
+    def open_window(self, now: int, delay_us: int, remaining_us: int, late_us: int) -> None:
+        """Let the join phase of an initial rebalance last for one more window, and until its end is heard of."""
+        self.join_due = now + delay_us + late_us
         self.window = Window(delay_us, remaining_us)
 
     def close_join(self) -> None:

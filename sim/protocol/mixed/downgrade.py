@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.classic.rebalance import Rebalance
@@ -34,6 +34,8 @@ class Downgrade:
         Stays as it is: should the log refuse the change, it is the group again.
     batches : iterator of int
         Numbers that no batch of the group has had.
+    late : callable
+        Of `ClassicGroup`.
 
     Attributes
     ----------
@@ -43,9 +45,9 @@ class Downgrade:
         What happens in that one at once.
     """
 
-    def __init__(self, group: ConsumerGroup, batches: Iterator[int]) -> None:
+    def __init__(self, group: ConsumerGroup, batches: Iterator[int], late: Callable[[int], int]) -> None:
         self._core: GroupCore = group.core
-        self._batches = batches
+        self._batches, self._late = batches, late
         self.successor: ClassicGroup | None = None
         self.facts: list[Fact] = []
         group.removal.downgrade = self.without
@@ -75,7 +77,7 @@ class Downgrade:
         core = self._core
         for tombstone in tombstones(core.roster):
             core.journal.write_aside(tombstone)
-        rebalance = Rebalance(core.group_id, core.config, self._batches)
+        rebalance = Rebalance(core.group_id, core.config, self._batches, self._late)
         rebalance.exists, rebalance.state, rebalance.state_us = True, GroupState.STABLE, now
         rebalance.generation, rebalance.roster.protocol_type = generation, CONSUMER
         for member in core.roster:

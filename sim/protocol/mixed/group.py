@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any, NamedTuple
 
 from groupsim.sim.config import CoordinatorConfig, GroupConfig
 from groupsim.sim.protocol.classic.group import ClassicGroup
+from groupsim.sim.protocol.classic.rebalance import on_time
 from groupsim.sim.protocol.classic.records import GroupMetadata, GroupRecord, GroupTombstone
 from groupsim.sim.protocol.consumer.assigning import TargetAssignor, TopicView
 from groupsim.sim.protocol.consumer.classic_members import ClassicRequest
@@ -62,6 +63,8 @@ class MixedGroup:
     assignors : mapping of str to TargetAssignor
         All that ``config.consumer_assignors`` names.
     group_config : GroupConfig, optional
+    late : callable
+        Of `ClassicGroup`.
 
     Attributes
     ----------
@@ -76,6 +79,7 @@ class MixedGroup:
         topics: TopicView,
         assignors: Mapping[str, TargetAssignor],
         group_config: GroupConfig | None = None,
+        late: Callable[[int], int] = on_time,
     ) -> None:
         self._group_id = group_id
         self._config = config
@@ -84,12 +88,13 @@ class MixedGroup:
         self._group_config = group_config or GroupConfig()
         self._image: Mapping[str, int] = {}
         self._batches = count(1)
+        self._late = late
         self._conversions: list[Conversion] = []
         self._downgrade: Downgrade | None = None
         self.group: Machine = self._new_classic()
 
     def _new_classic(self) -> ClassicGroup:
-        return ClassicGroup(self._group_id, self._config, self._batches)
+        return ClassicGroup(self._group_id, self._config, self._batches, self._late)
 
     def _new_consumer(self) -> ConsumerGroup:
         group = ConsumerGroup(
@@ -101,7 +106,7 @@ class MixedGroup:
     def _become(self, group: Machine) -> None:
         """The group is this one from now on."""
         self.group = group
-        self._downgrade = Downgrade(group, self._batches) if isinstance(group, ConsumerGroup) else None
+        self._downgrade = Downgrade(group, self._batches, self._late) if isinstance(group, ConsumerGroup) else None
 
     # --- what anybody may read ----------------------------------------------------------------------------------------
 

@@ -90,6 +90,12 @@ def errors(result: Result) -> set[str]:
     return set(result.tables["requests"]["error"])
 
 
+def late_syncs(result: Result) -> int:
+    """How many SyncGroups came when the next round had begun."""
+    table = result.tables["requests"]
+    return int(table[(table["api"] == "SyncGroup") & (table["error"] == "REBALANCE_IN_PROGRESS")]["count"].sum())
+
+
 def until_next(beat_s: float, at_s: float, every_s: float) -> float:
     """Seconds from ``at_s`` to the next instant of a train that passes through ``beat_s``."""
     return (beat_s - at_s) % every_s

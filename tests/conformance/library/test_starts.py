@@ -10,6 +10,9 @@ from __future__ import annotations
 import pytest
 
 from groupsim.sim import Result
+from groupsim.sim.config import Timing
+from groupsim.sim.randomness import longest
+from groupsim.sim.units import S
 from tests.conformance.library.runs import (
     COOPERATIVE,
     HEARTBEAT_S,
@@ -56,13 +59,14 @@ def test_start_up_without_delay_ends_at_the_first_members_heartbeat() -> None:
     assert all(near(converged_s(result), HEARTBEAT_S) for result in results), "recorded: 3.05 to 3.17 s"
     for result in results:
         assert rebalances(result)["members_after"].tolist()[0] < 8
-    assert (found["partitions_moved"] >= 18).all(), "taken from those who came first"
+    assert found["partitions_moved"].median() == 21, "taken from who came first"
+    assert (found["partitions_moved"] >= 12).all(), "four came while the first one's SyncGroup was under way"
     assert (found["duplicates"] == 0).all(), "an eager member commits before it gives anything up"
 
 
 def test_without_delay_a_start_within_milliseconds_has_two_outcomes() -> None:
     ends = [converged_s(result) for result in runs("start-up-without-delay", {"groups.billing.members.boot": "700ms"})]
-    merged = [end for end in ends if end < 0.1]
+    merged = [end for end in ends if end < TRIPS_S + longest(Timing().join_prepare) / S]
     late = [end for end in ends if HEARTBEAT_S - 0.05 <= end < HEARTBEAT_S + 0.1]
     assert len(merged) + len(late) == len(ends)
     assert merged

@@ -21,7 +21,7 @@ BEAT = 5 * S
 SESSION = 45 * S
 TAU = TRIP + APPEND
 """tau: a request that changes something, and its answer."""
-FIND = TRIP + TIMING.connect_us
+FIND = TRIP + TIMING.connect.values[0]
 """t_find: the coordinator looked up, and a connection to it."""
 POLL = 10 * MS
 """poll() of the application; a pass without partitions takes `TIMING.poll_us` more."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from groupsim.sim.cluster.assignor_costs import Task, cost_us
-from groupsim.sim.config import Timing
 from groupsim.sim.units import MS, S
-from tests.support.scenarios import LATENCY_US
+from tests.support.scenarios import LATENCY_US, TIMING
 
-TIMING = Timing()
 WAY = LATENCY_US
 SERVICE = TIMING.service_us
 TRIP = 2 * WAY + SERVICE
 """r: a request and its answer."""
 APPEND = TIMING.append_us
-PREPARE = TIMING.join_prepare_us
+PREPARE = TIMING.join_prepare.values[0]
 FETCH = 500 * MS + TRIP
 """From one fetch to the next, if there is no record."""
 H = 3 * S + TIMING.heartbeat_late_us
@@ -22,7 +20,7 @@ D = 3 * S
 
 def first_full_join(opened: int, *, static: bool = False) -> int:
     """a_i: arrival of the JoinGroup that counts, of a consumer that polls for the first time at ``opened``."""
-    found = opened + TRIP + TIMING.connect_us
+    found = opened + TRIP + TIMING.connect.values[0]
     once = PREPARE + WAY
     return found + once if static else found + once + SERVICE + WAY + once
 

@@ -75,7 +75,7 @@ def test_a_join_settles_when_the_last_member_has_made_its_nodes(
 ) -> None:
     result = joined(members, partitions, topics, brokers)
     rebalance = result.tables.rows("rebalances")[-1]
-    registered = JOIN + BOOT_US + TIMING.connect_us + 2 * (TRIP + SYNC) - LATENCY_US
+    registered = JOIN + BOOT_US + TIMING.connect.values[0] + 2 * (TRIP + SYNC) - LATENCY_US
     ends = []
     for index in range(members):
         gets, is_new = topics * share(partitions, members, index), index == members - 1

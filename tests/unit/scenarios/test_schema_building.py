@@ -111,6 +111,15 @@ def test_the_cluster_arrives() -> None:
     assert cluster.timing == Timing(append_us=3 * MS)
 
 
+def test_every_time_of_the_implementation_is_a_key_of_timing() -> None:
+    drawn = {"connect": 1, "join_prepare": 2, "sync_prepare": 3, "initial_delay_late": 4}
+    laws = {name: {"lognormal": {"median": f"{size}ms", "p99": f"{9 * size}ms"}} for name, size in drawn.items()}
+    always = {"service": "5ms", "append": "6ms", "poll": "7ms"}
+    timing = _scenario(cluster={"timing": laws | always}).cluster.timing
+    wanted = {name: Distribution("lognormal", (size * MS, 9 * size * MS)) for name, size in drawn.items()}
+    assert timing == Timing(**wanted, service_us=5 * MS, append_us=6 * MS, poll_us=7 * MS)
+
+
 def test_a_number_of_brokers_gives_ids_from_0_on() -> None:
     assert _scenario(cluster={"brokers": 2}).cluster.brokers == (model.Broker(id=0), model.Broker(id=1))
 

@@ -32,6 +32,7 @@ from groupsim.sim.model import (
     Verb,
 )
 from groupsim.sim.units import MS, S
+from tests.support.scenarios import TIMING
 
 FIDELITIES = ("elided", "message")
 CLIENT = ClientConfig(partition_assignment_strategy=("range",), session_timeout_us=10 * S, heartbeat_interval_us=S)
@@ -74,7 +75,7 @@ def scene(*groups: Group, timeline: tuple[Entry, ...] = (), horizon_us: int = 60
     network = Network(latency=lasting(MS))
     more = {
         "topics": (Topic(name="t", partitions=partitions, rate=rate),),
-        "cluster": Cluster(config=CoordinatorConfig(initial_rebalance_delay_us=delay), network=network),
+        "cluster": Cluster(config=CoordinatorConfig(initial_rebalance_delay_us=delay), network=network, timing=TIMING),
         **more,
     }
     return Scenario(

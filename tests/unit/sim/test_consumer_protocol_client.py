@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from groupsim.sim.config import ClientConfig, Timing
+from groupsim.sim.config import ClientConfig
 from groupsim.sim.model import ZERO, Processing, Restart, Scale
 from groupsim.sim.units import MS, S
+from tests.support.scenarios import TIMING
 from tests.unit.sim.scenes import entry, everybody, group, lasting, member, rows, scene, simulate
 
 CONSUMER = ClientConfig(group_protocol="consumer", auto_offset_reset="earliest")
@@ -58,7 +59,7 @@ def test_partitions_that_move_to_a_newcomer_are_read_five_passes_after_its_heart
 def test_a_pass_while_the_first_heartbeat_is_under_way_does_not_wait() -> None:
     """It takes 150 ms to connect: the pass after 101 ms waits for nothing, and the next is early enough."""
     alone = scene(group(client=CONSUMER, processing=polling(100)))
-    slow = replace(alone, cluster=replace(alone.cluster, timing=Timing(connect_us=150 * MS)))
+    slow = replace(alone, cluster=replace(alone.cluster, timing=replace(TIMING, connect=lasting(150 * MS))))
     assert first_reads(simulate(slow), "g/0") == first_reads(simulate(alone), "g/0")
 
 
