@@ -18,6 +18,7 @@ from groupsim.sim.errors import (
     InvariantViolation,
     MemoryBudgetExceeded,
     ProtocolMisuse,
+    RecordBudgetExceeded,
     ScenarioError,
     SimError,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "InvariantViolation",
     "MemoryBudgetExceeded",
     "ProtocolMisuse",
+    "RecordBudgetExceeded",
     "Result",
     "ScenarioError",
     "SimError",

@@ -27,5 +27,9 @@ class EventBudgetExceeded(SimError):
     """A run needed more kernel events than its budget allows."""
 
 
+class RecordBudgetExceeded(SimError):
+    """A run would have to keep more records than fit."""
+
+
 class MemoryBudgetExceeded(SimError):
     """A run needs more memory than there is."""

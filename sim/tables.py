@@ -148,12 +148,35 @@ a bound that one of 8,192 exceeds. Waits are null where a queue has no end. ``sa
 it has none; ``starved_from``: members from whom on heartbeats can wait longer than a session; both if its groups grow
 alike. ``loads``: how often another broker has loaded it, and how long that took."""
 
+RECORDS: Final = MappingProxyType(
+    {
+        "group": TEXT, "topic": TEXT, "partition": INT, "offset": INT, "produced_us": INT, "delivery": INT,
+        "fetched_us": INT, "processed_us": INT, "member": TEXT, "committed_us": INT, "lost": TEXT,
+    }
+)  # fmt: skip
+"""Of runs with ``data: exact``: one row for each time that a record was processed, and one for a record that never was.
+
+``delivery``: 1 for the first time, 2 for the second; 0: never. ``fetched_us``: poll() returned it; ``committed_us``: an
+offset beyond it was committed for the first time. Times are -1 where it never happened. ``lost``: why it was skipped
+(see the table ``delivery``); empty if it was processed, or is still to be.
+"""
+
+LATENCY: Final = MappingProxyType(
+    {"group": TEXT, "span": TEXT, "records": INT, "p50_us": INT, "p99_us": INT, "max_us": INT}
+)
+"""Of runs with ``data: exact``: how long records took, by what ended within the time that counts.
+
+``processed``: from production until it was processed for the first time; ``committed``: from then until an offset
+beyond it was committed.
+"""
+
 TABLES: Final = MappingProxyType(
     {
         "summary": SUMMARY, "rebalances": REBALANCES, "ownership": OWNERSHIP, "unavailability": UNAVAILABILITY,
         "partitions": PARTITIONS, "members": MEMBERS, "lag": LAG, "requests": REQUESTS, "states": STATES,
         "delivery": DELIVERY, "events": EVENTS, "zookeeper": ZOOKEEPER,
         "coordinators": COORDINATORS,
+        "records": RECORDS, "latency": LATENCY,
     }
 )  # fmt: skip
 
@@ -172,6 +195,8 @@ SORTED_BY: Final = MappingProxyType(
         "events": ("time_us", "group", "entry", "target"),
         "zookeeper": ("group",),
         "coordinators": ("partition",),
+        "records": ("group", "topic", "partition", "offset", "delivery"),
+        "latency": ("group", "span"),
     }
 )
 

@@ -112,7 +112,8 @@ class World:
         coordinator.adopt(group)
         members = self.members[spec.name] = []
         engine: Engine | ConsumerEngine | LoudEngine
-        is_loud = self.is_loud or self.shards.is_metered(partition)
+        # Of a record that is followed, when it was committed counts: each commit is a message.
+        is_loud = self.is_loud or self.shards.is_metered(partition) or self.scenario.data == "exact"
         if group.protocols == CLASSIC_ONLY:
             engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=is_loud)
         elif group.protocols == ZOOKEEPER_ONLY:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from groupsim.scenarios.build.checks import check_names
 from groupsim.scenarios.build.cluster_checks import check_cluster
 from groupsim.scenarios.build.completion import found_beside
+from groupsim.scenarios.build.data_checks import check_data
 from groupsim.scenarios.build.kafka_checks import check_kafka_rules
 from groupsim.scenarios.build.paths import set_path
 from groupsim.scenarios.build.problems import Finding, findings_of, problems_of
@@ -178,11 +179,10 @@ def _parse(
 
 def _check(scenario: ScenarioFile, allow_code: Sequence[str]) -> list[Finding]:
     """What is wrong with a file whose single values are fine."""
-    return [
-        *islice(
-            chain(check_names(scenario), check_cluster(scenario), check_kafka_rules(scenario, allow_code)), PROBLEMS_MAX
-        )
-    ]
+    found = chain(
+        check_names(scenario), check_cluster(scenario), check_kafka_rules(scenario, allow_code), check_data(scenario)
+    )
+    return [*islice(found, PROBLEMS_MAX)]
 
 
 def _check_code(allow_code: Sequence[str]) -> None:

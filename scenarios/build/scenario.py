@@ -34,6 +34,7 @@ def build_scenario(
         recovery_lag_records=file.goals.get(RECOVERY_LAG),
         sample_every_us=file.sample_every,
         event_budget=file.event_budget,
+        data=file.data,
         allow_assignors=tuple(allow_code),
         document=document,
     )

@@ -44,6 +44,7 @@ class ScenarioFile(FileModel):
     groups: dict[Name, GroupFile] = Field(min_length=1)
     timeline: list[EntryField] = []
     sample_every: Duration = Field(default=10 * S, gt=0)
+    data: Literal["fluid", "exact"] = "fluid"
     event_budget: int = Field(default=50_000_000, ge=1, le=10**15)
 
     @model_validator(mode="after")

@@ -14,6 +14,7 @@ from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.ledger import Holding
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record import LOST
+from groupsim.sim.books.record_reader import Appetite, Passes
 from groupsim.sim.protocol.messages import Positions, within
 
 _NONE: NDArray[np.int64] = np.empty(0, np.int64)
@@ -34,6 +35,8 @@ class Consumption:
         self.slot = slot
         self.handle = -1
         self.holding = Holding(slot)
+        self.appetite = Appetite(1, 1, 0.0)
+        """Of the application, once that is known."""
         self._from: NDArray[np.int64] = np.empty(0, np.int64)
         self._zombie_since: NDArray[np.int64] = np.empty(0, np.int64)
         self._read_by_others: NDArray[np.int64] = np.empty(0, np.int64)
@@ -87,6 +90,15 @@ class Consumption:
             self._let_owners_write()
             self._books.ledger.anchor(self.holding, now, self.holding.partitions, at, capacity)
 
+    def interrupt(self, now: int) -> None:
+        """The application stands still, or goes on later than it was to."""
+        self._books.ledger.interrupt(self.holding, now)
+
+    def follow(self, schedule: Passes, now: int) -> None:
+        """The application polls as ``schedule`` says from now on."""
+        if self.holding.running:
+            self._books.ledger.follow(self.holding, schedule, now, self.appetite)
+
     def processed(self, now: int) -> Offsets:
         """Processed by this consumer, every partition of the group. Shape (n_partitions,), -1: never."""
         processed = self._books.delivery.frontier_of(self.slot).copy()
@@ -98,7 +110,9 @@ class Consumption:
         """Go on from other offsets: those of now are out of range. Shape of ``to``: (n_held,)."""
         books, held, mine = self._books, self.holding.partitions, self._zombie_since < 0
         at, frontier = books.ledger.positions(self.holding, now), books.delivery.frontier_of(self.slot)
-        books.delivery.count("loss", "reset", int(np.maximum(to - np.maximum(frontier[held], at), 0)[mine].sum()))
+        begin = np.maximum(frontier[held], at)
+        books.delivery.count("loss", "reset", int(np.maximum(to - begin, 0)[mine].sum()))
+        books.ledger.lose(held[mine], begin[mine], to[mine], "reset")
         frontier[held[mine]] = np.maximum(frontier[held], to)[mine]
         self._read_by_others = np.where(self._read_by_others >= 0, self._read_by_others + to - at, -1)
         books.ledger.anchor(self.holding, now, held, to, self.holding.capacity)

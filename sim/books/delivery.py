@@ -125,6 +125,8 @@ class Delivery:
         deleted = np.minimum(offsets, self._ledger.log_start[partitions])
         self._record.add_delivery("loss", "retention", int(deleted[late].sum()))
         self._record.add_delivery("loss", "reset", int((offsets - deleted)[late].sum()))
+        self._ledger.lose(partitions[late], np.zeros(late.sum(), np.int64), deleted[late], "retention")
+        self._ledger.lose(partitions[late], deleted[late], offsets[late], "reset")
         counts = measured & (before >= 0) & (before != offsets)
         if not counts.any():
             return
@@ -134,6 +136,8 @@ class Delivery:
             records, cause = ahead[codes == code], self._cause(int(code))
             self._record.add_delivery("duplicate", cause, int(np.maximum(records, 0).sum()))
             self._record.add_delivery("loss", cause, int(np.maximum(-records, 0).sum()))
+            these = partitions[counts][codes == code]
+            self._ledger.lose(these, before[counts][codes == code], offsets[counts][codes == code], cause)
 
     def _cause(self, code: int) -> str:
         return "broadcast overwrite" if self._is_broadcast else _CAUSES.get(code, "re-read")

@@ -12,6 +12,7 @@ from groupsim.sim.books.availability import Availability, BroadcastAvailability
 from groupsim.sim.books.consumer_assignments import ConsumerAssignments
 from groupsim.sim.books.delivery import Delivery
 from groupsim.sim.books.double_readers import DoubleReaders
+from groupsim.sim.books.exact_ledger import ExactLedger
 from groupsim.sim.books.handles import Handles
 from groupsim.sim.books.interest import Interest
 from groupsim.sim.books.ledger import Ledger
@@ -22,7 +23,7 @@ from groupsim.sim.books.requests import RequestCounts
 from groupsim.sim.books.zookeeper_claims import ZookeeperClaims
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.kernel.environment import Environment
-from groupsim.sim.model import Scenario
+from groupsim.sim.model import RECORDS_MAX, Scenario
 from groupsim.sim.protocol.facts import (
     AssignmentSynced,
     Cause,
@@ -84,6 +85,8 @@ class GroupBooks:
         self.record = GroupRecord()
         self.partitions = Partitions(catalog)
         self.ledger = Ledger(catalog, self.partitions, slots)
+        if scenario.data == "exact":
+            self.ledger = ExactLedger(catalog, self.partitions, slots, RECORDS_MAX // len(scenario.groups))
         kind = BroadcastAvailability if self.is_broadcast else Availability
         self.availability = kind(self.partitions, self.record, *self.measure)
         self.requests = RequestCounts(self.record, self.measure)
@@ -331,6 +334,7 @@ class GroupBooks:
     def finish(self, horizon: int, generation: int) -> None:
         """Cut what is open at the horizon."""
         self.availability.finish(horizon)
+        self.ledger.finish(horizon)
         if self.double_readers is not None:
             self.double_readers.finish(horizon)
         self.rebalances.finish(horizon, generation)

@@ -163,6 +163,18 @@ class Ledger(Production):
         if len(mine) < len(partitions):
             self.log.raise_to(now, partitions[~free], self.frontier[partitions[~free]])
 
+    def follow(self, holding: Holding, schedule: Any, now: int, appetite: Any) -> None:
+        """A consumer polls as ``schedule`` says from now on: a flow does not ask when."""
+
+    def interrupt(self, holding: Holding, now: int) -> None:
+        """A consumer's application stands still, or goes on later than it was to: a flow does not stop for less."""
+
+    def lose(self, positions: Positions, since: Offsets, until: Offsets, cause: str) -> None:
+        """Records of [since, until) are skipped: a flow counts them, and that is done elsewhere."""
+
+    def finish(self, now: int) -> None:
+        """The horizon."""
+
     def halt(self, holding: Holding, now: int) -> None:
         """Stop processing (frozen for long, stuck): positions stay where they are, and so does whose they are."""
         if holding.running:
@@ -329,6 +341,9 @@ class Ledger(Production):
 
     def processed(self, now: int) -> Offsets:
         """Processed by anybody, every partition of the group. Shape (n_partitions,)."""
+        return self._flowed(now)
+
+    def _flowed(self, now: int) -> Offsets:
         holder = self._holder
         held = np.flatnonzero(holder >= 0)
         result = self.frontier.copy()
@@ -348,7 +363,7 @@ class Ledger(Production):
     def lag(self, now: int) -> tuple[int, int]:
         """Records not processed by anybody, and the age of the oldest of them in microseconds."""
         everything = np.arange(len(self.frontier), dtype=np.int32)
-        produced, processed = self.produced(now, everything), self.processed(now)
+        produced, processed = self.produced(now, everything), self._flowed(now)
         lag = np.where(processed >= 0, np.maximum(produced - processed, 0), 0)
         late = np.flatnonzero(lag > 0)
         if not late.size:

@@ -188,6 +188,10 @@ class Production:
             found[which] = self._produced_by(times[which], str(topic), positions[which])
         return found
 
+    def history(self, times: Offsets, position: int) -> Offsets:
+        """Log end offsets of one partition at times of the past. Shape (n,)."""
+        return self._produced_by(times, self._partitions.topic[position], np.full(len(times), position, np.int32))
+
     def _produced_by(self, time: int | Offsets, topic: str, positions: Positions) -> Offsets:
         """Log end offsets of partitions of one topic at any time of the past."""
         end = self._segment_us[positions]
@@ -226,11 +230,10 @@ class Production:
     def _born_earlier(self, positions: NDArray[np.intp], target: Offsets) -> Offsets:
         """When production reached ``target`` milli-records, before the current segments: back step by step."""
         born = np.zeros(len(positions), np.int64)
-        topics = np.array([self._partitions.topic[position] for position in positions])
-        for topic in np.unique(topics):
-            which = np.flatnonzero(topics == topic)
+        for topic in sorted({self._partitions.topic[position] for position in np.unique(positions).tolist()}):
+            which = np.flatnonzero(np.isin(positions, self._partitions.of(topic)))
             later = self._segment_base[positions[which]]
-            for begin, base, rate in self._earlier(str(topic), positions[which]):
+            for begin, base, rate in self._earlier(topic, positions[which]):
                 here = (base < target[which]) & (target[which] <= later)
                 born[which[here]] = begin[here] + _needed_us(target[which[here]] - base[here], rate[here])
                 later = base

@@ -69,5 +69,6 @@ class Commits:
         ledger, holding = self._ledger, self._consumption.holding
         ahead = ledger.positions(holding, schedule.next_poll(now))
         done = ledger.positions(holding, now)
+        ledger.lose(held, done, ahead, "kill")
         self._client.books.delivery.count("loss", "kill", int(np.maximum(ahead - done, 0).sum()))
         ledger.raise_frontier(now, held, ahead)

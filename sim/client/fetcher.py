@@ -20,12 +20,13 @@ from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record import CUT, OUT_OF_RANGE
 from groupsim.sim.books.truncation import Truncation
 from groupsim.sim.client.data_connections import DataConnections, Trips
+from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.metadata import Metadata
+from groupsim.sim.client.offset_reset import where_to_begin
 from groupsim.sim.client.poll_loop import PollLoop
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, DrawnPollSchedule, Load, Pace, PollSchedule, pace
-from groupsim.sim.client.reset_policy import where_to_begin
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, Pace, PollSchedule, pace
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.protocol.effects import Raise
 from groupsim.sim.protocol.interface import MemberMachine
@@ -210,6 +211,8 @@ class Fetcher:
             self._connections.restarted_us = now
             consumption.go_on(now, paced.capacity)
         poll_loop.schedule = self.new_schedule(start, paced, load, before, held_until)
+        if client.frozen is None:
+            consumption.follow(poll_loop.schedule, now)
         if self.is_out_of_range(now):
             self._return_into_range(now)
 

@@ -13,6 +13,7 @@ from typing import Any
 from groupsim.sim.books.consumption import Consumption
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.record import Life
+from groupsim.sim.books.record_reader import Appetite
 from groupsim.sim.client.alarms import Alarms
 from groupsim.sim.client.interface import Elision, Identity, Surroundings
 from groupsim.sim.cluster.group_host import GroupHost
@@ -21,6 +22,8 @@ from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange, Path
 from groupsim.sim.model import Processing
 from groupsim.sim.protocol.effects import Effects, Raise
+from groupsim.sim.randomness import mean_of
+from groupsim.sim.units import FOREVER
 
 
 class Command(Enum):
@@ -90,6 +93,11 @@ class Incarnation(ABC):
         self.inbox: deque[tuple[Exchange, Any]] = deque()
         self.late: list[Callable[[], None]] = []
         self.consumption: Consumption = Consumption(self.books, consumer.slot)
+        cost = processing.per_record
+        is_even = cost.kind == "constant"
+        self.consumption.appetite = Appetite(
+            config.max_poll_records, world.timing.records_per_fetch, mean_of(cost) if is_even else FOREVER
+        )
         self.life = Life(consumer.name, consumer.incarnation, self.opened_us)
         self.books.record.lives.append(self.life)
         self.books.commits_ahead |= processing.commit == "before_processing"

@@ -233,8 +233,7 @@ class PollLoop:
 
     def prolong(self, now: int, length: int) -> None:
         """The poll() under way lasts that much longer: so do all that follow begin later."""
-        if self.schedule is not None:
-            self.schedule.shift(now, length)
+        self._shift(now, length)
 
     def suspend_job(self) -> None:
         """The clock of the application stops: the job does not end when it was to."""
@@ -251,8 +250,7 @@ class PollLoop:
     def shift(self, start: int, length: int) -> None:
         """The application's clock has stood still: all its work is that much later."""
         self.note_passes(start)
-        if self.schedule is not None:
-            self.schedule.shift(start, length)
+        self._shift(start, length)
         if self.stuck_until > start:
             self.stuck_until += length
         self._passed_us, self._again_us = min(self._passed_us + length, start + length - 1), 0
@@ -264,14 +262,22 @@ class PollLoop:
     def hang(self, now: int, length: int) -> None:
         """The thread is away for a while, whatever it was about to do."""
         self._stay_away(now, length)
+        self._shift(now, length)
+
+    def _shift(self, at: int, length: int) -> None:
+        """Every poll from ``at`` on is that much later, and so is the rest of the batch in hand."""
         if self.schedule is not None:
-            self.schedule.shift(now, length)
+            self._client.consumption.interrupt(at)
+            self.schedule.shift(at, length)
+            self._client.consumption.follow(self.schedule, at + length)
 
     def listen(self, now: int, length: int) -> None:
         """The thread is inside a listener, and so inside poll(), whose wait goes on meanwhile."""
         self._stay_away(now, length)
         if self.schedule is not None:
+            self._client.consumption.interrupt(now)
             self.schedule.use_up(now, length)
+            self._client.consumption.follow(self.schedule, now)
 
     def _stay_away(self, now: int, length: int) -> None:
         if self.stuck_until <= now:

@@ -91,6 +91,7 @@ def _count_losses(books: GroupBooks, now: int) -> None:
     lost = _lost(ledger.log_start, processed, processed)
     if not books.is_broadcast:
         delivery.count("loss", "retention", int(lost.sum()))
+        ledger.lose(np.arange(len(lost), dtype=np.int32), processed, processed + lost, "retention")
     gone = np.flatnonzero(lost).astype(np.int32)
     ledger.raise_frontier(now, gone, ledger.log_start[gone])
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.client.poll_schedule import DrawnPollSchedule, PollSchedule
+from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
+from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.units import FOREVER
 
 Times = NDArray[np.int64]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from groupsim.sim.distributions import ZERO, Distribution
 from groupsim.sim.model.cluster import Broker, Cluster, Link, Network, Zookeeper
 from groupsim.sim.model.groups import Group, Members, Override, Processing, Start, Subscription
-from groupsim.sim.model.scenario import Entry, Scenario
+from groupsim.sim.model.scenario import RECORDS_MAX, Entry, Scenario
 from groupsim.sim.model.targets import Target
 from groupsim.sim.model.topics import Rate, Topic
 from groupsim.sim.model.verbs import (
@@ -39,6 +39,7 @@ from groupsim.sim.model.verbs import (
 )
 
 __all__ = [
+    "RECORDS_MAX",
     "ZERO",
     "AddPartitions",
     "Broker",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, Literal
 
 from groupsim.sim.distributions import Distribution
 from groupsim.sim.model.cluster import Cluster
@@ -12,6 +12,9 @@ from groupsim.sim.model.groups import Group
 from groupsim.sim.model.topics import Topic
 from groupsim.sim.model.verbs import Verb
 from groupsim.sim.units import FOREVER, S
+
+RECORDS_MAX: Final = 10_000_000
+"""Records of a run with ``data: exact``, each time that one is read: about 100 bytes each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,5 +50,7 @@ class Scenario:
     recovery_lag_records: int | None = None
     sample_every_us: int = 10 * S
     event_budget: int = 50_000_000
+    data: Literal["fluid", "exact"] = "fluid"
+    """Records as a flow, or each with its fate."""
     allow_assignors: tuple[str, ...] = ()
     document: Mapping[str, Any] = field(default_factory=dict)

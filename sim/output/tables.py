@@ -25,6 +25,7 @@ from groupsim.sim.output.measures import (
     unavailable_us,
 )
 from groupsim.sim.output.member_work import work_of
+from groupsim.sim.output.records import latency_columns, record_columns
 from groupsim.sim.output.result import Tables, Text
 from groupsim.sim.output.zookeeper import zookeeper_row
 from groupsim.sim.randomness import mean_of
@@ -73,6 +74,9 @@ class Tabulator:
             parts["summary"].append(self._summary(group, unread, gap, self._stop_the_world(group, rows, gap), lag))
             parts["partitions"].append(_partitions(group, unread, gap, lag))
             parts["members"].append(_members(group, lag))
+            records = record_columns(group, self._scenario.horizon_us)
+            parts["records"].append(records)
+            parts["latency"].append(latency_columns(group.name, records, self.measure))
             parts["zookeeper"].append(zookeeper_row(group, int(unread.sum())))
             for table in ("rebalances", "ownership", "lag", "requests", "states", "delivery", "events"):
                 parts[table].append(getattr(self, f"_{table}")(group))

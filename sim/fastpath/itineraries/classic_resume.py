@@ -18,8 +18,8 @@ from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.data_connections import Trips, first_fetch
+from groupsim.sim.client.offset_reset import where_to_begin
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, PollSchedule
-from groupsim.sim.client.reset_policy import where_to_begin
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, SYNCED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase

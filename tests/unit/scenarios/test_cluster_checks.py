@@ -164,3 +164,29 @@ def test_sizes_read_back(text: str) -> None:
 @pytest.mark.parametrize("value", ["2MB", 5, "-1B", "1.5GiB"])
 def test_what_is_no_size_is_refused(value: object) -> None:
     assert "must be an amount of bytes" in _told(cluster={"brokers": 3, "offsets_topic": {"size": value}})[0]
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"topics__orders__rate": {"per_partition": 5000}},
+            "follows each record: 18,000,000 are produced by the horizon, at most 10,000,000 fit for each group",
+        ),
+        (
+            {"topics__orders__rate": {"total": 9000}, "groups__billing__count": 2},
+            "follows each record: 5,400,000 are produced by the horizon, at most 5,000,000 fit for each group",
+        ),
+    ],
+)
+def test_more_records_than_can_be_followed_are_refused(changes: dict[str, Any], message: str) -> None:
+    assert _told(data="exact", timeline=[], **changes) == [f"data: {message}; shorten it, or say fluid"]
+    assert _parse(timeline=[], **changes).data == "fluid"
+
+
+def test_records_that_fit_are_followed() -> None:
+    assert _parse(data="exact").data == "exact"
+    assert _told(data="exakt") == ["data: must be 'fluid' or 'exact'"]

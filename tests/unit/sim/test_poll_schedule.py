@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.sim.client.poll_schedule import DrawnPollSchedule, Load, Pace, PollSchedule, pace
+from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
+from groupsim.sim.client.poll_schedule import Load, Pace, PollSchedule, pace
 from groupsim.sim.model import ZERO, Distribution, Processing
 from groupsim.sim.randomness import Draw
 from groupsim.sim.units import MS, S

@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, DrawnPollSchedule, Load, Pace, PollSchedule, full_passes, pace
+from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, Pace, PollSchedule, full_passes, pace
 from groupsim.sim.config import Timing
 from groupsim.sim.fastpath.flights import Requests, fly
 from groupsim.sim.fastpath.poll_schedules import PollSchedules

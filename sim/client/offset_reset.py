@@ -1,4 +1,4 @@
-"""Where a consumer begins to read that has no offset."""
+"""What ``auto.offset.reset`` says: where somebody begins to read who has no offset."""
 
 from __future__ import annotations
 

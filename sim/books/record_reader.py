@@ -1,0 +1,311 @@
+"""What one consumer reads, record by record: which poll() returned each record, and when it was processed.
+
+Passes through the poll loop are known (`sim.client.poll_schedule`), and so is what was produced by any time. A poll()
+returns what there is, ``max.poll.records`` at most, and the application processes one record after the other, evenly
+over the time that the pass has for them. While poll() waits, a record is returned when it is produced. If there is more
+than one poll() can return, it takes turns: one partition's fetch is handed out to its end, then the next partition's
+(``FetchCollector.collectFetch``, ``FetchBuffer``, Kafka 4.4). So a member that cannot keep up gives each of its
+partitions the same, however much is waiting in them.
+
+Many passes are columns; only a pass that is full is worked out by itself.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.books.production import NOWHERE, Offsets, Production
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
+from groupsim.sim.units import FOREVER
+
+_PASSES = 2_048
+"""Passes that are worked on at once."""
+_APART_US = 1 << 50
+"""More than any run takes; so many passes of it are still an int64."""
+
+
+class Passes(Protocol):
+    """Passes through the poll loop (`sim.client.poll_schedule.PollSchedule`)."""
+
+    start: int
+    held_until: int
+    slowdown: float
+
+    def passes(self, begin: int, until: int, most: int) -> tuple[Offsets, Offsets, Offsets]:
+        """Begin, return of poll(), and end of passes of one kind from the one at ``begin`` on."""
+        ...
+
+
+class Appetite(NamedTuple):
+    """How an application takes records.
+
+    Parameters
+    ----------
+    poll_records, fetch_records : int
+        What one poll() can return, and what a fetch holds of one partition.
+    cost_us : float, microseconds
+        Of a record; less if a pass has not the time.
+    """
+
+    poll_records: int
+    fetch_records: int
+    cost_us: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """Records in the order in which they are processed; arrays of shape (n,).
+
+    Parameters
+    ----------
+    partition : int32 array
+    offset : int64 array
+    fetched, done : int64 arrays, microseconds
+        When poll() returned it, and when it was processed.
+    """
+
+    partition: Positions
+    offset: Offsets
+    fetched: Offsets
+    done: Offsets
+
+    def __len__(self) -> int:
+        return len(self.partition)
+
+    def part(self, rows: slice | NDArray[np.bool_]) -> Records:
+        """Some of them."""
+        return Records(self.partition[rows], self.offset[rows], self.fetched[rows], self.done[rows])
+
+    @classmethod
+    def joined(cls, parts: list[Records]) -> Records:
+        """Those of several, one after the other."""
+        columns = ("partition", "offset", "fetched", "done")
+        return cls(*(np.concatenate([getattr(part, one) for part in parts]) for one in columns)) if parts else NOTHING
+
+
+NOTHING = Records(NO_PARTITIONS, NOWHERE, NOWHERE, NOWHERE)
+
+
+class RecordReader:
+    """One incarnation of one consumer.
+
+    Parameters
+    ----------
+    production : Production
+    slot : int
+        Index of the consumer in the group.
+    charge : callable
+        Called with how many records more are kept; it ends the run if they are too many.
+
+    Attributes
+    ----------
+    stretches : list of (since, base, Records)
+        Since when, what had been processed of each partition by then (shape (n_held,)), and what was processed after.
+    """
+
+    def __init__(self, production: Production, slot: int, charge: Callable[[int], None]) -> None:
+        self._production = production
+        self.slot = slot
+        self._charge = charge
+        self._appetite = Appetite(1, 1, 0.0)
+        self._cost_us = 0
+        self._partitions: Positions = NO_PARTITIONS
+        self._taken: Offsets = NOWHERE
+        """The next offset that a poll() returns of each partition."""
+        self.stretches: list[tuple[int, Offsets, Records]] = []
+        self._schedule: Passes | None = None
+        self._held: tuple[int, int, int] | None = None
+        """A pass that was under way when the schedule began: begin, return and end."""
+        self._next_us = 0
+        self._in_hand = NOTHING
+        self._anchored = 0
+        """Stretches up to the last anchor."""
+        self._turn, self._left = -1, 0
+        """The partition whose fetch is being handed out, and how many records are left of that."""
+
+    # --- what is read -------------------------------------------------------------------------------------------------
+
+    def anchor(self, now: int, partitions: Positions, offset: Offsets) -> None:
+        """From now on ``partitions`` are read, and have been processed up to ``offset``; `follow` must follow."""
+        self.interrupt(now)
+        hand = self._in_hand
+        at = np.minimum(np.searchsorted(partitions, hand.partition), len(partitions) - 1)
+        goes_on = partitions[at] == hand.partition
+        # Of a partition that is read from elsewhere on, nothing is in hand any more.
+        first = np.full(len(partitions), -1, np.int64)
+        first[at[goes_on][::-1]] = hand.offset[goes_on][::-1]
+        goes_on[goes_on] = (first == offset)[at[goes_on]]
+        self._in_hand, self._partitions = hand.part(goes_on), partitions
+        self._taken = self._past(offset, self._in_hand.partition)
+        self.stretches.append((now, offset, NOTHING))
+        self._anchored = len(self.stretches)
+
+    def follow(self, schedule: Passes, now: int, appetite: Appetite) -> None:
+        """Polls come as ``schedule`` says from now on; the batch in hand is over when the first of them comes."""
+        self._schedule, self._appetite, self._next_us = schedule, appetite, schedule.start
+        self._cost_us = round(min(appetite.cost_us * schedule.slowdown, FOREVER))
+        begin = now
+        if len(rest := self._in_hand):
+            self._in_hand = NOTHING
+            each = min(self._cost_us, max(schedule.start - now, 0) // len(rest))
+            done = now + each * np.arange(1, len(rest) + 1)
+            self._add(now, replace(rest, done=done))
+            begin = int(done[-1])
+        until = schedule.held_until
+        self._held = (begin, max(begin, until), schedule.start) if until >= now else None
+
+    def interrupt(self, now: int) -> None:
+        """The application stands still, or its pace changes: the rest of the batch in hand comes later."""
+        self.advance(now)
+        self._schedule = None
+        rest = Records.joined(list(reversed(list(self._cut(now)))))
+        is_fetched = rest.fetched < now
+        self._in_hand = Records.joined([self._in_hand, rest.part(is_fetched)])
+        self._taken = self._past(self._taken, rest.partition[~is_fetched], -1)
+
+    def _cut(self, now: int) -> Iterator[Records]:
+        """Take out what would be processed after ``now``, the latest first."""
+        while self.stretches:
+            since, base, records = self.stretches[-1]
+            done = int(np.searchsorted(records.done, now, side="right"))
+            if done == len(records):
+                return
+            yield records.part(slice(done, None))
+            self._charge(done - len(records))
+            self.stretches[-1] = (since, base, records.part(slice(0, done)))
+            if done or len(self.stretches) == self._anchored:
+                return
+            self.stretches.pop()
+
+    def positions(self, now: int) -> Offsets:
+        """Processed so far (next offset), per partition. Shape (n_held,)."""
+        self.advance(now)
+        at = bisect_right(self.stretches, now, key=lambda stretch: stretch[0]) - 1
+        _, base, records = self.stretches[max(at, 0)]
+        done = int(np.searchsorted(records.done, now, side="right"))
+        return self._past(base, records.partition[:done])
+
+    def _past(self, base: Offsets, partitions: Positions, sign: int = 1) -> Offsets:
+        """Offsets after one record more (or less) of each of these."""
+        which = np.searchsorted(self._partitions, partitions)
+        past: Offsets = base + sign * np.bincount(which, minlength=len(self._partitions))
+        return past
+
+    @property
+    def _most_records(self) -> int:
+        """What one poll() can return of what is held."""
+        return min(self._appetite.poll_records, len(self._partitions) * self._appetite.fetch_records)
+
+    def _add(self, since: int, records: Records) -> None:
+        if not len(records):
+            return
+        _, base, before = self.stretches[-1]
+        if len(before):
+            base = self._past(base, before.partition)
+            self.stretches.append((since, base, records))
+        else:
+            self.stretches[-1] = (since, base, records)
+        self._charge(len(records))
+
+    # --- passes -------------------------------------------------------------------------------------------------------
+
+    def advance(self, until: int) -> None:
+        """Everything that poll() has returned before ``until`` is taken."""
+        schedule = self._schedule
+        if schedule is None or not self._partitions.size:
+            return
+        if self._held is not None:
+            if self._held[1] >= until:
+                return
+            begin, returned, end = (np.array([time]) for time in self._held)
+            self._held = None
+            self._take(begin, returned, end)
+        while self._next_us < until:
+            begins, returns, ends = schedule.passes(self._next_us, until, _PASSES)
+            over = int(np.searchsorted(returns, until))
+            if not over:
+                return
+            self._next_us = int(ends[over - 1])
+            self._take(begins[:over], returns[:over], ends[:over])
+
+    def _take(self, begins: Offsets, returns: Offsets, ends: Offsets) -> None:
+        """Passes, and what they return."""
+        there = np.empty((len(begins), len(self._partitions)), np.int64)
+        for column in range(len(self._partitions)):
+            there[:, column] = self._production.history(returns, int(self._partitions[column]))
+        index, window = 0, _PASSES
+        while index < len(begins):
+            gained = there[index : index + window] - self._taken
+            np.maximum(gained, 0, out=gained)
+            gained[1:] -= gained[:-1].copy()
+            full = gained.sum(axis=1) > self._most_records
+            fitting = int(full.argmax()) if full.any() else len(full)
+            if fitting:
+                rows = slice(index, index + fitting)
+                self._take_all(begins[rows], ends[rows], gained[:fitting])
+                window *= 2
+            else:
+                self._take_turns(int(returns[index]), int(ends[index]), gained[0])
+                fitting, window = 1, 8
+            index += fitting
+
+    def _take_all(self, begins: Offsets, ends: Offsets, gained: Offsets) -> None:
+        """Passes that return all that there is; ``gained``: how much, of shape (n_passes, n_held)."""
+        counts = gained.sum(axis=0)
+        if not counts.any():
+            return
+        which = np.repeat(np.arange(len(counts)), counts)
+        offset = np.arange(len(which)) + (self._taken - (np.cumsum(counts) - counts))[which]
+        number = np.repeat(np.tile(np.arange(len(begins)), len(counts)), gained.T.ravel())
+        partition = self._partitions[which]
+        produced = -self._production.age(0, partition.astype(np.intp), offset)
+        fetched = np.maximum(produced, begins[number])
+        order = np.lexsort((number, fetched))
+        number, fetched = number[order], fetched[order]
+        totals = gained.sum(axis=1)
+        each = np.minimum((ends - begins) // np.maximum(totals, 1), self._cost_us)[number]
+        spent = np.cumsum(each)
+        # A pass leaves nothing to the next one: in that, everything begins anew.
+        latest = np.maximum.accumulate(fetched - (spent - each) + number * _APART_US) - number * _APART_US
+        done = np.minimum(spent + latest, ends[number])
+        self._taken = self._taken + counts
+        self._add(int(begins[0]), Records(partition[order], offset[order], fetched, done))
+
+    def _take_turns(self, returned: int, end: int, waiting: Offsets) -> None:
+        """A pass that returns as much as it can; ``waiting``: what there is, of shape (n_held,)."""
+        partitions, offsets = [], []
+        need = self._most_records
+        at = int(np.searchsorted(self._partitions, self._turn))
+        if at == len(self._partitions) or self._partitions[at] != self._turn:
+            at, self._left = at - 1, 0
+        else:
+            self._left = min(self._left, int(waiting[at]))
+        while need:
+            if not self._left:
+                at = self._next_waiting(at, waiting)
+                self._left = min(int(waiting[at]), self._appetite.fetch_records)
+            count = min(self._left, need)
+            partitions.append(np.full(count, self._partitions[at], np.int32))
+            offsets.append(self._taken[at] + np.arange(count))
+            self._taken[at] += count
+            waiting[at] -= count
+            self._left, need = self._left - count, need - count
+        self._turn = int(self._partitions[at])
+        size = self._most_records
+        each = min((end - returned) // size, self._cost_us)
+        done = returned + each * np.arange(1, size + 1)
+        fetched = np.full(size, returned)
+        self._add(returned, Records(np.concatenate(partitions), np.concatenate(offsets), fetched, done))
+
+    @staticmethod
+    def _next_waiting(at: int, waiting: Offsets) -> int:
+        """The next partition after ``at`` in which something waits."""
+        found = np.flatnonzero(waiting > 0)
+        later = int(np.searchsorted(found, at, side="right"))
+        return int(found[later % len(found)])

@@ -1,0 +1,108 @@
+"""When the application is inside poll(), if a record costs a random time: passes are drawn, and summed up."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import Any
+
+import numpy as np
+
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, Pace, PollSchedule
+from groupsim.sim.randomness import Draw, longest
+from groupsim.sim.units import FOREVER
+
+_BLOCK = 256
+
+
+class DrawnPollSchedule(PollSchedule):
+    """Polls whose batches cost a random time per record, one draw a batch.
+
+    Parameters
+    ----------
+    cost : Draw
+        Mean cost of a record of batch n, microseconds.
+    first : int
+        Number of the first batch.
+    fixed_us : int
+    """
+
+    __slots__ = ("_begins", "_cost", "_first", "_fixed_us", "_records")
+
+    def __init__(
+        self,
+        start: int,
+        pace: Pace,
+        load: Load,
+        before: int | None = None,
+        held_until: int = NOT_INSIDE,
+        fetch_us: int = FOREVER,
+        *,
+        cost: Draw,
+        first: int,
+        fixed_us: int,
+    ) -> None:
+        super().__init__(start, pace, load, before, held_until, fetch_us)
+        self._cost, self._first, self._fixed_us = cost, first, fixed_us
+        self._records = (pace.full_records, pace.steady_records)
+        self._begins: list[int] = [0]
+
+    def _extend(self, elapsed: int) -> None:
+        begins = self._begins
+        while begins[-1] <= elapsed:
+            number = len(begins) - 1
+            costs = self._cost.range(self._first + number, _BLOCK)
+            full = np.arange(number, number + _BLOCK) < self.full_passes
+            records = np.where(full, self._records[0], self._records[1])
+            wait = np.where(full, self.full_wait_us, self.steady_wait_us)
+            busy = np.maximum(np.rint(costs * records * self.slowdown).astype(np.int64) + self._fixed_us, 1)
+            begins.extend((begins[-1] + np.cumsum(busy + wait)).tolist())
+
+    def _pass_at(self, time: int) -> tuple[int, int, int]:
+        elapsed = time - self.start
+        self._extend(elapsed)
+        index = bisect_right(self._begins, elapsed) - 1
+        begin = self._begins[index]
+        wait = self.full_wait_us if index < self.full_passes else self.steady_wait_us
+        return self.start + begin, wait, self._begins[index + 1] - begin
+
+    def _restart_at(self, upcoming: int) -> None:
+        done = self._passes_before(upcoming)
+        self._first += done
+        self.full_passes = max(0, self.full_passes - done)
+        self._begins = [begin - self._begins[done] for begin in self._begins[done:]]
+
+    def _passes_before(self, time: int) -> int:
+        if time <= self.start:
+            return 0
+        self._extend(time - self.start)
+        return bisect_right(self._begins, time - self.start - 1)
+
+    def passes(self, begin: int, until: int, most: int) -> tuple[Any, Any, Any]:
+        """Passes from the one that begins at ``begin`` on, full ones or others."""
+        self._extend(until - self.start)
+        first = bisect_right(self._begins, begin - self.start) - 1
+        last = min(bisect_left(self._begins, until - self.start), first + most)
+        begins = self.start + np.array(self._begins[first : last + 1], np.int64)
+        waits = np.where(np.arange(first, last) < self.full_passes, self.full_wait_us, self.steady_wait_us)
+        return begins[:-1], begins[:-1] + waits, begins[1:]
+
+    def number_at(self, time: int) -> int:
+        """Number of the first batch at or after ``time``."""
+        return self._first + self._passes_before(time)
+
+    def train(self, poll: int, interval: int, before: int) -> tuple[int, int]:
+        """Passes differ: no stride is constant."""
+        return 0, interval
+
+    @property
+    def shortest_us(self) -> int:
+        """A lower bound of what can be drawn, microseconds."""
+        return int(min(self.full_wait_us, self.steady_wait_us)) + self._fixed_us
+
+    @property
+    def longest_us(self) -> int:
+        """Longest pass that can be drawn, microseconds."""
+        cost = longest(self._cost.distribution) * self.slowdown
+        full = self.full_wait_us + self._fixed_us + self._records[0] * cost if self.full_passes else 0
+        bound: int = round(max(full, self.steady_wait_us + self._fixed_us + self._records[1] * cost))
+        return bound

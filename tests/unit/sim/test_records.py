@@ -1,0 +1,208 @@
+"""Every record's fate (``data: exact``): who read it, when, how often, when it was committed, why it was lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from groupsim.sim import RecordBudgetExceeded, Result
+from groupsim.sim.books import group_books
+from groupsim.sim.model import Distribution, GcPause, Group, Kill, Processing, Rate, Slow, Stuck, Topic
+from groupsim.sim.units import MS, S
+from tests.support.histories import duplicates, history, lost_writes, nonmonotonic_polls, unseen
+from tests.unit.sim.scenes import (
+    CLIENT,
+    FIDELITIES,
+    constant,
+    delivered,
+    entry,
+    group,
+    lasting,
+    member,
+    scene,
+    simulate,
+)
+
+both = pytest.mark.parametrize("fidelity", FIDELITIES)
+EARLIEST = replace(CLIENT, auto_offset_reset="earliest")
+TEN_MS = Processing(per_record=Distribution.constant(10 * MS))
+
+
+def exact(*groups: Group, fidelity: str = "elided", **more: Any) -> Result:
+    return simulate(replace(scene(*groups, **more), data="exact"), fidelity)
+
+
+def records(result: Result) -> pd.DataFrame:
+    return result.tables["records"]
+
+
+def killed(processing: Processing, fidelity: str = "elided") -> Result:
+    """The first of two members, which has half of the partitions, is killed at 22.5 s."""
+    kill = entry(22_500 * MS, Kill(target=member(0)))
+    client = replace(EARLIEST, session_timeout_us=6 * S)
+    return exact(group(count=2, client=client, processing=processing), timeline=(kill,), fidelity=fidelity)
+
+
+@both
+def test_each_record_has_a_row_and_takes_its_time(fidelity: str) -> None:
+    """One partition, ten records a second, 10 ms each: who waits inside poll() gets each record as it comes."""
+    found = records(exact(group(client=EARLIEST, processing=TEN_MS), partitions=1, fidelity=fidelity))
+    assert found["offset"].tolist() == list(range(len(found)))
+    assert len(found) == 600
+    assert (found["produced_us"] == 100 * MS * (found["offset"] + 1)).all()
+    settled = found[found["produced_us"].between(10 * S, 59 * S)]
+    assert (settled["delivery"] == 1).all()
+    waited = settled["fetched_us"] - settled["produced_us"]
+    assert waited.between(0, 10 * MS + MS).all()
+    assert (settled["processed_us"] - settled["fetched_us"] == 10 * MS).all()
+
+
+def test_an_offset_is_committed_with_the_first_commit_beyond_it() -> None:
+    found = records(exact(group(client=EARLIEST, processing=TEN_MS), partitions=1))
+    done = found[found["committed_us"] >= 0]
+    assert (done["committed_us"] >= done["processed_us"]).all()
+    assert done["committed_us"].nunique() == 11, "auto.commit.interval.ms is 5 s, and the last one is at the horizon"
+    assert found["committed_us"].iloc[len(done) :].eq(-1).all()
+
+
+@both
+def test_what_a_kill_repeats_is_what_the_books_count(fidelity: str) -> None:
+    result = killed(TEN_MS, fidelity)
+    found = records(result)
+    again = found[found["delivery"] > 1]
+    assert len(again) == delivered(result)["duplicate", "kill"] > 0
+    first = found[found["delivery"] == 1].set_index(["partition", "offset"])
+    whose = first.loc[list(zip(again["partition"], again["offset"], strict=True)), "member"]
+    assert set(whose) == {"g/0"}
+    assert set(again["member"]) == {"g/1"}
+    assert (found["lost"] == "").all()
+
+
+@both
+def test_what_was_committed_ahead_is_lost_by_name(fidelity: str) -> None:
+    """200 ms a batch, 40 records a second: a batch is eight records or so, committed before the first of them."""
+    ahead = Processing(per_record=Distribution.constant(40 * MS), commit="before_processing")
+    result = killed(ahead, fidelity)
+    found = records(result)
+    lost = found[found["lost"] == "kill"]
+    assert len(lost) == delivered(result)["loss", "kill"] > 0
+    assert (lost["delivery"] == 0).all()
+    assert (lost["committed_us"] <= 22_500 * MS + 2 * MS).all()
+    assert (found["delivery"] <= 1).all()
+
+
+def hot_and_cold(client: Any = EARLIEST) -> Result:
+    """Partition 0 gets 150 records a second, the others ten each; 10 ms a record: a third is too much."""
+    rates = Rate(per_partition_mrps=((150_000, 10_000, 10_000, 10_000),))
+    return exact(group(client=client, processing=TEN_MS), topics=(Topic(name="t", partitions=4, rate=rates),))
+
+
+def test_a_hot_partition_does_not_starve_cold_ones() -> None:
+    """A fetch of each partition is handed out in turn: the cold ones wait for a fetch of the hot one, 1,024 records."""
+    found = records(hot_and_cold())
+    late = found[found["produced_us"] > 20 * S]
+    done = late[late["delivery"] > 0].groupby("partition").size()
+    cold = late[(late["partition"] > 0) & (late["delivery"] > 0)]
+    assert (cold["processed_us"] - cold["produced_us"]).max() < 2 * 1024 * 10 * MS
+    assert done.reindex([1, 2, 3]).min() > 0.5 * 400
+    hot = found[(found["partition"] == 0) & (found["delivery"] > 0)]
+    assert len(hot) < 0.6 * 150 * 60
+
+
+def test_a_member_that_cannot_keep_up_processes_as_fast_as_it_can() -> None:
+    found = records(hot_and_cold())
+    done = found[found["delivery"] > 0].sort_values("processed_us")
+    assert done["processed_us"].between(20 * S, 50 * S).sum() == pytest.approx(100 * 30, rel=0.01)
+    assert done["processed_us"].diff().dropna().min() >= 9 * MS
+
+
+@both
+def test_the_batch_in_hand_goes_on_after_a_pause_and_a_change_of_pace(fidelity: str) -> None:
+    """Nothing is lost or repeated by what makes a consumer late, and nothing is processed in a pause or a hang."""
+    faults = (
+        entry(20_003 * MS, GcPause(target=member(0), duration=lasting(300 * MS))),
+        entry(30_007 * MS, GcPause(target=member(0), duration=lasting(3 * S))),
+        entry(40_011 * MS, Stuck(target=member(0), duration=lasting(2 * S))),
+        entry(50_013 * MS, Slow(target=member(0), factor=2.0, duration=lasting(3 * S))),
+    )
+    result = exact(group(client=EARLIEST, processing=TEN_MS), timeline=faults, fidelity=fidelity)
+    found = records(result)
+    assert found.groupby(["partition", "offset"]).size().max() == 1
+    assert (found["lost"] == "").all()
+    for begin, end in ((20_003, 20_303), (30_007, 33_007), (40_011, 42_011)):
+        assert not found["processed_us"].between(begin * MS + 1, end * MS - 1).any()
+    done = found[found["delivery"] > 0].sort_values("processed_us", kind="stable")
+    assert (done["processed_us"] >= done["fetched_us"]).all()
+    assert (done["fetched_us"] >= done["produced_us"]).all()
+
+
+def test_latency_is_that_of_the_records() -> None:
+    result = exact(group(client=EARLIEST, processing=TEN_MS), measure_from_us=10 * S)
+    found = records(result)
+    spans = result.tables["latency"].set_index("span")
+    done = found[found["processed_us"] >= 10 * S]
+    took = done["processed_us"] - done["produced_us"]
+    assert spans.loc["processed", "records"] == len(took)
+    assert spans.loc["processed", "max_us"] == took.max()
+    assert spans.loc["processed", "p50_us"] == took.quantile(0.5, interpolation="lower")
+    committed = found[found["committed_us"] >= 10 * S]
+    assert spans.loc["committed", "max_us"] == (committed["committed_us"] - committed["processed_us"]).max()
+
+
+def test_a_flow_has_no_records() -> None:
+    result = simulate(scene(group()))
+    assert not len(result.tables["records"])
+    assert not len(result.tables["latency"])
+
+
+def test_too_many_records_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_books, "RECORDS_MAX", 1_000)
+    with pytest.raises(RecordBudgetExceeded, match="more than 1,000 records are read; shorten the run"):
+        exact(group(client=EARLIEST), rate=constant(100_000))
+
+
+# --- as Jepsen's checker sees it --------------------------------------------------------------------------------------
+
+
+def test_at_least_once_loses_nothing() -> None:
+    operations = history(killed(TEN_MS))
+    assert not lost_writes(operations)
+    assert not duplicates(operations)
+    assert not nonmonotonic_polls(operations)
+    last = {}
+    for one in operations:
+        if one["f"] == "send":
+            ((_, place, (offset, _)),) = one["value"]
+            last[place] = max(last.get(place, 0), offset)
+    assert all(offset > last[place] - 20 for place, offset in unseen(operations)), "what is still on its way"
+
+
+def test_at_most_once_loses_writes_and_the_checker_says_which() -> None:
+    ahead = Processing(per_record=Distribution.constant(40 * MS), commit="before_processing")
+    result = killed(ahead)
+    found = records(result)
+    lost = found[found["lost"] != ""]
+    assert {"kill", "re-read"} == set(lost["lost"]), "the other one commits ahead, too, and its partitions are revoked"
+    named = {((row.topic, row.partition), row.offset) for row in lost.itertuples()}
+    assert lost_writes(history(result)) == named != set()
+
+
+def test_the_checker_finds_what_is_wrong() -> None:
+    """Planted: a poll that goes back, a value at two offsets."""
+    place = ("t", 0)
+    send = [
+        {"process": "p", "type": "ok", "f": "send", "value": [("send", place, (offset, value))], "time": offset}
+        for offset, value in ((0, 7), (1, 8), (2, 7))
+    ]
+    poll = [
+        {"process": "c", "type": "ok", "f": "poll", "value": [("poll", {place: [(offset, value)]})], "time": 9}
+        for offset, value in ((2, 7), (0, 7))
+    ]
+    assert duplicates([*send, *poll]) == {7}
+    assert nonmonotonic_polls([*send, *poll]) == [("c", place, 2, 0)]
+    assert lost_writes([*send, *poll]) == {(place, 1)}
+    assign = {"process": "c", "type": "ok", "f": "assign", "value": [place], "time": 9}
+    assert not nonmonotonic_polls([*send, poll[0], assign, poll[1]])
