@@ -73,3 +73,5 @@ def _count_missed(books: GroupBooks, gone: Truncation, at: Offsets) -> None:
     """What somebody who has got to ``at`` (-1: has not begun) never reads is lost."""
     missed = np.where(at >= 0, gone.skipped(np.minimum(at, gone.readable)), 0)
     books.delivery.count("loss", "truncated log", int(missed.sum()))
+    if not books.is_broadcast:
+        books.ledger.lose(gone.positions, at, at + missed, "truncated log")

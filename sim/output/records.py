@@ -18,6 +18,7 @@ from groupsim.sim.protocol.messages import Positions
 Columns = dict[str, Any]
 LOSSES: Final = (
     "", "kill", "zombie", "re-read", "reset", "retention", "expired offset", "deleted offset", "broadcast overwrite",
+    "truncated log",
 )  # fmt: skip
 """Why nobody has processed a record; empty: somebody has, or still may."""
 NEVER: Final = -1
