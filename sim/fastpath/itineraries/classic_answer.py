@@ -26,7 +26,12 @@ class AnswerPhase(CohortPhase):
     """Of members that are behind, and wait for such an answer (`sim.fastpath.deferred`)."""
 
     def gather(self, replies: Sequence[Reply], leave_us: int) -> list[Reply]:
-        """Take on whom nothing stands in the way; the answers to the others."""
+        """Take on whom nothing stands in the way; the answers to the others.
+
+        Nobody in a replay: whoever has that done is about to look at the member.
+        """
+        if self._env.is_replaying:
+            return list(replies)
         deferred = self._deferred
         found: list[tuple[int, Reply]] = []
         rest: list[Reply] = []
