@@ -56,6 +56,9 @@ class Loading:
         self._control = control
         self._audience = audience
         self._number = 0
+        self._led = {
+            number: one.leader for (topic, number), one in control.partitions.items() if topic == OFFSETS_TOPIC
+        }
         self._free_us: dict[int, int] = {}
         """When the loader thread of a broker is done with what it has to load."""
         self._heard_us: dict[int, int] = {}
@@ -87,11 +90,12 @@ class Loading:
         state = self._control.partitions[OFFSETS_TOPIC, number]
         coordinator = self._coordinators.get(number)
         node, begins = state.leader, self._env.now
+        is_news, self._led[number] = node != self._led[number], node
         old = coordinator.node if coordinator is not None else NO_LEADER
         if coordinator is not None and old not in (node, NO_LEADER):
             begins = max(begins, self._heard_us.get(old, begins))
             self._env.at(begins, self._key, self._resign, (coordinator, old))
-        if node not in (old, NO_LEADER) and self._brokers[node].is_up:
+        if (is_news or coordinator is not None) and node not in (old, NO_LEADER) and self._brokers[node].is_up:
             begins = max(begins, self._heard_us.get(node, begins))
             done = max(begins, self._free_us.get(node, 0)) + self._load_us
             self._free_us[node] = done

@@ -1,0 +1,87 @@
+"""A rack that is gone, and offsets logs that take long to read: rack-loss, uncompacted-offsets, offsets-partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from groupsim.scenarios import load
+from groupsim.sim import simulate
+from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.loading import Loading
+from tests.conformance.library.runs import runs, summaries
+
+SEEDS = range(1, 6)
+
+
+def test_static_members_of_a_rack_come_back_to_their_partitions() -> None:
+    rows = summaries(runs("rack-loss", seeds=SEEDS), "stock")
+    assert (rows.rebalances == 0).all()
+    assert rows.unavailable_gap_s_max.between(30.5, 31.5).all()
+    assert rows.stop_the_world_s.between(6.0, 14.0).all(), "until the rack's brokers are fenced"
+
+
+def test_members_that_come_back_under_other_ids_stop_their_group_until_the_session_is_over() -> None:
+    results = runs("rack-loss", seeds=SEEDS)
+    rows, static = summaries(results, "billing"), summaries(results, "stock")
+    assert (rows.rebalances >= 1).all()
+    assert rows.unavailable_gap_s_max.between(44.0, 60.0).all()
+    assert (rows.stop_the_world_s - static.stop_the_world_s >= 10.0).all()
+
+
+def test_away_for_longer_than_a_session_static_members_are_evicted_too() -> None:
+    rows = summaries(runs("rack-loss", {"timeline[power].kill.down": "60s"}, seeds=SEEDS[:2]), "stock")
+    assert (rows.rebalances >= 1).all()
+    assert (rows.evictions >= 2).all()
+
+
+@pytest.mark.parametrize(("size", "least_s", "most_s"), [("1GiB", 75.0, 80.0), ("2MiB", 44.0, 50.0)])
+def test_nobody_sees_a_dead_consumer_while_the_offsets_log_is_read(size: str, least_s: float, most_s: float) -> None:
+    rows = summaries(runs("uncompacted-offsets", {"cluster.offsets_topic.size": size}, seeds=SEEDS[:3]))
+    assert rows.unavailable_gap_s_max.between(least_s, most_s).all()
+    assert (rows.rebalances == 1).all()
+
+
+def test_commits_are_refused_and_reading_goes_on_while_the_offsets_log_is_read() -> None:
+    for result in runs("uncompacted-offsets", seeds=SEEDS[:3]):
+        requests = result.tables["requests"]
+        assert requests[requests.error == "COORDINATOR_LOAD_IN_PROGRESS"]["count"].sum() > 1_500
+        rows = result.tables["unavailability"]
+        rows = rows[(rows.from_us >= 119e6) & (rows.from_us < 190e6)]
+        assert sum(rows.to_us - rows.from_us > 1e6) == 2, "the dead consumer's"
+
+
+def waits_s(partitions: int, size: str) -> tuple[list[float], float]:
+    """How long each group that moves waits for its coordinator, and how long it takes to read all logs."""
+    changes: Mapping[str, Any] = {
+        "cluster.config[offsets.topic.num.partitions]": partitions, "cluster.offsets_topic.size": size
+    }  # fmt: skip
+    waits, ends, begin, move = [], [0], GroupHost.load, Loading._move
+
+    def loaded(self: GroupHost, node: int) -> None:
+        waits.append(self._env.now / 1e6 - 120.0)
+        begin(self, node)
+
+    def moved(self: Loading, number: int) -> None:
+        move(self, number)
+        ends.extend(self._free_us.values())
+
+    with patch.object(GroupHost, "load", loaded), patch.object(Loading, "_move", moved):
+        simulate(load("offsets-partitions", set_=changes), seed=1)
+    return waits, max(ends) / 1e6 - 120.0
+
+
+def test_the_bytes_decide_and_not_the_partitions() -> None:
+    for partitions, size, least_s, most_s in (
+        (50, "200MiB", 34, 37),
+        (500, "20MiB", 34, 37),
+        (500, "200MiB", 330, 340),
+    ):
+        waits, last_s = waits_s(partitions, size)
+        assert least_s <= last_s <= most_s
+        assert 10 <= len(waits) <= 16, "a third of the groups"
+        assert max(waits) <= last_s
+        assert max(waits) - min(waits) > 10, "one after the other"
