@@ -15,7 +15,8 @@ from groupsim.sim.client.interface import Identity
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.controller import Controller
 from groupsim.sim.cluster.coordinator import Coordinator, partition_for
-from groupsim.sim.cluster.group_host import CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY, GroupHost
+from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.group_protocols import CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY
 from groupsim.sim.cluster.offered_load import Offered, offered_by
 from groupsim.sim.cluster.producer import Producer
 from groupsim.sim.cluster.retention import Retention

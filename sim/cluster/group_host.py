@@ -13,6 +13,7 @@ from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.assignment import Layouts
 from groupsim.sim.cluster.event_loop import EventLoop
+from groupsim.sim.cluster.group_protocols import CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY, protocols_of
 from groupsim.sim.cluster.interface import FastPath
 from groupsim.sim.cluster.log import GroupLog
 from groupsim.sim.cluster.succession import standing, succession
@@ -21,7 +22,7 @@ from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
 from groupsim.sim.kernel.network import Exchange
-from groupsim.sim.model import Cluster, Group, Scenario, SetConfig
+from groupsim.sim.model import Cluster, Group, Scenario
 from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.protocol.consumer.messages import ConsumerGroupHeartbeat
@@ -41,8 +42,6 @@ _WRITES_NOTHING = -1
 """Number of a batch without records, of which its machine knows nothing."""
 
 Answer = TypeVar("Answer")
-
-CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY = frozenset({"classic"}), frozenset({"consumer"}), frozenset({"zookeeper"})
 
 
 class GroupHost:
@@ -324,6 +323,7 @@ class GroupHost:
         self.terms += 1
         self.is_active = True
         outcome = self.machine.on_loaded(now)
+        self.offsets.watch(now)
         self.books.note(succession(self._left, standing(self.machine)))
         self._settle(self._commit_log(now, outcome))
 
@@ -339,10 +339,7 @@ class GroupHost:
             self._settle(outcome)
 
     def _give_up(self, now: int, batch: Batch, error: Error) -> Outcome:
-        """Nobody waits any longer for a batch: it was refused, or not committed in ``offsets.commit.timeout.ms``.
-
-        In that time's case it may still be committed one day, so only who has to know hears of it.
-        """
+        """Nobody waits for a batch any longer: it is refused, or late, and then it may be committed one day."""
         self._refuse(batch, Error.COORDINATOR_NOT_AVAILABLE)
         if batch.number == _WRITES_NOTHING:
             return Outcome()
@@ -379,14 +376,6 @@ class GroupHost:
     def finish(self, horizon: int) -> None:
         """Cut what is open at the horizon."""
         self.books.finish(horizon, self.machine.generation)
-
-
-def protocols_of(scenario: Scenario, spec: Group) -> frozenset[str]:
-    """What a group's members use at one time or another."""
-    configs = [spec.client, *(one.client for one in spec.overrides)]
-    changes = [entry.verb for entry in scenario.timeline if isinstance(entry.verb, SetConfig)]
-    configs += [verb.client for verb in changes if verb.target.kind != "group" or verb.target.name == spec.name]
-    return frozenset(one.group_protocol for one in configs if one is not None)
 
 
 def _waits_for_log(reply: Reply) -> bool:
