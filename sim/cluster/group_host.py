@@ -379,10 +379,7 @@ class GroupHost:
 
 
 def _waits_for_log(reply: Reply) -> bool:
-    """Whether an answer that writes nothing comes out of a write operation (``GroupCoordinatorService``, Kafka 4.4).
-
-    An error that the operation throws is answered at once; that a group rebalances is no such error.
-    """
+    """Whether an answer comes of a write operation that writes nothing; errors that are thrown are answered at once."""
     is_write = isinstance(_exchange(reply).body, Heartbeat | LeaveGroup | ConsumerGroupHeartbeat)
     return is_write and reply.response.error in (Error.NONE, Error.REBALANCE_IN_PROGRESS)
 
