@@ -132,6 +132,7 @@ def test_the_batch_in_hand_goes_on_after_a_pause_and_a_change_of_pace(fidelity: 
     result = exact(group(client=EARLIEST, processing=TEN_MS), timeline=faults, fidelity=fidelity)
     found = records(result)
     assert (found[found["produced_us"] < 59 * S]["delivery"] == 1).all()
+    assert found[found["produced_us"] < 14 * S]["processed_us"].max() < 15 * S, "of what short pauses interrupt"
     assert (found["lost"] == "").all()
     for begin, end in ((20_003, 20_303), (30_007, 33_007), (40_011, 42_011)):
         assert not found["processed_us"].between(begin * MS + 1, end * MS - 1).any()
