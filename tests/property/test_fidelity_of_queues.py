@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from groupsim.sim import simulate
-from groupsim.sim.config import EventTimes
+from groupsim.sim.config import ClientConfig, EventTimes
 from groupsim.sim.model import Scenario
-from groupsim.sim.units import MS
+from groupsim.sim.units import MS, S
 from tests.support.fidelity import differences
 from tests.support.random_scenarios import Family, random_scenario
+from tests.support.scenarios import client, cooperative, group, join, kill, pause, scenario
 
 pytestmark = pytest.mark.property
 
@@ -51,3 +52,15 @@ def test_both_fidelities_queue_alike_in_a_busy_shard(family: Family) -> None:
     assert busy
     different = {seed: names for seed, one in busy.items() if (names := differences(one, seed))}
     assert not different
+
+
+@pytest.mark.parametrize("consumer", [client(), cooperative()], ids=["eager", "cooperative"])
+def test_members_that_rejoin_together_have_waited_too(consumer: ClientConfig) -> None:
+    """Columns of many members (`sim.fastpath.steady_columns`) draw what each of them draws by itself."""
+    often = replace(consumer, heartbeat_interval_us=S, enable_auto_commit=True)
+    faults = (kill(20 * S, 3), join(31 * S, 20), pause(47 * S, 12 * S, 5))
+    one = scenario(group(20, client=often), *faults, horizon_us=70 * S, partitions=40, rate_mrps=5_000)
+    queued = replace(one, cluster=replace(one.cluster, event_times=EventTimes(heartbeat_us=20 * MS)))
+    assert basis(queued, 1) == {"formula"}
+    assert simulate(queued, seed=1).tables["coordinators"]["wait_p99_us"].item() > 20 * MS
+    assert not differences(queued, 1)
