@@ -16,6 +16,7 @@ from groupsim.sim.protocol.consumer.messages import LEAVE_EPOCH, STATIC_LEAVE_EP
 from groupsim.sim.protocol.consumer.roster import Roster
 from groupsim.sim.protocol.consumer.states import MemberState
 from groupsim.sim.protocol.mixed.group import MixedGroup
+from groupsim.sim.units import S
 
 
 def consumer_group(group: Watched) -> ConsumerGroup | None:
@@ -92,6 +93,45 @@ def _unfinished(roster: Roster, member_id: str) -> str | None:
         and np.array_equal(current.assigned, target)
     )
     return None if is_done else f"{one.metadata.name} is {current.state.name} at {current.member_epoch}, not done"
+
+
+LATE_US = 2 * S
+"""What messages, retries and clocks may add to a heartbeat interval before a group counts as disturbed."""
+
+
+class ConvergesOnceCalm:
+    """Once faults stop, a group is stable within its assignment interval, three heartbeat intervals and 2 s.
+
+    What counts as disturbed: a new group epoch, a coordinator that is elsewhere or away, a member of which nothing has
+    been heard for a heartbeat interval and 2 s, one that has yet to give partitions up (for at most its rebalance
+    timeout: then it is removed, which bumps the epoch), and members of the classic protocol, who have clocks of their
+    own. The time counts from the last of it.
+    """
+
+    def __init__(self) -> None:
+        self._calm: dict[str, tuple[int, tuple[int, int]]] = {}
+
+    def violated(self, now: int, group: Watched) -> str | None:
+        """Since when the group should have been stable, if it is not."""
+        machine = consumer_group(group)
+        if machine is None:
+            return None
+        since, at = self._calm.get(group.books.name, (now, (-1, -1)))
+        state = machine.roster.group.epoch, group.host.terms
+        if state != at or machine.is_stable or not group.host.is_active or _is_disturbed(now, machine):
+            self._calm[group.books.name] = now, state
+            return None
+        bound_us = machine.calm_bound_us + LATE_US
+        return f"calm since {since} us and not stable" if now - since > bound_us else None
+
+
+def _is_disturbed(now: int, machine: ConsumerGroup) -> bool:
+    return not machine.size or any(
+        one.metadata.classic is not None
+        or one.current.state is MemberState.UNREVOKED_PARTITIONS
+        or machine.is_overdue(now, one.member_id, LATE_US)
+        for one in machine.roster
+    )
 
 
 class MembersWithinHoldings:

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from groupsim.sim.books.consumer_invariants import EpochsOrdered, MembersWithinHoldings, OneHolder, StableIsStable
+from groupsim.sim.books.consumer_invariants import (
+    ConvergesOnceCalm,
+    EpochsOrdered,
+    MembersWithinHoldings,
+    OneHolder,
+    StableIsStable,
+)
 from groupsim.sim.books.watched import Invariant, Watched
 from groupsim.sim.errors import InvariantViolation
 from groupsim.sim.kernel.environment import Environment
@@ -97,7 +103,7 @@ class Watch:
         self._groups = groups
         self._invariants: tuple[Invariant, ...] = (
             OneOwner(), GenerationsGrow(), CommitsWithinPositions(), OneHolder(), EpochsOrdered(), StableIsStable(),
-            MembersWithinHoldings(),
+            MembersWithinHoldings(), ConvergesOnceCalm(),
         )  # fmt: skip
 
     def attach(self) -> None:

@@ -12,10 +12,14 @@ import pytest
 from groupsim.sim import InvariantViolation, simulate
 from groupsim.sim.books.consumer_invariants import EpochsOrdered, MembersWithinHoldings, OneHolder, StableIsStable
 from groupsim.sim.books.invariants import Watch
+from groupsim.sim.config import ClientConfig
+from groupsim.sim.model import Scale
 from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.protocol.consumer.roster import Target
+from groupsim.sim.protocol.consumer.targets import Targets
 from groupsim.sim.units import S
 from tests.support.consumer_scenarios import consumer_scenario
+from tests.unit.sim.scenes import entry, everybody, group, scene
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +72,27 @@ def test_a_watched_run_ends_with_the_violation() -> None:
     watch._invariants = (SimpleNamespace(violated=lambda now, group: "wrong"),)  # type: ignore[assignment]
     with pytest.raises(InvariantViolation, match="7 us, group g: wrong"):
         watch.check()
+
+
+def newcomer() -> Any:
+    """Three members, and a fourth that joins after 20 s."""
+    scale = entry(20 * S, Scale(target=everybody(), to=4))
+    client = ClientConfig(group_protocol="consumer", auto_offset_reset="earliest")
+    return scene(group(count=3, client=client), timeline=(scale,), horizon_us=70 * S)
+
+
+@pytest.mark.parametrize("fidelity", ["elided", "message"])
+def test_a_calm_group_that_never_computes_a_target_ends_the_run(fidelity: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody beats on: 18 s after the join that is too long, as the next event shows."""
+    simulate(newcomer(), seed=1, check=True, fidelity=fidelity)
+    wanted = Targets.is_wanted
+    monkeypatch.setattr(Targets, "is_wanted", lambda self, now: now < 20 * S and wanted(self, now))
+    with pytest.raises(InvariantViolation, match=r"ConvergesOnceCalm at (38|40)\d{6} us") as told:
+        simulate(newcomer(), seed=1, check=True, fidelity=fidelity)
+    assert "calm since 20" in str(told.value)
+
+
+def test_a_group_is_not_calm_while_it_waits_for_somebody() -> None:
+    """A member that is cut off, a slow listener, a crash: all of them take longer than the bound."""
+    for seed in range(3):
+        simulate(consumer_scenario(seed, "varied"), seed=seed, check=True)
