@@ -154,7 +154,7 @@ class Client(Incarnation):
                 self._note_absence(now)
             self._end(now, "closed")
         else:
-            self.poll_loop.schedule = None
+            self.poll_loop.go_by(now, None)
 
     @property
     def _keeps_place(self) -> bool:
@@ -267,10 +267,8 @@ class Client(Incarnation):
 
     def arm(self, now: int) -> None:
         """Arm the alarms of a loud member."""
-        machine, poll_loop, alarms = self.machine, self.poll_loop, self.alarms
-        due = machine.deadline
-        if due < FOREVER and not machine.config.behaviour.background_heartbeat:
-            due = poll_loop.reaction(max(due, now))
+        poll_loop, alarms = self.poll_loop, self.alarms
+        due = poll_loop.thread_due(now)
         max_poll = poll_loop.max_poll_due(now)
         alarms.watch_member(
             # A thread that wakes to beat looks first whether the application is too late.

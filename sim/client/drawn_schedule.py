@@ -106,3 +106,19 @@ class DrawnPollSchedule(PollSchedule):
         full = self.full_wait_us + self._fixed_us + self._records[0] * cost if self.full_passes else 0
         bound: int = round(max(full, self.steady_wait_us + self._fixed_us + self._records[1] * cost))
         return bound
+
+    def passes_from(self, time: int) -> None:
+        """Passes differ."""
+        return
+
+    def waits(self, low: int, high: int) -> list[tuple[int, int]]:
+        """Begin and end of the wait inside poll() of the pass under way at ``low``, and of those up to ``high``."""
+        start = self.start
+        self._extend(high - start)
+        first, until = bisect_right(self._begins, low - start) - 1, bisect_right(self._begins, high - start)
+        steady, full, passes = self.steady_wait_us, self.full_wait_us, self.full_passes
+        begins = self._begins[first:until]
+        return [
+            (start + begin, start + begin + (full if first + index < passes else steady))
+            for index, begin in enumerate(begins)
+        ]

@@ -191,7 +191,7 @@ class Fetcher:
         held = consumption.partitions
         poll_loop.note_passes(now)
         if not held.size:
-            poll_loop.schedule = None
+            poll_loop.go_by(now, None)
             return
         offsets = self._books.ledger.positions(consumption.holding, now)
         load = self._load(now, offsets)
@@ -210,7 +210,7 @@ class Fetcher:
         elif not consumption.holding.running and client.frozen is None:
             self._connections.restarted_us = now
             consumption.go_on(now, paced.capacity)
-        poll_loop.schedule = self.new_schedule(start, paced, load, before, held_until)
+        poll_loop.go_by(now, self.new_schedule(start, paced, load, before, held_until))
         if client.frozen is None:
             consumption.follow(poll_loop.schedule, now)
         if self.is_out_of_range(now):

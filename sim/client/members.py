@@ -9,6 +9,7 @@ from typing import Any
 
 from groupsim.assignors import Assignor
 from groupsim.assignors import Protocol as RebalanceProtocol
+from groupsim.sim.client.heartbeat_thread import Cadence
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.consumer.member.member import ConsumerMember
@@ -45,7 +46,7 @@ def _jitter(client: Incarnation) -> Callable[[int], int]:
 
 
 def _new_classic_member(client: Incarnation, assignors: tuple[Assignor, ...]) -> ClassicMember:
-    period = client.config.heartbeat_interval_us + client.world.timing.heartbeat_late_us
+    period = Cadence.of(client.config, client.world.timing).interval_us
     machine = ClassicMember(
         group_id=client.group.name,
         name=client.consumer.name,

@@ -16,9 +16,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from groupsim.sim.client.heartbeat_thread import Cadence, after_pause, after_wait, first_wake
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.kernel.environment import Kind, Occurrence, deadline_key
+from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.interface import MemberMachine
 from groupsim.sim.units import FOREVER
 
@@ -44,7 +46,9 @@ class PollLoop:
     Attributes
     ----------
     schedule : PollSchedule or None
-        Its polls, while it has partitions; without any it waits inside poll() all the time.
+        Its polls, while it has partitions; without any it waits inside poll() all the time. Changed by `go_by`.
+    cadence : Cadence
+        Of the heartbeat thread, which needs to know where the application is.
     stuck_until : int, microseconds
         End of the last hang.
     """
@@ -55,6 +59,9 @@ class PollLoop:
         self._is_loud = client.world.is_loud
         timeout_us, backoff_us = client.processing.poll_timeout_us, client.config.retry_backoff_us
         self._is_paced = client.machine.is_paced
+        machine = client.machine
+        # Whose heartbeat thread waits for the application; members of the consumer protocol have none.
+        self._beating = machine if isinstance(machine, ClassicMember) else None
         self._pass_us = max(min(timeout_us, backoff_us) + client.world.timing.poll_us, 1)
         self._passed_us = client.opened_us - self._pass_us
         self._again_us = 0
@@ -62,6 +69,7 @@ class PollLoop:
         self._hurried_us = FOREVER
         self._work_key = deadline_key(client.consumer.entity, Kind.FETCH)
         self._poll_key = deadline_key(client.consumer.entity, Kind.POLL)
+        self.cadence = Cadence.of(client.config, client.world.timing)
         self.schedule: PollSchedule | None = None
         self.stuck_until = 0
         self._stuck_since = 0
@@ -202,6 +210,55 @@ class PollLoop:
         last: int | None = self.schedule.last_pass(at)
         return last if last is not None else now
 
+    # --- the heartbeat thread -----------------------------------------------------------------------------------------
+
+    def go_by(self, now: int, schedule: PollSchedule | None) -> None:
+        """Poll as ``schedule`` says from ``now`` on; None: wait inside poll()."""
+        self.pass_steps(now)
+        if self.schedule is None and self._beating is not None:
+            self._beating.waiting_since = after_wait(self._beating.waiting_since, now, self.cadence.step_us)
+        self.schedule = schedule
+
+    def pass_steps(self, until: int) -> None:
+        """Something is about to change: the heartbeat thread has waited in steps as it was so far."""
+        member = self._beating
+        if self.schedule is not None and member is not None and member.heartbeats_enabled:
+            member.waiting_since = self._first_wake(member.waiting_since, until)[0]
+
+    def thread_due(self, now: int) -> int:
+        """When time alone makes the member act, microseconds: by a thread of its own, or with the next poll."""
+        due, member = self._machine.deadline, self._beating
+        if member is None:
+            return due
+        if member.config.behaviour.background_heartbeat:
+            return min(member.deadline_without_heartbeat, self._beat(member, now))
+        return self.reaction(max(due, now)) if due < FOREVER else due
+
+    def _beat(self, member: ClassicMember, now: int) -> int:
+        """When the heartbeat thread acts on the next heartbeat that is due, from ``now`` on, microseconds."""
+        due = member.heartbeat_wanted
+        if due >= FOREVER:
+            return FOREVER
+        ready = due - self.cadence.late_us
+        inside = self.reaction(ready)
+        return max(due, now, inside if inside <= due else min(inside, self._first_wake(member.waiting_since, ready)[1]))
+
+    def _first_wake(self, since: int, time: int) -> tuple[int, int]:
+        """`first_wake`, also while a job or a hang keeps the application from poll()."""
+        step_us, schedule = self.cadence.step_us, self.schedule
+        is_away = self._job is not None or since < self.stuck_until
+        if step_us >= FOREVER or (schedule is not None and not is_away):
+            return first_wake(schedule, since, step_us, time) if schedule is not None else (since, FOREVER)
+        while (wake := self._end_of_wait(since + step_us)) < time:
+            since = wake
+        return since, wake
+
+    def _end_of_wait(self, time: int) -> int:
+        job, schedule = self._job, self.schedule
+        if schedule is None or time < self.stuck_until or (job is not None and time <= job.due):
+            return time
+        return schedule.end_of_wait(time)
+
     # --- jobs ---------------------------------------------------------------------------------------------------------
 
     @property
@@ -216,6 +273,7 @@ class PollLoop:
 
     def work(self, now: int, duration: int, done: Callable[[int], None], *, holds_monitor: bool = False) -> None:
         """Keep the application thread busy, then call ``done``."""
+        self.pass_steps(now)
         due = now + duration
         occurrence = self._client.env.at(due, self._work_key, self._worked)
         self._job = Job(now, due, done, holds_monitor, occurrence)
@@ -224,6 +282,7 @@ class PollLoop:
         job, now = self._job, self._client.env.now
         if job is None:
             return
+        self.pass_steps(now)
         self._job = None
         # A wait that the job has used up is over; what is left of it follows.
         is_over = now - job.since >= self._client.processing.poll_timeout_us
@@ -233,6 +292,7 @@ class PollLoop:
 
     def prolong(self, now: int, length: int) -> None:
         """The poll() under way lasts that much longer: so do all that follow begin later."""
+        self.pass_steps(now)
         self._shift(now, length)
 
     def suspend_job(self) -> None:
@@ -250,6 +310,10 @@ class PollLoop:
     def shift(self, start: int, length: int) -> None:
         """The application's clock has stood still: all its work is that much later."""
         self.note_passes(start)
+        self.pass_steps(start)
+        member = self._beating
+        if member is not None:
+            member.waiting_since = after_pause(member.waiting_since, start, start + length, self.cadence.step_us)
         self._shift(start, length)
         if self.stuck_until > start:
             self.stuck_until += length
@@ -280,6 +344,7 @@ class PollLoop:
             self._client.consumption.follow(self.schedule, now)
 
     def _stay_away(self, now: int, length: int) -> None:
+        self.pass_steps(now)
         if self.stuck_until <= now:
             self._stuck_since = now
         self.stuck_until = max(self.stuck_until, now + length)

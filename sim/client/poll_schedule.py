@@ -5,7 +5,7 @@ the backlog is longer than a batch, passes are full: ``max.poll.records`` each. 
 is what was produced during the pass before, so passes settle at the length ``overhead / (1 - load)``. Both lengths are
 constants from the last change (assignment, rate, cost, a thaw) on: so the n-th poll is arithmetic and no event.
 
-With a random cost per record the passes are drawn, one number each, and summed up.
+With a random cost per record the passes are drawn (`sim.client.drawn_schedule`).
 
 Polls run on a clock that stops in pauses: a pause shifts everything after it.
 """
@@ -279,6 +279,25 @@ class PollSchedule:
         every_us = max(self.fetch_us, 1)
         looks = FOREVER if begin is None else begin + -(-(time - begin) // every_us) * every_us
         return looks if looks <= until else following
+
+    def end_of_wait(self, time: int) -> int:
+        """When the wait inside poll() that is under way at ``time`` ends; ``time``: the application processes."""
+        if time < self.start:
+            return max(time, int(self.held_until))
+        begin, wait, _ = self._pass_at(time)
+        return max(time, int(begin + wait))
+
+    def passes_from(self, time: int) -> tuple[int, int, int, int] | None:
+        """Begin and end of the stretch around ``time`` in which all passes are alike, their length, the wait in each.
+
+        None: they are not.
+        """
+        switch = self.start + self.full_passes * self.full_us
+        if time < self.start:
+            return None
+        if time < switch:
+            return self.start, switch, self.full_us, self.full_wait_us
+        return switch, FOREVER, self.steady_us, self.steady_wait_us
 
     def train(self, poll: Any, interval: Any, before: Any) -> tuple[Any, Any]:
         """Polls that act every ``interval``: how many after ``poll`` keep a constant stride, and the stride.

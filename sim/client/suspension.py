@@ -176,6 +176,7 @@ class Suspension:
         if client.is_over or self._poll_loop.stuck_until > now or self._client.frozen is not None:
             return
         client.elision.wake()
+        self._poll_loop.pass_steps(now)
         if consumption.handle >= 0:
             self._availability.impair(now, consumption.handle, False)
             self._availability.serve(now, consumption.handle, consumption.partitions)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.steady_state import commits_apart, densest, heartbeats_apart, longest_round_trip
+from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.randomness import mean_of
 
 
@@ -23,6 +24,8 @@ class Bounds:
     ----------
     round_trip_us : int
         The longest time from a request to its answer.
+    step_us : int
+        By how much a heartbeat can be late.
     """
 
     def __init__(self, client: Client, session_us: Callable[[], int]) -> None:
@@ -31,13 +34,14 @@ class Bounds:
         self._machine = client.machine
         self._pauses = client.consumer.pauses
         self.round_trip_us = longest_round_trip(client.path, client.world.timing)
+        self.step_us = client.poll_loop.cadence.step_us if isinstance(client.machine, ClassicMember) else 0
 
     @property
     def beats_apart(self) -> bool:
         """Whether elision is exact for its heartbeats (`heartbeats_apart`)."""
         is_background = self._client.config.behaviour.background_heartbeat
         heartbeat_us = self._machine.heartbeat_interval_us
-        return is_background and heartbeats_apart(heartbeat_us, self._session_us(), self.round_trip_us)
+        return is_background and heartbeats_apart(heartbeat_us, self._session_us(), self.step_us, self.round_trip_us)
 
     def may_poll_like(self, schedule: PollSchedule | None) -> bool:
         """Whether the member can be quiet with these polls (None: without any)."""

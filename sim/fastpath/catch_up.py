@@ -14,9 +14,9 @@ from groupsim.sim.protocol.messages import Error, JoinGroup, OffsetFetchResponse
 from groupsim.sim.units import FOREVER
 
 
-def set_timers(machine: ClassicMember, heartbeat_due: int, commit_due: int) -> None:
+def set_timers(machine: ClassicMember, heartbeat_due: int, commit_due: int, waiting_since: int) -> None:
     """The machine's timers as they are by now; `FOREVER`: nothing is consumed."""
-    machine.heartbeat_due = heartbeat_due
+    machine.restore_heartbeats(heartbeat_due, waiting_since)
     if machine.commit_due < FOREVER and commit_due < FOREVER:
         machine.commit_due = commit_due
 
@@ -24,14 +24,14 @@ def set_timers(machine: ClassicMember, heartbeat_due: int, commit_due: int) -> N
 def replay_rejoin(client: Client, columns: RoundColumns, slot: int) -> JoinGroup:
     """Told of the rebalance, it commits and asks to join; what it owns it gives up, unless it is cooperative."""
     machine, generation, joining = client.machine, client.machine.generation, columns.joining.item(slot)
-    set_timers(machine, columns.beat_due.item(slot), columns.commit_due.item(slot))
+    set_timers(machine, columns.beat_due.item(slot), columns.commit_due.item(slot), columns.beat.item(slot))
     machine.on_heartbeat_response(columns.learned.item(slot), Error.REBALANCE_IN_PROGRESS, generation)
     effects = machine.on_poll(columns.polled.item(slot))
     if machine.commits == "auto":
         effects = machine.on_commit_response(joining, Error.NONE, generation)
     if not machine.cooperative:
         effects = machine.on_listener_done(joining)
-        client.poll_loop.schedule = None
+        client.poll_loop.go_by(columns.polled.item(slot), None)
         client.consumption.let_go(columns.polled.item(slot))
     send = effects[-1]
     assert isinstance(send, Send)
@@ -54,7 +54,7 @@ def replay_keep(client: Client, columns: RoundColumns, slot: int, slowdown: floa
     client.rebalancing.remember(adopted, adopt)
     client.do(adopted, machine.on_listener_done(adopted))
     client.books.ledger.recall_all(client.consumption.holding, adopted)
-    client.poll_loop.schedule = _schedule(client, columns, slot, slowdown)
+    _poll_on(client, columns, slot, _schedule(client, columns, slot, slowdown))
 
 
 def replay_resume(client: Client, columns: RoundColumns, slot: int, slowdown: float) -> None:
@@ -71,7 +71,13 @@ def replay_resume(client: Client, columns: RoundColumns, slot: int, slowdown: fl
         columns.begun.item(slot), columns.handle.item(slot), columns.partitions[slot], columns.offsets[slot]
     )
     drawn: PollSchedule | None = columns.schedule[slot]
-    client.poll_loop.schedule = drawn if drawn is not None else _schedule(client, columns, slot, slowdown)
+    _poll_on(client, columns, slot, drawn if drawn is not None else _schedule(client, columns, slot, slowdown))
+
+
+def _poll_on(client: Client, columns: RoundColumns, slot: int, schedule: PollSchedule) -> None:
+    """It polls so; the columns say what `PollLoop.go_by` finds, from polls that its own objects need not show."""
+    client.machine.waiting_since = columns.waiting_since.item(slot)
+    client.poll_loop.schedule = schedule
 
 
 def _schedule(client: Client, columns: RoundColumns, slot: int, slowdown: float) -> PollSchedule:

@@ -11,7 +11,8 @@ rejoin
     many were sent within ``measure`` while it was quiet; ``beat``: when the last heartbeat was.
 sync
     ``accepted``: the answer is read and SyncGroup is sent; ``sync_there``, ``sync_back``: its latencies; ``synced``: it
-    arrives; ``first_beat``: a heartbeat is due.
+    arrives; ``first_beat``: a heartbeat is due; ``waiting_since``: the step in hand of the heartbeat thread began
+    (`sim.client.heartbeat_thread`), as of ``accepted``, and in the end as of ``begun``.
 resume
     ``told``: the assignment is read and offsets are asked for; ``asked``: the coordinator works on that; ``answered``:
     its answer is read; ``worked``: brokers work on the request for positions; ``begun``: the first fetch is answered;
@@ -32,7 +33,7 @@ _TIMES = (
     "beat_due", "beat_number", "commit_due", "commit_number", "beats", "commits", "beat",
     "learned", "polled", "committed", "acknowledged", "joining", "arrived", "joined",
     "join_there", "join_back",
-    "accepted", "synced", "sync_there", "sync_back", "first_beat",
+    "accepted", "synced", "sync_there", "sync_back", "first_beat", "waiting_since",
     "told", "asked", "answered", "worked", "begun", "next_commit", "handle",
     "start", "before", "held_until", "full_us", "steady_us", "steady_wait_us", "full_passes",
 )  # fmt: skip
@@ -76,6 +77,7 @@ class RoundColumns:
     sync_there: Column
     sync_back: Column
     first_beat: Column
+    waiting_since: Column
     told: Column
     asked: Column
     answered: Column

@@ -22,9 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.client.client import Client
+from groupsim.sim.client.heartbeat_thread import Cadence
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.deferred import Elided, Phase
+from groupsim.sim.fastpath.heartbeats import Heartbeats, PunctualHeartbeats
 from groupsim.sim.fastpath.quiescence import Quiescence
+from groupsim.sim.fastpath.trains import Train
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, Moment, deadline_key
 from groupsim.sim.protocol.interface import Reply
@@ -66,6 +69,10 @@ class ConsumerQuiescence(Quiescence):
     def _session_us(self) -> int:
         us: int = self._group.machine.session_timeout_us
         return us
+
+    def _beating(self, train: Train) -> Heartbeats:
+        """Its heartbeats: the thread that sends them waits for nobody."""
+        return PunctualHeartbeats(train, Cadence(train.interval, 0, FOREVER), 0)
 
     def _may_begin(self) -> bool:
         machine = self._machine

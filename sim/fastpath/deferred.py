@@ -27,12 +27,13 @@ from groupsim.sim.fastpath.barrier_wait import BarrierWait
 from groupsim.sim.fastpath.bounds import Bounds
 from groupsim.sim.fastpath.catch_up import replay_keep, replay_rejoin, replay_resume, replay_sync
 from groupsim.sim.fastpath.columns import Column, RoundColumns
+from groupsim.sim.fastpath.heartbeats import heartbeats_before, resumed
 from groupsim.sim.fastpath.parked_fetches import ParkedFetches
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.fastpath.request_times import RequestTimes
 from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
 from groupsim.sim.fastpath.steady_state import Keys, SteadyState
-from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.kernel.environment import Environment, Moment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Processing
 from groupsim.sim.protocol.messages import Api, JoinGroup
@@ -102,8 +103,8 @@ class DeferredMembers:
         When the answer in hand leaves the coordinator.
     renewed : int64 array, microseconds
         Last renewal of a quiet member's session before it fell silent.
-    heartbeat_interval, commit_interval, round_trip_us, longest_us : int64 arrays, microseconds
-        The last two are the longest time from a request to its answer, and the longest latency.
+    heartbeat_interval, commit_interval, round_trip_us, longest_us, step_us : int64 arrays, microseconds
+        The last three are the longest time from a request to its answer, the longest latency, and `Cadence.step_us`.
     has_round : bool array
         Whether its own objects do not show the last complete rebalance.
     is_cooperative : bool array
@@ -113,9 +114,8 @@ class DeferredMembers:
     request_key, fetched_key, heartbeat_key, poll_key : int64 arrays
         Where its events stand within an instant.
     kind : int64 array
-        Index into ``kinds``, -1: its passes are drawn.
+        Index into ``kinds``, whose members pace their polls alike; -1: its passes are drawn.
     kinds : list of (ClientConfig, Processing)
-        Members of one kind pace their polls alike.
     slowdown, capacity : float64 arrays
         Factor on what the application does; records per microsecond.
     most_pauses : int64 array
@@ -148,10 +148,9 @@ class DeferredMembers:
         self.other, self.next_start, self.leaving, self.renewed = column(), column(), column(), column()
         self.heartbeat_interval, self.commit_interval, self.round_trip_us = column(), column(), column()
         self.request_key, self.fetched_key, self.heartbeat_key, self.poll_key = column(), column(), column(), column()
-        self.kind, self.most_pauses = column(), column()
-        self.longest_us, self.commits = column(), column()
+        self.kind, self.most_pauses, self.longest_us, self.commits = column(), column(), column(), column()
         self.slowdown, self.capacity = np.ones(slots), np.zeros(slots)
-        self._joins, self.fetch_period = column(), column()
+        self.step_us, self.fetch_period, self._joins = column(), column(), column()
         self.parked = ParkedFetches(slots)
         self.is_cooperative, self.may_resume, self.has_round = np.zeros((3, slots), np.bool_)
         self.times = RequestTimes(group.cluster.timing, slots)
@@ -214,7 +213,7 @@ class DeferredMembers:
         self.clients[slot] = client
         self.heartbeat_interval[slot] = machine.config.heartbeat_interval_us
         self.commit_interval[slot] = machine.commit_interval_us
-        self.round_trip_us[slot] = one.bounds.round_trip_us
+        self.round_trip_us[slot], self.step_us[slot] = one.bounds.round_trip_us, one.bounds.step_us
         self.longest_us[slot], self.commits[slot] = client.path.longest_us, _COMMITS.get(machine.commits, AUTO)
         self.is_cooperative[slot] = machine.cooperative
         self.request_key[slot], self.heartbeat_key[slot], self.poll_key[slot] = keys.request, keys.heartbeat, keys.poll
@@ -243,20 +242,21 @@ class DeferredMembers:
         """Number of the first commit after a rejoin, which commits unless nobody does."""
         return columns.commit_number[slots] + (self.commits[slots] != NO_COMMITS)
 
-    def steady(self, slots: Slots) -> SteadyColumns:
-        """Quiet members whose objects are behind."""
+    def steady(self, slots: Slots, moment: Moment) -> SteadyColumns:
+        """Quiet members whose objects are behind, at a moment."""
         was, commits, measure = self.was, self.next_commit_number(self.was, slots), self._group.books.measure
-        never, nothing = np.full(len(slots), -FOREVER), np.zeros(len(slots), np.int64)
+        never, schedules = np.full(len(slots), -FOREVER), self.schedules(slots)
+        cadences = [self.clients[slot].poll_loop.cadence for slot in slots.tolist()]
+        beating = resumed(cadences, was.waiting_since[slots], was.first_beat[slots], was.beat_number[slots], measure)
+        each = schedules.each(np.arange(len(slots)))
+        sent, beats = heartbeats_before(beating, each, self.heartbeat_key[slots].tolist(), moment)
         return SteadyColumns(
+            Trains.of(sent, measure), beats,
             Trains(
-                was.first_beat[slots], was.beat_number[slots], was.beat_number[slots], nothing.copy(),
-                self.heartbeat_interval[slots], measure, never, never.copy(),
+                was.next_commit[slots], commits, commits.copy(), np.zeros(len(slots), np.int64),
+                self.commit_interval[slots], measure, never, never.copy(),
             ),
-            Trains(
-                was.next_commit[slots], commits, commits.copy(), nothing.copy(), self.commit_interval[slots],
-                measure, never.copy(), never.copy(),
-            ),
-            self.schedules(slots), self.next_start[slots], self.heartbeat_key[slots], self.round_trip_us[slots],
+            schedules, self.next_start[slots], self.round_trip_us[slots],
         )  # fmt: skip
 
     def schedules(self, slots: Slots) -> PollSchedules:

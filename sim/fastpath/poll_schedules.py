@@ -60,6 +60,15 @@ class PollSchedules:
         start, held_until, passes, full, full_wait, steady, steady_wait = self._table[:, which]
         return PollSchedule.of_columns(start, passes, full, full_wait, steady, steady_wait, 1.0, None, held_until)
 
+    def each(self, which: Which) -> list[PollSchedule]:
+        """Some of them, one by one."""
+        rows = zip(which.tolist(), self._table[:, which].T.tolist(), strict=True)
+        return [
+            self._drawn[index] if index in self._drawn
+            else PollSchedule.of_columns(start, passes, full, full_wait, steady, steady_wait, 1.0, None, held_until)
+            for index, (start, held_until, passes, full, full_wait, steady, steady_wait) in rows
+        ]  # fmt: skip
+
     def next_polls(self, times: Times, which: Which) -> Times:
         """`PollSchedule.next_poll`."""
         polls: Times = self._of(which).next_poll(times)

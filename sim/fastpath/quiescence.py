@@ -17,14 +17,10 @@ from groupsim.sim.fastpath.bounds import Bounds
 from groupsim.sim.fastpath.catch_up import set_timers
 from groupsim.sim.fastpath.deferred import Elided, Phase
 from groupsim.sim.fastpath.eligibility import has_memory, is_plain
+from groupsim.sim.fastpath.heartbeats import Heartbeats
 from groupsim.sim.fastpath.resending import Resending
-from groupsim.sim.fastpath.steady_state import (
-    Beat,
-    Keys,
-    SteadyState,
-    Train,
-    reach,
-)
+from groupsim.sim.fastpath.steady_state import Beat, Keys, SteadyState, reach
+from groupsim.sim.fastpath.trains import Train
 from groupsim.sim.kernel.environment import Kind, deadline_key, message_key, process_key
 from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.messages import Api
@@ -233,7 +229,7 @@ class Quiescence:
         if not (group.is_steady(*whose) or (self._is_overtaken and group.awaits_rejoin(*whose))):
             return False
         # The first heartbeat of the silence must come in time too (a cut may have eaten most of the session).
-        first = machine.heartbeat_due + SHORT_PAUSE_US + self.bounds.round_trip_us
+        first = machine.heartbeat_due + self.bounds.step_us + SHORT_PAUSE_US + self.bounds.round_trip_us
         return bool(group.session_due(machine.member_id) > first)
 
     def _begin(self, now: int) -> None:
@@ -253,10 +249,13 @@ class Quiescence:
         stride = self.bounds.stride(schedule)
         reach_us = reach(client.path.longest_us, stride, heartbeat_us, client.world.timing)
         # The last answered request of either kind, and what had a part in it.
-        gap = max(heartbeat_us, machine.commit_interval_us + (schedule.longest_us if schedule is not None else 0))
+        gap = max(
+            heartbeat_us + self.bounds.step_us,
+            machine.commit_interval_us + (schedule.longest_us if schedule is not None else 0),
+        )
         keep_us = reach_us + 2 * (gap + SHORT_PAUSE_US + self.bounds.round_trip_us)
         self.quiet = SteadyState(
-            heartbeats=Train(heartbeat_due, numbers["heartbeat"], heartbeat_us, measure, keep_us),
+            beating=self._beating(Train(heartbeat_due, numbers["heartbeat"], heartbeat_us, measure, keep_us)),
             commits=Train(commit_due, numbers["commit"], machine.commit_interval_us, measure, keep_us),
             schedule=schedule,
             pauses=self._pauses,
@@ -267,6 +266,10 @@ class Quiescence:
         self._renewed_us = renewed_us
         if self.phase is None:
             self._others[machine.member_id] = self
+
+    def _beating(self, train: Train) -> Heartbeats:
+        """Its heartbeats, which go with its polls."""
+        return Heartbeats(train, self.client.poll_loop.cadence, self._machine.waiting_since)
 
     def absorb(self, now: int, until: int) -> bool:
         """Take a sudden pause into the computation; whether that was possible."""
@@ -318,7 +321,7 @@ class Quiescence:
     def _restore(self, quiet: SteadyState) -> None:
         """Timers, numbers and books as they are by now."""
         numbers = self.client.in_flight.numbers
-        set_timers(self._machine, quiet.heartbeats.due, quiet.commits.due)
+        set_timers(self._machine, quiet.heartbeats.due, quiet.commits.due, quiet.beating.since)
         numbers["heartbeat"], numbers["commit"] = quiet.heartbeats.number, quiet.commits.number
         self._pass_pauses(quiet)
         self._group.books.requests.count_measured(self._machine.heartbeat_api, quiet.heartbeats.measured)

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.fastpath.heartbeats import heartbeats_before
 from groupsim.sim.fastpath.poll_schedules import PollSchedules, Times
-from groupsim.sim.fastpath.steady_state import SteadyState, Train, terms_within
+from groupsim.sim.fastpath.steady_state import SteadyState
+from groupsim.sim.fastpath.trains import Train, terms_within
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.units import FOREVER
 
@@ -73,35 +75,40 @@ class SteadyColumns:
 
     Parameters
     ----------
-    heartbeats, commits : Trains
+    heartbeats : Trains
+        With those that are sent before the moment for which this is made.
+    beats : int64 array, shape (n,), microseconds
+        When the next is sent.
+    commits : Trains
     schedules : PollSchedules
     next_start : int64 array, shape (n,), microseconds
         When the next pause begins.
-    keys : int64 array, shape (n,)
-        Where a heartbeat stands within an instant.
     round_trip_us : int64 array, shape (n,)
         The longest time from a request to its answer.
     """
 
     heartbeats: Trains
+    beats: Times
     commits: Trains
     schedules: PollSchedules
     next_start: Times
-    keys: Times
     round_trip_us: Times
 
     @classmethod
     def of(
-        cls, quiets: Sequence[SteadyState], round_trips_us: Sequence[int], measure: tuple[int, int]
+        cls, quiets: Sequence[SteadyState], round_trips_us: Sequence[int], measure: tuple[int, int], moment: Moment
     ) -> SteadyColumns:
-        """Columns of these."""
+        """Columns of these at a moment."""
         schedules: list[PollSchedule] = [one.schedule for one in quiets if one.schedule is not None]
+        sent, beats = heartbeats_before(
+            [one.beating.fork() for one in quiets], schedules, [one.keys.heartbeat for one in quiets], moment
+        )
         return cls(
-            Trains.of([one.heartbeats for one in quiets], measure),
+            Trains.of(sent, measure),
+            beats,
             Trains.of([one.commits for one in quiets], measure),
             PollSchedules.of(schedules),
             np.array([one.next_start for one in quiets], np.int64),
-            np.array([one.keys.heartbeat for one in quiets], np.int64),
             np.array(round_trips_us, np.int64),
         )
 
@@ -109,10 +116,10 @@ class SteadyColumns:
         """These, and then others."""
         return SteadyColumns(
             self.heartbeats.followed_by(other.heartbeats),
+            np.concatenate([self.beats, other.beats]),
             self.commits.followed_by(other.commits),
             self.schedules.followed_by(other.schedules),
             np.concatenate([self.next_start, other.next_start]),
-            np.concatenate([self.keys, other.keys]),
             np.concatenate([self.round_trip_us, other.round_trip_us]),
         )
 
@@ -120,21 +127,13 @@ class SteadyColumns:
     def _all(self) -> NDArray[np.intp]:
         return np.arange(len(self.next_start))
 
-    def next_beats(self, moment: Moment) -> tuple[Times, Times]:
-        """Times and numbers of the first heartbeats from ``moment`` on (`Quiet.next_beat`)."""
-        beats = self.heartbeats
-        since = moment[0] + (self.keys < moment[1])
-        count = np.maximum(-(-(since - beats.due) // beats.interval), 0)
-        return beats.due + count * beats.interval, beats.number + count
-
     def reactions(self, times: Times) -> Times:
         """When each is inside poll(), from its own time on."""
         return self.schedules.reactions(times, self._all)
 
-    def catch_up(self, beats: Times, polls: Times) -> None:
-        """Let each send its heartbeats up to ``beats``, and the commits before its poll at ``polls``."""
-        count = (beats - self.heartbeats.due) // self.heartbeats.interval + 1
-        self.heartbeats.add(self._all, self.heartbeats.due, self.heartbeats.interval, count)
+    def catch_up(self, polls: Times) -> None:
+        """Let each send its next heartbeat, and the commits before its poll at ``polls``."""
+        self.heartbeats.add(self._all, self.beats, self.heartbeats.interval, np.ones_like(self.beats))
         which = np.flatnonzero(self.commits.due < polls)
         while which.size:
             due = self.schedules.next_polls(self.commits.due[which], which)
@@ -143,9 +142,9 @@ class SteadyColumns:
             more, stride = self.schedules.trains(due, self.commits.interval[which], polls[which], which)
             self.commits.add(which, due, stride, more + 1)
 
-    def go_alone(self, now: int, beats: Times) -> NDArray[np.bool_]:
+    def go_alone(self, now: int) -> NDArray[np.bool_]:
         """Who is sure to (`Quiescence.goes_alone`), after `catch_up`; the others may."""
-        longest = self.round_trip_us
+        longest, beats = self.round_trip_us, self.beats
         alone: NDArray[np.bool_] = beats - self.heartbeats.interval < now - longest
         for sent in (self.commits.older, self.commits.newer):
             alone &= (sent < now - longest) | ((now < sent) & (sent < beats - longest))

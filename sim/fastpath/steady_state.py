@@ -13,7 +13,6 @@ what would be on its way is handed back to become real messages.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -21,7 +20,8 @@ from typing import Any, NamedTuple
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.config import Timing
-from groupsim.sim.elementwise import least, most
+from groupsim.sim.fastpath.heartbeats import Heartbeats
+from groupsim.sim.fastpath.trains import Train
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Path
 from groupsim.sim.units import FOREVER
@@ -45,95 +45,6 @@ class Beat:
     answered: int = 0
 
 
-class Stretch(NamedTuple):
-    """Requests of one kind, ``stride`` microseconds apart: when the first was sent, its number, how many."""
-
-    first: int
-    number: int
-    stride: int
-    length: int
-
-    @property
-    def last(self) -> int:
-        """When the last was sent."""
-        return self.first + (self.length - 1) * self.stride
-
-
-@dataclass(slots=True)
-class Train:
-    """One kind of request: when the next is due, its number, how many there were, and the recent ones.
-
-    Parameters
-    ----------
-    due, number : int
-    interval : int, microseconds
-        From one request to when the next is due.
-    measure : (int, int), microseconds
-        Requests sent within are counted in ``measured``.
-    keep_us : int, microseconds
-        What was sent longer before the last one than that is forgotten.
-    """
-
-    due: int
-    number: int
-    interval: int
-    measure: tuple[int, int]
-    keep_us: int
-    count: int = 0
-    measured: int = 0
-    recent: deque[Stretch] = field(default_factory=deque)
-
-    def add(self, first: int, stride: int, count: int) -> None:
-        """``count`` requests from ``first`` on, ``stride`` apart; the next is due an interval after the last."""
-        self.measured += terms_within(first, stride, count, *self.measure)
-        recent, stretch = self.recent, Stretch(first, self.number, stride, count)
-        if recent and recent[-1].stride == stride and recent[-1].last + stride == first:
-            before = recent.pop()
-            stretch = Stretch(before.first, before.number, stride, before.length + count)
-        recent.append(stretch)
-        forgotten = stretch.last - self.keep_us
-        while recent[0].last < forgotten:
-            recent.popleft()
-        self.number += count
-        self.count += count
-        self.due = stretch.last + self.interval
-
-    def sent_within(self, low: int, high: int) -> list[tuple[int, int]]:
-        """When those sent within [low, high] were sent, and their numbers."""
-        found: list[tuple[int, int]] = []
-        for first, number, stride, count in self.recent:
-            begin = max(0, -(-(low - first) // stride))
-            end = min(count, (high - first) // stride + 1)
-            found += [(first + index * stride, number + index) for index in range(begin, end)]
-        return found
-
-    def last_before(self, time: int) -> int:
-        """When the last before ``time`` was sent; `-FOREVER`: never."""
-        for first, _, stride, count in reversed(self.recent):
-            if first < time:
-                return first + min(count - 1, (time - 1 - first) // stride) * stride
-        return -FOREVER
-
-    def number_of(self, sent: int) -> int:
-        """Number of the one sent at ``sent``: the last one, or one to come before which no pause comes."""
-        return self.number - 1 if sent < self.due else self.number + (sent - self.due) // self.interval
-
-    @property
-    def first_number(self) -> int:
-        """Number of the first since the member fell silent."""
-        return self.number - self.count
-
-    def fork(self) -> Train:
-        """The same, to go on by itself."""
-        return replace(self, recent=deque(self.recent))
-
-
-def terms_within(first: Any, stride: Any, count: Any, low: int, high: int) -> Any:
-    """How many of ``first``, ``first + stride``, ... (``count`` of them) lie in [low, high]; of many, as columns."""
-    begin = most(-(-(low - first) // stride), 0)
-    return most(least((high - first) // stride + 1, count) - begin, 0)
-
-
 class Keys(NamedTuple):
     """Where the events of a member would stand within an instant (`sim.kernel.environment`)."""
 
@@ -150,7 +61,8 @@ class SteadyState:
 
     Parameters
     ----------
-    heartbeats, commits : Train
+    beating : Heartbeats
+    commits : Train
         ``commits.due`` is when a commit may be sent; it goes with the first poll from then on.
     pauses : sequence of (start, end)
         Every pause that is known of, ascending and disjoint; ``next_pause`` is the first that has not begun.
@@ -160,7 +72,7 @@ class SteadyState:
         `reach` of its requests.
     """
 
-    heartbeats: Train
+    beating: Heartbeats
     commits: Train
     schedule: PollSchedule | None
     pauses: Sequence[tuple[int, int]]
@@ -170,6 +82,11 @@ class SteadyState:
     paused: list[tuple[int, int]] = field(default_factory=list)
     frozen: tuple[int, int] | None = None
     sudden: frozenset[int] = frozenset()
+
+    @property
+    def heartbeats(self) -> Train:
+        """Its heartbeats."""
+        return self.beating.train
 
     def catch_up(self, moment: Moment) -> None:
         """Let everything happen that stands before ``moment``; no more once a pause was met that goes beyond it."""
@@ -185,18 +102,14 @@ class SteadyState:
                 self.frozen = (start, end)
                 return
             self.paused.append((start, end))
-            if start <= self.heartbeats.due < end:
-                self.heartbeats.due = end
+            self.beating.pass_pause(self.schedule, start, end)
             if self.schedule is not None:
                 self.schedule.shift(start, end - start)
         self._advance(moment)
 
     def _advance(self, moment: Moment) -> None:
         """Heartbeats and commits before ``moment``, with no pause in between."""
-        before = moment[0] + (self.keys.heartbeat < moment[1])
-        beats = self.heartbeats
-        if beats.due < before:
-            beats.add(beats.due, beats.interval, (before - 1 - beats.due) // beats.interval + 1)
+        self.beating.send(self.schedule, moment[0] + (self.keys.heartbeat < moment[1]))
         if self.schedule is not None and self.commits.due < FOREVER:
             self._commit(self.schedule, moment[0] + (self.keys.poll < moment[1]))
 
@@ -217,8 +130,7 @@ class SteadyState:
 
     def fork(self) -> SteadyState:
         """The same, to be caught up by itself as long as no pause begins."""
-        heartbeats, commits = self.heartbeats.fork(), self.commits.fork()
-        return replace(self, heartbeats=heartbeats, commits=commits, paused=list(self.paused))
+        return replace(self, beating=self.beating.fork(), commits=self.commits.fork(), paused=list(self.paused))
 
     @property
     def next_start(self) -> int:
@@ -276,9 +188,10 @@ class SteadyState:
         return any(start <= other_end and other_start <= end for other_start, other_end in self.pauses)
 
 
-def heartbeats_apart(heartbeat_us: int, session_us: int, round_trip_us: int) -> bool:
-    """Whether elision is exact for heartbeats: with X the longest round trip, H > 2 X and H + pause + X < session."""
-    return heartbeat_us > 2 * round_trip_us and heartbeat_us + SHORT_PAUSE_US + round_trip_us < session_us
+def heartbeats_apart(heartbeat_us: int, session_us: int, step_us: int, round_trip_us: int) -> bool:
+    """Whether elision is exact for heartbeats: H > 2 X and H + step + pause + X < session, X the longest round trip."""
+    latest = heartbeat_us + step_us + SHORT_PAUSE_US + round_trip_us
+    return heartbeat_us > 2 * round_trip_us and latest < session_us
 
 
 def commits_apart(stride_us: Any, heartbeat_us: Any, timing: Timing) -> Any:

@@ -13,6 +13,7 @@ from groupsim.sim.client.poll_schedule import Load, full_passes
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, DeferredMembers
+from groupsim.sim.fastpath.heartbeats import waiting_since
 from groupsim.sim.protocol.messages import Positions
 from groupsim.sim.units import FOREVER
 
@@ -74,7 +75,9 @@ def _repace(group: GroupHost, deferred: DeferredMembers, kind: int, slots: Slots
     load = Load(*ledger.loads_of(times[which], partitions, offsets, np.cumsum(lengths) - lengths))
     paced = deferred.pace(kind, slots, lengths, load)
     ledger.anchor_all(slots, times, partitions, offsets, lengths, paced.capacity)
-    given = deferred.schedules(slots).hand_over(times, deferred.was.before[slots], config.fetch_max_wait_us)
+    schedules, steps_us = deferred.schedules(slots), deferred.step_us[slots]
+    now.waiting_since[slots] = waiting_since(schedules, now.waiting_since[slots], steps_us, times)
+    given = schedules.hand_over(times, deferred.was.before[slots], config.fetch_max_wait_us)
     now.start[slots], now.before[slots], now.held_until[slots] = given
     now.full_us[slots], now.full_passes[slots] = paced.full_us, full_passes(paced, load)
     now.steady_us[slots], now.steady_wait_us[slots] = paced.steady_us, paced.steady_wait_us

@@ -89,6 +89,13 @@ class AnswerPhase(CohortPhase):
         back = np.array([exchange.down_us for exchange in exchanges], np.int64)
         return np.maximum(self._deferred.answered[slots] + 1, leave_us + back)
 
+    def _load_beats(self, slots: Slots) -> None:
+        """What the heartbeat threads of those do whose own objects show everything."""
+        deferred, now = self._deferred, self._deferred.now
+        for slot in slots[deferred.stage[slots] == PRESENT].tolist():
+            machine = deferred.clients[slot].machine
+            now.first_beat[slot], now.waiting_since[slot] = machine.heartbeat_due, machine.waiting_since
+
     def _depart(self, slots: Slots, ends: Column, keys: Column) -> None:
         """These leave the barrier in this phase."""
         self._deferred.barrier.take(slots)

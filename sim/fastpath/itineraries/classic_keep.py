@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from groupsim.sim.books.ledger import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.fastpath.deferred import PRESENT, SYNCED, DeferredMembers
+from groupsim.sim.fastpath.deferred import SYNCED, DeferredMembers
 from groupsim.sim.fastpath.itineraries.classic_adoption import adopt, keeps
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
 from groupsim.sim.kernel.environment import Environment
@@ -58,8 +58,7 @@ class KeepPhase(AnswerPhase):
         exchanges: list[Any] = [reply.waiter for reply in replies]
         for slot, exchange, reply in zip(slots.tolist(), exchanges, replies, strict=True):
             deferred.sync[slot], now.sync_response[slot] = exchange, reply.response
-        for slot in slots[deferred.stage[slots] == PRESENT].tolist():
-            now.first_beat[slot] = deferred.clients[slot].machine.heartbeat_due
+        self._load_beats(slots)
         told = now.told[slots] = self._told(slots, exchanges, leave_us)
         adopted = now.begun[slots] = deferred.schedules(slots).reactions(told, np.arange(len(slots)))
         clear: NDArray[np.bool_] = adopted < now.first_beat[slots]

@@ -102,21 +102,21 @@ class RejoinPhase(CohortPhase):
             return silent
         deferred.load(awake)
         slots = np.concatenate([silent, np.array([one.client.consumer.slot for one in awake], np.intp)])
-        steady = deferred.steady(silent)
+        steady = deferred.steady(silent, moment)
         if awake:
             known, trips = [one.known for one in awake], [one.bounds.round_trip_us for one in awake]
-            steady = steady.followed_by(SteadyColumns.of(known, trips, self._group.books.measure))
-        beats, numbers = steady.next_beats(moment)
+            steady = steady.followed_by(SteadyColumns.of(known, trips, self._group.books.measure, moment))
+        beats, numbers = steady.beats, steady.heartbeats.number.copy()
         learned = beats + self._group.cluster.timing.service_us
         learned += deferred.times.round_trips("heartbeat", slots, numbers).sum(axis=0)
         busy = BusyMembers(deferred, slots, steady, self._group.cluster.timing, beats, numbers)
         learned[busy.which] = busy.learned
         polled = steady.reactions(learned)
         clear = (polled < beats + steady.heartbeats.interval) & (steady.next_start > polled)
-        steady.catch_up(beats, polled)
+        steady.catch_up(polled)
         clear[busy.which] &= busy.follow(moment[0], polled[busy.which])
         clear[busy.others] = False
-        alone = steady.go_alone(moment[0], beats)
+        alone = steady.go_alone(moment[0])
         alone[busy.which] = True
         for index in np.flatnonzero(clear & ~alone).tolist():
             one: Quiescence = deferred.elided[slots[index]]

@@ -18,10 +18,11 @@ from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.data_connections import Trips, first_fetch
+from groupsim.sim.client.heartbeat_thread import after_wait
 from groupsim.sim.client.offset_reset import where_to_begin
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, PollSchedule
 from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, SYNCED
+from groupsim.sim.fastpath.deferred import NO_COMMITS, SYNCED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
 from groupsim.sim.fastpath.poll_schedules import Floats
 from groupsim.sim.fastpath.steady_state import commits_apart
@@ -65,8 +66,7 @@ class ResumePhase(AnswerPhase):
             deferred.sync[slot] = exchange
             now.sync_response[slot] = reply.response
             now.handle[slot] = group.books.handles[exchange.body.member_id]
-        for slot in slots[deferred.stage[slots] == PRESENT].tolist():
-            now.first_beat[slot] = deferred.clients[slot].machine.heartbeat_due
+        self._load_beats(slots)
         now.told[slots] = self._told(slots, exchanges, leave_us)
         clear = self._with_positions(slots, deferred.arrived[slots], deferred.other[slots])
         which = slots[clear]
@@ -203,6 +203,7 @@ class ResumePhase(AnswerPhase):
         upcoming = begun + (deferred.fetched_key[slots] >= deferred.poll_key[slots])
         due = np.where(deferred.commits[slots] == NO_COMMITS, FOREVER, told + deferred.commit_interval[slots])
         now.next_commit[slots] = np.maximum(due, upcoming)
+        now.waiting_since[slots] = after_wait(now.waiting_since[slots], begun, deferred.step_us[slots])
         for slot in slots.tolist():
             self._answer(slot)[0].answered = True
             deferred.renewed[slot] = group.suspend(deferred.member_ids[slot])

@@ -57,6 +57,7 @@ class SyncPhase(AnswerPhase):
         there, back = deferred.times.prepared(Api.SYNC_GROUP, slots, deferred.other[slots])
         now.sync_there[slots], now.sync_back[slots] = there, back
         synced = now.synced[slots] = np.maximum(deferred.arrived[slots] + 1, accepted + there)
+        now.waiting_since[slots] = accepted
         first_beat = now.first_beat[slots] = accepted + deferred.heartbeat_interval[slots]
         over = first_beat.min() - 1
         clear: NDArray[np.bool_] = (synced < over) & (deferred.next_start[slots] > first_beat)

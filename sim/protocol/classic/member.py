@@ -142,10 +142,21 @@ class ClassicMember(MemberParts):
     @property
     def deadline(self) -> int:
         """When `on_deadline` wants to be called, microseconds."""
-        lookup, heartbeats, membership = self.lookup, self.heartbeats, self.membership
+        return min(self.deadline_without_heartbeat, self.heartbeat_wanted)
+
+    @property
+    def heartbeat_wanted(self) -> int:
+        """When the next heartbeat is due, microseconds; `FOREVER` while none is to be sent."""
+        is_wanted = self.lookup.node is not None and self.membership.heartbeats_enabled
+        return self.heartbeats.due if is_wanted else FOREVER
+
+    @property
+    def deadline_without_heartbeat(self) -> int:
+        """`deadline`, but for the next heartbeat."""
+        lookup, membership = self.lookup, self.membership
         if lookup.node is None:
             return FOREVER if lookup.in_flight else lookup.retry_at
-        due = min(heartbeats.due, heartbeats.session_due) if membership.heartbeats_enabled else FOREVER
+        due = self.heartbeats.session_due if membership.heartbeats_enabled else FOREVER
         if self.ownership.fetch_retry_at:
             due = min(due, self.ownership.fetch_retry_at)
         if membership.join_retry_at:

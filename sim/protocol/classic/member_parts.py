@@ -153,10 +153,6 @@ class MemberParts:
         """When the next heartbeat goes out, microseconds."""
         return self.heartbeats.due
 
-    @heartbeat_due.setter
-    def heartbeat_due(self, value: int) -> None:
-        self.heartbeats.due = value
-
     heartbeat_api = Api.HEARTBEAT
 
     @property
@@ -177,6 +173,19 @@ class MemberParts:
     def note_answer(self, read: int) -> None:
         """A heartbeat's answer was read at ``read``, at which nobody has looked."""
         self.heartbeats.succeeded(read)
+
+    def restore_heartbeats(self, due: int, waiting_since: int) -> None:
+        """The next one is due then, after some that nobody has looked at, and the thread waits since then."""
+        self.heartbeats.due, self.heartbeats.waiting_since = due, waiting_since
+
+    @property
+    def waiting_since(self) -> int:
+        """Since when the heartbeat thread has waited, microseconds."""
+        return self.heartbeats.waiting_since
+
+    @waiting_since.setter
+    def waiting_since(self, value: int) -> None:
+        self.heartbeats.waiting_since = value
 
     @property
     def session_due(self) -> int:

@@ -1,7 +1,7 @@
 """Failures: kill-detection, gc-storm, static-restart-inside-session, static-restart-outside-session, broadcast.
 
 Closed form: a dead member is removed one session after its last renewal (heartbeat or commit); the survivors hear of it
-with their next heartbeat, which is the same instant for all. Recorded on a 4.4.0 broker: session 45 s, removed and done
+with their next heartbeat, at nearly the same instant. Recorded on a 4.4.0 broker: session 45 s, removed and done
 after 42.9 to 44.9 s, unread 43 to 45 s; session 10 s, removed after 7.4 to 9.9 s, unread 9.8 to 12.0 s.
 """
 

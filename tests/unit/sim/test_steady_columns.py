@@ -9,12 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
+from groupsim.sim.client.heartbeat_thread import Cadence
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, Pace, PollSchedule, full_passes, pace
 from groupsim.sim.config import Timing
 from groupsim.sim.fastpath.flights import Requests, fly
+from groupsim.sim.fastpath.heartbeats import Heartbeats
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
-from groupsim.sim.fastpath.steady_state import Keys, SteadyState, Train, commits_apart, reach
+from groupsim.sim.fastpath.steady_state import Keys, SteadyState, commits_apart, reach
+from groupsim.sim.fastpath.trains import Train
 from groupsim.sim.model import Distribution, Processing
 from groupsim.sim.randomness import Draw, hash64
 from groupsim.sim.units import FOREVER
@@ -137,7 +140,8 @@ def quiets(draw: st.DrawFn) -> SteadyState:
     for gap, length in draw(st.lists(st.tuples(st.integers(1, 300), st.integers(1, 60)), max_size=4)):
         start = (pauses[-1][1] if pauses else 0) + gap
         pauses.append((start, start + length))
-    beats = Train(draw(GRID), 4, 100, MEASURE, FOREVER)
+    due, cadence = draw(GRID), Cadence(100, draw(st.sampled_from([0, 10])), draw(st.sampled_from([30, FOREVER])))
+    beats = Heartbeats(Train(due, 4, 100, MEASURE, FOREVER), cadence, due - draw(GRID))
     commits = Train(draw(GRID | st.just(FOREVER)), 7, 130, MEASURE, FOREVER)
     keys = Keys(heartbeat=5, poll=6, pause=1, thaw=2, request=0)
     return SteadyState(beats, commits, draw(schedules()), pauses, 0, 0, keys)
@@ -165,14 +169,13 @@ def test_a_crowd_is_where_each_of_its_members_is(
     if not awake:
         return
     some = data.draw(st.integers(0, len(awake)))
-    steady = SteadyColumns.of(awake[:some], [9] * some, MEASURE)
-    steady = steady.followed_by(SteadyColumns.of(awake[some:], [9] * (len(awake) - some), MEASURE))
-    beats, numbers = steady.next_beats(moment)
-    assert [(t, n) for t, n in zip(beats, numbers, strict=True)] == [
-        (one.heartbeats.due, one.heartbeats.number) for one in alone
+    steady = SteadyColumns.of(awake[:some], [9] * some, MEASURE, moment)
+    steady = steady.followed_by(SteadyColumns.of(awake[some:], [9] * (len(awake) - some), MEASURE, moment))
+    assert list(zip(steady.beats.tolist(), steady.heartbeats.number.tolist(), strict=True)) == [
+        (one.beating.next(one.schedule), one.heartbeats.number) for one in alone
     ]
-    polls = beats + data.draw(st.integers(1, 99))
-    steady.catch_up(beats, polls)
+    polls = steady.beats + data.draw(st.integers(1, 99))
+    steady.catch_up(polls)
     for one, poll in zip(alone, polls.tolist(), strict=True):
         one.pauses = ()
         one.next_pause = 0
@@ -206,11 +209,12 @@ def test_what_was_sent_long_ago_has_no_part_in_what_is_on_its_way(
         return
     keys = Keys(heartbeat=5, poll=6, pause=1, thaw=2, request=0)
     beats, commits = Train(key % heartbeat_us, 0, heartbeat_us, MEASURE, FOREVER), Train(0, 0, 1, MEASURE, FOREVER)
+    beating = Heartbeats(beats, Cadence(heartbeat_us, 0, 30), 0)
     beats.add(key % heartbeat_us, heartbeat_us, 4_000 // heartbeat_us)
     commits.add(key % stride, stride, 4_000 // stride)
     reaches = (reach(longest_us, stride, heartbeat_us, timing), FOREVER)
     some, everything = (
-        SteadyState(beats, commits, None, (), 0, reach_us, keys).beats(wire, timing, (0, 0, 0), since)  # type: ignore[arg-type]
+        SteadyState(beating, commits, None, (), 0, reach_us, keys).beats(wire, timing, (0, 0, 0), since)  # type: ignore[arg-type]
         for reach_us in reaches
     )
     known = {(one.kind, one.number): one for one in everything}

@@ -174,9 +174,9 @@ class ConsumerMemberParts:
         """When the next heartbeat goes out, microseconds."""
         return self.timer.due
 
-    @heartbeat_due.setter
-    def heartbeat_due(self, value: int) -> None:
-        self.timer.restore(value)
+    def restore_heartbeats(self, due: int, waiting_since: int) -> None:
+        """The next one is due then, after some that nobody has looked at; its thread waits for nobody."""
+        self.timer.restore(due)
 
     def beat_again(self, sent: int) -> ConsumerGroupHeartbeat:
         """The heartbeat that was sent at ``sent``, and whose answer nobody has looked at yet."""

@@ -1,0 +1,194 @@
+"""Heartbeats of quiet members, counted without being sent (`sim.client.heartbeat_thread` has the rule)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.client.heartbeat_thread import Cadence, after_pause, first_wake, gait, next_beat
+from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.fastpath.poll_schedules import PollSchedules, Times
+from groupsim.sim.fastpath.trains import Stretch, Train
+from groupsim.sim.kernel.environment import Moment
+
+_stretch = Stretch._make
+
+
+@dataclass(slots=True)
+class Heartbeats:
+    """Heartbeats of a quiet member (`sim.client.heartbeat_thread`).
+
+    Parameters
+    ----------
+    train : Train
+        ``due`` is when the next should be sent; it is when the thread notices (`next_beat`).
+    cadence : Cadence
+    since : int, microseconds
+        When the step in hand of the heartbeat thread began.
+    """
+
+    train: Train
+    cadence: Cadence
+    since: int
+
+    def send(self, schedule: PollSchedule | None, before: int) -> None:
+        """Send those before ``before``."""
+        train, (opens, closes) = self.train, self.train.measure
+        limits = (before,) if opens <= train.due and before <= closes else (opens, closes + 1, before)
+        for limit in limits:
+            self._send(schedule, min(limit, before))
+
+    def _send(self, schedule: PollSchedule | None, before: int) -> None:
+        """Send those before ``before``: all are measured, or none."""
+        while self.train.due < before:
+            passes = self._passes(schedule)
+            goes_on = self._send_each(schedule, before) if passes is None else self._send_many(passes, before)
+            if not goes_on:
+                return
+
+    def next(self, schedule: PollSchedule | None) -> int:
+        """When the next is sent, microseconds."""
+        passes = self._passes(schedule)
+        if passes is None:
+            return next_beat(schedule, self.cadence, self.train.due, self.since)
+        begin, _, length, wait = passes
+        return self.since + gait(length, wait, self.cadence)[(self.since - begin) % length][0]
+
+    def _passes(self, schedule: PollSchedule | None) -> tuple[int, int, int, int] | None:
+        """The passes that the next one follows from, if these are alike: `PollSchedule.passes_from`."""
+        if schedule is None or self.train.due != self.since + self.cadence.interval_us:
+            return None
+        passes = schedule.passes_from(max(self.since, schedule.start))
+        if passes is None:
+            return None
+        begin, end, length, wait = passes
+        # Before the first pass nothing may happen to the step in hand, nor may it seem to be inside the pass before.
+        follows = self.since > begin - min(self.cadence.step_us, length - wait) and self.train.due + length <= end
+        return passes if follows else None
+
+    def _send_each(self, schedule: PollSchedule | None, before: int) -> bool:
+        """Send those before ``before``; where passes are alike, the first of them only."""
+        train, cadence, sent = self.train, self.cadence, list[Stretch]()
+        interval, due, since = cadence.interval_us, train.due, self.since
+        if schedule is None:
+            sent.append(Stretch(due, train.number, interval, (before - 1 - due) // interval + 1))
+        else:
+            while (beat := next_beat(schedule, cadence, due, since)) < before:
+                sent.append(_stretch((beat, train.number + len(sent), interval, 1)))
+                due, since = beat + interval, beat
+                if schedule.passes_from(since) is not None:
+                    break
+        if not sent:
+            return False
+        train.extend(sent)
+        self.since = train.due - interval
+        return True
+
+    def _send_many(self, passes: tuple[int, int, int, int], before: int) -> bool:
+        """Send those before ``before`` that follow from such passes.
+
+        Once one is sent at the same place of a pass as another was, all that came between repeats.
+        """
+        begin, end, length, wait = passes
+        train, interval = self.train, self.cadence.interval_us
+        latest, limit, gaps = end - length - interval, min(before, end), gait(length, wait, self.cadence)
+        until = limit - train.keep_us - length - interval
+        since, number = self.since, train.number
+        sent, known = list[Stretch](), dict[int, tuple[int, int]]()
+        while since <= latest:
+            place = (since - begin) % length
+            gap, more = gaps[place]
+            beat = since + gap
+            if beat >= before:
+                break
+            count = 1
+            if more:
+                count += min(more, (limit - 1 - beat) // gap)
+            elif beat < until:
+                first, before_that = known.setdefault(place, (since, number))
+                if first < since and (rounds := (until - since) // (since - first)) > 0:
+                    since, number = since + rounds * (since - first), number + rounds * (number - before_that)
+                    known.clear()
+                    continue
+            sent.append(_stretch((beat, number, gap, count)))
+            since, number = beat + (count - 1) * gap, number + count
+        if not sent:
+            return False
+        train.extend(sent)
+        self.since = since
+        return True
+
+    def pass_pause(self, schedule: PollSchedule | None, start: int, end: int) -> None:
+        """Everything stands still from ``start`` to ``end``; those before ``start`` are sent."""
+        step_us = self.cadence.step_us
+        if schedule is not None:
+            self.since, _ = first_wake(schedule, self.since, step_us, start)
+        self.since = after_pause(self.since, start, end, step_us)
+        self.train.due = max(self.train.due, end)
+
+    def fork(self) -> Heartbeats:
+        """The same, to go on by itself."""
+        return Heartbeats(self.train.fork(), self.cadence, self.since)
+
+
+class PunctualHeartbeats(Heartbeats):
+    """Those of a member whose heartbeat thread does not wait for the application (consumer protocol)."""
+
+    def send(self, schedule: PollSchedule | None, before: int) -> None:
+        """Send those before ``before``."""
+        super().send(None, before)
+
+    def next(self, schedule: PollSchedule | None) -> int:
+        """When the next is sent, microseconds."""
+        return self.train.due
+
+    def pass_pause(self, schedule: PollSchedule | None, start: int, end: int) -> None:
+        """What is due from ``start`` on is not sent before ``end``."""
+        self.train.due = max(self.train.due, end)
+
+    def fork(self) -> Heartbeats:
+        """The same, to go on by itself."""
+        return PunctualHeartbeats(self.train.fork(), self.cadence, self.since)
+
+
+def heartbeats_before(
+    members: Sequence[Heartbeats], schedules: Sequence[PollSchedule], keys: Sequence[int], moment: Moment
+) -> tuple[list[Train], NDArray[np.int64]]:
+    """Let each send the heartbeats before ``moment``: what it has sent then, and when it sends the next.
+
+    ``keys``: where a heartbeat stands within an instant.
+    """
+    beats = np.empty(len(members), np.int64)
+    for index, (one, schedule, key) in enumerate(zip(members, schedules, keys, strict=True)):
+        one.send(schedule, moment[0] + (key < moment[1]))
+        beats[index] = one.next(schedule)
+    return [one.train for one in members], beats
+
+
+def resumed(
+    cadences: Sequence[Cadence], since: Times, due: Times, numbers: Times, measure: tuple[int, int]
+) -> list[Heartbeats]:
+    """Heartbeats of members that have been quiet since a rebalance.
+
+    Parameters
+    ----------
+    since, due, numbers : int64 arrays, shape (n,)
+        When the step in hand of the heartbeat thread began, when the first heartbeat is due, and its number.
+    """
+    beating = list[Heartbeats]()
+    for cadence, began, first, number in zip(cadences, since.tolist(), due.tolist(), numbers.tolist(), strict=True):
+        train = Train(first, number, cadence.interval_us, measure, 2 * (cadence.interval_us + cadence.step_us))
+        beating.append(Heartbeats(train, cadence, began))
+    return beating
+
+
+def waiting_since(schedules: PollSchedules, since: Times, steps_us: Times, until: Times) -> Times:
+    """`PollLoop.pass_steps` of many: when the step in hand of each began, each at its own time."""
+    began = since.copy()
+    which = np.flatnonzero(since + steps_us < until)
+    columns = [one[which].tolist() for one in (since, steps_us, until)]
+    began[which] = [first_wake(*row)[0] for row in zip(schedules.each(which), *columns, strict=True)]
+    return began
