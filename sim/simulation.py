@@ -178,6 +178,8 @@ def _finish(world: World) -> None:
             group.books.cover(world.topics_of(name))
         group.finish(horizon)
     world.shards.finish(horizon, world.groups)
+    if world.transactions is not None:
+        world.transactions.finish(horizon)
     if world.zookeeper is not None:
         world.zookeeper.finish(horizon)
 

@@ -112,7 +112,11 @@ STATES: Final = MappingProxyType({"group": TEXT, "from_us": INT, "to_us": INT, "
 Empty, Rebalancing or Stable: what a bystander would say who sees all of ZooKeeper."""
 
 DELIVERY: Final = MappingProxyType({"group": TEXT, "kind": TEXT, "cause": TEXT, "records": INT})
-"""Records read twice (``duplicate``) or never (``loss``), by cause."""
+"""Records read twice (``duplicate``) or never (``loss``), by cause.
+
+``output duplicate`` and ``output loss``: input records of which an output topic has more than one record, or none, for
+readers of the isolation level that is the cause.
+"""
 
 EVENTS: Final = MappingProxyType({"group": TEXT, "time_us": INT, "entry": TEXT, "verb": TEXT, "target": TEXT})
 """What the timeline did, resolved: one row per entry and affected member, group, topic or broker."""
@@ -170,6 +174,31 @@ LATENCY: Final = MappingProxyType(
 beyond it was committed.
 """
 
+TRANSACTIONS: Final = MappingProxyType(
+    {
+        "group": TEXT, "member": TEXT, "incarnation": INT, "transactional_id": TEXT, "committed": INT, "aborted": INT,
+        "records_committed": INT, "records_aborted": INT, "records_open": INT, "took_us": INT, "took_us_max": INT,
+        "ended_by": TEXT,
+    }
+)  # fmt: skip
+"""One row per incarnation of a member that produces, over the whole run.
+
+``aborted``: by itself, by a successor, or by the coordinator; ``records_open``: undecided at the horizon; ``took_us``:
+from the end of a batch until its transaction is committed, in all; ``ended_by``: the error that ended the producer.
+"""
+
+OUTPUT: Final = MappingProxyType(
+    {
+        "group": TEXT, "topic": TEXT, "partition": INT, "high_watermark": INT, "last_stable_offset": INT,
+        "markers": INT, "lag_max": INT, "blocked_us": INT, "blocked_us_max": INT,
+    }
+)  # fmt: skip
+"""One row per partition that a group has written to, over the whole run.
+
+``lag_max``: high watermark less last stable offset; ``blocked_us``: time in which a ``read_committed`` reader could not
+read to the end, ``blocked_us_max``: how long a record waited to become readable to one.
+"""
+
 TABLES: Final = MappingProxyType(
     {
         "summary": SUMMARY, "rebalances": REBALANCES, "ownership": OWNERSHIP, "unavailability": UNAVAILABILITY,
@@ -177,6 +206,7 @@ TABLES: Final = MappingProxyType(
         "delivery": DELIVERY, "events": EVENTS, "zookeeper": ZOOKEEPER,
         "coordinators": COORDINATORS,
         "records": RECORDS, "latency": LATENCY,
+        "transactions": TRANSACTIONS, "output": OUTPUT,
     }
 )  # fmt: skip
 
@@ -197,6 +227,8 @@ SORTED_BY: Final = MappingProxyType(
         "coordinators": ("partition",),
         "records": ("group", "topic", "partition", "offset", "delivery"),
         "latency": ("group", "span"),
+        "transactions": ("group", "member", "incarnation"),
+        "output": ("group", "topic", "partition"),
     }
 )
 

@@ -21,6 +21,7 @@ from groupsim.sim.cluster.offered_load import Offered, offered_by
 from groupsim.sim.cluster.producer import Producer
 from groupsim.sim.cluster.retention import Retention
 from groupsim.sim.cluster.shards import Shards
+from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.cluster.zookeeper import Zookeeper
 from groupsim.sim.errors import ScenarioError
 from groupsim.sim.fastpath.consumer_engine import ConsumerEngine
@@ -81,6 +82,10 @@ class World:
         self.shards = self._new_shards()
         for spec in sorted(scenario.groups, key=lambda group: group.name):
             self._build(spec)
+        self.transactions: Transactions | None = None
+        """Only if a group produces."""
+        if any(spec.produces is not None for spec in scenario.groups):
+            self.transactions = Transactions(self.env, scenario, self.groups, self.brokers)
         self.zookeeper: Zookeeper | None = None
         """Only if it holds a group together."""
         self._build_zookeeper()
@@ -115,6 +120,7 @@ class World:
         engine: Engine | ConsumerEngine | LoudEngine
         # Of a record that is followed, when it was committed counts: each commit is a message.
         is_loud = self.is_loud or self.shards.is_metered(partition) or self.scenario.data == "exact"
+        is_loud = is_loud or spec.produces is not None
         if group.protocols == CLASSIC_ONLY:
             engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=is_loud)
         elif group.protocols == ZOOKEEPER_ONLY:

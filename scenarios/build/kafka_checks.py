@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from groupsim.scenarios.build.configurations import Configured, configurations
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.build.protocol_checks import check_protocols
+from groupsim.scenarios.build.transaction_checks import check_transactions
 from groupsim.scenarios.build.zookeeper_checks import check_zookeeper
 from groupsim.scenarios.kafka.assignor_names import common_protocols
 from groupsim.scenarios.kafka.consumer_protocol import broker_refusals, group_refusals
@@ -47,3 +48,4 @@ def check_kafka_rules(file: ScenarioFile, allow_code: Sequence[str]) -> Iterator
             yield ("groups", name, "group_config", key), message, group.group_config[key]
     yield from check_protocols(file, found)
     yield from check_zookeeper(file)
+    yield from check_transactions(file)

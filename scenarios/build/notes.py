@@ -12,6 +12,7 @@ from groupsim.scenarios.kafka import broker_config, client_config
 from groupsim.scenarios.kafka.consumer_protocol import migration_advice
 from groupsim.scenarios.kafka.group_config import MODELLED_GROUP
 from groupsim.scenarios.kafka.keys import Kind
+from groupsim.scenarios.kafka.producer_config import MODELLED_PRODUCER
 from groupsim.scenarios.kafka.rules import advice
 from groupsim.scenarios.kafka.zookeeper_consumer import MODELLED_OLD
 from groupsim.scenarios.schema.cluster import ZookeeperFile
@@ -26,6 +27,7 @@ _MODELLED: Final[Mapping[Kind, frozenset[str]]] = {
     "consumer": client_config.MODELLED,
     "group": MODELLED_GROUP,
     "old consumer": MODELLED_OLD,
+    "producer": MODELLED_PRODUCER,
 }
 
 
@@ -50,6 +52,7 @@ def not_modelled(document: Mapping[str, Any]) -> dict[Kind, tuple[str, ...]]:
         "broker": [document["cluster"]],
         "topic": [*document["topics"].values(), *made],
         "consumer": [*groups, *overrides, *set_configs],
+        "producer": [group["produces"] for group in groups if group.get("produces")],
         "old consumer": [*old, *(override for group in old for override in group["overrides"])],
     }
     found: dict[Kind, tuple[str, ...]] = {}

@@ -52,6 +52,7 @@ def build_groups(key: str, file: GroupFile) -> list[model.Group]:
         client=client_config(file.profile(), file.config),
         processing=file.processing.build(),
         overrides=tuple(_overrides(file)),
+        produces=file.produces.build() if file.produces is not None else None,
         group_config=group_config(file.group_config),
         assignor_failure=file.assignor_failure,
         client_family=file.client_family,

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from groupsim.scenarios.kafka.keys import Value
-from groupsim.sim.config import BrokerConfig, CoordinatorConfig
+from groupsim.sim.config import BrokerConfig, CoordinatorConfig, TransactionConfig
 from groupsim.sim.units import FOREVER, MINUTE, MS, S
 
 _FIELDS: Final = MappingProxyType(
@@ -116,12 +116,21 @@ _CLUSTER_FIELDS: Final = MappingProxyType(
         "replica.lag.time.max.ms": ("replica_lag_time_max_us", MS),
     }
 )
+_TRANSACTION_FIELDS: Final = MappingProxyType(
+    {
+        "transaction.max.timeout.ms": ("max_timeout_us", MS),
+        "transactional.id.expiration.ms": ("id_expiration_us", MS),
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": ("abort_interval_us", MS),
+        "transaction.remove.expired.transaction.cleanup.interval.ms": ("remove_interval_us", MS),
+        "transaction.state.log.num.partitions": ("topic_partitions", 1),
+    }
+)
 _BALANCES: Final = "auto.leader.rebalance.enable"
 _MIN_INSYNC: Final = "min.insync.replicas"
 _UNCLEAN: Final = "unclean.leader.election.enable"
 
 MODELLED_BROKER: Final = frozenset(
-    {*_FIELDS, *_LOG_RETENTION, *_CLUSTER_FIELDS, ASSIGNORS, POLICY, PROTOCOLS, _CHECK, _BALANCES,
+    {*_FIELDS, *_LOG_RETENTION, *_CLUSTER_FIELDS, *_TRANSACTION_FIELDS, ASSIGNORS, POLICY, PROTOCOLS, _CHECK, _BALANCES,
      _UNCLEAN, "default.replication.factor"}
 )  # fmt: skip
 MODELLED_TOPIC: Final = frozenset({"retention.ms", _MIN_INSYNC, _UNCLEAN})
@@ -158,6 +167,12 @@ def broker_config(given: Mapping[str, Any]) -> BrokerConfig:
     if not given.get(_BALANCES, True):
         fields["leader_imbalance_check_us"] = FOREVER
     return BrokerConfig(**fields, unclean_leader_election=is_unclean({}, given))
+
+
+def transaction_config(given: Mapping[str, Any]) -> TransactionConfig:
+    """The transaction coordinators' configuration; 4.4's defaults where ``given`` has no value."""
+    fields = {field: given[key] * unit for key, (field, unit) in _TRANSACTION_FIELDS.items() if key in given}
+    return TransactionConfig(**fields)
 
 
 def min_insync(topic: Mapping[str, Any], broker: Mapping[str, Any]) -> int:

@@ -145,4 +145,5 @@ class _KeysForEditors:
 ConsumerConfigField = Annotated[dict[str, Any], BeforeValidator(read_config("consumer")), _KeysForEditors("consumer")]
 BrokerConfigField = Annotated[dict[str, Any], BeforeValidator(read_config("broker")), _KeysForEditors("broker")]
 TopicConfigField = Annotated[dict[str, Any], BeforeValidator(read_config("topic")), _KeysForEditors("topic")]
+ProducerConfigField = Annotated[dict[str, Any], BeforeValidator(read_config("producer")), _KeysForEditors("producer")]
 GroupConfigField = Annotated[dict[str, Any], BeforeValidator(read_config("group")), _KeysForEditors("group")]

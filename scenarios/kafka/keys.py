@@ -18,13 +18,13 @@ from typing import Any, Final, Literal, TypeAlias
 
 from groupsim.scenarios.errors import nearest
 
-Kind: TypeAlias = Literal["consumer", "broker", "topic", "group", "old consumer"]
+Kind: TypeAlias = Literal["consumer", "broker", "topic", "group", "producer", "old consumer"]
 Value: TypeAlias = int | float | bool | str | list[str]
 
 HIDDEN: Final = "[hidden]"
 """Stands for secrets in resolved documents, as Kafka prints them."""
 
-_KEYS_FILES: Final = ("kafka-4.4.0-keys.json", "kafka-0.8.2-keys.json")
+_KEYS_FILES: Final = ("kafka-4.4.0-keys.json", "kafka-4.4.0-producer-keys.json", "kafka-0.8.2-keys.json")
 _BOUNDS: Final = {"SHORT": (-(1 << 15), (1 << 15) - 1), "INT": (-(1 << 31), (1 << 31) - 1),
                   "LONG": (-(1 << 63), (1 << 63) - 1)}  # fmt: skip
 _LISTENER: Final = re.compile(
@@ -37,6 +37,7 @@ _PLUGIN_PREFIXES: Final[Mapping[Kind, tuple[str, ...]]] = {
                "remote.log.metadata.producer.", "remote.log.metadata.consumer."),
     "topic": (),
     "group": (),
+    "producer": ("config.providers.",),
     "old consumer": (),
 }  # fmt: skip
 """Keys that Kafka hands to a plug-in without knowing them."""

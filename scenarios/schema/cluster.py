@@ -14,6 +14,7 @@ from groupsim.scenarios.kafka.broker_config import (
     coordinator_config,
     log_retention_check_us,
     resolved_broker,
+    transaction_config,
 )
 from groupsim.scenarios.kafka.config import BrokerConfigField
 from groupsim.scenarios.schema.distributions import DistributionField, Duration
@@ -160,4 +161,5 @@ class ClusterFile(FileModel):
             broker_config=broker_config(self.config),
             offsets_log_bytes=self.offsets_topic.size,
             zookeeper=made(Zookeeper, self.zookeeper),
+            transactions=transaction_config(self.config),
         )

@@ -24,6 +24,7 @@ from groupsim.scenarios.kafka.frameworks import FRAMEWORKS, Framework
 from groupsim.scenarios.kafka.zookeeper_consumer import OLD_CONSUMER
 from groupsim.scenarios.schema.commits import AUTO, CommitField
 from groupsim.scenarios.schema.distributions import DistributionField, Duration
+from groupsim.scenarios.schema.produces import ProducesFile
 from groupsim.scenarios.schema.subscriptions import Name, SubscriptionField
 from groupsim.scenarios.schema.targets import IndicesField
 from groupsim.sim.config import ClientFamily, GroupProtocol
@@ -165,6 +166,7 @@ class GroupFile(FileModel):
     processing: ProcessingFile = ProcessingFile()
     members: MembersFile
     overrides: list[OverrideFile] = []
+    produces: ProducesFile | None = None
     assignor_failure: Literal["rebalance", "refuse"] = "rebalance"
     client_family: ClientFamily = "java"
     java_order: bool = True

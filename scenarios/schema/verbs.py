@@ -90,6 +90,16 @@ class KillFile(TargetedFile):
     down: DistributionField | None = None
 
 
+class CrashAtFile(TargetedFile):
+    """SIGKILL at a point of the targets' next transaction; with ``down`` the process starts again that much later."""
+
+    makes = model.CrashAt
+    groups_only = True
+
+    point: model.CrashPoint
+    down: DistributionField | None = None
+
+
 class CloseFile(TargetedFile):
     """SIGTERM and a graceful close; SIGKILL after ``grace``."""
 
@@ -313,6 +323,7 @@ VERBS: Final = MappingProxyType(
         "stuck": StuckFile,
         "slow": SlowFile,
         "kill": KillFile,
+        "crash_at": CrashAtFile,
         "close": CloseFile,
         "start": StartMembersFile,
         "restart": RestartFile,

@@ -186,6 +186,12 @@ class Consumption:
         self._zombie_since = np.full(partitions, -1)
         self._read_by_others = np.full(partitions, -1)
 
+    def rewind(self, to: Offsets) -> None:
+        """It stands still, and goes on from earlier offsets: what follows is processed again. Shape (n_held,)."""
+        again = np.maximum(self.holding.offset - to, 0)[self._zombie_since < 0]
+        self._books.delivery.count("duplicate", "abort", int(again.sum()))
+        self.holding.offset = to
+
     # --- zombies ------------------------------------------------------------------------------------------------------
 
     def _let_owners_write(self) -> None:

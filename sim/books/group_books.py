@@ -20,6 +20,7 @@ from groupsim.sim.books.meanings import MEANINGS
 from groupsim.sim.books.rebalances import RebalanceLog
 from groupsim.sim.books.record import DELETED, EXPIRED, GroupRecord
 from groupsim.sim.books.requests import RequestCounts
+from groupsim.sim.books.transactions import TransactionBooks
 from groupsim.sim.books.zookeeper_claims import ZookeeperClaims
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.kernel.environment import Environment
@@ -99,6 +100,7 @@ class GroupBooks:
         self.double_readers = DoubleReaders(self.measure) if is_held_by_zookeeper else None
         self.zookeeper = ZookeeperClaims(self.availability)
         self.consumers = self.zookeeper if is_held_by_zookeeper else ConsumerAssignments(self.availability)
+        self.transactions = TransactionBooks()
         self.handles = Handles()
         self.interest = Interest()
         self.assigns_by_hand = False

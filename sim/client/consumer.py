@@ -18,11 +18,12 @@ from groupsim.sim.client.alarms import Alarms
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.incarnation import Command
 from groupsim.sim.client.interface import Elision, Surroundings
+from groupsim.sim.client.transactional_client import TransactionalClient
 from groupsim.sim.client.zookeeper_client import ZookeeperClient
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.kernel.environment import Kind, process_key
-from groupsim.sim.model import Processing, Subscription
+from groupsim.sim.model import CrashPoint, Processing, Subscription
 from groupsim.sim.protocol.interface import CloseOperation, MemberMachine
 from groupsim.sim.randomness import name_hash
 
@@ -97,6 +98,8 @@ class Consumer:
         self.is_running = False
         self.pauses: list[tuple[int, int]] = []
         self.slowdowns: dict[str, tuple[float, bool]] = {}
+        self.crash: tuple[CrashPoint, Callable[[], None]] | None = None
+        """At which point of its next transaction it dies, and what is done then."""
         self.alarms = Alarms(self.env, self.entity)
         self.gone: simpy.Event = self.env.event()
         self._wanted: simpy.Event = self.env.event()
@@ -119,6 +122,8 @@ class Consumer:
     def _open(self) -> None:
         """The application makes its consumer and enters poll() for the first time."""
         kind = ZookeeperClient if self.config.group_protocol == "zookeeper" else Client
+        if self.world.specs[self.group_name].produces is not None:
+            kind = TransactionalClient
         client = self.incumbent = self.alarms.listener = kind(
             self, self.world, self.group, self.alarms, self.config, self.processing, self.subscription, self._gone
         )
@@ -141,6 +146,16 @@ class Consumer:
             self.client.kill(now)
         else:
             self.is_running = False
+
+    def reaches(self, now: int, point: CrashPoint) -> bool:
+        """It comes to a point of its transaction; whether it has died there."""
+        if self.crash is None or self.crash[0] != point:
+            return False
+        _, then = self.crash
+        self.crash = None
+        self.kill(now)
+        then()
+        return True
 
     def finish(self, horizon: int, code: int) -> None:
         """The horizon: catch up, and cut the books here."""

@@ -154,7 +154,7 @@ class Fetcher:
         client, now = self._client, self._env.now
         if client.is_over or number not in self._awaited:
             return
-        if client.frozen is not None:
+        if client.frozen is not None or self._poll_loop.is_held:
             client.late.append(partial(self._fetched, number))
             return
         positions, offsets = self._awaited.pop(number)
@@ -199,6 +199,7 @@ class Fetcher:
         consumption.repace(now, offsets, paced.capacity)
         old, is_stuck = poll_loop.schedule, poll_loop.stuck_until > now
         before: int | None = now
+        is_stuck |= poll_loop.is_held
         start, held_until = now, NOT_INSIDE
         if old is not None:
             at = poll_loop.goes_on_at(now)

@@ -92,6 +92,8 @@ class Incarnation(ABC):
         self.command: Command | None = None
         self.inbox: deque[tuple[Exchange, Any]] = deque()
         self.late: list[Callable[[], None]] = []
+        self.looks_at_each_poll = world.specs[consumer.group_name].produces is not None
+        """Whether its application does something at each poll() that is no arithmetic."""
         self.consumption: Consumption = Consumption(self.books, consumer.slot)
         cost = processing.per_record
         is_even = cost.kind == "constant"

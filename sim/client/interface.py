@@ -7,11 +7,12 @@ from typing import Any, Protocol
 
 from groupsim.assignors import Assignor, AssignorError
 from groupsim.sim.catalog import Catalog
+from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.cluster.zookeeper import Zookeeper
 from groupsim.sim.config import Timing
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Connection, Exchange, Path
-from groupsim.sim.model import Group
+from groupsim.sim.model import CrashPoint, Group
 from groupsim.sim.randomness import Streams
 
 
@@ -30,6 +31,10 @@ class Identity(Protocol):
     @property
     def instance_id(self) -> str | None:
         """``group.instance.id`` of the next incarnation."""
+        ...
+
+    def reaches(self, now: int, point: CrashPoint) -> bool:
+        """It comes to a point of its transaction; whether it has died there."""
         ...
 
     def slowdown(self, *, host_only: bool = False) -> float:
@@ -104,6 +109,8 @@ class Surroundings(Protocol):
         """Until a client can hear from brokers of a change of the metadata, microseconds."""
         ...
 
+    transactions: Transactions | None
+    """Only in runs with a group that produces."""
     zookeeper: Zookeeper | None
     """Only in runs with a group of the ZooKeeper protocol."""
 

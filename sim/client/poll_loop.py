@@ -56,7 +56,7 @@ class PollLoop:
     def __init__(self, client: Incarnation) -> None:
         self._client = client
         self._machine: MemberMachine[Any, Any] = client.machine
-        self._is_loud = client.world.is_loud
+        self._is_loud = client.world.is_loud or client.looks_at_each_poll
         timeout_us, backoff_us = client.processing.poll_timeout_us, client.config.retry_backoff_us
         self._is_paced = client.machine.is_paced
         machine = client.machine
@@ -74,6 +74,8 @@ class PollLoop:
         self.stuck_until = 0
         self._stuck_since = 0
         self._job: Job | None = None
+        self._held_us = -1
+        """Since when the thread does something between two polls of which nobody knows the end; -1: it does not."""
 
     @property
     def known_schedule(self) -> PollSchedule:
@@ -83,7 +85,7 @@ class PollLoop:
 
     def reaction(self, now: int) -> int:
         """The first instant at which the application is inside poll(), microseconds; `FOREVER` while a job runs."""
-        if self._job is not None or self._client.frozen is not None:
+        if self._job is not None or self._client.frozen is not None or self._held_us >= 0:
             return FOREVER
         at = now if now > self.stuck_until else self.stuck_until
         return at if self.schedule is None else self.schedule.reaction(at)
@@ -99,7 +101,7 @@ class PollLoop:
         """The first instant at or after ``time`` at which the machine may act for the application, microseconds."""
         if not self._is_paced:
             return self.reaction(time)
-        if self._job is not None or self._client.frozen is not None:
+        if self._job is not None or self._client.frozen is not None or self._held_us >= 0:
             return FOREVER
         return self._pass_from(time)
 
@@ -164,6 +166,8 @@ class PollLoop:
     def goes_on_at(self, now: int) -> int:
         """When the thread goes on with its batch, on its own clock: that stops in a freeze, and a hang comes first."""
         frozen = self._client.frozen
+        if self._held_us >= 0:
+            return self._held_us
         return max(frozen[0] if frozen is not None else now, self.stuck_until)
 
     def upcoming(self, now: int) -> int:
@@ -172,7 +176,7 @@ class PollLoop:
 
     def next_poll(self, now: int) -> int:
         """When the application must be looked at again."""
-        if self._job is not None:
+        if self._job is not None or self._held_us >= 0:
             return FOREVER
         machine, client, schedule = self._machine, self._client, self.schedule
         due = FOREVER
@@ -193,6 +197,8 @@ class PollLoop:
         interval_us = self._machine.config.max_poll_interval_us
         if self._job is not None:
             return self._noticed(self._job.since + interval_us)
+        if self._held_us >= 0:
+            return self._noticed(self._last_pass(self._held_us) + interval_us)
         upcoming = self.reaction(now)
         if upcoming == now:
             return FOREVER
@@ -317,11 +323,29 @@ class PollLoop:
         self._shift(start, length)
         if self.stuck_until > start:
             self.stuck_until += length
+        if self._held_us >= 0:
+            self._held_us += length
         self._passed_us, self._again_us = min(self._passed_us + length, start + length - 1), 0
         job = self._job
         if job is not None:
             job.due += length
             job.occurrence = self._client.env.at(job.due, self._work_key, self._worked)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the thread is away until somebody says that it is back."""
+        return self._held_us >= 0
+
+    def hold(self, now: int) -> None:
+        """The thread is not inside poll() from now on, until `release`."""
+        self._held_us = now
+
+    def release(self, now: int) -> None:
+        """It is back: the poll that was due when it was held is now."""
+        since, self._held_us = self._held_us, -1
+        if self.schedule is not None and now > since:
+            self.schedule.shift(since, now - since)
+        self._passed_us, self._again_us = min(self._passed_us + now - since, now - 1), 0
 
     def hang(self, now: int, length: int) -> None:
         """The thread is away for a while, whatever it was about to do."""

@@ -31,7 +31,7 @@ from groupsim.sim.fastpath.trains import Train
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, Moment, deadline_key
 from groupsim.sim.protocol.interface import Reply
-from groupsim.sim.protocol.messages import OffsetCommit
+from groupsim.sim.protocol.messages import OffsetCommit, TxnOffsetCommit
 from groupsim.sim.randomness import name_hash
 from groupsim.sim.units import FOREVER
 
@@ -175,7 +175,9 @@ class ConsumerEngine:
         return False
 
     def _may_compute(self, request: Any) -> bool:
-        is_plain = type(request) is OffsetCommit or (request.topics is None and request.pattern is None)
+        is_plain = type(request) in (OffsetCommit, TxnOffsetCommit) or (
+            request.topics is None and request.pattern is None
+        )
         return not is_plain or self._group.machine.outlook.work_us <= self._env.now
 
     def before_deadline(self, now: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from groupsim.sim.distributions import ZERO, Distribution
 from groupsim.sim.model.cluster import Broker, Cluster, Link, Network, Zookeeper
-from groupsim.sim.model.groups import Group, Members, Override, Processing, Start, Subscription
+from groupsim.sim.model.groups import Group, Members, Override, Processing, Produces, Start, Subscription
 from groupsim.sim.model.scenario import RECORDS_MAX, Entry, Scenario
 from groupsim.sim.model.targets import Target
 from groupsim.sim.model.topics import Rate, Topic
@@ -16,6 +16,8 @@ from groupsim.sim.model.verbs import (
     AddPartitions,
     Close,
     Closing,
+    CrashAt,
+    CrashPoint,
     CreateTopic,
     Cut,
     DeleteGroup,
@@ -46,6 +48,8 @@ __all__ = [
     "Close",
     "Closing",
     "Cluster",
+    "CrashAt",
+    "CrashPoint",
     "CreateTopic",
     "Cut",
     "DeleteGroup",
@@ -61,6 +65,7 @@ __all__ = [
     "Network",
     "Override",
     "Processing",
+    "Produces",
     "Rate",
     "Reassign",
     "Restart",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from groupsim.sim.config import BrokerConfig, CoordinatorConfig, EventTimes, Timing
+from groupsim.sim.config import BrokerConfig, CoordinatorConfig, EventTimes, Timing, TransactionConfig
 from groupsim.sim.distributions import ZERO, Distribution
 from groupsim.sim.units import MS, S
 
@@ -94,3 +94,4 @@ class Cluster:
     offsets_log_bytes: int = 2 << 20
     """Of each partition of ``__consumer_offsets``: what a coordinator reads when it is loaded."""
     zookeeper: Zookeeper = Zookeeper()
+    transactions: TransactionConfig = TransactionConfig()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from groupsim.sim.config import ClientConfig, ClientFamily, GroupConfig
+from groupsim.sim.config import ClientConfig, ClientFamily, GroupConfig, ProducerConfig
 from groupsim.sim.distributions import Distribution
 from groupsim.sim.units import MS
 
@@ -45,6 +45,24 @@ class Processing:
     on_lost_us: int = 0
     commit_on_revoked: bool = False
     """The application calls commitSync inside onPartitionsRevoked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Produces:
+    """What members make of the records that they read: one record each, a transaction for each batch of a poll().
+
+    Parameters
+    ----------
+    to : str
+        The output topic; records of partition n go to partition n modulo the number of its partitions.
+    transactional_id : str
+        ``{member}`` and ``{incarnation}`` stand for the member's name and for how often it was started.
+    producer : ProducerConfig
+    """
+
+    to: str
+    transactional_id: str = "{member}"
+    producer: ProducerConfig = ProducerConfig()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +110,7 @@ class Group:
     client: ClientConfig = ClientConfig()
     processing: Processing = Processing()
     overrides: tuple[Override, ...] = ()
+    produces: Produces | None = None
     group_config: GroupConfig = GroupConfig()
     assignor_failure: Literal["rebalance", "refuse"] = "rebalance"
     client_family: ClientFamily = "java"

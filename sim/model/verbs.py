@@ -58,6 +58,22 @@ class Kill:
     down: Distribution | None = None
 
 
+CrashPoint: TypeAlias = Literal[
+    "after_poll", "after_send", "before_commit", "before_end_txn", "after_end_txn", "after_commit"
+]
+"""Between two steps of a transaction: a poll() has returned records; some sends are acknowledged; all are, and offsets
+are sent next; the offsets are pending; EndTxn is on the wire; EndTxn is answered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrashAt:
+    """SIGKILL as soon as a member comes to a point of its next transaction; ``down`` as in `Kill`."""
+
+    target: Target
+    point: CrashPoint
+    down: Distribution | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Close:
     """SIGTERM: the batch in hand is finished, then close(); SIGKILL after ``grace_us``."""
@@ -211,5 +227,5 @@ class DeleteGroup:
 Verb = (
     GcPause | Stuck | Slow | SlowHost | Kill | Close | StartMembers | Restart | RollingRestart | Scale | Cut
     | AddPartitions | CreateTopic | Subscribe | Unsubscribe | SetRate | SetConfig | DeleteOffsets | DeleteGroup
-    | ElectLeaders | Reassign
+    | ElectLeaders | Reassign | CrashAt
 )  # fmt: skip

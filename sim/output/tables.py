@@ -27,6 +27,7 @@ from groupsim.sim.output.measures import (
 from groupsim.sim.output.member_work import work_of
 from groupsim.sim.output.records import latency_columns, record_columns
 from groupsim.sim.output.result import Tables, Text
+from groupsim.sim.output.transactions import output_rows, transaction_rows
 from groupsim.sim.output.zookeeper import zookeeper_row
 from groupsim.sim.randomness import mean_of
 from groupsim.sim.tables import CAUSES, TABLES
@@ -78,6 +79,8 @@ class Tabulator:
             parts["records"].append(records)
             parts["latency"].append(latency_columns(group.name, records, self.measure))
             parts["zookeeper"].append(zookeeper_row(group, int(unread.sum())))
+            parts["transactions"].append(transaction_rows(group))
+            parts["output"].append(output_rows(group))
             for table in ("rebalances", "ownership", "lag", "requests", "states", "delivery", "events"):
                 parts[table].append(getattr(self, f"_{table}")(group))
         parts["coordinators"].append(coordinator_rows(self._shards))

@@ -53,10 +53,14 @@ class Api(Enum):
     LEAVE_GROUP = "LeaveGroup"
     OFFSET_COMMIT = "OffsetCommit"
     OFFSET_FETCH = "OffsetFetch"
+    TXN_OFFSET_COMMIT = "TxnOffsetCommit"
     OFFSET_DELETE = "OffsetDelete"
     DELETE_GROUPS = "DeleteGroups"
     METADATA = "Metadata"
     CONSUMER_GROUP_HEARTBEAT = "ConsumerGroupHeartbeat"
+    INIT_PRODUCER_ID = "InitProducerId"
+    PRODUCE = "Produce"
+    END_TXN = "EndTxn"
 
 
 class Error(Enum):
@@ -291,6 +295,9 @@ class TxnOffsetCommit:
     producer_id: int
     knows_stale_epoch: bool = True
     """v6 (4.4): told of a stale epoch and of a missing group as such; older ones hear of an illegal generation."""
+    transactional_id: str = ""
+    producer_epoch: int = 0
+    """These two are for the broker, which adds the offsets partition to the transaction first (TV2)."""
 
     @property
     def is_anonymous(self) -> bool:

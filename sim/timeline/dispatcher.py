@@ -16,6 +16,7 @@ from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.model import (
     AddPartitions,
     Close,
+    CrashAt,
     CreateTopic,
     Cut,
     DeleteGroup,
@@ -46,7 +47,7 @@ _SPELLED: dict[type, str] = {
     StartMembers: "start", Restart: "restart", RollingRestart: "rolling_restart", Scale: "scale",
     AddPartitions: "add_partitions", CreateTopic: "create_topic", SetRate: "set_rate", Subscribe: "subscribe",
     Unsubscribe: "unsubscribe", SetConfig: "set_config", DeleteOffsets: "delete_offsets", DeleteGroup: "delete_group",
-    ElectLeaders: "elect_leaders", Reassign: "reassign",
+    ElectLeaders: "elect_leaders", Reassign: "reassign", CrashAt: "crash_at",
 }  # fmt: skip
 """Verbs as a scenario file spells them."""
 

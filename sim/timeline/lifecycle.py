@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from simpy.events import ProcessGenerator
 
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.kernel.environment import Kind, process_key
-from groupsim.sim.model import Close, Closing, Group, Kill, Restart, RollingRestart, Scale, StartMembers
+from groupsim.sim.model import (
+    Close,
+    Closing,
+    CrashAt,
+    Distribution,
+    Group,
+    Kill,
+    Restart,
+    RollingRestart,
+    Scale,
+    StartMembers,
+)
 from groupsim.sim.protocol.interface import CloseOperation
 from groupsim.sim.randomness import Streams
 from groupsim.sim.timeline.dispatcher import Dispatcher
@@ -27,6 +39,22 @@ def kill(dispatcher: Dispatcher) -> None:
         consumer.kill(world.env.now)
         if verb.down is not None:
             world.env.process(_start_after(world, consumer, dispatcher.draw("down", consumer.name)(dispatcher.number)))
+
+
+def crash_at(dispatcher: Dispatcher) -> None:
+    """SIGKILL at a point of the next transaction."""
+    verb, world = dispatcher.entry.verb, dispatcher.world
+    assert isinstance(verb, CrashAt)
+    for consumer in dispatcher.targets(verb.target):
+        consumer.crash = (verb.point, partial(_come_back, dispatcher, consumer, verb.down))
+        world.fault_until(world.env.now)
+
+
+def _come_back(dispatcher: Dispatcher, consumer: Consumer, down: Distribution | None) -> None:
+    world = dispatcher.world
+    world.fault_until(world.env.now)
+    if down is not None:
+        world.env.process(_start_after(world, consumer, dispatcher.draw("down", consumer.name)(dispatcher.number)))
 
 
 def close(dispatcher: Dispatcher) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from groupsim.sim.model import (
     AddPartitions,
     Close,
+    CrashAt,
     CreateTopic,
     Cut,
     DeleteGroup,
@@ -30,14 +31,14 @@ from groupsim.sim.timeline.administration import delete_group, delete_offsets
 from groupsim.sim.timeline.changes import add_partitions, create_topic, set_config, set_rate, subscribe, unsubscribe
 from groupsim.sim.timeline.dispatcher import Dispatcher
 from groupsim.sim.timeline.faults import cut, gc_pause, slow, stuck
-from groupsim.sim.timeline.lifecycle import close, kill, restart, scale, start
+from groupsim.sim.timeline.lifecycle import close, crash_at, kill, restart, scale, start
 from groupsim.sim.world import World
 
 ACTS: dict[type, Callable[[Dispatcher], None]] = {
     GcPause: gc_pause, Stuck: stuck, Slow: slow, SlowHost: slow, Cut: cut, Kill: kill, Close: close,
     StartMembers: start, Restart: restart, Scale: scale, AddPartitions: add_partitions, CreateTopic: create_topic,
     SetRate: set_rate, Subscribe: subscribe, Unsubscribe: unsubscribe, SetConfig: set_config,
-    DeleteOffsets: delete_offsets, DeleteGroup: delete_group,
+    DeleteOffsets: delete_offsets, DeleteGroup: delete_group, CrashAt: crash_at,
 }  # fmt: skip
 """What one firing of an entry does, by verb; a `RollingRestart` is a process of its own (`sim.timeline.rollout`)."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from groupsim.sim.protocol.messages import Error
-from groupsim.sim.protocol.transactions.messages import NO_EPOCH, NO_PRODUCER_ID
+from groupsim.sim.protocol.transactions.messages import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
 
 LAST_SEQUENCE = (1 << 31) - 1
 """``Integer.MAX_VALUE``; 0 follows."""
@@ -72,3 +72,24 @@ class ProduceResponse:
 
     error: Error
     offset: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which input records an output batch was made of: [first, last) of a partition that the group reads."""
+
+    position: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Produce:
+    """``ProduceRequest`` of a transaction, a batch for each partition; answered by one error for all.
+
+    ``origins`` is what nobody in Kafka knows: where the records come from.
+    """
+
+    transactional_id: str
+    batches: tuple[tuple[TopicPartition, RecordBatch], ...]
+    origins: tuple[Origin, ...]

@@ -1,0 +1,131 @@
+"""What becomes of the records that a group makes: in which transaction each was, and how often readers see it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from groupsim.sim.books.record import GroupRecord
+from groupsim.sim.protocol.producer.batches import Origin
+
+LEVELS = ("read_committed", "read_uncommitted")
+"""``isolation.level``."""
+
+
+class Coverage:
+    """Offsets of one input partition of which there is output: disjoint stretches, ascending."""
+
+    __slots__ = ("_first", "_last", "twice")
+
+    def __init__(self) -> None:
+        self._first: list[int] = []
+        self._last: list[int] = []
+        self.twice = 0
+        """Records of which there is output again."""
+
+    def add(self, first: int, last: int) -> None:
+        """There is output of [first, last)."""
+        low = bisect_left(self._last, first)
+        high = low
+        while high < len(self._first) and self._first[high] <= last:
+            self.twice += max(0, min(last, self._last[high]) - max(first, self._first[high]))
+            high += 1
+        if high > low:
+            first, last = min(first, self._first[low]), max(last, self._last[high - 1])
+        self._first[low:high], self._last[low:high] = [first], [last]
+
+    @property
+    def missing(self) -> int:
+        """Records between the first and the last of which there is no output."""
+        return sum(first - last for first, last in zip(self._first[1:], self._last[:-1], strict=True))
+
+
+@dataclass(slots=True)
+class ProducerLife:
+    """One incarnation of a member as a producer. Times in microseconds.
+
+    ``took_us`` is from the end of a batch until its transaction is committed, for the application.
+    """
+
+    member: str
+    incarnation: int
+    transactional_id: str
+    committed: int = 0
+    aborted: int = 0
+    records_committed: int = 0
+    records_aborted: int = 0
+    took_us: int = 0
+    took_us_max: int = 0
+    ended_by: str = ""
+    """The error that ended the producer; empty: none did."""
+
+    def took(self, time_us: int) -> None:
+        """A transaction is committed, as far as the application knows."""
+        self.took_us += time_us
+        self.took_us_max = max(self.took_us_max, time_us)
+
+
+@dataclass(slots=True)
+class OpenTransaction:
+    """What was written in a transaction that is undecided, and by whom."""
+
+    life: ProducerLife
+    origins: list[Origin] = field(default_factory=list)
+
+
+class TransactionBooks:
+    """Of one group.
+
+    Attributes
+    ----------
+    lives : list of ProducerLife
+    open : dict of str to OpenTransaction
+        By transactional id.
+    coverage : dict of (isolation level, position) to Coverage
+    """
+
+    def __init__(self) -> None:
+        self.lives: list[ProducerLife] = []
+        self.open: dict[str, OpenTransaction] = {}
+        self.coverage: dict[tuple[str, int], Coverage] = {}
+        self.output: list[tuple[str, int, int, int, int, int, int, int]] = []
+        """Rows of table ``output`` without the group."""
+        self._current: dict[str, ProducerLife] = {}
+
+    def begin(self, life: ProducerLife) -> None:
+        """A producer has its id."""
+        self.lives.append(life)
+        self._current[life.transactional_id] = life
+
+    def written(self, transactional_id: str, origins: Iterable[Origin]) -> None:
+        """Records are in the output topic; everybody who reads uncommitted ones sees them."""
+        one = self.open.get(transactional_id)
+        if one is None:
+            one = self.open[transactional_id] = OpenTransaction(self._current[transactional_id])
+        for origin in origins:
+            one.origins.append(origin)
+            self._cover("read_uncommitted", origin)
+
+    def _cover(self, level: str, origin: Origin) -> None:
+        self.coverage.setdefault((level, origin.position), Coverage()).add(origin.first, origin.last)
+
+    def decided(self, transactional_id: str, *, is_committed: bool) -> None:
+        """The coordinator has logged what becomes of the transaction."""
+        one = self.open.pop(transactional_id, None)
+        life = one.life if one is not None else self._current[transactional_id]
+        records = sum(origin.last - origin.first for origin in one.origins) if one is not None else 0
+        if not is_committed:
+            life.aborted += 1
+            life.records_aborted += records
+            return
+        life.committed += 1
+        life.records_committed += records
+        for origin in one.origins if one is not None else ():
+            self._cover("read_committed", origin)
+
+    def count(self, record: GroupRecord) -> None:
+        """Write down what each isolation level sees twice, or never though it sees what follows."""
+        for (level, _), coverage in sorted(self.coverage.items()):
+            record.add_delivery("output duplicate", level, coverage.twice)
+            record.add_delivery("output loss", level, coverage.missing)

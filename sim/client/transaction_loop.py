@@ -1,0 +1,348 @@
+"""What an application does between two polls that produces in transactions, as a SimPy process.
+
+A batch is what is processed from one poll() to the next. The producer sends while it is processed: the first record
+opens the transaction, the others go out at the latest when the batch is done. Then sendOffsetsToTransaction() and
+commitTransaction() keep the thread from the next poll() until they are answered. What cannot be committed is aborted,
+and read again from where the transaction began (``KafkaProducer``, ``TransactionManager``, Kafka 4.4; TV2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import simpy
+
+from groupsim.sim.books.transactions import ProducerLife
+from groupsim.sim.client.fetcher import Fetcher
+from groupsim.sim.client.in_flight import InFlight
+from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.client.poll_loop import PollLoop
+from groupsim.sim.client.poll_schedule import NOT_INSIDE
+from groupsim.sim.kernel.environment import Kind, deadline_key, process_key
+from groupsim.sim.kernel.network import Connection, Exchange
+from groupsim.sim.protocol.effects import Raise
+from groupsim.sim.protocol.messages import Api, Error, Positions, TxnOffsetCommit
+from groupsim.sim.protocol.producer.batches import Origin, Produce, RecordBatch, sequence_after
+from groupsim.sim.protocol.transactions.messages import EndTxn, InitProducerId, ProducerIdentity, TopicPartition
+from groupsim.sim.randomness import mean_of
+from groupsim.sim.units import MS
+
+Step = Generator[simpy.Event, Any, Any]
+
+_RETRIABLE = frozenset(
+    {Error.CONCURRENT_TRANSACTIONS, Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE,
+     Error.NOT_COORDINATOR, Error.REQUEST_TIMED_OUT}
+)  # fmt: skip
+_LEAST_US = MS
+"""So often it is looked at most whether the first record of a batch is processed."""
+
+
+class TransactionLoop:
+    """Of one client.
+
+    Parameters
+    ----------
+    client : Incarnation
+    poll_loop, fetcher, in_flight
+        Of that client.
+    """
+
+    def __init__(self, client: Incarnation, poll_loop: PollLoop, fetcher: Fetcher, in_flight: InFlight) -> None:
+        consumer, world = client.consumer, client.world
+        produces = world.specs[consumer.group_name].produces
+        assert produces is not None
+        assert world.transactions is not None
+        self._client = client
+        self._env = client.env
+        self._poll_loop = poll_loop
+        self._fetcher = fetcher
+        self._in_flight = in_flight
+        self._produces = produces
+        self._host = world.transactions
+        self._outputs = world.catalog.counts[produces.to]
+        self._id = produces.transactional_id.format(member=consumer.name, incarnation=consumer.incarnation)
+        self._life = ProducerLife(consumer.name, consumer.incarnation, self._id)
+        self._send_key = deadline_key(consumer.entity, Kind.FETCH)
+        self._wait_key = process_key(consumer.entity, Kind.FAULT)
+        self._connections: dict[int, Connection] = {}
+        self._answers: dict[Exchange, simpy.Event] = {}
+        self._producer_id = self._epoch = -1
+        self._sequences: dict[TopicPartition, int] = {}
+        self._begun: dict[int, int] = {}
+        """Partition -> up to where it is committed: there its transaction begins."""
+        self._sent: dict[int, int] = {}
+        """Partition -> up to where its output is sent."""
+        self._error = Error.NONE
+        """Why the open transaction can only be aborted."""
+        self._identity = ("", -1)
+        self._processed = self._env.event()
+        self._sends = 0
+        self._first: simpy.Event | None = None
+        """The send that opens the transaction, until it is acknowledged."""
+
+    def start(self, now: int) -> None:
+        """initTransactions()."""
+        self._host.enrol(self._id, self._client.group.name)
+        self._poll_loop.hold(now)
+        self._env.process(self.run())
+
+    def run(self) -> Generator[simpy.Event, Any, None]:
+        """Initialise, then end the transaction of one batch after the other."""
+        yield from self._initialise()
+        self._go_on()
+        while True:
+            yield self._processed
+            self._processed = self._env.event()
+            yield from self._transaction(self._env.now)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Back into poll()."""
+        client, now = self._client, self._env.now
+        if client.is_over:
+            return
+        self._poll_loop.release(now)
+        self._fetcher.repace(now)
+        late, client.late = client.late, []
+        for action in late:
+            action()
+        if not client.consumer.reaches(now, "after_poll"):
+            self._plan_first_send(now)
+            client.drive(now)
+
+    # --- batches ------------------------------------------------------------------------------------------------------
+
+    def look(self, now: int) -> None:
+        """Somebody looks at the thread: if it is done with a batch, it does not poll yet."""
+        schedule, loop, held = self._poll_loop.schedule, self._poll_loop, self._client.consumption.partitions
+        if loop.is_held or schedule is None:
+            return
+        at = self._positions(now)
+        for position in held.tolist():
+            if position not in self._begun:
+                self._begun[position] = self._sent[position] = at[position]
+                self._plan_first_send(now)
+        machine = self._client.machine
+        if machine.generation >= 0:
+            self._identity = (machine.member_id, machine.generation)
+        is_done = schedule.next_poll(now) == now and loop.stuck_until <= now
+        if is_done and any(at[position] > first for position, first in self._begun.items()):
+            loop.hold(now)
+            self._client.consumption.stand_still(now)
+            self._processed.succeed()
+
+    def _positions(self, now: int) -> dict[int, int]:
+        holding = self._client.consumption.holding
+        offsets = self._client.books.ledger.positions(holding, now)
+        return dict(zip(holding.partitions.tolist(), offsets.tolist(), strict=True))
+
+    def drop(self, positions: Positions) -> None:
+        """Partitions are given up inside poll(): what is opened for them is aborted, and read by the next owner."""
+        for position in positions.tolist():
+            begun, sent = self._begun.pop(position, 0), self._sent.pop(position, 0)
+            if sent > begun:
+                self._error = Error.ILLEGAL_GENERATION
+
+    def _plan_first_send(self, now: int) -> None:
+        """The first record of the batch that follows is sent when it is processed."""
+        schedule = self._poll_loop.schedule
+        if schedule is None or self._client.is_over:
+            return
+        inside = schedule.inside_until(now)
+        begin = now if inside == NOT_INSIDE else inside
+        cost = round(mean_of(self._client.processing.per_record) * self._client.consumer.slowdown())
+        self._sends += 1
+        self._env.at(max(begin, now) + max(cost, 1), self._send_key, self._send_first, self._sends)
+
+    def _send_first(self, number: int) -> None:
+        client, now = self._client, self._env.now
+        if client.is_over or number != self._sends or self._poll_loop.is_held or self._poll_loop.schedule is None:
+            return
+        if client.frozen is not None:
+            client.late.append(partial(self._send_first, number))
+            return
+        at = self._positions(now)
+        first = {one: begun + 1 for one, begun in self._begun.items() if at.get(one, -1) > begun == self._sent[one]}
+        schedule = self._poll_loop.known_schedule
+        if first:
+            self._first = self._env.process(self._send(first))
+        elif (rest := schedule.next_poll(now) - now) > _LEAST_US:
+            self._env.at(now + max(rest // 4, _LEAST_US), self._send_key, self._send_first, number)
+
+    # --- requests -----------------------------------------------------------------------------------------------------
+
+    def _request(self, node: int, api: Api, body: Any) -> simpy.Event:
+        """Ask a broker; the event that its answer triggers."""
+        if node not in self._connections:
+            self._connections[node] = Connection(
+                self._env, node, self._client.consumer.entity, self._host.receive, self._deliver
+            )
+        connection = self._connections[node]
+        exchange = self._in_flight.exchange(self._env.now, connection, api, body)
+        answer = self._answers[exchange] = self._env.event()
+        connection.send(exchange)
+        return answer
+
+    def _deliver(self, exchange: Exchange, response: Any) -> None:
+        client = self._client
+        if client.is_over:
+            return
+        if client.frozen is not None:
+            client.late.append(partial(self._deliver, exchange, response))
+            return
+        self._answers.pop(exchange).succeed(response)
+
+    def _ask(self, node: int, api: Api, body: Any) -> Step:
+        """Ask until the answer is none that says to ask again."""
+        while True:
+            response = yield self._request(node, api, body)
+            if response.error not in _RETRIABLE:
+                return response
+            yield self._env.until(self._env.now + self._produces.producer.retry_backoff_us, self._wait_key)
+
+    @property
+    def _coordinator(self) -> int:
+        return self._host.node_of(self._id)
+
+    def _initialise(self) -> Step:
+        body = InitProducerId(self._id, self._produces.producer.transaction_timeout_us)
+        response = yield from self._ask(self._coordinator, Api.INIT_PRODUCER_ID, body)
+        if not self._client.is_over:
+            self._client.books.transactions.begin(self._life)
+            self._adopt(response)
+
+    def _adopt(self, identity: ProducerIdentity) -> None:
+        """Sequences begin anew with each epoch."""
+        self._producer_id, self._epoch = identity.producer_id, identity.epoch
+        self._sequences = {}
+
+    # --- one transaction ----------------------------------------------------------------------------------------------
+
+    def _transaction(self, now: int) -> Step:
+        """From the end of a batch until the thread may poll again; a killed one never gets there."""
+        target = {one: offset for one, offset in self._positions(now).items() if offset > self._begun[one]}
+        if self._first is not None:
+            yield self._first
+            self._first = None
+        yield from self._send(target)
+        yield from self._pass("before_commit")
+        if self._error is Error.NONE:
+            yield from self._send_offsets(target)
+        yield from self._pass("before_end_txn")
+        is_committed = self._error is Error.NONE
+        yield from self._end(is_committed=is_committed)
+        self._error = Error.NONE
+        if is_committed:
+            self._life.took(self._env.now - now)
+            self._begun.update(target)
+            yield from self._pass("after_commit")
+        else:
+            self._rewind()
+
+    def _pass(self, point: Any) -> Step:
+        """A point at which the process may die; then nothing follows."""
+        if self._client.is_over or self._client.consumer.reaches(self._env.now, point):
+            yield self._env.event()
+
+    def _send(self, to: Mapping[int, int]) -> Step:
+        """Send the output of what was processed up to ``to``; wait until it is acknowledged."""
+        body = self._output(to)
+        if body is None:
+            return
+        answer = yield self._request(self._leader(body), Api.PRODUCE, body)
+        if answer.error is Error.CONCURRENT_TRANSACTIONS:
+            # The last transaction is not complete: the same batches are sent again.
+            yield self._env.until(self._env.now + self._produces.producer.retry_backoff_us, self._wait_key)
+            answer = yield from self._ask(self._leader(body), Api.PRODUCE, body)
+        if answer.error is not Error.NONE:
+            self._error = answer.error
+        yield from self._pass("after_send")
+
+    def _output(self, to: Mapping[int, int]) -> Produce | None:
+        """Batches of what is not sent yet; None: there is nothing."""
+        origins = tuple(
+            Origin(position, self._sent[position], offset)
+            for position, offset in sorted(to.items())
+            if offset > self._sent.get(position, offset)
+        )
+        if not origins or self._producer_id < 0:
+            return None
+        records: dict[TopicPartition, int] = {}
+        numbers = self._client.books.partitions.number
+        for one in origins:
+            where = (self._produces.to, int(numbers[one.position]) % self._outputs)
+            records[where] = records.get(where, 0) + one.last - one.first
+            self._sent[one.position] = one.last
+        return Produce(self._id, tuple(self._batch(*each) for each in sorted(records.items())), origins)
+
+    def _batch(self, where: TopicPartition, records: int) -> tuple[TopicPartition, RecordBatch]:
+        first = self._sequences.get(where, 0)
+        self._sequences[where] = sequence_after(first, records)
+        return where, RecordBatch(records, self._producer_id, self._epoch, first, True)
+
+    def _leader(self, body: Produce) -> int:
+        nodes = self._client.world.broker_ids
+        return nodes[body.batches[0][0][1] % len(nodes)]
+
+    def _send_offsets(self, target: Mapping[int, int]) -> Step:
+        """sendOffsetsToTransaction(), with what groupMetadata() said in the last poll()."""
+        member_id, generation = self._identity
+        positions = np.array(sorted(target), np.int32)
+        body = TxnOffsetCommit(
+            member_id, self._client.machine.instance_id, generation, positions,
+            np.array([target[one] for one in sorted(target)], np.int64), self._producer_id,
+            transactional_id=self._id, producer_epoch=self._epoch,
+        )  # fmt: skip
+        response = yield from self._ask(self._client.group.node, Api.TXN_OFFSET_COMMIT, body)
+        if response.error is not Error.NONE:
+            self._error = response.error
+
+    def _end(self, *, is_committed: bool) -> Step:
+        """commitTransaction() or abortTransaction(); what cannot be mended ends the application."""
+        body = EndTxn(self._id, self._producer_id, self._epoch, is_committed)
+        request = self._ask(self._coordinator, Api.END_TXN, body)
+        first = next(request)
+        yield from self._pass("after_end_txn")
+        response = yield from _resumed(request, first)
+        if response.error is Error.NONE:
+            self._adopt(response)
+        elif not self._client.is_over:
+            self._client.fail(self._env.now, Raise(response.error))
+            yield self._env.event()
+
+    def _rewind(self) -> None:
+        """The application seeks to where the aborted transaction began."""
+        held = self._client.consumption.partitions
+        self._client.consumption.rewind(np.array([self._begun[one] for one in held.tolist()], np.int64))
+        self._sent = dict(self._begun)
+
+    # --- the end of the process ---------------------------------------------------------------------------------------
+
+    def flush(self, now: int) -> None:
+        """The process is about to die: what it has processed by now was sent."""
+        if self._poll_loop.is_held or self._client.frozen is not None or not self._sent:
+            return
+        schedule = self._poll_loop.schedule
+        if schedule is None or schedule.inside_until(now) != NOT_INSIDE:
+            return
+        body = self._output(self._positions(now))
+        if body is not None:
+            self._request(self._leader(body), Api.PRODUCE, body)
+
+    def end(self, error: Error) -> None:
+        """The application ends with this error."""
+        self._life.ended_by = error.value
+
+
+def _resumed(step: Step, first: simpy.Event) -> Step:
+    """The rest of a step whose first event is known already."""
+    event = first
+    while True:
+        value = yield event
+        try:
+            event = step.send(value)
+        except StopIteration as done:
+            return done.value

@@ -1,0 +1,38 @@
+"""Producers of a group and the topic that they write to: the rows of tables ``transactions`` and ``output``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupsim.sim.books.group_books import GroupBooks
+from groupsim.sim.tables import OUTPUT
+
+
+def transaction_rows(group: GroupBooks) -> dict[str, list[Any]]:
+    """One row for each incarnation of a producer."""
+    books = group.transactions
+    open_records: dict[int, int] = {}
+    for one in books.open.values():
+        records = sum(origin.last - origin.first for origin in one.origins)
+        open_records[id(one.life)] = open_records.get(id(one.life), 0) + records
+    lives = books.lives
+    return {
+        "group": [group.name] * len(lives),
+        "member": [one.member for one in lives], "incarnation": [one.incarnation for one in lives],
+        "transactional_id": [one.transactional_id for one in lives],
+        "committed": [one.committed for one in lives], "aborted": [one.aborted for one in lives],
+        "records_committed": [one.records_committed for one in lives],
+        "records_aborted": [one.records_aborted for one in lives],
+        "records_open": [open_records.get(id(one), 0) for one in lives],
+        "took_us": [one.took_us for one in lives], "took_us_max": [one.took_us_max for one in lives],
+        "ended_by": [one.ended_by for one in lives],
+    }  # fmt: skip
+
+
+def output_rows(group: GroupBooks) -> dict[str, list[Any]]:
+    """One row for each partition that was written to."""
+    rows = group.transactions.output
+    columns: dict[str, list[Any]] = {"group": [group.name] * len(rows)}
+    for at, column in enumerate(name for name in OUTPUT if name != "group"):
+        columns[column] = [row[at] for row in rows]
+    return columns

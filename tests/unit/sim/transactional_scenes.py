@@ -1,0 +1,66 @@
+"""Groups that consume, transform and produce: two members, four partitions of ten records a second, 5 ms a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from groupsim.sim import Result
+from groupsim.sim import simulate as run
+from groupsim.sim.config import CoordinatorConfig, ProducerConfig
+from groupsim.sim.model import Cluster, Distribution, Entry, Network, Produces, Scenario, Topic
+from groupsim.sim.units import MS, S
+from tests.unit.sim.scenes import CLIENT, PROCESSING, constant, delivered, group, lasting, rows, scene
+
+EARLIEST = replace(CLIENT, auto_offset_reset="earliest", enable_auto_commit=False)
+CONSUMER = replace(EARLIEST, group_protocol="consumer")
+COOPERATIVE = replace(EARLIEST, partition_assignment_strategy=("cooperative-sticky",))
+CONFIGS = {"classic": EARLIEST, "consumer": CONSUMER, "cooperative": COOPERATIVE}
+JITTER = Cluster(
+    config=CoordinatorConfig(initial_rebalance_delay_us=0),
+    network=Network(latency=Distribution("lognormal", (500, 5_000))),
+)
+"""Latencies that differ: 0.5 ms in the middle, one of a hundred above 5 ms."""
+WORK = replace(PROCESSING, per_record=lasting(5 * MS), commit="none")
+"""100 ms a batch and 5 ms a record."""
+
+
+def producing(**producer: Any) -> Produces:
+    """``transactional_id`` beside keys of the producer."""
+    name = producer.pop("transactional_id", "{member}")
+    return Produces(to="out", transactional_id=name, producer=ProducerConfig(**producer))
+
+
+def transform(
+    *timeline: Entry, protocol: str = "classic", horizon_s: int = 50, count: int = 2, **more: Any
+) -> Scenario:
+    """The scenario."""
+    topics = (Topic(name="t", partitions=4, rate=constant(10_000)), Topic(name="out", partitions=2))
+    cluster = {"cluster": more.pop("cluster")} if "cluster" in more else {}
+    more = {"client": CONFIGS[protocol], "processing": WORK, "produces": producing(), **more}
+    return scene(group(count=count, **more), timeline=timeline, topics=topics, horizon_us=horizon_s * S, **cluster)
+
+
+def played(scenario: Scenario, fidelity: str = "elided", seed: int = 1) -> Result:
+    """A run without the watch over invariants, which takes longer than the run."""
+    return run(scenario, seed=seed, fidelity=fidelity)  # type: ignore[arg-type]
+
+
+def output(result: Result) -> dict[str, tuple[int, int]]:
+    """Isolation level -> (input records with output twice, without any)."""
+    found = delivered(result)
+    return {
+        level: (found.get(("output duplicate", level), 0), found.get(("output loss", level), 0))
+        for level in ("read_committed", "read_uncommitted")
+    }
+
+
+def total(result: Result, column: str, reduce: Callable[[Any], int] = sum) -> int:
+    """A column of table ``transactions``, summed up."""
+    return reduce(one[column] for one in rows(result, "transactions"))
+
+
+def answers(result: Result, api: str) -> dict[str, int]:
+    """Answers to one kind of request, by error."""
+    return {one["error"]: one["count"] for one in rows(result, "requests", api=api)}
