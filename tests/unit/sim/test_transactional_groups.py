@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from groupsim.sim import Result
 from groupsim.sim.model import CrashAt, GcPause, Kill, Scale, StartMembers
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import FIDELITIES, entry, everybody, lasting, member, rows
-from tests.unit.sim.transactional_scenes import answers, output, played, producing, total, transform
+from tests.unit.sim.transactional_scenes import JITTER, WORK, answers, output, played, producing, total, transform
 
 ONCE = (0, 0)
 POINTS = {
@@ -147,3 +149,23 @@ def test_markers_take_offsets() -> None:
     written = rows(result, "output")
     assert sum(one["high_watermark"] - one["markers"] for one in written) == records
     assert sum(one["markers"] for one in written) > total(result, "committed")
+
+
+def test_nothing_comes_between_the_steps_of_a_transaction() -> None:
+    """What is fetched or acknowledged while a transaction is being ended waits for the next poll(), or is waited for.
+
+    Batches of single records: members end transactions most of the time, and partitions come while they do.
+    """
+    timeline = (
+        entry(6 * S, Kill(target=member(0), down=lasting(S))),
+        entry(13 * S, Kill(target=member(1), down=lasting(S))),
+        entry(20 * S, Scale(target=everybody(), to=3)),
+    )
+    busy = replace(WORK, per_poll_us=0, per_record=lasting(4 * MS))
+    load = {"partitions": 12, "rate": 20_000, "processing": busy}
+    scenario = transform(*timeline, protocol="cooperative", horizon_s=28, cluster=JITTER, count=3, **load)  # type: ignore[arg-type]
+    for seed in (1,):
+        result = played(scenario, seed=seed)
+        assert output(result)["read_committed"] == ONCE
+        assert answers(result, "Produce").keys() == {"NONE"}
+        assert answers(result, "EndTxn").keys() == {"NONE"}

@@ -36,7 +36,10 @@ def transform(
     *timeline: Entry, protocol: str = "classic", horizon_s: int = 50, count: int = 2, **more: Any
 ) -> Scenario:
     """The scenario."""
-    topics = (Topic(name="t", partitions=4, rate=constant(10_000)), Topic(name="out", partitions=2))
+    topics = (
+        Topic(name="t", partitions=more.pop("partitions", 4), rate=constant(more.pop("rate", 10_000))),
+        Topic(name="out", partitions=2),
+    )
     cluster = {"cluster": more.pop("cluster")} if "cluster" in more else {}
     more = {"client": CONFIGS[protocol], "processing": WORK, "produces": producing(), **more}
     return scene(group(count=count, **more), timeline=timeline, topics=topics, horizon_us=horizon_s * S, **cluster)

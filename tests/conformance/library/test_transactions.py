@@ -1,0 +1,52 @@
+"""What the library says about transactions, simulated."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupsim import load, simulate
+from groupsim.sim import Result
+from tests.unit.sim.scenes import rows
+from tests.unit.sim.transactional_scenes import answers, output
+
+ONCE = (0, 0)
+
+
+@pytest.fixture(scope="module")
+def killed() -> Result:
+    return simulate(load("exactly-once"), seed=1)
+
+
+def test_exactly_once_under_the_same_kills_as_at_least_once(killed: Result) -> None:
+    """read_committed readers see each input once; what is made again, readers of uncommitted records see twice."""
+    seen = output(killed)
+    assert seen["read_committed"] == ONCE
+    assert seen["read_uncommitted"][0] > 0
+    assert seen["read_uncommitted"][1] == 0
+    assert sum(one["ended_by"] == "killed" for one in rows(killed, "members")) >= 3
+
+
+def test_nobody_is_fenced_but_by_a_successor(killed: Result) -> None:
+    """A producer that lives has all that it sent acknowledged before it ends a transaction."""
+    assert answers(killed, "Produce").keys() == {"NONE"}
+    assert answers(killed, "EndTxn").keys() == {"NONE"}
+
+
+def test_a_hanging_transaction_blocks_its_heir_and_the_readers_for_its_time_out() -> None:
+    result = simulate(load("hanging-transaction"), seed=1)
+    assert output(result)["read_committed"] == ONCE
+    assert answers(result, "OffsetFetch")["UNSTABLE_OFFSET_COMMIT"] > 50
+    waits = [one["to_us"] - one["from_us"] for one in rows(result, "unavailability", cause="resume")]
+    assert 50e6 < max(waits) < 70e6
+    blocked = sorted(one["blocked_us_max"] for one in rows(result, "output"))
+    assert blocked[0] < 5e6
+    assert 55e6 < blocked[-1] < 72e6
+
+
+def test_a_fenced_zombie_makes_nothing_that_counts() -> None:
+    result = simulate(load("fenced-zombie"), seed=1)
+    seen = output(result)
+    assert seen["read_committed"] == ONCE
+    assert seen["read_uncommitted"][0] > 0
+    assert answers(result, "TxnOffsetCommit")["UNKNOWN_MEMBER_ID"] == 1
+    assert max(one["blocked_us_max"] for one in rows(result, "output")) > 15e6

@@ -1,0 +1,119 @@
+"""``produces`` and ``crash_at`` in a scenario file: what Kafka refuses, in its words, and what is not modelled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groupsim.scenarios import parse
+from groupsim.scenarios.build.notes import warnings_of
+from groupsim.scenarios.errors import ScenarioFileError
+from groupsim.scenarios.kafka.producer_config import producer_refusals
+from groupsim.sim.model import Scenario
+
+BASE: dict[str, Any] = {
+    "version": 1, "question": "?", "horizon": "1min",
+    "topics": {"t": {"partitions": 4, "rate": {"per_partition": 1}}, "out": {"partitions": 2}},
+    "groups": {
+        "g": {
+            "topics": ["t"], "config": {"enable.auto.commit": False}, "members": {"count": 2},
+            "produces": {"to": "out"},
+        }
+    },
+}  # fmt: skip
+
+
+def document(*timeline: dict[str, Any], topics: dict[str, Any] | None = None, **group: Any) -> dict[str, Any]:
+    return {
+        **BASE, "topics": topics or BASE["topics"], "timeline": list(timeline),
+        "groups": {"g": {**BASE["groups"]["g"], **group}},
+    }  # fmt: skip
+
+
+def load(given: dict[str, Any]) -> Scenario:
+    return parse(given, file="s.yaml", name="s")
+
+
+def refusal(given: dict[str, Any]) -> str:
+    with pytest.raises(ScenarioFileError) as caught:
+        load(given)
+    return " ".join(str(caught.value).split())
+
+
+def produces(**config: Any) -> dict[str, Any]:
+    return document(produces={"to": "out", "config": config})
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({"enable.idempotence": False}, "Cannot set a transactional.id without also enabling idempotence"),
+        ({"acks": "1"}, "Cannot set a transactional.id without also enabling idempotence"),
+        ({"retries": 0}, "Cannot set a transactional.id without also enabling idempotence"),
+        ({"acks": "1", "enable.idempotence": True}, "Must set acks to all in order to use the idempotent producer"),
+        ({"retries": 0, "enable.idempotence": True}, "Must set retries to non-zero"),
+        ({"max.in.flight.requests.per.connection": 6}, "to at most 5 to use the idempotent producer"),
+        ({"delivery.timeout.ms": 30_004}, "should be equal to or larger than linger.ms + request.timeout.ms"),
+        ({"transaction.timeout.ms": 900_001}, "The transaction timeout is larger than the maximum value allowed"),
+        ({"transaction.timeout.ms": 0}, "INVALID_TRANSACTION_TIMEOUT"),
+        ({"transaction.two.phase.commit.enable": True, "transaction.timeout.ms": 1}, "Cannot set transaction.timeout"),
+        ({"transactional.id": "x"}, "produces.transactional_id"),
+        ({"ack": "all"}, "acks"),
+    ],
+)
+def test_what_a_producer_refuses_is_refused_in_its_words(config: dict[str, Any], reason: str) -> None:
+    assert reason in refusal(produces(**config))
+
+
+def test_what_a_producer_takes_is_taken() -> None:
+    (group,) = load(produces(**{"delivery.timeout.ms": 30_005, "transaction.timeout.ms": 900_000})).groups
+    assert group.produces is not None
+    assert group.produces.producer.transaction_timeout_us == 900_000_000
+
+
+@pytest.mark.parametrize(("config", "keys"), [({"acks": "1"}, []), ({"retries": 0}, []), ({}, [])])
+def test_without_transactions_idempotence_is_given_up_silently(config: dict[str, Any], keys: list[str]) -> None:
+    """``ProducerConfig``: a default gives way; an explicit wish does not."""
+    assert [key for key, _ in producer_refusals(config, is_transactional=False)] == keys
+    if config:
+        explicit = {**config, "enable.idempotence": True}
+        assert [key for key, _ in producer_refusals(explicit, is_transactional=False)] == list(config)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (document(config={}), "enable.auto.commit"),
+        (document(processing={"commit": "after_batch"}), "must be none"),
+        (document(produces={"to": "paid"}), "there is no topic of this name"),
+        (document(produces={"to": "t"}), "has a rate of its own"),
+        (document(topics={"t": {"partitions": 1}, "out": {"partitions": 1}}, produces={"to": "t"}), "reads this topic"),
+        (document(count=2), "is for one group alone"),
+        (document(produces={"to": "out", "transactional_id": "{group}"}), "must be text with {member}"),
+        (document({"at": "1s", "kill": {"target": "broker:0"}}), "not modelled together with brokers that stop"),
+        (
+            document({"at": "1s", "cut": {"between": ["g/0", "broker:1"], "for": "1s"}}),
+            "not modelled together with brokers that stop",
+        ),
+        (document({"at": "1s", "crash_at": {"target": "g", "point": "later"}}), "after_end_txn"),
+        (
+            document({"at": "1s", "crash_at": {"target": "g", "point": "after_poll"}}, produces=None),
+            "crash_at is for groups that produce",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused(given: dict[str, Any], reason: str) -> None:
+    assert reason in refusal(given)
+
+
+def test_keys_without_effect_are_listed() -> None:
+    assert any("producer keys that have no effect here: compression.type" in one for one in
+               warnings_of(load(produces(**{"compression.type": "lz4"}))))  # fmt: skip
+
+
+def test_a_resolved_document_loads_again() -> None:
+    scenario = load(document({"at": "1s", "crash_at": {"target": "g/0", "point": "after_send", "down": "1s"}}))
+    again = load(dict(scenario.document))
+    assert again.groups == scenario.groups
+    assert again.timeline == scenario.timeline
