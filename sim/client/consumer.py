@@ -121,7 +121,7 @@ class Consumer:
 
     def _open(self) -> None:
         """The application makes its consumer and enters poll() for the first time."""
-        kind = ZookeeperClient if self.config.group_protocol == "zookeeper" else Client
+        kind: type[Client] = ZookeeperClient if self.config.group_protocol == "zookeeper" else Client
         if self.world.specs[self.group_name].produces is not None:
             kind = TransactionalClient
         client = self.incumbent = self.alarms.listener = kind(

@@ -137,7 +137,7 @@ def test_tables_have_their_columns_in_order_and_their_types(fidelity: str) -> No
     for name, declared in TABLES.items():
         table = result.tables[name]
         assert list(table.columns) == list(declared)
-        assert len(table) or name == "zookeeper", "there is none"
+        assert len(table) or name in ("zookeeper", "transactions", "output"), "there is none"
         for column, dtype in declared.items():
             assert str(table[column].dtype) in DTYPES[dtype], (name, column)
         ordered = table.sort_values(list(SORTED_BY[name]), kind="stable", ignore_index=True)
