@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-import numpy as np
-
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.assignment import Layouts
@@ -35,7 +33,6 @@ from groupsim.sim.protocol.messages import (
     LeaveGroup,
     OffsetCommit,
     OffsetFetch,
-    OffsetFetchResponse,
     TxnOffsetCommit,
     failed,
 )
@@ -107,8 +104,6 @@ class GroupHost:
         self._make = partial(self._new_machine, scenario, spec, catalog, late)
         self.machine = self._make()
         self.offsets = self._new_offsets()
-        self._written = 1
-        """Place in the log of the next offset of a transaction; what is committed plainly is older than all of them."""
         self.terms = 1
         self.is_active = True
         self._is_expiring = False
@@ -155,10 +150,7 @@ class GroupHost:
             # Others commit the same partitions: what quiet members have committed by now counts.
             self.fast_path.wake_all()
         response = self.offsets.fetch(body)
-        if response.unstable.size:
-            # A consumer takes no offset while one of those that it asks for is unstable, and asks again.
-            response = OffsetFetchResponse(Error.UNSTABLE_OFFSET_COMMIT, response.offsets[:0], response.unstable)
-        self._answer(Reply(exchange, response), self._env.now + self._service_us)
+        self._answer(Reply(exchange, response.as_a_whole()), self._env.now + self._service_us)
 
     def _work(self, now: int, exchange: Exchange) -> Outcome:
         """Work on a request, and on whatever is in the log by ``now``."""
@@ -240,9 +232,7 @@ class GroupHost:
                 self.books.ledger.commit(record.positions, record.offsets, moment, contested=self.books.is_contested)
                 self.offsets.committed(now, record.positions)
         elif isinstance(exchange.body, TxnOffsetCommit):
-            for record in batch.records:
-                self.offsets.replay(record, self._written)
-                self._written += len(record.positions)
+            self.offsets.add_pending(batch.records)
         elif batch.number != _WRITES_NOTHING:
             self.books.requests.count_busy((exchange.sent_us,))
         self._answer(reply, now + self._service_us + self._append_us)
@@ -290,11 +280,9 @@ class GroupHost:
 
     def end_transaction(self, producer_id: int, *, is_committed: bool) -> None:
         """A marker on the group's offsets partition: what the transaction has pending is committed, or dropped."""
-        pending = self.offsets.pending.by_producer.get(producer_id, {})
         self.offsets.end_transaction(producer_id, is_committed=is_committed)
-        if is_committed and pending:
-            self.offsets.committed(self._env.now, np.array(sorted(pending), np.int32))
-            self._alarm.set(self._deadline)
+        self.offsets.watch(self._env.now)
+        self._alarm.set(self._deadline)
 
     def _settle(self, outcome: Outcome) -> None:
         """Write down what happened, answer, and watch the next deadline."""

@@ -340,6 +340,12 @@ class OffsetFetchResponse:
     offsets: NDArray[np.int64]
     unstable: Positions = field(default_factory=lambda: NO_PARTITIONS)
 
+    def as_a_whole(self) -> OffsetFetchResponse:
+        """As a consumer takes it: no offset at all while one of them is unstable (``OffsetFetchResponseHandler``)."""
+        if not self.unstable.size:
+            return self
+        return OffsetFetchResponse(Error.UNSTABLE_OFFSET_COMMIT, self.offsets[:0], self.unstable)
+
 
 @dataclass(slots=True, eq=False)
 class FindCoordinator:

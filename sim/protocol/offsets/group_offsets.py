@@ -20,7 +20,7 @@ from groupsim.sim.protocol.messages import (
     Positions,
 )
 from groupsim.sim.protocol.offsets.expiration import ExpirationCondition, next_check_us
-from groupsim.sim.protocol.offsets.records import NOBODY, OffsetRecord, OffsetTombstones
+from groupsim.sim.protocol.offsets.records import NOBODY, CommittedOffsets, OffsetRecord, OffsetTombstones
 from groupsim.sim.protocol.offsets.table import OffsetTable
 from groupsim.sim.protocol.offsets.transactions import PendingOffsets
 from groupsim.sim.units import FOREVER
@@ -111,6 +111,8 @@ class GroupOffsets:
         self.table = table
         self.pending = PendingOffsets()
         self.due = FOREVER
+        self._written = 1
+        """Place in the log of the next offset of a transaction; what is committed plainly counts as older."""
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
@@ -250,6 +252,12 @@ class GroupOffsets:
         else:
             places = written + np.arange(len(record.positions))
             self.table.commit(record.positions, record.offsets, record.commit_us, record.expire_us, places)
+
+    def add_pending(self, records: Iterable[CommittedOffsets]) -> None:
+        """Offsets of a transaction are in the log, after all that was committed plainly before."""
+        for record in records:
+            self.replay(record, self._written)
+            self._written += len(record.positions)
 
     def end_transaction(self, producer_id: int, *, is_committed: bool) -> None:
         """A transaction marker on the offsets partition."""
