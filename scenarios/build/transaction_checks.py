@@ -27,6 +27,9 @@ _AUTO_COMMIT = (
 def check_transactions(file: ScenarioFile) -> Iterator[Finding]:
     """Groups that produce, their topics, and what is done to them."""
     producing = {key: group for key, group in file.groups.items() if group.produces is not None}
+    if producing and file.data == "exact":
+        message = "records are not followed one by one through transactions: fluid is what goes with produces"
+        yield ("data",), message, file.data
     for key, group in producing.items():
         if group.produces is not None:
             yield from _check_output(file, key, group, group.produces)

@@ -90,6 +90,7 @@ def test_without_transactions_idempotence_is_given_up_silently(config: dict[str,
         (document(produces={"to": "t"}), "has a rate of its own"),
         (document(topics={"t": {"partitions": 1}, "out": {"partitions": 1}}, produces={"to": "t"}), "reads this topic"),
         (document(count=2), "is for one group alone"),
+        ({**document(), "data": "exact"}, "fluid is what goes with produces"),
         (document(produces={"to": "out", "transactional_id": "{group}"}), "must be text with {member}"),
         (document({"at": "1s", "kill": {"target": "broker:0"}}), "not modelled together with brokers that stop"),
         (
