@@ -219,6 +219,10 @@ class Availability:
         self._received[self.owner == new] = False
         self.refresh(now, np.flatnonzero(self.owner == new).astype(np.int32))
 
+    def is_served(self, positions: Positions) -> NDArray[np.bool_]:
+        """Whether the owner of each is reading it. Shape (n,)."""
+        return np.greater_equal(self._server[positions], 0)
+
     def serving(self, handle: int, positions: Positions) -> int:
         """How many of these partitions the member serves."""
         return int(np.count_nonzero(self._server[positions] == handle)) if handle >= 0 else 0
@@ -381,6 +385,10 @@ class BroadcastAvailability(Availability):
     def owned_by(self, handle: int, positions: Positions) -> NDArray[np.bool_]:
         """Everything belongs to every member."""
         return np.full(len(positions), self._known[handle])
+
+    def is_served(self, positions: Positions) -> NDArray[np.bool_]:
+        """Whether the owner of each is reading it. Shape (n,)."""
+        return np.greater_equal(self._server[positions], 0)
 
     def serving(self, handle: int, positions: Positions) -> int:
         """Pauses of one member are no gaps."""

@@ -77,7 +77,9 @@ class Consumption:
         books.ledger.anchor(self.holding, now, merged, at, capacity)
         books.availability.serve(now, self.handle, positions)
         if not mine.all():
-            self.become_zombie(now, positions[~mine])
+            foreign = positions[~mine]
+            self.become_zombie(now, foreign)
+            self.meet(now, foreign[books.availability.is_served(foreign)])
 
     def _count_readers(self, now: int, positions: Positions, more: int) -> None:
         readers = self._books.double_readers
@@ -90,9 +92,9 @@ class Consumption:
             self._let_owners_write()
             self._books.ledger.anchor(self.holding, now, self.holding.partitions, at, capacity)
 
-    def interrupt(self, now: int) -> None:
+    def break_off(self, now: int) -> None:
         """The application stands still, or goes on later than it was to."""
-        self._books.ledger.interrupt(self.holding, now)
+        self._books.ledger.break_off(self.holding, now)
 
     def follow(self, schedule: Passes, now: int) -> None:
         """The application polls as ``schedule`` says from now on."""
@@ -211,7 +213,7 @@ class Consumption:
         self._books.delivery.ended_by[self.holding.partitions[which]] = LOST
 
     def meet(self, now: int, positions: Positions) -> None:
-        """Somebody else starts to read these: what this consumer reads from here on is read twice."""
+        """Somebody else starts to read these, or does already: what this consumer reads from here on is read twice."""
         common = np.isin(self.holding.partitions, positions)
         if common.any():
             at = self._books.ledger.positions(self.holding, now)[common]

@@ -82,22 +82,22 @@ class ExactLedger(Ledger):
         """A consumer polls as ``schedule`` says from now on."""
         self._reader_of[holding].follow(schedule, now, appetite)
 
-    def interrupt(self, holding: Holding, now: int) -> None:
+    def break_off(self, holding: Holding, now: int) -> None:
         """A consumer's application stands still from now on, or goes on later than it was to."""
         reader = self._reader_of.get(holding)
         if reader is not None:
-            reader.interrupt(now)
+            reader.break_off(now)
 
     def halt(self, holding: Holding, now: int) -> None:
         """Stop processing; see `Ledger.halt`."""
-        self.interrupt(holding, now)
+        self.break_off(holding, now)
         super().halt(holding, now)
 
     def release(
         self, holding: Holding, now: int, partitions: Positions, gone: NDArray[np.bool_], offset: Offsets
     ) -> None:
         """Take some partitions away from a consumer; see `Ledger.release`."""
-        self.interrupt(holding, now)
+        self.break_off(holding, now)
         super().release(holding, now, partitions, gone, offset)
 
     def positions(self, holding: Holding, now: int) -> Offsets:
@@ -119,4 +119,4 @@ class ExactLedger(Ledger):
     def finish(self, now: int) -> None:
         """The horizon: what is not processed by now never is."""
         for reader in self.readers:
-            reader.interrupt(now)
+            reader.break_off(now)

@@ -166,7 +166,7 @@ class Ledger(Production):
     def follow(self, holding: Holding, schedule: Any, now: int, appetite: Any) -> None:
         """A consumer polls as ``schedule`` says from now on: a flow does not ask when."""
 
-    def interrupt(self, holding: Holding, now: int) -> None:
+    def break_off(self, holding: Holding, now: int) -> None:
         """A consumer's application stands still, or goes on later than it was to: a flow does not stop for less."""
 
     def lose(self, positions: Positions, since: Offsets, until: Offsets, cause: str) -> None:

@@ -133,7 +133,7 @@ class RecordReader:
 
     def anchor(self, now: int, partitions: Positions, offset: Offsets) -> None:
         """From now on ``partitions`` are read, and have been processed up to ``offset``; `follow` must follow."""
-        self.interrupt(now)
+        self.break_off(now)
         hand = self._in_hand
         at = np.minimum(np.searchsorted(partitions, hand.partition), len(partitions) - 1)
         goes_on = partitions[at] == hand.partition
@@ -160,7 +160,7 @@ class RecordReader:
         until = schedule.held_until
         self._held = (begin, max(begin, until), schedule.start) if until >= now else None
 
-    def interrupt(self, now: int) -> None:
+    def break_off(self, now: int) -> None:
         """The application stands still, or its pace changes: the rest of the batch in hand comes later."""
         self.advance(now)
         self._schedule = None

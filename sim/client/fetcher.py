@@ -211,9 +211,10 @@ class Fetcher:
         elif not consumption.holding.running and client.frozen is None:
             self._connections.restarted_us = now
             consumption.go_on(now, paced.capacity)
-        poll_loop.go_by(now, self.new_schedule(start, paced, load, before, held_until))
+        schedule = self.new_schedule(start, paced, load, before, held_until)
+        poll_loop.go_by(now, schedule)
         if client.frozen is None:
-            consumption.follow(poll_loop.schedule, now)
+            consumption.follow(schedule, now)
         if self.is_out_of_range(now):
             self._return_into_range(now)
 

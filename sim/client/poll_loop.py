@@ -355,7 +355,7 @@ class PollLoop:
     def _shift(self, at: int, length: int) -> None:
         """Every poll from ``at`` on is that much later, and so is the rest of the batch in hand."""
         if self.schedule is not None:
-            self._client.consumption.interrupt(at)
+            self._client.consumption.break_off(at)
             self.schedule.shift(at, length)
             self._client.consumption.follow(self.schedule, at + length)
 
@@ -363,7 +363,7 @@ class PollLoop:
         """The thread is inside a listener, and so inside poll(), whose wait goes on meanwhile."""
         self._stay_away(now, length)
         if self.schedule is not None:
-            self._client.consumption.interrupt(now)
+            self._client.consumption.break_off(now)
             self.schedule.use_up(now, length)
             self._client.consumption.follow(self.schedule, now)
 

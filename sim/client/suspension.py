@@ -97,7 +97,7 @@ class Suspension:
 
     def _begin(self, start: int, end: int) -> None:
         self._client.frozen = (start, end)
-        self._consumption.interrupt(start)
+        self._consumption.break_off(start)
         self._env.at(end, self._thaw_key, self._thaw)
 
     def resume_freeze(self, start: int, end: int) -> None:

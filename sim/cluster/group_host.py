@@ -7,24 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.assignment import Layouts
 from groupsim.sim.cluster.event_loop import EventLoop
-from groupsim.sim.cluster.group_protocols import CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY, protocols_of
+from groupsim.sim.cluster.group_protocols import CLASSIC_ONLY, ZOOKEEPER_ONLY, new_machine, protocols_of
 from groupsim.sim.cluster.interface import FastPath
 from groupsim.sim.cluster.log import GroupLog
 from groupsim.sim.cluster.succession import standing, succession
-from groupsim.sim.cluster.target_assignors import target_assignors
 from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster, Group, Scenario
-from groupsim.sim.protocol.classic.group import ClassicGroup
-from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.protocol.consumer.messages import ConsumerGroupHeartbeat
 from groupsim.sim.protocol.interface import Batch, Outcome, Reply, Task
 from groupsim.sim.protocol.messages import (
@@ -36,9 +33,7 @@ from groupsim.sim.protocol.messages import (
     TxnOffsetCommit,
     failed,
 )
-from groupsim.sim.protocol.mixed.group import MixedGroup
 from groupsim.sim.protocol.offsets.group_offsets import GroupOffsets
-from groupsim.sim.protocol.zookeeper.group import ZookeeperGroup
 from groupsim.sim.randomness import Streams, name_hash
 from groupsim.sim.units import FOREVER, MS
 
@@ -101,7 +96,7 @@ class GroupHost:
         self.layouts = Layouts(self.books.partitions)
         self.protocols = protocols_of(scenario, spec)
         late = streams.draw(scenario.cluster.timing.initial_delay_late, "initial-delay", name)
-        self._make = partial(self._new_machine, scenario, spec, catalog, late)
+        self._make = partial(new_machine, env, scenario, spec, catalog, self.books.partitions, self.layouts, late)
         self.machine = self._make()
         self.offsets = self._new_offsets()
         self.terms = 1
@@ -109,18 +104,6 @@ class GroupHost:
         self._is_expiring = False
         self._task_key = deadline_key(name_hash("task", name), Kind.TIMER)
         self._alarm = Alarm(env, deadline_key(name_hash("group", name), Kind.TIMER), self._fire)
-
-    def _new_machine(self, scenario: Scenario, spec: Group, catalog: Catalog, late: Callable[[int], int]) -> Any:
-        config = scenario.cluster.config
-        if self.protocols == CLASSIC_ONLY:
-            return ClassicGroup(spec.name, config, late=late)
-        if self.protocols == ZOOKEEPER_ONLY:
-            return ZookeeperGroup(spec.name, config, self.books.partitions)
-        assignors = target_assignors(scenario, spec, self.layouts)
-        given = (spec.name, config, self.books.partitions, assignors, spec.group_config)
-        machine = ConsumerGroup(*given) if self.protocols == CONSUMER_ONLY else MixedGroup(*given, late)
-        machine.on_metadata(self._env.now, catalog.counts)
-        return machine
 
     def _new_offsets(self) -> GroupOffsets:
         keeper = self.machine.at_broker if self.protocols == ZOOKEEPER_ONLY else self.machine

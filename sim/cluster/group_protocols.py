@@ -1,8 +1,19 @@
-"""Which protocols the members of a group use."""
+"""Which protocols the members of a group use, and the machine that speaks them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from groupsim.sim.catalog import Catalog, Partitions
+from groupsim.sim.cluster.assignment import Layouts
+from groupsim.sim.cluster.target_assignors import target_assignors
+from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import Group, Scenario, SetConfig
+from groupsim.sim.protocol.classic.group import ClassicGroup
+from groupsim.sim.protocol.consumer.group import ConsumerGroup
+from groupsim.sim.protocol.mixed.group import MixedGroup
+from groupsim.sim.protocol.zookeeper.group import ZookeeperGroup
 
 CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY = frozenset({"classic"}), frozenset({"consumer"}), frozenset({"zookeeper"})
 
@@ -13,3 +24,19 @@ def protocols_of(scenario: Scenario, spec: Group) -> frozenset[str]:
     changes = [entry.verb for entry in scenario.timeline if isinstance(entry.verb, SetConfig)]
     configs += [verb.client for verb in changes if verb.target.kind != "group" or verb.target.name == spec.name]
     return frozenset(one.group_protocol for one in configs if one is not None)
+
+
+def new_machine(
+    env: Environment, scenario: Scenario, spec: Group, catalog: Catalog, partitions: Partitions, layouts: Layouts,
+    late: Callable[[int], int],
+) -> Any:  # fmt: skip
+    """A group that nobody has joined; ``late``: how late its initial delays end, microseconds, by their number."""
+    config, protocols = scenario.cluster.config, protocols_of(scenario, spec)
+    if protocols == CLASSIC_ONLY:
+        return ClassicGroup(spec.name, config, late=late)
+    if protocols == ZOOKEEPER_ONLY:
+        return ZookeeperGroup(spec.name, config, partitions)
+    given = (spec.name, config, partitions, target_assignors(scenario, spec, layouts), spec.group_config)
+    machine = ConsumerGroup(*given) if protocols == CONSUMER_ONLY else MixedGroup(*given, late)
+    machine.on_metadata(env.now, catalog.counts)
+    return machine

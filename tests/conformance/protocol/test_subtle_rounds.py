@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from groupsim.sim import simulate
 from groupsim.sim.client.lookup import Lookup
-from groupsim.sim.config import CoordinatorConfig, Timing
+from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.model import AddPartitions, Cut, Distribution, Override, Processing, SlowHost, Start, Target
 from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.effects import Send
@@ -30,6 +31,7 @@ from tests.conformance.protocol.oracle import (
 from tests.conformance.protocol.wire import Wire
 from tests.support.scenarios import (
     BOOT_US,
+    TIMING,
     at,
     client,
     close,
@@ -96,7 +98,7 @@ def test_22_the_generation_is_bumped_at_join_completion_and_again_when_empty() -
 
 def test_23_stable_is_entered_when_the_append_commits() -> None:
     quick = simulate(scenario(group(2, client=client()), horizon_us=20 * S))
-    slow = simulate(scenario(group(2, client=client()), horizon_us=20 * S, timing=Timing(append_us=200 * MS)))
+    slow = simulate(scenario(group(2, client=client()), horizon_us=20 * S, timing=replace(TIMING, append_us=200 * MS)))
     assert rounds(slow)[0].joined_us == rounds(quick)[0].joined_us == JOINED
     assert rounds(slow)[0].end_us - rounds(quick)[0].end_us == 200 * MS - APPEND
 

@@ -12,7 +12,7 @@ import pytest
 
 import groupsim.sim
 from groupsim.sim import simulate
-from groupsim.sim.config import ClientConfig, CoordinatorConfig, GroupConfig
+from groupsim.sim.config import ClientConfig, CoordinatorConfig, EventTimes, GroupConfig
 from groupsim.sim.model import (
     Broker,
     Cut,
@@ -64,6 +64,14 @@ def _far_coordinator(config: ClientConfig, coordinator: CoordinatorConfig) -> Sc
     world = _played(brokers=3)(config, coordinator)
     far = Link(between=("broker:1", "g"), latency=Distribution.constant(70 * MS))
     return replace(world, cluster=replace(world.cluster, network=Network(links=(far,))))
+
+
+def _busy_shards(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
+    """Two groups, each of which keeps its shard busy for six tenths of the time."""
+    world = _played()(config, coordinator)
+    (one,) = world.groups
+    groups = tuple(replace(one, name=name) for name in ("g", "h"))
+    return replace(world, cluster=replace(world.cluster, event_times=EventTimes(heartbeat_us=600 * MS)), groups=groups)
 
 
 def _empty(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
@@ -125,6 +133,7 @@ COORDINATOR: dict[str, tuple[Play, object]] = {
     "max_session_timeout_us": (_played(), 9 * S),
     "max_size": (_played(), 2),
     "offsets_topic_num_partitions": (_far_coordinator, 2),
+    "coordinator_threads": (_busy_shards, 1),
     "offsets_retention_us": (_empty, 10 * MINUTE),
     "offsets_retention_check_interval_us": (_empty, 10 * MINUTE),
     "new_member_join_timeout_us": (_played(kill(800 * MS, 0)), 1 * S),
