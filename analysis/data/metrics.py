@@ -72,6 +72,9 @@ _ALL = (
     Metric("failed", "died of an error", "died"),
     Metric("stale_commits", "stale commits", "stale"),
     Metric("idle_heartbeats", "idle heartbeats", "idle", lower_is_better=None),
+    Metric("coordinator_utilisation", "coordinator busy", "busy"),
+    Metric("coordinator_wait_s_p99", "coordinator wait, p99", "wait p99", SECONDS),
+    Metric("coordinator_wait_s_max", "coordinator wait, max", "max wait", SECONDS),
 )
 
 METRICS: Final = {one.name: one for one in _ALL}

@@ -33,7 +33,7 @@ _MUCH: Final = (
 _CLASSIC: Final = tuple("classic" if one == "consumer" else one for one in _MUCH)
 """What is tried in the place of a refused value, in this order; then all that it stands in is exchanged likewise."""
 _MEANT: Final = re.compile(r"did you mean '([^']+)'\?")
-_MISSING: Final = re.compile(r"there is no (topic|group|broker|rack)\b")
+_MISSING: Final = re.compile(r"there is no (topic|group|broker|rack|producer)\b")
 _REFUSED_MAX: Final = 50
 _ROUNDS_MAX: Final = 60
 _VALUES_MAX: Final = 20_000
@@ -141,6 +141,8 @@ class _Completion(Generic[T]):
                 yield kind[:-1], name
             case ("cluster",) | ("cluster", "brokers", *_):
                 yield from (("broker", ""), ("rack", ""))
+            case ("groups", _, "produces", *_):
+                yield "producer", ""
             case ("groups", _, "overrides", *_):
                 yield "rack", ""
             case ("timeline",) | ("timeline", _) | ("timeline", _, "create_topic") | ("timeline", _, _, "name"):

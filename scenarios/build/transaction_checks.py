@@ -38,7 +38,7 @@ def check_transactions(file: ScenarioFile) -> Iterator[Finding]:
     for position, entry in enumerate(file.timeline):
         place: Place = ("timeline", position, entry.verb)
         if entry.verb == "crash_at" and file.group_key(entry.body.target.name) not in producing:
-            message = "crash_at is for groups that produce: its points are those of a transaction"
+            message = "there is no producer here; crash_at is for groups that produce: its points are a transaction's"
             yield (*place, "target"), message, format_target(entry.body.target)
         for where, target in entry_targets(entry.body, place) if producing else ():
             if target.kind == "broker" or entry.verb == "cut":

@@ -89,7 +89,7 @@ UNSETTLED: Final = (
         _BUSY,
         NOT_SHOWN,
         {
-            "load-30-join": ("unread, worst",),
+            "load-30-join": ("unread, worst", "unread, mean of partitions"),
             "poll-10ms-join": (
                 "round 2: fault to round",
                 "round 2: join phase",
@@ -192,7 +192,7 @@ UNSETTLED: Final = (
         },
     ),
     Unsettled(_TOPIC, NOT_SHOWN, {"regex-topic": ("round 2: join phase", "join phases")}),
-    Unsettled(_TWICE, NOT_SHOWN, {"join-cooperative": ("read twice",)}),
+    Unsettled(_TWICE, DIFFERS, {"join-cooperative": ("read twice",)}),
 )
 """All of them, but for counts over fewer than thirty repetitions: what is not in this list is shown."""
 

@@ -21,6 +21,8 @@ STATIC: Mapping[str, Any] = {"groups.billing.members.static": True}
 TRIPS_S = 0.08
 """What a few round trips, an assignor and an append take, the slowest of some ten members and one message in a hundred
 above 5 ms: the r, a, w, o and f of the closed forms."""
+STEP_S = 0.1
+"""retry.backoff.ms: a heartbeat that falls due while its application processes is late by that at most."""
 HEARTBEAT_S = 3.0006
 """heartbeat.interval.ms, and what a real client is late each time."""
 COMMIT_S = 5.0

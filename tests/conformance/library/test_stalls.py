@@ -47,7 +47,9 @@ def test_cooperative_members_read_on_while_one_is_hung_and_pay_in_duplicates() -
     eager, cooperative = summaries(runs("barrier-hostage")), summaries(runs("barrier-hostage", COOPERATIVE))
     assert (cooperative["stop_the_world_s"] == 0).all()
     kept = cooperative["unavailable_partition_s"] - cooperative["unavailable_detection_s"]
-    assert (kept <= 4 * (HEARTBEAT_S + TRIPS_S)).mean() > 0.9, "three that move and one that comes back, for a round"
+    lost_a_round = kept > 4 * (HEARTBEAT_S + TRIPS_S)
+    assert (kept <= 5 * (HEARTBEAT_S + TRIPS_S)).all(), "three that move and one that comes back, for a round"
+    assert lost_a_round.mean() <= 0.25, "one cooperative join of nine waits for a round more"
     # The member that was hung has a backlog: it hears of the round, and if it leads of its beginning, between batches.
     assert (kept <= 4 * (HEARTBEAT_S + 2 * BATCH_S + TRIPS_S)).all()
     assert (kept < eager["unavailable_barrier_s"] / 100).all()

@@ -70,7 +70,7 @@ def _completed(line: str, folder: Path) -> list[str]:
         ("groupsim scenarios sh", ["show"]),
         ("groupsim run kill", ["kill-detection"]),
         ("groupsim run --repli", ["--replications", "--replication"]),
-        ("groupsim sweep d", ["deploy-generations", "deploy-knobs", "detection-timeouts"]),
+        ("groupsim sweep d", ["delivery-modes", "deploy-generations", "deploy-knobs", "detection-timeouts"]),
         ("groupsim scenarios show old", ["old-client"]),
         ("groupsim run mi", ["mine.yaml"]),
     ],

@@ -98,10 +98,6 @@ def test_without_transactions_idempotence_is_given_up_silently(config: dict[str,
             "not modelled together with brokers that stop",
         ),
         (document({"at": "1s", "crash_at": {"target": "g", "point": "later"}}), "after_end_txn"),
-        (
-            document({"at": "1s", "crash_at": {"target": "g", "point": "after_poll"}}, produces=None),
-            "crash_at is for groups that produce",
-        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(given: dict[str, Any], reason: str) -> None:
@@ -118,3 +114,9 @@ def test_a_resolved_document_loads_again() -> None:
     again = load(dict(scenario.document))
     assert again.groups == scenario.groups
     assert again.timeline == scenario.timeline
+
+
+def test_a_crash_between_steps_is_for_groups_that_produce() -> None:
+    plain = document({"at": "1s", "crash_at": {"target": "g", "point": "after_poll"}})
+    del plain["groups"]["g"]["produces"]
+    assert "crash_at is for groups that produce" in refusal(plain)
