@@ -56,7 +56,6 @@ class World:
         self.timing = scenario.cluster.timing
         self.env = Environment(scenario.event_budget)
         self.broker_ids = tuple(sorted(broker.id for broker in scenario.cluster.brokers))
-        """Brokers whose process runs, ascending."""
         self._broker_racks = {broker.id: broker.rack for broker in scenario.cluster.brokers}
         racks = {broker: rack for broker, rack in self._broker_racks.items() if rack}
         self.catalog = Catalog(scenario.topics, self.broker_ids, racks)

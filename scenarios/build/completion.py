@@ -173,10 +173,10 @@ class _Completion(Generic[T]):
         for depth, step in enumerate(place):
             if place[:depth] in self._changes:
                 return place[:depth]
-            if isinstance(tree, Mapping) and step not in tree:
-                return place[: depth + 1] if isinstance(step, str) else place[:depth]
             if isinstance(tree, Mapping):
-                tree = tree.get(step)
+                if step not in tree:
+                    return place[: depth + 1] if isinstance(step, str) else place[:depth]
+                tree = tree[step]
             elif isinstance(tree, list) and isinstance(step, int):
                 tree = tree[step]
             else:

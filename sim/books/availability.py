@@ -386,10 +386,6 @@ class BroadcastAvailability(Availability):
         """Everything belongs to every member."""
         return np.full(len(positions), self._known[handle])
 
-    def is_served(self, positions: Positions) -> NDArray[np.bool_]:
-        """Whether the owner of each is reading it. Shape (n,)."""
-        return np.greater_equal(self._server[positions], 0)
-
     def serving(self, handle: int, positions: Positions) -> int:
         """Pauses of one member are no gaps."""
         return 0

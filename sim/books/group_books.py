@@ -85,9 +85,11 @@ class GroupBooks:
         self.measure = (scenario.measure_from_us, to)
         self.record = GroupRecord()
         self.partitions = Partitions(catalog)
-        self.ledger = Ledger(catalog, self.partitions, slots)
-        if scenario.data == "exact":
-            self.ledger = ExactLedger(catalog, self.partitions, slots, RECORDS_MAX // len(scenario.groups))
+        self.ledger = (
+            ExactLedger(catalog, self.partitions, slots, RECORDS_MAX // len(scenario.groups))
+            if scenario.data == "exact"
+            else Ledger(catalog, self.partitions, slots)
+        )
         kind = BroadcastAvailability if self.is_broadcast else Availability
         self.availability = kind(self.partitions, self.record, *self.measure)
         self.requests = RequestCounts(self.record, self.measure)

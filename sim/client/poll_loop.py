@@ -343,8 +343,8 @@ class PollLoop:
     def release(self, now: int) -> None:
         """It is back: the poll that was due when it was held is now."""
         since, self._held_us = self._held_us, -1
-        if self.schedule is not None and now > since:
-            self.schedule.shift(since, now - since)
+        if now > since:
+            self._shift(since, now - since)
         self._passed_us, self._again_us = min(self._passed_us + now - since, now - 1), 0
 
     def hang(self, now: int, length: int) -> None:

@@ -197,11 +197,14 @@ class TransactionLoop:
 
     def _ask(self, node: int, api: Api, body: Any) -> Step:
         """Ask until the answer is none that says to ask again."""
-        while True:
-            response = yield self._request(node, api, body)
-            if response.error not in _RETRIABLE:
-                return response
+        return (yield from self._insist(self._request(node, api, body), node, api, body))
+
+    def _insist(self, answer: simpy.Event, node: int, api: Api, body: Any) -> Step:
+        """`_ask`, which has been done once."""
+        while (response := (yield answer)).error in _RETRIABLE:
             yield self._env.until(self._env.now + self._produces.producer.retry_backoff_us, self._wait_key)
+            answer = self._request(node, api, body)
+        return response
 
     @property
     def _coordinator(self) -> int:
@@ -302,11 +305,10 @@ class TransactionLoop:
 
     def _end(self, *, is_committed: bool) -> Step:
         """commitTransaction() or abortTransaction(); what cannot be mended ends the application."""
-        body = EndTxn(self._id, self._producer_id, self._epoch, is_committed)
-        request = self._ask(self._coordinator, Api.END_TXN, body)
-        first = next(request)
+        ask = self._coordinator, Api.END_TXN, EndTxn(self._id, self._producer_id, self._epoch, is_committed)
+        answer = self._request(*ask)
         yield from self._pass("after_end_txn")
-        response = yield from _resumed(request, first)
+        response = yield from self._insist(answer, *ask)
         if response.error is Error.NONE:
             self._adopt(response)
         elif not self._client.is_over:
@@ -335,14 +337,3 @@ class TransactionLoop:
     def end(self, error: Error) -> None:
         """The application ends with this error."""
         self._life.ended_by = error.value
-
-
-def _resumed(step: Step, first: simpy.Event) -> Step:
-    """The rest of a step whose first event is known already."""
-    event = first
-    while True:
-        value = yield event
-        try:
-            event = step.send(value)
-        except StopIteration as done:
-            return done.value

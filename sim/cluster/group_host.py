@@ -96,7 +96,9 @@ class GroupHost:
         self.layouts = Layouts(self.books.partitions)
         self.protocols = protocols_of(scenario, spec)
         late = streams.draw(scenario.cluster.timing.initial_delay_late, "initial-delay", name)
-        self._make = partial(new_machine, env, scenario, spec, catalog, self.books.partitions, self.layouts, late)
+        self._make = partial(
+            new_machine, env, scenario, spec, catalog, self.protocols, self.books.partitions, self.layouts, late
+        )
         self.machine = self._make()
         self.offsets = self._new_offsets()
         self.terms = 1

@@ -27,11 +27,14 @@ def protocols_of(scenario: Scenario, spec: Group) -> frozenset[str]:
 
 
 def new_machine(
-    env: Environment, scenario: Scenario, spec: Group, catalog: Catalog, partitions: Partitions, layouts: Layouts,
-    late: Callable[[int], int],
+    env: Environment, scenario: Scenario, spec: Group, catalog: Catalog, protocols: frozenset[str],
+    partitions: Partitions, layouts: Layouts, late: Callable[[int], int],
 ) -> Any:  # fmt: skip
-    """A group that nobody has joined; ``late``: how late its initial delays end, microseconds, by their number."""
-    config, protocols = scenario.cluster.config, protocols_of(scenario, spec)
+    """A group that nobody has joined, for members of these ``protocols``.
+
+    ``late``: how late its initial delays end, microseconds, by their number.
+    """
+    config = scenario.cluster.config
     if protocols == CLASSIC_ONLY:
         return ClassicGroup(spec.name, config, late=late)
     if protocols == ZOOKEEPER_ONLY:

@@ -9,7 +9,7 @@ count.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from groupsim.sim.cluster.waiting_time import Stream
@@ -59,11 +59,11 @@ def offered_by(scenario: Scenario, spec: Group, members: int) -> Offered:
     )  # fmt: skip
 
 
-def shard_streams(offered: Mapping[str, Offered]) -> tuple[Stream, ...]:
+def shard_streams(offered: Iterable[Offered]) -> tuple[Stream, ...]:
     """What the groups of a shard offer it together, by service time."""
     rates: Counter[int] = Counter()
-    for name in sorted(offered):
-        for stream in (offered[name].heartbeats, offered[name].commits):
+    for one in offered:
+        for stream in (one.heartbeats, one.commits):
             rates[stream.service_us] += stream.rate_per_s  # type: ignore[assignment]
     return tuple(Stream(rate, service_us) for service_us, rate in sorted(rates.items()) if rate and service_us)
 

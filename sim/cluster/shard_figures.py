@@ -90,7 +90,7 @@ def bounds_of(offered: Iterable[Offered]) -> tuple[int | None, int | None]:
     """
     groups = [one for one in offered if one.members]
     members = sum(one.members for one in groups)
-    load = utilisation(shard_streams({str(number): one for number, one in enumerate(groups)}))
+    load = utilisation(shard_streams(groups))
     waiting_us = sum(
         one.members * sum(stream.service_us for stream in (one.heartbeats, one.commits) if stream.rate_per_s)
         for one in groups

@@ -52,7 +52,9 @@ class Shards:
         self._times = cluster.event_times
         self._offered = offered
         self._measure = measure
-        self._streams = {partition: shard_streams(groups) for partition, groups in offered.items()}
+        self._streams = {
+            partition: shard_streams(groups[name] for name in sorted(groups)) for partition, groups in offered.items()
+        }
         self._loads = {partition: utilisation(streams) for partition, streams in self._streams.items()}
         self._are_all_metered = sum(self._loads.values()) >= METERED_FROM * cluster.config.coordinator_threads
         self.books: dict[int, ShardBooks] = {}

@@ -18,6 +18,7 @@ from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key, message_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Scenario
+from groupsim.sim.protocol.controller.partition import OFFSETS_TOPIC
 from groupsim.sim.protocol.messages import Acknowledgement, Error, TxnOffsetCommit
 from groupsim.sim.protocol.producer.batches import Kind as RecordKind
 from groupsim.sim.protocol.producer.batches import Produce
@@ -31,7 +32,6 @@ from groupsim.sim.protocol.transactions.messages import (
 from groupsim.sim.randomness import mean_of, name_hash
 from groupsim.sim.units import MS
 
-OFFSETS_TOPIC = "__consumer_offsets"
 _RETRY_US, _RETRIES_US = 20 * MS, 100 * MS
 """``add.partitions.to.txn.retry.backoff.ms`` and its maximum: a leader asks again, and then tells the producer."""
 

@@ -238,6 +238,12 @@ class DeferredMembers:
         self.kinds.append((config, processing))
         return len(self.kinds) - 1
 
+    def join_answer(self, slot: int) -> tuple[Exchange, Any]:
+        """The last JoinGroup of a member, and what it is answered."""
+        exchange = self.join[slot]
+        assert exchange is not None
+        return exchange, self.now.join_response[slot]
+
     def next_commit_number(self, columns: RoundColumns, slots: Slots | int) -> Any:
         """Number of the first commit after a rejoin, which commits unless nobody does."""
         return columns.commit_number[slots] + (self.commits[slots] != NO_COMMITS)

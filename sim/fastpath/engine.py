@@ -179,7 +179,7 @@ class Engine:
             one.wake()
 
     def _settle_resuming(self) -> None:
-        """Late ones first: who of them goes on by itself can be answered like those whose SyncGroup was parked."""
+        """Who is on the way from its SyncGroup to consumption has done what it has done by now."""
         self._late_resume.settle()
         self._resume.settle()
 

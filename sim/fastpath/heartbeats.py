@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,7 +131,7 @@ class Heartbeats:
 
     def fork(self) -> Heartbeats:
         """The same, to go on by itself."""
-        return Heartbeats(self.train.fork(), self.cadence, self.since)
+        return replace(self, train=self.train.fork())
 
 
 class PunctualHeartbeats(Heartbeats):
@@ -148,10 +148,6 @@ class PunctualHeartbeats(Heartbeats):
     def pass_pause(self, schedule: PollSchedule | None, start: int, end: int) -> None:
         """What is due from ``start`` on is not sent before ``end``."""
         self.train.due = max(self.train.due, end)
-
-    def fork(self) -> Heartbeats:
-        """The same, to go on by itself."""
-        return PunctualHeartbeats(self.train.fork(), self.cadence, self.since)
 
 
 def heartbeats_before(

@@ -59,9 +59,12 @@ class CohortPhase(ABC):
         self._added: dict[int, Moment] = {}
         """Since when those are in it who have come later."""
 
-    def begin(self, slots: Slots, ends: Column, keys: Column) -> None:
-        """Let members go through the steps as planned, from this moment on; each is through at its moment."""
-        self.since = self._env.moment
+    def begin(self, slots: Slots, ends: Column, keys: Column, since: Moment | None = None) -> None:
+        """Let members go through the steps as planned; each is through at its moment.
+
+        ``since``: they have been on the way since that moment; by default since this one.
+        """
+        self.since = self._env.moment if since is None else since
         self._slots, self._ends, self._keys = slots, ends, keys
         self._added.clear()
         self._deferred.phase[slots] = self.NUMBER

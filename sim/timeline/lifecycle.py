@@ -37,8 +37,7 @@ def kill(dispatcher: Dispatcher) -> None:
         return
     for consumer in dispatcher.processes(verb.target):
         consumer.kill(world.env.now)
-        if verb.down is not None:
-            world.env.process(_start_after(world, consumer, dispatcher.draw("down", consumer.name)(dispatcher.number)))
+        _come_back(dispatcher, consumer, verb.down)
 
 
 def crash_at(dispatcher: Dispatcher) -> None:
@@ -46,15 +45,20 @@ def crash_at(dispatcher: Dispatcher) -> None:
     verb, world = dispatcher.entry.verb, dispatcher.world
     assert isinstance(verb, CrashAt)
     for consumer in dispatcher.targets(verb.target):
-        consumer.crash = (verb.point, partial(_come_back, dispatcher, consumer, verb.down))
+        consumer.crash = (verb.point, partial(_crashed, dispatcher, consumer, verb.down))
         world.fault_until(world.env.now)
 
 
+def _crashed(dispatcher: Dispatcher, consumer: Consumer, down: Distribution | None) -> None:
+    dispatcher.world.fault_until(dispatcher.world.env.now)
+    _come_back(dispatcher, consumer, down)
+
+
 def _come_back(dispatcher: Dispatcher, consumer: Consumer, down: Distribution | None) -> None:
-    world = dispatcher.world
-    world.fault_until(world.env.now)
+    """Who was killed starts again, if it is to, when it has been down for as long as is drawn."""
     if down is not None:
-        world.env.process(_start_after(world, consumer, dispatcher.draw("down", consumer.name)(dispatcher.number)))
+        down_us = dispatcher.draw("down", consumer.name)(dispatcher.number)
+        dispatcher.world.env.process(_start_after(dispatcher.world, consumer, down_us))
 
 
 def close(dispatcher: Dispatcher) -> None:

@@ -52,8 +52,7 @@ class LatePhase(CohortPhase):
     def begin_late(self, slots: Slots, since: Moment) -> None:
         """Let them go on; ``since``: they have been on the way since that moment."""
         if slots.size:
-            self.begin(slots, self._deferred.now.begun[slots], self._deferred.poll_key[slots])
-            self.since = since
+            self.begin(slots, self._deferred.now.begun[slots], self._deferred.poll_key[slots], since)
 
     def _carry_out(self, slots: Slots) -> None:
         answer_syncs(self._group, self._deferred, slots)
@@ -63,7 +62,6 @@ class LatePhase(CohortPhase):
 
     def _start(self, slot: int) -> None:
         deferred = self._deferred
-        exchange = deferred.join[slot]
-        assert exchange is not None
+        exchange, response = deferred.join_answer(slot)
         deferred.clients[slot].suspension.arm_pause()
-        exchange.connection.reply(exchange, deferred.now.join_response[slot], deferred.leaving.item(slot))
+        exchange.connection.reply(exchange, response, deferred.leaving.item(slot))

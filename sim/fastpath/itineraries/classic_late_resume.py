@@ -47,13 +47,10 @@ class LateResumePhase(ResumePhase):
     def begin_late(self, slots: Slots, since: Moment) -> None:
         """Let them go on; ``since``: they have been on the way since that moment."""
         if slots.size:
-            self.begin(slots, self._deferred.now.begun[slots], self._deferred.fetched_key[slots])
-            self.since = since
+            self.begin(slots, self._deferred.now.begun[slots], self._deferred.fetched_key[slots], since)
 
     def _answer(self, slot: int) -> tuple[Exchange, Any]:
-        exchange = self._deferred.join[slot]
-        assert exchange is not None
-        return exchange, self._deferred.now.join_response[slot]
+        return self._deferred.join_answer(slot)
 
     def _carry_out(self, slots: Slots) -> None:
         answer_syncs(self._group, self._deferred, slots)

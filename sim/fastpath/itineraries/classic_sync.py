@@ -69,9 +69,7 @@ class SyncPhase(AnswerPhase):
         return (int(self._deferred.now.first_beat[slots].min()) - 1, 0)
 
     def _answer(self, slot: int) -> tuple[Exchange, Any]:
-        exchange = self._deferred.join[slot]
-        assert exchange is not None
-        return exchange, self._deferred.now.join_response[slot]
+        return self._deferred.join_answer(slot)
 
     def precede_decision(self) -> None:
         """Who is through is through; who is not can be late, and goes on for now."""
