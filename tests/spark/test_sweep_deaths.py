@@ -22,9 +22,9 @@ ROOT = Path(__file__).parents[2]
 SWEEP = """
 scenario: kill-detection
 variants: {short: {"groups.billing.config[session.timeout.ms]": 20000}, long: {}}
-replications: 100
+replications: 30
 """
-RUNS = 200
+RUNS = 60
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +115,7 @@ def test_a_worker_killed_in_the_middle(folder: Path, tmp_path: Path, undisturbed
     assert digests(folder / "worker") == undisturbed
 
 
+@pytest.mark.slow
 def test_the_driver_killed_in_the_middle(folder: Path, spark: Cluster, undisturbed: dict[str, str]) -> None:
     kill_when(start(folder, "driver", "--master", spark.url), lambda: chunks(folder / "driver") >= 1)
     done = chunks(folder / "driver")
