@@ -183,6 +183,8 @@ class ZookeeperSession:
 
     def _fire(self, now: int, fired: Fired) -> None:
         self._armed.pop(fired.watch, None)
+        if fired.watch[0] is Watched.DATA:
+            self._armed.pop((Watched.CREATION, fired.watch[1]), None)
         self._client.books.tally("watch_notifications")
         self._client.do(now, self._client.machine.on_watch(now, fired.watch[1]))
 
@@ -191,8 +193,7 @@ class ZookeeperSession:
         if self._unanswered.pop(exchange.number, None) is None:
             return
         if request.watches and (answer.error is Code.NONE or request.op is Op.EXISTS):
-            what = Watched.CHILDREN if request.op is Op.GET_CHILDREN else Watched.DATA
-            self._armed[what, request.path] = None
+            self._armed[_watched(request, answer), request.path] = None
         self._client.do(now, self._client.machine.on_answer(now, exchange.number, answer))
 
     def _settle(self, now: int, answer: Answer) -> None:
@@ -226,3 +227,10 @@ class ZookeeperSession:
         connection, self.connection, self._is_known = self.connection, None, False
         if connection is not None:
             self._zookeeper.forget(connection)
+
+
+def _watched(request: Request, answer: Answer) -> Watched:
+    """What a read that is answered has set a watch on (``ExistsWatchRegistration`` and its kin)."""
+    if request.op is Op.GET_CHILDREN:
+        return Watched.CHILDREN
+    return Watched.DATA if answer.error is Code.NONE else Watched.CREATION

@@ -143,17 +143,21 @@ class Ensemble:
         self.forget_watches(one.node, request.session)
         one.node = node
         self.touch(now, request.session)
-        missed = [watch for watch in request.armed if self._has_changed(replica, watch, request.seen)]
+        missed = []
         for watch in request.armed:
-            if watch not in missed:
-                replica.watches.setdefault(watch, {})[request.session] = None
-        return Answer(Code.NONE, request.session, replica.zxid), [
-            Fired(request.session, watch, replica.zxid) for watch in missed
-        ]
+            kept = _kept_as(watch)
+            if self._has_changed(replica, watch, request.seen):
+                missed.append(Fired(request.session, kept, replica.zxid))
+            else:
+                replica.watches.setdefault(kept, {})[request.session] = None
+        return Answer(Code.NONE, request.session, replica.zxid), missed
 
     def _has_changed(self, replica: Replica, watch: Watch, since: int) -> bool:
+        """``DataTree.setWatches``."""
         what, path = watch
         node = replica.tree.nodes.get(path)
+        if what is Watched.CREATION:
+            return node is not None
         if node is None:
             return True
         return (node.children_changed if what is Watched.CHILDREN else node.changed) > since
@@ -206,6 +210,12 @@ class Ensemble:
             self.apply(node, len(self._log))
         for session in self.sessions:
             self.touch(now, session)
+
+
+def _kept_as(watch: Watch) -> Watch:
+    """How a server keeps a client's watch."""
+    what, path = watch
+    return (Watched.DATA, path) if what is Watched.CREATION else watch
 
 
 def _touched(change: Change) -> Iterator[Watch]:

@@ -44,6 +44,8 @@ class Watched(Enum):
 
     DATA = "data"
     CHILDREN = "children"
+    CREATION = "creation"
+    """Of a node that is not there yet: at a server a watch of data, told apart by the client that comes back."""
 
 
 Watch = tuple[Watched, str]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from groupsim.sim.protocol.zookeeper.ensemble import Ensemble
 from groupsim.sim.protocol.zookeeper.messages import Answer, Code, Op, Request, Watched
 from groupsim.sim.units import FOREVER, S
@@ -128,6 +130,20 @@ def test_who_comes_back_hears_of_nodes_that_are_gone() -> None:
     armed = ((Watched.CHILDREN, "/a"), (Watched.DATA, "/a"))
     _, missed = one.reconnect(S, 1, Request(Op.RECONNECT, session=session, seen=seen, armed=armed))
     assert [fired.watch for fired in missed] == list(armed)
+
+
+@pytest.mark.parametrize("is_made_meanwhile", [False, True])
+def test_who_waits_for_a_node_and_comes_back_hears_of_it_once_it_is_there(is_made_meanwhile: bool) -> None:
+    """``DataTree.setWatches``, ``existWatches``: fires NodeCreated if there is a node by now, else is set again."""
+    one = ensemble()
+    session = opened(one, node=FOLLOWER)
+    if is_made_meanwhile:
+        one.apply(1, write(one, Op.CREATE, "/a/late").zxid)
+    armed = ((Watched.CREATION, "/a/late"),)
+    _, missed = one.reconnect(S, 1, Request(Op.RECONNECT, session=session, armed=armed))
+    fired = missed or one.apply(1, write(one, Op.CREATE, "/a/late").zxid)
+    assert bool(missed) == is_made_meanwhile
+    assert [(each.session, each.watch) for each in fired] == [(session, (Watched.DATA, "/a/late"))]
 
 
 def test_a_server_that_is_behind_a_client_does_not_take_it() -> None:
