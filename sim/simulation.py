@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Literal
 
 from groupsim.sim.books.invariants import Watch
 from groupsim.sim.books.record import HORIZON
 from groupsim.sim.books.watched import Watched
+from groupsim.sim.collector import Collector
 from groupsim.sim.errors import ConfigError, SimError
 from groupsim.sim.gauge import Gauge, Stage
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
@@ -28,6 +27,7 @@ from groupsim.sim.versions import versions
 from groupsim.sim.world import World
 
 Fidelity = Literal["elided", "message"]
+_COLLECTOR = Collector()
 
 
 def simulate(
@@ -73,7 +73,7 @@ def simulate(
         raise ConfigError(f"fidelity is {fidelity!r}; allowed: elided, message")
     started, gauge = time.perf_counter(), gauge or Gauge()
     try:
-        with _collector_at_rest():
+        with _COLLECTOR.at_rest():
             world = _build(scenario, Streams(seed, replication), gauge, is_loud=fidelity == "message")
             if check:
                 groups = [Watched(one, world.members[name]) for name, one in world.groups.items()]
@@ -182,21 +182,6 @@ def _finish(world: World) -> None:
         world.transactions.finish(horizon)
     if world.zookeeper is not None:
         world.zookeeper.finish(horizon)
-
-
-@contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    """Long-lived objects by the hundred thousand make Python's cyclic collector the most expensive part of a run."""
-    enabled, thresholds = gc.isenabled(), gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(1_000_000, 50, 50)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
-        gc.unfreeze()
-        if not enabled:
-            gc.disable()
 
 
 def _manifest(scenario: Scenario, seed: int, replication: int, variant: str, fidelity: str) -> dict[str, Any]:

@@ -78,6 +78,7 @@ class World:
         self.brokers = {id_: Broker(self.env, scenario.cluster, id_, self.coordinators) for id_ in self.broker_ids}
         self._homes: dict[str, int] = {}
         """Group -> broker of its coordinator."""
+        self._slots = slots_of(scenario)
         self.shards = self._new_shards()
         for spec in sorted(scenario.groups, key=lambda group: group.name):
             self._build(spec)
@@ -97,12 +98,12 @@ class World:
         offered: dict[int, dict[str, Offered]] = {}
         for spec in scenario.groups:
             shard = offered.setdefault(self._partition_of(spec.name), {})
-            shard[spec.name] = offered_by(scenario, spec, slots_of(scenario, spec))
+            shard[spec.name] = offered_by(scenario, spec, self._slots[spec.name], self.catalog.specs)
         to = scenario.measure_to_us if scenario.measure_to_us is not None else scenario.horizon_us
         return Shards(self.env, scenario.cluster, (scenario.measure_from_us, to), offered)
 
     def _build(self, spec: Group) -> None:
-        slots, partition = slots_of(self.scenario, spec), self._partition_of(spec.name)
+        slots, partition = self._slots[spec.name], self._partition_of(spec.name)
         node = self.broker_ids[partition % len(self.broker_ids)]
         self._homes[spec.name] = node
         coordinator = self.coordinators.get(partition)
@@ -337,12 +338,14 @@ def _counted(now: int, first: str, count: int) -> str:
     return f"{first} [{'once' if count == 1 else f'{count:,} times, first'} at {now / 1e6:.3f} s]"
 
 
-def slots_of(scenario: Scenario, spec: Group) -> int:
-    """The most consumers a group can ever have: its own, a surge, or what it is scaled out to."""
-    most = spec.members.count
+def slots_of(scenario: Scenario) -> dict[str, int]:
+    """The most consumers that each group can ever have: its own, a surge, or what it is scaled out to."""
+    own = {spec.name: spec.members.count for spec in scenario.groups}
+    most = dict(own)
     for entry in scenario.timeline:
         verb = entry.verb
         target = getattr(verb, "target", None)
-        if target is not None and target.kind == "group" and target.name == spec.name:
-            most = max(most, getattr(verb, "to", 0), spec.members.count + getattr(verb, "surge", 0))
+        if target is not None and target.kind == "group" and target.name in own:
+            name = target.name
+            most[name] = max(most[name], getattr(verb, "to", 0), own[name] + getattr(verb, "surge", 0))
     return most

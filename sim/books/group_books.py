@@ -24,7 +24,7 @@ from groupsim.sim.books.transactions import TransactionBooks
 from groupsim.sim.books.zookeeper_claims import ZookeeperClaims
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.kernel.environment import Environment
-from groupsim.sim.model import RECORDS_MAX, Scenario
+from groupsim.sim.model import RECORDS_MAX, Group, Scenario
 from groupsim.sim.protocol.facts import (
     AssignmentSynced,
     Cause,
@@ -55,7 +55,7 @@ class GroupBooks:
     ----------
     env : Environment
     scenario : Scenario
-    name : str
+    spec : Group
     catalog : Catalog
     slots : int
         Number of consumers that the group can have.
@@ -76,10 +76,9 @@ class GroupBooks:
         Somebody looks at the books: what everybody has done by now is in them after that.
     """
 
-    def __init__(self, env: Environment, scenario: Scenario, name: str, catalog: Catalog, slots: int) -> None:
+    def __init__(self, env: Environment, scenario: Scenario, spec: Group, catalog: Catalog, slots: int) -> None:
         self._env = env
-        self.name = name
-        spec = next(group for group in scenario.groups if group.name == name)
+        self.name = spec.name
         self.is_broadcast = spec.client.partition_assignment_strategy[:1] == ("broadcast",)
         to = scenario.measure_to_us if scenario.measure_to_us is not None else scenario.horizon_us
         self.measure = (scenario.measure_from_us, to)

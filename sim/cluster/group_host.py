@@ -91,7 +91,7 @@ class GroupHost:
         self._append_us = scenario.cluster.timing.append_us
         self._watermark = watermark
         timeout_us = scenario.cluster.broker_config.offsets_commit_timeout_us
-        self.books = GroupBooks(env, scenario, name, catalog, slots)
+        self.books = GroupBooks(env, scenario, spec, catalog, slots)
         self.log = GroupLog(self._append_us, timeout_us, watermark, self.books.ledger.offsets)
         self.layouts = Layouts(self.books.partitions)
         self.protocols = protocols_of(scenario, spec)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from groupsim.sim.cluster.waiting_time import Stream
 from groupsim.sim.config import ClientConfig
-from groupsim.sim.model import Group, Processing, Scenario
+from groupsim.sim.model import Group, Processing, Scenario, Topic
 from groupsim.sim.randomness import mean_of
 from groupsim.sim.units import S
 
@@ -40,8 +40,8 @@ class Offered(NamedTuple):
     is_paced: bool
 
 
-def offered_by(scenario: Scenario, spec: Group, members: int) -> Offered:
-    """What a group with so many members offers while nothing happens."""
+def offered_by(scenario: Scenario, spec: Group, members: int, topics: Mapping[str, Topic]) -> Offered:
+    """What a group with so many members offers while nothing happens; ``topics``: those of the scenario, by name."""
     times, kinds = scenario.cluster.event_times, _kinds(spec, members)
     sessions = [_session_us(scenario, spec, client) for client, _ in kinds]
     beats = sum(count * S / heartbeat_us(scenario, spec, client) for (client, _), count in kinds.items())
@@ -49,7 +49,7 @@ def offered_by(scenario: Scenario, spec: Group, members: int) -> Offered:
     for (client, processing), count in kinds.items():
         each = S / _commit_us(scenario, client, processing)
         if not _is_automatic(client, processing):
-            each = min(each, _records_per_s(scenario, spec) / members)
+            each = min(each, _records_per_s(spec, topics) / members)
         commits += count * each
     if spec.client.group_protocol == "zookeeper" or spec.subscription.assign is not None:
         beats = 0.0
@@ -106,9 +106,8 @@ def _commit_us(scenario: Scenario, client: ClientConfig, processing: Processing)
     return max(pass_us, processing.commit_every_us, 1)
 
 
-def _records_per_s(scenario: Scenario, spec: Group) -> float:
+def _records_per_s(spec: Group, topics: Mapping[str, Topic]) -> float:
     """The most that is produced a second to the topics that a group can read; infinite for a pattern."""
-    topics = {topic.name: topic for topic in scenario.topics}
     wanted = [one.subscription or spec.subscription for one in spec.overrides] + [spec.subscription]
     names = {name for one in wanted for name in (*one.topics, *(one.assign or ()))}
     if any(one.pattern or one.re2 for one in wanted) or not names <= topics.keys():

@@ -157,6 +157,6 @@ def test_a_timer_waits_for_its_turn_among_the_requests() -> None:
 def test_what_is_offered_by_who_commits_each_batch_is_bounded_by_the_records_that_there_are() -> None:
     often = Processing(commit="after_batch")
     one = scenario(group(10, client=client(), processing=often), horizon_us=10 * S, partitions=4, rate_mrps=3_000)
-    assert offered_by(one, one.groups[0], 10).commits.rate_per_s == pytest.approx(12)
+    assert offered_by(one, one.groups[0], 10, {"t": one.topics[0]}).commits.rate_per_s == pytest.approx(12)
     rich = scenario(group(10, client=client(), processing=often), horizon_us=10 * S, partitions=4, rate_mrps=10**9)
-    assert offered_by(rich, rich.groups[0], 10).commits.rate_per_s == pytest.approx(10 / 3e-3)
+    assert offered_by(rich, rich.groups[0], 10, {"t": rich.topics[0]}).commits.rate_per_s == pytest.approx(10 / 3e-3)
