@@ -16,18 +16,16 @@ from groupsim.sim.cluster.event_loop import EventLoop
 from groupsim.sim.cluster.group_protocols import CLASSIC_ONLY, ZOOKEEPER_ONLY, new_machine, protocols_of
 from groupsim.sim.cluster.interface import FastPath
 from groupsim.sim.cluster.log import GroupLog
+from groupsim.sim.cluster.open_batch import OpenBatch, withdraw
 from groupsim.sim.cluster.succession import standing, succession
 from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster, Group, Scenario
-from groupsim.sim.protocol.consumer.messages import ConsumerGroupHeartbeat
 from groupsim.sim.protocol.interface import Batch, Outcome, Reply, Task
 from groupsim.sim.protocol.messages import (
     Error,
-    Heartbeat,
-    LeaveGroup,
     OffsetCommit,
     OffsetFetch,
     TxnOffsetCommit,
@@ -95,6 +93,7 @@ class GroupHost:
         self.log = GroupLog(self._append_us, timeout_us, watermark, self.books.ledger.offsets)
         self.layouts = Layouts(self.books.partitions)
         self.protocols = protocols_of(scenario, spec)
+        self._batch = OpenBatch(watermark, self.protocols, self._append_us)
         late = streams.draw(scenario.cluster.timing.initial_delay_late, "initial-delay", name)
         self._make = partial(
             new_machine, env, scenario, spec, catalog, self.protocols, self.books.partitions, self.layouts, late
@@ -139,7 +138,11 @@ class GroupHost:
 
     def _work(self, now: int, exchange: Exchange) -> Outcome:
         """Work on a request, and on whatever is in the log by ``now``."""
+        meets_batch = self._batch.is_met_by(now, exchange.body, self.machine)
         outcome = self.machine.on_request(now, exchange.body, exchange)
+        if meets_batch:
+            for reply in self._batch.add(now, outcome):
+                self._answer(reply, self._batch.committed_us + self._service_us)
         return outcome if outcome.batch is None and self.log.due > now else self._commit_log(now, outcome)
 
     def _answer(self, reply: Reply, leave_us: int) -> None:
@@ -195,9 +198,8 @@ class GroupHost:
 
     def _hold_back(self, now: int, outcome: Outcome) -> None:
         """Who writes nothing waits for what is not committed, like everybody else in the shard."""
-        waiting = [reply for reply in outcome.replies if _waits_for_log(reply)]
+        waiting = withdraw(outcome)
         if waiting:
-            outcome.replies = [reply for reply in outcome.replies if not _waits_for_log(reply)]
             self.log.hold(now, Batch(_WRITES_NOTHING, replies=waiting))
 
     def _committed(self, now: int, batch: Batch) -> None:
@@ -378,12 +380,6 @@ class GroupHost:
     def finish(self, horizon: int) -> None:
         """Cut what is open at the horizon."""
         self.books.finish(horizon, self.machine.generation)
-
-
-def _waits_for_log(reply: Reply) -> bool:
-    """Whether an answer comes of a write operation that writes nothing; errors that are thrown are answered at once."""
-    is_write = isinstance(_exchange(reply).body, Heartbeat | LeaveGroup | ConsumerGroupHeartbeat)
-    return is_write and reply.response.error in (Error.NONE, Error.REBALANCE_IN_PROGRESS)
 
 
 def _exchange(reply: Reply) -> Exchange:

@@ -17,12 +17,15 @@ class Watermark:
         Nothing is appended: fewer than ``min.insync.replicas`` are in sync.
     is_behind : bool
         Something has been appended and is not committed: who writes nothing waits for it too.
+    committed_us : int, microseconds
+        When all is committed that has been appended, while it follows.
     """
 
     def __init__(self) -> None:
         self.is_stalled = False
         self.refuses = False
         self.is_behind = False
+        self.committed_us = 0
 
     def stall(self, *, is_stalled: bool, refuses: bool) -> None:
         """It stands still from now on, or follows."""

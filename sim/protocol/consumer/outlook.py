@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from groupsim.sim.protocol.consumer.core import GroupCore
+from groupsim.sim.protocol.consumer.messages import JOIN_EPOCH, ConsumerGroupHeartbeat
 from groupsim.sim.protocol.consumer.states import MemberState
 from groupsim.sim.protocol.consumer.targets import Targets
 from groupsim.sim.protocol.consumer.topics import SubscribedTopics
@@ -50,6 +51,21 @@ class Outlook:
             current.state is MemberState.STABLE
             and current.member_epoch == epoch == roster.target.epoch
             and self.work_us == FOREVER
+        )
+
+    def concerns_nobody(self, now: int, request: object) -> bool:
+        """Whether a request is a heartbeat that at most reports the epoch: its member has what it is to have."""
+        roster = self._core.roster
+        if not isinstance(request, ConsumerGroupHeartbeat) or request.member_epoch <= JOIN_EPOCH:
+            return False
+        member = roster.members.get(request.member_id)
+        is_mere = request.topics is None and request.pattern is None and request.owned is None
+        return (
+            is_mere
+            and member is not None
+            and member.current.state is MemberState.STABLE
+            and self.work_us > now
+            and not self.has_news(request.member_id)
         )
 
     def has_news(self, member_id: str) -> bool:

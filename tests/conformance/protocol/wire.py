@@ -28,9 +28,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer that a broker has decided on."""
+    """An answer that a broker has decided on, and that leaves it at ``leaves_us``."""
 
     at_us: int
+    leaves_us: int
     api: str
     member: str
     error: str
@@ -92,7 +93,7 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
 
     def tapped_reply(self: Connection, exchange: Exchange, response: Any, leave_us: int) -> None:
         error = response.error.value
-        tap.answers.append(Answer(self._env.now, exchange.api.value, names[self], error, response))
+        tap.answers.append(Answer(self._env.now, leave_us, exchange.api.value, names[self], error, response))
         reply(self, exchange, response, leave_us)
 
     def tapped_listen(self: Rebalancing, now: int, effect: Listen) -> None:

@@ -1,7 +1,7 @@
 """What naive simulators get wrong about the coordinator of a consumer group, one test each (KIP-848, Kafka 4.4).
 
-What is missing in the row of numbers is about clients (`test_consumer_member_traps`), but for 19: an answer without
-records waits for a batch that is open, which is a millisecond and not modelled.
+What is missing in the row of numbers is about clients (`test_consumer_member_traps`), but for 19, which is about the
+shard that the group is in (`test_consumer_open_batch`).
 """
 
 from __future__ import annotations
