@@ -40,6 +40,46 @@ SUMMARY: Final = MappingProxyType(
 which poll() throws; ``stale_commits``: commits refused with STALE_MEMBER_EPOCH; ``idle_heartbeats``: heartbeats that
 were answered and changed nothing; ``coordinator_...``: of its shard (`COORDINATORS`), which other groups share."""
 
+IDENTITY: Final = ("scenario", "variant", "group", "seed", "replication", "horizon_s")
+"""Columns of ``summary`` that say whose row it is, and of what run."""
+
+ADD_UP: Final = frozenset(
+    {
+        "members", "partitions", "rebalances", "generations", "rebalance_s_total", "stop_the_world_s",
+        "unavailable_partition_s", "unavailable_detection_s", "unavailable_away_s", "unavailable_barrier_s",
+        "unavailable_assignment_s", "unavailable_resume_s", "unavailable_unowned_s", "paused_s", "zombie_s",
+        "partitions_moved", "partitions_moved_min", "lag_records_end", "duplicates", "losses", "joins", "leaves",
+        "evictions", "fenced", "requests", "failed_assignments", "unstable_s", "failed", "stale_commits",
+        "idle_heartbeats",
+    }
+)  # fmt: skip
+"""Columns of ``summary`` whose sum over groups means something; peaks of several groups come at several times."""
+
+OVER_GROUPS: Final = MappingProxyType(
+    {
+        "metric": TEXT, "groups": INT, "total": FLOAT, "p50": FLOAT, "p90": FLOAT, "p99": FLOAT, "max": FLOAT,
+        "max_group": TEXT,
+    }
+)  # fmt: skip
+"""One row per number of ``summary``, over all groups of the run, in its unit.
+
+``groups``: how many have a value; ``total``: null where values do not add up (`ADD_UP`); quantiles over groups,
+interpolated; ``max_group``: who has the most, of equals the first by name.
+"""
+
+PLACEMENT: Final = MappingProxyType(
+    {
+        "node": INT, "shards": INT, "shards_first": INT, "groups": INT, "groups_first": INT, "groups_shard_max": INT,
+        "members": INT, "utilisation": FLOAT,
+    }
+)  # fmt: skip
+"""One row per broker: what it coordinates when the run ends, and what it did first (``..._first``).
+
+A shard is a partition of ``__consumer_offsets`` with groups, which the hash of a group's id picks;
+``groups_shard_max``: most groups in one of them. ``utilisation``: of its shards, as if they had always been there; 1 is
+all that one thread can do. Node -1 has shards that nobody leads.
+"""
+
 REBALANCES: Final = MappingProxyType(
     {
         "group": TEXT, "start_us": INT, "end_us": INT, "trigger": TEXT, "reason": TEXT, "ended_by": TEXT,
@@ -204,7 +244,7 @@ TABLES: Final = MappingProxyType(
         "summary": SUMMARY, "rebalances": REBALANCES, "ownership": OWNERSHIP, "unavailability": UNAVAILABILITY,
         "partitions": PARTITIONS, "members": MEMBERS, "lag": LAG, "requests": REQUESTS, "states": STATES,
         "delivery": DELIVERY, "events": EVENTS, "zookeeper": ZOOKEEPER,
-        "coordinators": COORDINATORS,
+        "coordinators": COORDINATORS, "placement": PLACEMENT, "over_groups": OVER_GROUPS,
         "records": RECORDS, "latency": LATENCY,
         "transactions": TRANSACTIONS, "output": OUTPUT,
     }
@@ -225,6 +265,8 @@ SORTED_BY: Final = MappingProxyType(
         "events": ("time_us", "group", "entry", "target"),
         "zookeeper": ("group",),
         "coordinators": ("partition",),
+        "placement": ("node",),
+        "over_groups": ("metric",),
         "records": ("group", "topic", "partition", "offset", "delivery"),
         "latency": ("group", "span"),
         "transactions": ("group", "member", "incarnation"),

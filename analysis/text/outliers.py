@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 S: Final = 1_000_000
 _LEAST: Final = {"unread": 1.0, "lag": 100.0, "busy": 0.5}
 """Less than this is worth no word: seconds a partition, records a partition, share of a life."""
+_TOLD: Final = 12
+"""More than so many in a line nobody reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,9 @@ def outliers(partitions: Mapping[str, Any], members: Mapping[str, Any]) -> list[
 def outliers_line(found: Sequence[Outlier]) -> str:
     """One line for people; empty if nothing stands out."""
     several = len({one.group for one in found}) > 1
-    return f"stands out: {'; '.join(_told(one, several=several) for one in found)}" if found else ""
+    more = f"; and {len(found) - _TOLD:,} more" if len(found) > _TOLD else ""
+    told = "; ".join(_told(one, several=several) for one in found[:_TOLD])
+    return f"stands out: {told}{more}" if found else ""
 
 
 def _told(one: Outlier, *, several: bool) -> str:

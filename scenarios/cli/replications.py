@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from groupsim.scenarios.schema.goals import goals_of
 from groupsim.sim.model import Scenario
-from groupsim.sim.tables import SUMMARY, TEXT
+from groupsim.sim.tables import OVER_GROUPS, SUMMARY, TEXT
 
 if TYPE_CHECKING:
     from groupsim.analysis.stats.statistics import Estimate
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _NAMES = ("scenario", "variant", "group", "seed")
 NUMBERS = tuple(name for name, dtype in SUMMARY.items() if dtype != TEXT and name not in (*_NAMES, "replication"))
 """Columns of which means are told."""
+_OVER_GROUPS = tuple(name for name, dtype in OVER_GROUPS.items() if dtype != TEXT)
 
 
 @dataclass
@@ -30,6 +31,8 @@ class Replications:
     seed: int
     summary: list[dict[str, Any]] = field(default_factory=list)
     """One row per run and group."""
+    over_groups: list[dict[str, Any]] = field(default_factory=list)
+    """One row per run and number of ``summary``."""
     rebalances: list[dict[str, Any]] = field(default_factory=list)
     warnings: dict[str, None] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
@@ -41,6 +44,7 @@ class Replications:
         summary = result.tables.rows("summary")
         own = {"replication": summary[0]["replication"]}
         self.summary += summary
+        self.over_groups += result.tables.rows("over_groups")
         self.rebalances += [row | own for row in result.tables.rows("rebalances")]
         self.warnings |= dict.fromkeys(result.warnings)
         self.versions = result.manifest["versions"]
@@ -53,6 +57,13 @@ class Replications:
 
         latest = self._latest
         return outliers(latest.columns("partitions"), latest.columns("members")) if latest is not None else []
+
+    def placement(self) -> str:
+        """Over which coordinators the groups of the latest run are spread; empty before there is one."""
+        from groupsim.analysis.text.groups import placement_line
+
+        latest = self._latest
+        return placement_line(latest.rows("placement"), latest.rows("coordinators")) if latest is not None else ""
 
     def files(self) -> dict[str, bytes]:
         """The summary of all runs and their manifest, by file name."""
@@ -70,10 +81,14 @@ class Replications:
             "scenario": self.scenario.name,
             "seed": self.seed,
             "summary": means(self.summary) if several else self.summary,
+            "over_groups": means_over_groups(self.over_groups) if several else self.over_groups,
             "rebalances": self.rebalances if several else once,
             "unserved": self.unserved(),
-            **({} if several else {"stands_out": [asdict(one) for one in self.outliers()]}),
+            **({} if several else {"placement": self._placed(), "stands_out": list(map(asdict, self.outliers()))}),
         }
+
+    def _placed(self) -> list[dict[str, Any]]:
+        return self._latest.rows("placement") if self._latest is not None else []
 
     def met_goals(self) -> Iterator[str]:
         """The goals that a group met in every run, with the value that came nearest to missing them."""
@@ -116,6 +131,23 @@ def means(summary: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         told["end_state"] = Counter(row["end_state"] for row in rows)
         found.append(told | plain_estimates(zip(NUMBERS, estimates_of(rows, NUMBERS), strict=True)))
     return found
+
+
+def means_over_groups(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """For each metric the means over runs of what holds over all groups, and how often which group was the worst."""
+    from groupsim.analysis.stats.runs import estimates_of
+
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["metric"], []).append(row)
+    return [
+        {
+            "metric": metric,
+            **plain_estimates(zip(_OVER_GROUPS, estimates_of(some, _OVER_GROUPS), strict=True)),
+            "max_group": Counter(row["max_group"] for row in some),
+        }
+        for metric, some in found.items()
+    ]
 
 
 def plain_estimates(estimates: Iterable[tuple[str, Estimate]]) -> dict[str, dict[str, Any]]:

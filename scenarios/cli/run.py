@@ -153,26 +153,51 @@ def _simulate(scenario: Scenario, seed: int, replication: int, replay: Callable[
 
 
 def _tell(done: Replications, out: Path | None, *, as_json: bool, full: bool) -> None:
-    from groupsim.analysis.data.metrics import HEADLINE, METRICS
-    from groupsim.analysis.text.outliers import outliers_line
-    from groupsim.analysis.text.summary import runs_table
+    from groupsim.analysis.text.groups import first_told
 
     for warning in done.warnings:
         warn(warning)
     if as_json:
         print_json({**done.as_json(), "out": str(out) if out else None})
     else:
-        for sentence in done.unserved():
-            print_wrapped(sentence)
-        print_table(runs_table(done.summary, None if full else HEADLINE, width()))
-        if not full:
-            print(f"--full shows all {len(METRICS)} numbers")
-        if done.runs == 1 and (found := done.outliers()):
-            print_wrapped(outliers_line(found))
+        _print(done, full=full)
     missed = done.missed_goals()
-    for goal in done.met_goals():
+    for goal in first_told(list(done.met_goals()), "goals"):
         say_wrapped(f"goal met: {goal}")
-    for goal in missed:
+    for goal in first_told(missed, "goals"):
         say_wrapped(f"goal missed: {goal}")
     if missed:
         raise typer.Exit(CHECK_FAILED)
+
+
+def _print(done: Replications, *, full: bool) -> None:
+    from groupsim.analysis.data.metrics import HEADLINE, METRICS
+    from groupsim.analysis.text.groups import first_told, worst
+    from groupsim.analysis.text.outliers import outliers_line
+    from groupsim.analysis.text.summary import runs_table
+
+    for sentence in first_told(done.unserved(), "groups"):
+        print_wrapped(sentence)
+    groups = len({row["group"] for row in done.summary})
+    if groups > 1:
+        _print_over_groups(done, full=full)
+    shown = done.summary if full else worst(done.summary)
+    print_table(runs_table(shown, None if full else HEADLINE, width()))
+    if not full:
+        told = len({row["group"] for row in shown})
+        least = f", and all groups: above are the {told} that were unread longest" if told < groups else ""
+        print_wrapped(f"--full shows all {len(METRICS)} numbers{least}")
+    found = done.outliers() if done.runs == 1 else []
+    if found:
+        print_wrapped(outliers_line(found))
+
+
+def _print_over_groups(done: Replications, *, full: bool) -> None:
+    from groupsim.analysis.data.metrics import HEADLINE
+    from groupsim.analysis.text.groups import over_groups_table
+    from groupsim.analysis.text.summary import metrics_shown
+
+    metrics = metrics_shown() if full else list(HEADLINE)
+    print_table(over_groups_table(done.over_groups, done.summary, metrics, width()))
+    print_wrapped(done.placement())
+    print()

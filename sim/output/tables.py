@@ -12,7 +12,7 @@ from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.record import ENDED_BY, GroupRecord
 from groupsim.sim.books.shard_books import ShardBooks, ShardFigures
 from groupsim.sim.model import Scenario
-from groupsim.sim.output.coordinators import coordinator_rows
+from groupsim.sim.output.coordinators import coordinator_rows, placement_rows
 from groupsim.sim.output.lag_figures import LagFigures
 from groupsim.sim.output.measures import (
     clip,
@@ -25,6 +25,7 @@ from groupsim.sim.output.measures import (
     unavailable_us,
 )
 from groupsim.sim.output.member_work import work_of
+from groupsim.sim.output.over_groups import over_groups_rows
 from groupsim.sim.output.records import latency_columns, record_columns
 from groupsim.sim.output.result import Tables, Text
 from groupsim.sim.output.transactions import output_rows, transaction_rows
@@ -84,6 +85,8 @@ class Tabulator:
             for table in ("rebalances", "ownership", "lag", "requests", "states", "delivery", "events"):
                 parts[table].append(getattr(self, f"_{table}")(group))
         parts["coordinators"].append(coordinator_rows(self._shards))
+        parts["placement"].append(placement_rows(self._shards, [one.id for one in self._scenario.cluster.brokers]))
+        parts["over_groups"].append(over_groups_rows(parts["summary"]))
         return Tables({name: _join(columns, TABLES[name]) for name, columns in parts.items()})
 
     # --- one method per table -----------------------------------------------------------------------------------------

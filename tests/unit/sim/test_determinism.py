@@ -119,7 +119,7 @@ def test_another_python_gives_the_same() -> None:
 
 
 def of_group(scenario: Scenario, group: str) -> dict[str, pd.DataFrame]:
-    tables = {name: table for name, table in simulate(scenario, seed=3).tables.items() if name != "coordinators"}
+    tables = {name: table for name, table in simulate(scenario, seed=3).tables.items() if "group" in table}
     return {name: table[table["group"] == group].reset_index(drop=True) for name, table in tables.items()}
 
 
