@@ -106,6 +106,10 @@ class ExactLedger(Ledger):
             return holding.offset
         return self._reader_of[holding].positions(now)
 
+    def returned(self, holding: Holding, until: int) -> Offsets:
+        """What poll() has returned before ``until`` (next offset), per partition of the holding. Shape (n,)."""
+        return self._reader_of[holding].returned(until) if holding.running else holding.offset
+
     def processed(self, now: int) -> Offsets:
         """Processed by anybody, every partition of the group. Shape (n_partitions,)."""
         result = self.frontier.copy()

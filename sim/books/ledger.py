@@ -262,6 +262,10 @@ class Ledger(Production):
         """Consumers are known to stop at these times (`FOREVER`: not known), whenever that is put into the books."""
         self._until[slots] = times
 
+    def returned(self, holding: Holding, until: int) -> Offsets:
+        """What is processed by the poll at ``until`` has been returned before. Shape (n,)."""
+        return self.positions(holding, until)
+
     def positions_of(
         self, slots: Slots, partitions: Positions, lengths: Sequence[int], at: Offsets
     ) -> tuple[Offsets, NDArray[np.intp]]:

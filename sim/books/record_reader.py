@@ -1,8 +1,9 @@
 """What one consumer reads, record by record: which poll() returned each record, and when it was processed.
 
 Passes through the poll loop are known (`sim.client.poll_schedule`), and so is what was produced by any time. A poll()
-returns what there is, ``max.poll.records`` at most, and the application processes one record after the other, evenly
-over the time that the pass has for them. While poll() waits, a record is returned when it is produced. If there is more
+returns what there is, ``max.poll.records`` at most, and the application processes one record after the other, each at
+its cost: what a pass has no time for delays what the next ones return. While poll() waits, a record is returned when it
+is produced, or once the application is done with what passes before have returned. If there is more
 than one poll() can return, it takes turns: one partition's fetch is handed out to its end, then the next partition's
 (``FetchCollector.collectFetch``, ``FetchBuffer``, Kafka 4.4). So a member that cannot keep up gives each of its
 partitions the same, however much is waiting in them.
@@ -22,12 +23,9 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.production import NOWHERE, Offsets, Production
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
-from groupsim.sim.units import FOREVER
 
 _PASSES = 2_048
 """Passes that are worked on at once."""
-_APART_US = 1 << 50
-"""More than any run takes; so many passes of it are still an int64."""
 
 
 class Passes(Protocol):
@@ -41,6 +39,10 @@ class Passes(Protocol):
         """Begin, return of poll(), and end of passes of one kind from the one at ``begin`` on."""
         ...
 
+    def costs(self, begins: Offsets, usual_us: float) -> Offsets:
+        """What a record costs in passes that begin at these times; ``usual_us``: on average, undisturbed."""
+        ...
+
 
 class Appetite(NamedTuple):
     """How an application takes records.
@@ -50,7 +52,7 @@ class Appetite(NamedTuple):
     poll_records, fetch_records : int
         What one poll() can return, and what a fetch holds of one partition.
     cost_us : float, microseconds
-        Of a record; less if a pass has not the time.
+        Of a record, on average.
     """
 
     poll_records: int
@@ -114,16 +116,20 @@ class RecordReader:
         self.slot = slot
         self._charge = charge
         self._appetite = Appetite(1, 1, 0.0)
-        self._cost_us = 0
         self._partitions: Positions = NO_PARTITIONS
         self._taken: Offsets = NOWHERE
         """The next offset that a poll() returns of each partition."""
         self.stretches: list[tuple[int, Offsets, Records]] = []
         self._schedule: Passes | None = None
-        self._held: tuple[int, int, int] | None = None
-        """A pass that was under way when the schedule began: begin, return and end."""
+        self._held: tuple[int, int] | None = None
+        """A pass that was under way when the schedule began: begin and return."""
         self._next_us = 0
         self._in_hand = NOTHING
+        """What poll() has returned and nobody is at work on; ``done``: how long each takes."""
+        self._slowdown = 1.0
+        """With which that was worked out."""
+        self._busy_us = 0
+        """Until when the application is at work on what it has."""
         self._anchored = 0
         """Stretches up to the last anchor."""
         self._turn, self._left = -1, 0
@@ -149,16 +155,15 @@ class RecordReader:
     def follow(self, schedule: Passes, now: int, appetite: Appetite) -> None:
         """Polls come as ``schedule`` says from now on; the batch in hand is over when the first of them comes."""
         self._schedule, self._appetite, self._next_us = schedule, appetite, schedule.start
-        self._cost_us = round(min(appetite.cost_us * schedule.slowdown, FOREVER))
-        begin = now
+        begin = self._busy_us = now
         if len(rest := self._in_hand):
             self._in_hand = NOTHING
-            each = min(self._cost_us, max(schedule.start - now, 0) // len(rest))
-            done = now + each * np.arange(1, len(rest) + 1)
-            self._add(now, replace(rest, done=done))
-            begin = int(done[-1])
+            each = np.rint(rest.done * (schedule.slowdown / self._slowdown)).astype(np.int64)
+            self._add(now, replace(rest, done=now + np.cumsum(each)))
+            begin = self._busy_us
+        self._slowdown = schedule.slowdown
         until = schedule.held_until
-        self._held = (begin, max(begin, until), schedule.start) if until >= now else None
+        self._held = (begin, max(begin, until)) if until >= now else None
 
     def break_off(self, now: int) -> None:
         """The application stands still, or its pace changes: the rest of the batch in hand comes later."""
@@ -166,8 +171,9 @@ class RecordReader:
         self._schedule = None
         rest = Records.joined(list(reversed(list(self._cut(now)))))
         is_fetched = rest.fetched < now
-        self._in_hand = Records.joined([self._in_hand, rest.part(is_fetched)])
         self._taken = self._past(self._taken, rest.partition[~is_fetched], -1)
+        rest = replace(rest, done=np.diff(rest.done, prepend=now)).part(is_fetched)
+        self._in_hand = Records.joined([self._in_hand, rest])
 
     def _cut(self, now: int) -> Iterator[Records]:
         """Take out what would be processed after ``now``, the latest first."""
@@ -191,6 +197,15 @@ class RecordReader:
         done = int(np.searchsorted(records.done, now, side="right"))
         return self._past(base, records.partition[:done])
 
+    def returned(self, until: int) -> Offsets:
+        """What poll() has returned before ``until`` (next offset), per partition. Shape (n_held,)."""
+        self.advance(until)
+        returned = self._taken
+        for _, _, records in reversed(self.stretches[self._anchored - 1 :]):
+            is_later = records.fetched >= until
+            returned = self._past(returned, records.partition[is_later], -1)
+        return returned
+
     def _past(self, base: Offsets, partitions: Positions, sign: int = 1) -> Offsets:
         """Offsets after one record more (or less) of each of these."""
         which = np.searchsorted(self._partitions, partitions)
@@ -205,12 +220,13 @@ class RecordReader:
     def _add(self, since: int, records: Records) -> None:
         if not len(records):
             return
-        _, base, before = self.stretches[-1]
+        begun, base, before = self.stretches[-1]
         if len(before):
             base = self._past(base, before.partition)
-            self.stretches.append((since, base, records))
+            self.stretches.append((max(since, self._busy_us), base, records))
         else:
-            self.stretches[-1] = (since, base, records)
+            self.stretches[-1] = (begun, base, records)
+        self._busy_us = int(records.done[-1])
         self._charge(len(records))
 
     # --- passes -------------------------------------------------------------------------------------------------------
@@ -223,19 +239,19 @@ class RecordReader:
         if self._held is not None:
             if self._held[1] >= until:
                 return
-            begin, returned, end = (np.array([time]) for time in self._held)
+            begin, returned = (np.array([time]) for time in self._held)
             self._held = None
-            self._take(begin, returned, end)
+            self._take(begin, returned, schedule.costs(begin, self._appetite.cost_us))
         while self._next_us < until:
             begins, returns, ends = schedule.passes(self._next_us, until, _PASSES)
             over = int(np.searchsorted(returns, until))
             if not over:
                 return
             self._next_us = int(ends[over - 1])
-            self._take(begins[:over], returns[:over], ends[:over])
+            self._take(begins[:over], returns[:over], schedule.costs(begins[:over], self._appetite.cost_us))
 
-    def _take(self, begins: Offsets, returns: Offsets, ends: Offsets) -> None:
-        """Passes, and what they return."""
+    def _take(self, begins: Offsets, returns: Offsets, costs: Offsets) -> None:
+        """Passes, and what they return; ``costs``: of each record in them."""
         there = np.empty((len(begins), len(self._partitions)), np.int64)
         for column in range(len(self._partitions)):
             there[:, column] = self._production.history(returns, int(self._partitions[column]))
@@ -248,15 +264,15 @@ class RecordReader:
             fitting = int(full.argmax()) if full.any() else len(full)
             if fitting:
                 rows = slice(index, index + fitting)
-                self._take_all(begins[rows], ends[rows], gained[:fitting])
+                self._take_all(begins[rows], costs[rows], gained[:fitting])
                 window *= 2
             else:
-                self._take_turns(int(returns[index]), int(ends[index]), gained[0])
+                self._take_turns(int(returns[index]), int(costs[index]), gained[0])
                 fitting, window = 1, 8
             index += fitting
 
-    def _take_all(self, begins: Offsets, ends: Offsets, gained: Offsets) -> None:
-        """Passes that return all that there is; ``gained``: how much, of shape (n_passes, n_held)."""
+    def _take_all(self, begins: Offsets, costs: Offsets, gained: Offsets) -> None:
+        """Passes that return all that there is: ``gained``, of shape (n_passes, n_held), at these ``costs`` each."""
         counts = gained.sum(axis=0)
         if not counts.any():
             return
@@ -266,19 +282,24 @@ class RecordReader:
         partition = self._partitions[which]
         produced = -self._production.age(0, partition.astype(np.intp), offset)
         fetched = np.maximum(produced, begins[number])
-        order = np.lexsort((number, fetched))
+        order = np.lexsort((fetched, number))
         number, fetched = number[order], fetched[order]
-        totals = gained.sum(axis=1)
-        each = np.minimum((ends - begins) // np.maximum(totals, 1), self._cost_us)[number]
-        spent = np.cumsum(each)
-        # A pass leaves nothing to the next one: in that, everything begins anew.
-        latest = np.maximum.accumulate(fetched - (spent - each) + number * _APART_US) - number * _APART_US
-        done = np.minimum(spent + latest, ends[number])
+        done = self._worked(fetched, costs[number])
+        before = np.append(self._busy_us, done)
+        first = np.flatnonzero(np.diff(number, prepend=-1))
+        fetched = np.maximum(fetched, np.repeat(before[first], np.diff(first, append=len(number))))
         self._taken = self._taken + counts
         self._add(int(begins[0]), Records(partition[order], offset[order], fetched, done))
 
-    def _take_turns(self, returned: int, end: int, waiting: Offsets) -> None:
-        """A pass that returns as much as it can; ``waiting``: what there is, of shape (n_held,)."""
+    def _worked(self, fetched: Offsets, each: Offsets) -> Offsets:
+        """When records are done that are taken one after the other, whatever is in hand first. Shape (n,)."""
+        spent = np.cumsum(each)
+        begun = np.maximum(np.maximum.accumulate(fetched - (spent - each)), self._busy_us)
+        done: Offsets = begun + spent
+        return done
+
+    def _take_turns(self, returned: int, cost_us: int, waiting: Offsets) -> None:
+        """A pass that returns as much as it can of what there is, ``waiting`` of shape (n_held,), at this cost each."""
         partitions, offsets = [], []
         need = self._most_records
         at = int(np.searchsorted(self._partitions, self._turn))
@@ -298,8 +319,8 @@ class RecordReader:
             self._left, need = self._left - count, need - count
         self._turn = int(self._partitions[at])
         size = self._most_records
-        each = min((end - returned) // size, self._cost_us)
-        done = returned + each * np.arange(1, size + 1)
+        returned = max(returned, self._busy_us)
+        done = returned + cost_us * np.arange(1, size + 1)
         fetched = np.full(size, returned)
         self._add(returned, Records(np.concatenate(partitions), np.concatenate(offsets), fetched, done))
 

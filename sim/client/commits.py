@@ -36,10 +36,10 @@ class Commits:
 
     def offsets(self, at: int) -> Offsets:
         """Positions that a commit sent at ``at`` carries, for everything that is consumed."""
-        schedule = self._poll_loop.schedule
+        schedule, holding = self._poll_loop.schedule, self._consumption.holding
         if self._is_ahead and schedule is not None:
-            at = schedule.next_poll(at + 1)
-        return self._ledger.positions(self._consumption.holding, at)
+            return self._ledger.returned(holding, schedule.next_poll(at + 1))
+        return self._ledger.positions(holding, at)
 
     def commit(self, now: int, effect: Commit) -> None:
         """Send the positions of what is consumed."""
@@ -67,7 +67,7 @@ class Commits:
         if not self._is_ahead or not held.size or schedule is None:
             return
         ledger, holding = self._ledger, self._consumption.holding
-        ahead = ledger.positions(holding, schedule.next_poll(now))
+        ahead = ledger.returned(holding, schedule.next_poll(now))
         done = ledger.positions(holding, now)
         ledger.lose(held, done, ahead, "kill")
         self._client.books.delivery.count("loss", "kill", int(np.maximum(ahead - done, 0).sum()))

@@ -86,6 +86,14 @@ class DrawnPollSchedule(PollSchedule):
         waits = np.where(np.arange(first, last) < self.full_passes, self.full_wait_us, self.steady_wait_us)
         return begins[:-1], begins[:-1] + waits, begins[1:]
 
+    def costs(self, begins: Any, usual_us: float) -> Any:
+        """What a record costs in passes that begin at these times, as drawn; the pass under way at first included."""
+        self._extend(int(begins[-1]) - self.start)
+        past = np.searchsorted(self._begins, begins - self.start, side="right") - 1
+        numbers = np.maximum(self._first + past, 0)
+        drawn = self._cost.range(int(numbers[0]), int(numbers[-1] - numbers[0]) + 1)
+        return np.rint(drawn[numbers - numbers[0]] * self.slowdown).astype(np.int64)
+
     def number_at(self, time: int) -> int:
         """Number of the first batch at or after ``time``."""
         return self._first + self._passes_before(time)

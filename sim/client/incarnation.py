@@ -23,7 +23,6 @@ from groupsim.sim.kernel.network import Exchange, Path
 from groupsim.sim.model import Processing
 from groupsim.sim.protocol.effects import Effects, Raise
 from groupsim.sim.randomness import mean_of
-from groupsim.sim.units import FOREVER
 
 
 class Command(Enum):
@@ -95,10 +94,8 @@ class Incarnation(ABC):
         self.looks_at_each_poll = world.specs[consumer.group_name].produces is not None
         """Whether its application does something at each poll() that is no arithmetic."""
         self.consumption: Consumption = Consumption(self.books, consumer.slot)
-        cost = processing.per_record
-        is_even = cost.kind == "constant"
         self.consumption.appetite = Appetite(
-            config.max_poll_records, world.timing.records_per_fetch, mean_of(cost) if is_even else FOREVER
+            config.max_poll_records, world.timing.records_per_fetch, mean_of(processing.per_record)
         )
         self.life = Life(consumer.name, consumer.incarnation, self.opened_us)
         self.books.record.lives.append(self.life)

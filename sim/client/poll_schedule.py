@@ -210,6 +210,10 @@ class PollSchedule:
         begins = begin + length * np.arange(min(-(-(end - begin) // length), most))
         return begins, begins + wait, begins + length
 
+    def costs(self, begins: Any, usual_us: float) -> Any:
+        """What a record costs in passes that begin at these times; ``usual_us``: on average, undisturbed. Shape (n,)."""
+        return np.full(len(begins), round(usual_us * self.slowdown), np.int64)
+
     def last_pass(self, time: Any) -> Any:
         """When the last pass through poll()'s own loop began, at or before ``time``; None if there was none yet.
 

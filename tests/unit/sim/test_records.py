@@ -119,6 +119,54 @@ def test_a_member_that_cannot_keep_up_processes_as_fast_as_it_can() -> None:
     assert done["processed_us"].diff().dropna().min() >= 9 * MS
 
 
+IDLE = Rate(per_partition_mrps=((500,),))
+"""A record each two seconds."""
+
+
+@both
+@pytest.mark.parametrize("cost_us", [300 * MS, 1 * S, 1_900 * MS])
+def test_a_record_takes_its_time_however_short_the_passes_are(fidelity: str, cost_us: int) -> None:
+    """Who is nearly idle waits 100 ms in each poll(): most records come late in one."""
+    slow = Processing(per_record=Distribution.constant(cost_us))
+    topics = (Topic(name="t", partitions=1, rate=IDLE),)
+    result = exact(group(client=EARLIEST, processing=slow), topics=topics, fidelity=fidelity)
+    found = records(result)
+    done = found[found["delivery"] > 0]
+    settled = done[done["produced_us"] > 12 * S]
+    assert len(settled) > 20
+    assert (settled["processed_us"] - settled["fetched_us"] == cost_us).all()
+    assert (settled["fetched_us"] == settled["produced_us"]).all()
+    assert (found["processed_us"] <= 60 * S).all(), "what is not done by the horizon is not done"
+    spans = result.tables["latency"].set_index("span")
+    assert spans.loc["processed", "p50_us"] == cost_us
+
+
+@both
+def test_records_of_random_cost_wait_for_one_another(fidelity: str) -> None:
+    """Half of them take 50 ms, half 1,750 ms: 0.9 s on average, each second one; who comes meanwhile is returned later."""
+    slow = Processing(per_record=Distribution("empirical", (50 * MS, 1_750 * MS)))
+    topics = (Topic(name="t", partitions=1, rate=Rate(per_partition_mrps=((1_000,),))),)
+    found = records(exact(group(client=EARLIEST, processing=slow), topics=topics, fidelity=fidelity))
+    done = found[found["delivery"] > 0].sort_values("processed_us")
+    took = done["processed_us"] - done["fetched_us"].clip(lower=done["processed_us"].shift(fill_value=0))
+    assert set(took) == {50 * MS, 1_750 * MS}
+    assert (done["fetched_us"] > done["produced_us"]).any()
+
+
+@both
+def test_what_a_kill_finds_in_hand_is_not_done(fidelity: str) -> None:
+    """A record each two seconds takes one: killed in the middle of one, it has not processed that, and another does."""
+    slow = Processing(per_record=Distribution.constant(1 * S), commit="after_batch")
+    client, topics = replace(EARLIEST, session_timeout_us=6 * S), (Topic(name="t", partitions=1, rate=IDLE),)
+    timeline = (entry(20_500 * MS, Kill(target=member(1))),)
+    two = group(count=2, client=client, processing=slow)
+    found = records(exact(two, topics=topics, timeline=timeline, fidelity=fidelity))
+    assert (found["delivery"] <= 1).all(), "a commit follows each record"
+    interrupted = found[found["produced_us"] == 20 * S]
+    assert interrupted["member"].tolist() == ["g/0"]
+    assert found[found["member"] == "g/1"]["processed_us"].max() <= 20_500 * MS
+
+
 @both
 def test_the_batch_in_hand_goes_on_after_a_pause_and_a_change_of_pace(fidelity: str) -> None:
     """Nothing is lost or repeated by what makes a consumer late, and nothing is processed in a pause or a hang."""
