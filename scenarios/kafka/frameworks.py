@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from groupsim.sim.config import ClientFamily
 
-Framework: TypeAlias = Literal["spring-batch", "confluent-kafka", "kafka-python", "sarama", "franz-go"]
+Framework: TypeAlias = Literal["spring-batch", "spring-record", "confluent-kafka", "kafka-python", "sarama", "franz-go"]
 
 
 class FrameworkDefaults(NamedTuple):
@@ -43,6 +43,13 @@ FRAMEWORKS: Final[Mapping[Framework, FrameworkDefaults]] = MappingProxyType(
             {"commit": {"sync": "batch"}, "poll_timeout": "5s"},
             "Spring for Apache Kafka: ContainerProperties (AckMode.BATCH), ConsumerProperties (syncCommits,"
             " DEFAULT_POLL_TIMEOUT); enable.auto.commit is false since 2.3",
+        ),
+        "spring-record": FrameworkDefaults(
+            "java",
+            {"enable.auto.commit": False},
+            {"commit": {"sync": "record"}, "poll_timeout": "5s"},
+            "Spring for Apache Kafka: ContainerProperties (AckMode.RECORD), ConsumerProperties (syncCommits,"
+            " DEFAULT_POLL_TIMEOUT), KafkaMessageListenerContainer.ListenerConsumer (ackCurrent)",
         ),
         "confluent-kafka": FrameworkDefaults(
             "librdkafka",

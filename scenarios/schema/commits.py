@@ -11,7 +11,10 @@ from groupsim.scenarios.schema.distributions import DURATION_SCHEMA
 from groupsim.scenarios.schema.durations import format_duration, parse_duration
 
 _PLAIN = ("auto", "after_batch", "before_processing", "none")
-_TOLD = "auto, none, after_batch, before_processing, {async: batch}, {async: 5s}, {sync: batch} or {sync: on_revoke}"
+_TOLD = (
+    "auto, none, after_batch, before_processing, {async: batch}, {async: record}, {async: 5s}, {sync: batch},"
+    " {sync: record}, {sync: 5s} or {sync: on_revoke}"
+)
 
 
 class Commit(NamedTuple):
@@ -22,7 +25,7 @@ class Commit(NamedTuple):
     how : str
         A plain name, or ``sync`` or ``async``.
     when : str
-        Of those two: batch, on_revoke or every.
+        Of those two: batch, record, on_revoke or every.
     every_us : int, microseconds
         With every.
     """
@@ -37,7 +40,10 @@ class Commit(NamedTuple):
             return {"commit": self.how}
         if self.when == "on_revoke":
             return {"commit": "none", "commit_on_revoked": True}
-        return {"commit": "after_batch", "commit_every_us": self.every_us, "commit_waits": self.how == "sync"}
+        return {
+            "commit": "after_batch", "commit_every_us": self.every_us, "commit_waits": self.how == "sync",
+            "commit_each_record": self.when == "record",
+        }  # fmt: skip
 
 
 AUTO = Commit("auto")
@@ -52,12 +58,12 @@ def _commit(value: Any) -> Commit:
         ((how, when),) = value.items()
         if (how, when) == ("async", "batch"):
             return Commit("after_batch")
-        if (how, when) in (("sync", "batch"), ("sync", "on_revoke")):
+        if (how, when) in (("sync", "batch"), ("sync", "record"), ("async", "record"), ("sync", "on_revoke")):
             return Commit(how, when)
-        if how == "async" and when != "on_revoke":
+        if how in ("sync", "async") and not str(when)[:1].isalpha():
             every_us = checked(parse_duration)(when)
             if every_us > 0:
-                return Commit("async", "every", every_us)
+                return Commit(how, "every", every_us)
     raise refusal(f"must be {_TOLD}")
 
 
@@ -78,8 +84,8 @@ CommitField: TypeAlias = Annotated[
                 {
                     "type": "object",
                     "properties": {
-                        "sync": {"enum": ["batch", "on_revoke"]},
-                        "async": {"anyOf": [{"const": "batch"}, DURATION_SCHEMA]},
+                        "sync": {"anyOf": [{"enum": ["batch", "record", "on_revoke"]}, DURATION_SCHEMA]},
+                        "async": {"anyOf": [{"enum": ["batch", "record"]}, DURATION_SCHEMA]},
                     },
                     "minProperties": 1,
                     "maxProperties": 1,

@@ -53,11 +53,14 @@ class Appetite(NamedTuple):
         What one poll() can return, and what a fetch holds of one partition.
     cost_us : float, microseconds
         Of a record, on average.
+    wait_us : int, microseconds
+        What the application waits for after each.
     """
 
     poll_records: int
     fetch_records: int
     cost_us: float
+    wait_us: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,8 +131,8 @@ class RecordReader:
         """What poll() has returned and nobody is at work on; ``done``: how long each takes."""
         self._slowdown = 1.0
         """With which that was worked out."""
-        self._busy_us = 0
-        """Until when the application is at work on what it has."""
+        self._begun_us = self._busy_us = 0
+        """Since when, and until when, the application is at work on what it has."""
         self._anchored = 0
         """Stretches up to the last anchor."""
         self._turn, self._left = -1, 0
@@ -155,7 +158,7 @@ class RecordReader:
     def follow(self, schedule: Passes, now: int, appetite: Appetite) -> None:
         """Polls come as ``schedule`` says from now on; the batch in hand is over when the first of them comes."""
         self._schedule, self._appetite, self._next_us = schedule, appetite, schedule.start
-        begin = self._busy_us = now
+        begin = self._begun_us = self._busy_us = now
         if len(rest := self._in_hand):
             self._in_hand = NOTHING
             each = np.rint(rest.done * (schedule.slowdown / self._slowdown)).astype(np.int64)
@@ -172,7 +175,7 @@ class RecordReader:
         rest = Records.joined(list(reversed(list(self._cut(now)))))
         is_fetched = rest.fetched < now
         self._taken = self._past(self._taken, rest.partition[~is_fetched], -1)
-        rest = replace(rest, done=np.diff(rest.done, prepend=now)).part(is_fetched)
+        rest = replace(rest, done=np.diff(rest.done, prepend=max(now, self._begun_us))).part(is_fetched)
         self._in_hand = Records.joined([self._in_hand, rest])
 
     def _cut(self, now: int) -> Iterator[Records]:
@@ -241,14 +244,19 @@ class RecordReader:
                 return
             begin, returned = (np.array([time]) for time in self._held)
             self._held = None
-            self._take(begin, returned, schedule.costs(begin, self._appetite.cost_us))
+            self._take(begin, returned, self._costs(schedule, begin))
         while self._next_us < until:
             begins, returns, ends = schedule.passes(self._next_us, until, _PASSES)
             over = int(np.searchsorted(returns, until))
             if not over:
                 return
             self._next_us = int(ends[over - 1])
-            self._take(begins[:over], returns[:over], schedule.costs(begins[:over], self._appetite.cost_us))
+            self._take(begins[:over], returns[:over], self._costs(schedule, begins[:over]))
+
+    def _costs(self, schedule: Passes, begins: Offsets) -> Offsets:
+        """What each record of these passes keeps the application."""
+        costs: Offsets = schedule.costs(begins, self._appetite.cost_us) + self._appetite.wait_us
+        return costs
 
     def _take(self, begins: Offsets, returns: Offsets, costs: Offsets) -> None:
         """Passes, and what they return; ``costs``: of each record in them."""

@@ -81,7 +81,7 @@ class Client(Incarnation):
         self.fetcher = Fetcher(self, self.poll_loop, self.in_flight, self.connections, self.metadata)
         self.requests = Requests(self, self.in_flight, self.poll_loop, self.fetcher, self.metadata)
         self.commits = Commits(self, self.poll_loop, self.requests)
-        self.suspension = Suspension(self, self.poll_loop, self.fetcher, self.requests)
+        self.suspension = Suspension(self, self.poll_loop, self.fetcher, self.requests, self.commits)
         self.rebalancing = Rebalancing(
             self, self.assignors, self.poll_loop, self.fetcher, self.commits, self.metadata, self.suspension
         )
@@ -101,7 +101,7 @@ class Client(Incarnation):
     @property
     def capacity_mrps(self) -> int:
         """Milli-records per second that its application can process; 0: unknown."""
-        cost = mean_of(self.processing.per_record) * self.consumer.slowdown()
+        cost = mean_of(self.processing.per_record) * self.consumer.slowdown() + self.processing.record_wait_us
         return max(1, round(1e9 / cost)) if cost else 0
 
     # --- life ---------------------------------------------------------------------------------------------------------
@@ -134,6 +134,8 @@ class Client(Incarnation):
         consumption, frozen = self.consumption, self.frozen
         if frozen is not None:
             self.life.paused_us += now - frozen[0]
+        if frozen is None:
+            self.commits.finish_records(now)
         if consumption.handle >= 0:
             self.books.availability.impair(now, consumption.handle, True)
         self.commits.lose_ahead(now)
@@ -210,6 +212,7 @@ class Client(Incarnation):
         if command is Command.SUBSCRIBE:
             self.metadata.subscribe(now, self.subscription)
         elif command is Command.CLOSE:
+            self.commits.finish_records(now)
             self.is_closing = True
             self.do(now, self.machine.close(now, self.close_operation))
         else:
@@ -304,6 +307,7 @@ class Client(Incarnation):
         if self.poll_loop.max_poll_due(now) > now:
             self._rest(now)
             return
+        self.commits.finish_records(now)
         self.do(now, self.machine.on_poll_expired(now))
         self.drive(now)
 

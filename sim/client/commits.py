@@ -57,6 +57,15 @@ class Commits:
             offsets = offsets[np.isin(held, mine)]
         self._requests.request(now, Api.OFFSET_COMMIT, self._request(effect, mine, offsets))
 
+    def finish_records(self, now: int) -> None:
+        """What was processed by now is committed, if each record is: so nobody looks at these commits one by one.
+
+        They are told when it matters, before something ends the batch in hand that is no poll(): a kill, a long pause,
+        a hang, max.poll.interval.ms or close(). The last of them stands for all, since offsets only grow.
+        """
+        if self._client.processing.commit_each_record and self._consumption.holding.running:
+            self._client.do(now, self._machine.commit_processed(now))
+
     def _request(self, effect: Commit, mine: Positions, offsets: Offsets) -> OffsetCommit:
         instance_id = self._machine.instance_id
         return OffsetCommit(effect.member_id, instance_id, effect.generation, mine, offsets, effect.is_awaited)

@@ -24,9 +24,12 @@ class DrawnPollSchedule(PollSchedule):
     first : int
         Number of the first batch.
     fixed_us : int
+        Cost of a batch beside its records.
+    record_wait_us : int
+        What is waited for after each record, however dear it is.
     """
 
-    __slots__ = ("_begins", "_cost", "_first", "_fixed_us", "_records")
+    __slots__ = ("_begins", "_cost", "_first", "_fixed_us", "_record_wait_us", "_records")
 
     def __init__(
         self,
@@ -40,9 +43,10 @@ class DrawnPollSchedule(PollSchedule):
         cost: Draw,
         first: int,
         fixed_us: int,
+        record_wait_us: int = 0,
     ) -> None:
         super().__init__(start, pace, load, before, held_until, fetch_us)
-        self._cost, self._first, self._fixed_us = cost, first, fixed_us
+        self._cost, self._first, self._fixed_us, self._record_wait_us = cost, first, fixed_us, record_wait_us
         self._records = (pace.full_records, pace.steady_records)
         self._begins: list[int] = [0]
 
@@ -54,7 +58,8 @@ class DrawnPollSchedule(PollSchedule):
             full = np.arange(number, number + _BLOCK) < self.full_passes
             records = np.where(full, self._records[0], self._records[1])
             wait = np.where(full, self.full_wait_us, self.steady_wait_us)
-            busy = np.maximum(np.rint(costs * records * self.slowdown).astype(np.int64) + self._fixed_us, 1)
+            each = costs * self.slowdown + self._record_wait_us
+            busy = np.maximum(np.rint(each * records).astype(np.int64) + self._fixed_us, 1)
             begins.extend((begins[-1] + np.cumsum(busy + wait)).tolist())
 
     def _pass_at(self, time: int) -> tuple[int, int, int]:
@@ -110,7 +115,7 @@ class DrawnPollSchedule(PollSchedule):
     @property
     def longest_us(self) -> int:
         """Longest pass that can be drawn, microseconds."""
-        cost = longest(self._cost.distribution) * self.slowdown
+        cost = longest(self._cost.distribution) * self.slowdown + self._record_wait_us
         full = self.full_wait_us + self._fixed_us + self._records[0] * cost if self.full_passes else 0
         bound: int = round(max(full, self.steady_wait_us + self._fixed_us + self._records[1] * cost))
         return bound

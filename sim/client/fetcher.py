@@ -26,12 +26,12 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.offset_reset import where_to_begin
 from groupsim.sim.client.poll_loop import PollLoop
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, Pace, PollSchedule, pace
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, Pace, PollSchedule, pace, per_batch_us
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.protocol.effects import Raise
 from groupsim.sim.protocol.interface import MemberMachine
 from groupsim.sim.protocol.messages import Error, OffsetFetch, OffsetFetchResponse, Positions
-from groupsim.sim.randomness import Draw
+from groupsim.sim.randomness import Draw, mean_of
 
 
 class Fetcher:
@@ -258,10 +258,12 @@ class Fetcher:
         if processing.per_record.kind == "constant":
             return PollSchedule(start, paced, load, before, held_until, fetch_us)
         cost = Draw(client.world.streams.key("per-record", client.label), processing.per_record)
-        fixed = round(processing.per_poll_us * paced.slowdown) + processing.commit_wait_us
+        mean_us = mean_of(processing.per_record) * paced.slowdown + processing.record_wait_us
+        fixed = round(per_batch_us(processing, paced.full_records * mean_us, paced.slowdown))
         return DrawnPollSchedule(
-            start, paced, load, before, held_until, fetch_us, cost=cost, first=self._batches, fixed_us=fixed
-        )
+            start, paced, load, before, held_until, fetch_us, cost=cost, first=self._batches, fixed_us=fixed,
+            record_wait_us=processing.record_wait_us,
+        )  # fmt: skip
 
     # --- cuts ---------------------------------------------------------------------------------------------------------
 

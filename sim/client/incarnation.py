@@ -95,7 +95,10 @@ class Incarnation(ABC):
         """Whether its application does something at each poll() that is no arithmetic."""
         self.consumption: Consumption = Consumption(self.books, consumer.slot)
         self.consumption.appetite = Appetite(
-            config.max_poll_records, world.timing.records_per_fetch, mean_of(processing.per_record)
+            config.max_poll_records,
+            world.timing.records_per_fetch,
+            mean_of(processing.per_record),
+            self.processing.record_wait_us,
         )
         self.life = Life(consumer.name, consumer.incarnation, self.opened_us)
         self.books.record.lives.append(self.life)
@@ -122,7 +125,7 @@ class Incarnation(ABC):
 def with_wait(processing: Processing, latency_us: int, timing: Timing) -> Processing:
     """What an application does that waits for its commits, with what a wait takes at this mean latency.
 
-    commitSync keeps the thread from the next poll() until the answer is there. Every wait takes the mean here: so
+    commitSync keeps the thread until the answer is there. Every wait takes the mean here: so
     passes through the poll loop stay a closed form (`sim/decisions/0019-offsets-and-commits.md`).
     """
     if not processing.commit_waits:

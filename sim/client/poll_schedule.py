@@ -83,8 +83,9 @@ def pace(processing: Processing, most_records: Any, poll_us: int, load: Load, sl
     slowdown : float, or float64 array of shape (n,)
         Factor on everything the application does.
     """
-    rate, timeout, cost = load.rate, processing.poll_timeout_us, mean_of(processing.per_record) * slowdown
-    each = processing.per_poll_us * slowdown + processing.commit_wait_us
+    rate, timeout = load.rate, processing.poll_timeout_us
+    cost = mean_of(processing.per_record) * slowdown + processing.record_wait_us
+    each = per_batch_us(processing, most_records * cost, slowdown)
     fixed = poll_us + each
     longest = most(nearest(fixed + most_records * cost), 1)
     fewest = least(most_records, most(nearest(load.backlog), 1))
@@ -100,6 +101,16 @@ def pace(processing: Processing, most_records: Any, poll_us: int, load: Load, sl
     return Pace(
         full, poll_us, records, steady, choose(is_idle, timeout, wait), rate * steady, most_records / longest, slowdown
     )
+
+
+def per_batch_us(processing: Processing, records_us: Any, slowdown: Any) -> Any:
+    """What a batch costs beside its records, which take ``records_us`` if it is full, microseconds.
+
+    Who waits for a commit by a clock of its own waits after one batch of many: each has its share of that.
+    """
+    own, every_us = processing.per_poll_us * slowdown, processing.commit_every_us
+    batch_us = most(own + records_us, 1)
+    return own + processing.batch_wait_us * (batch_us / most(batch_us, every_us) if every_us else 1)
 
 
 class PollSchedule:
@@ -211,7 +222,7 @@ class PollSchedule:
         return begins, begins + wait, begins + length
 
     def costs(self, begins: Any, usual_us: float) -> Any:
-        """What a record costs in passes that begin at these times; ``usual_us``: on average, undisturbed. Shape (n,)."""
+        """What a record costs in passes that begin then, shape (n,); ``usual_us``: on average, undisturbed."""
         return np.full(len(begins), round(usual_us * self.slowdown), np.int64)
 
     def last_pass(self, time: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
+from groupsim.sim.client.commits import Commits
 from groupsim.sim.client.fetcher import Fetcher
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.poll_loop import PollLoop
@@ -24,7 +25,7 @@ class Suspension:
     Parameters
     ----------
     client : Incarnation
-    poll_loop, fetcher, requests
+    poll_loop, fetcher, requests, commits
         Of that client.
 
     Attributes
@@ -33,12 +34,15 @@ class Suspension:
         Index of the first of the consumer's pauses that has not begun.
     """
 
-    def __init__(self, client: Incarnation, poll_loop: PollLoop, fetcher: Fetcher, requests: Requests) -> None:
+    def __init__(
+        self, client: Incarnation, poll_loop: PollLoop, fetcher: Fetcher, requests: Requests, commits: Commits
+    ) -> None:
         consumer = client.consumer
         self._client = client
         self._poll_loop = poll_loop
         self._fetcher = fetcher
         self._requests = requests
+        self._commits = commits
         self._env = client.env
         self._availability = client.books.availability
         self._consumption = client.consumption
@@ -88,6 +92,8 @@ class Suspension:
             self._client.frozen = (start, until)
         else:
             start = now
+            if until - now >= SHORT_PAUSE_US:
+                self._commits.finish_records(now)
             if self._consumption.handle >= 0:
                 self._availability.freeze(now, self._consumption.handle)
             self._poll_loop.suspend_job()
@@ -152,6 +158,7 @@ class Suspension:
         """The processing thread hangs for a while; the heartbeat thread lives."""
         client, consumption, now = self._client, self._consumption, self._env.now
         client.elision.wake()
+        self._commits.finish_records(now)
         self._poll_loop.hang(now, length)
         self._stand_still(now, length)
         if consumption.handle >= 0:

@@ -57,8 +57,9 @@ class Bounds:
         processing, slowdown = client.processing, client.consumer.slowdown()
         if processing.per_record.kind != "constant" or not self.beats_apart:
             return False
-        cost, timeout = mean_of(processing.per_record) * slowdown, processing.poll_timeout_us
-        fixed = timing.poll_us + processing.per_poll_us * slowdown + processing.commit_wait_us
+        timeout = processing.poll_timeout_us
+        cost = mean_of(processing.per_record) * slowdown + processing.record_wait_us
+        fixed = timing.poll_us + processing.per_poll_us * slowdown + processing.batch_wait_us
         stride = max(int(min(fixed + cost, timeout)), self._machine.commit_interval_us)
         apart = self._machine.commits == "none" or commits_apart(stride, self._machine.heartbeat_interval_us, timing)
         longest = int(max(fixed + client.config.max_poll_records * cost, timeout)) + 1

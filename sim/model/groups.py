@@ -36,8 +36,10 @@ class Processing:
     """auto: enable.auto.commit decides; after_batch and before_processing are calls of the application."""
     commit_every_us: int = 0
     """after_batch: not more often than this, by a clock of the application's own; 0: each batch."""
+    commit_each_record: bool = False
+    """after_batch: after each record of it."""
     commit_waits: bool = False
-    """after_batch: commitSync, so that the next poll() comes when the commit is answered; else commitAsync."""
+    """after_batch: commitSync, so that the application goes on when the commit is answered; else commitAsync."""
     commit_wait_us: int = 0
     """What such a wait takes; known when the client is opened (`sim.client.incarnation`)."""
     on_revoked_us: int = 0
@@ -45,6 +47,16 @@ class Processing:
     on_lost_us: int = 0
     commit_on_revoked: bool = False
     """The application calls commitSync inside onPartitionsRevoked."""
+
+    @property
+    def record_wait_us(self) -> int:
+        """What the application waits for after each record, microseconds."""
+        return self.commit_wait_us if self.commit_each_record else 0
+
+    @property
+    def batch_wait_us(self) -> int:
+        """What the application waits for after a batch that it commits, microseconds."""
+        return 0 if self.commit_each_record else self.commit_wait_us
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -357,6 +357,10 @@ class MemberMachine(Protocol[Request, Response]):
         """The application is inside poll()."""
         ...
 
+    def commit_processed(self, now: int) -> Effects:
+        """The application commits what it has processed, outside of poll()."""
+        ...
+
     def on_listener_done(self, now: int) -> Effects:
         """The listener has returned."""
         ...

@@ -100,6 +100,9 @@ _COMMITS: tuple[dict[str, Any], ...] = (
     {"commit": "after_batch", "commit_every_us": S},
     {"commit": "after_batch", "commit_every_us": 5 * S, "commit_on_revoked": True},
     {"commit": "after_batch", "commit_waits": True},
+    {"commit": "after_batch", "commit_waits": True, "commit_every_us": 3 * S},
+    {"commit": "after_batch", "commit_each_record": True},
+    {"commit": "after_batch", "commit_each_record": True, "commit_waits": True},
     {"commit": "none", "commit_on_revoked": True},
 )
 """Ways to commit (`sim.model.Processing`); the first: whatever it was."""

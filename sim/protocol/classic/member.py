@@ -101,6 +101,10 @@ class ClassicMember(MemberParts):
     def _or_poll(self, now: int, effects: Effects | None) -> Effects:
         return self.on_poll(now) if effects is None else effects
 
+    def commit_processed(self, now: int) -> Effects:
+        """The application commits what it has processed, outside of poll(): refused without a word while it joins."""
+        return self.ownership.commit_if_due(now) if self.lookup.node is not None else []
+
     def on_listener_done(self, now: int) -> Effects:
         """The listener has returned."""
         step, self.membership.after_listener = self.membership.after_listener, None

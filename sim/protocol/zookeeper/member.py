@@ -215,6 +215,10 @@ class ZookeeperMember:
         """There are no listeners."""
         return []
 
+    def commit_processed(self, now: int) -> Effects:
+        """Streams commit by themselves."""
+        return []
+
     def on_poll_expired(self, now: int) -> Effects:
         """Nobody watches the application."""
         return []

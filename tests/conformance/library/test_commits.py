@@ -61,6 +61,11 @@ def test_sarama_repeats_half_a_second_and_spring_less_than_a_batch() -> None:
     assert spring < 0.5 * POD_RATE
 
 
+def test_acks_of_single_records_repeat_nothing_of_a_backlog() -> None:
+    assert repeated("spring-batch")[0] > 5
+    assert repeated("spring-record")[0] < 1
+
+
 def test_cooperative_members_that_wait_in_a_rebalance_commit_nothing_and_repeat_most() -> None:
     assert repeated("franz-go")[0] > 2 * repeated("kafka-python")[0]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -46,6 +47,13 @@ def problems(group: str = "", timeline: str = "[]") -> list[Problem]:
         ("{async: batch}", Processing(commit="after_batch"), "after_batch"),
         ("{async: 1500ms}", Processing(commit="after_batch", commit_every_us=1_500_000), {"async": "1500ms"}),
         ("{sync: batch}", Processing(commit="after_batch", commit_waits=True), {"sync": "batch"}),
+        ("{sync: 5s}", Processing(commit="after_batch", commit_waits=True, commit_every_us=5 * S), {"sync": "5s"}),
+        (
+            "{sync: record}",
+            Processing(commit="after_batch", commit_waits=True, commit_each_record=True),
+            {"sync": "record"},
+        ),
+        ("{async: record}", Processing(commit="after_batch", commit_each_record=True), {"async": "record"}),
         ("{sync: on_revoke}", Processing(commit="none", commit_on_revoked=True), {"sync": "on_revoke"}),
     ],
 )
@@ -56,7 +64,9 @@ def test_a_way_to_commit_arrives_and_is_written_as_it_was_read(commit: str, expe
     assert shown["groups"]["billing"]["processing"]["commit"] == written
 
 
-@pytest.mark.parametrize("commit", ["{sync: 5s}", "{async: on_revoke}", "{sync: record}", "{async: 0s}", "{}", "5s"])
+@pytest.mark.parametrize(
+    "commit", ["{sync: 0s}", "{async: on_revoke}", "{sync: records}", "{async: 0s}", "{}", "record"]
+)
 def test_other_ways_are_refused_with_those_that_there_are(commit: str) -> None:
     (problem,) = problems(f"processing: {{commit: {commit}}}")
     assert (problem.path, "must be auto, none, after_batch" in problem.message) == (
@@ -71,6 +81,7 @@ def test_a_framework_is_its_defaults() -> None:
     spring, sarama = made("framework: spring-batch"), made("framework: sarama")
     assert spring.processing == Processing(commit="after_batch", commit_waits=True, poll_timeout_us=5 * S)
     assert (spring.client.enable_auto_commit, spring.client_family) == (False, "java")
+    assert made("framework: spring-record").processing == replace(spring.processing, commit_each_record=True)
     assert sarama.processing.commit_every_us == S
     assert (sarama.client.session_timeout_us, sarama.client.max_poll_interval_us) == (10 * S, 60 * S)
     assert made("framework: confluent-kafka").client_family == "librdkafka"

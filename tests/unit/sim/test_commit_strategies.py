@@ -10,13 +10,14 @@ import pytest
 from groupsim.sim import Result
 from groupsim.sim.client.incarnation import with_wait
 from groupsim.sim.config import Timing
-from groupsim.sim.model import Close, Distribution, Kill, Processing, Start, StartMembers
+from groupsim.sim.model import Close, Distribution, GcPause, Kill, Processing, Start, StartMembers, Stuck
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import (
     CLIENT,
     COOPERATIVE,
     FIDELITIES,
     PROCESSING,
+    constant,
     delivered,
     entry,
     everybody,
@@ -111,3 +112,90 @@ def test_who_commits_only_when_revoked_repeats_everything_after_a_kill_and_nothi
     )
     assert moves == 0
     assert lost == pytest.approx(20 * RATE / 2, abs=20), "of the two partitions that the second member is given"
+
+
+# --- each record ------------------------------------------------------------------------------------------------------
+
+RECORDS = replace(PROCESSING, commit="after_batch", commit_each_record=True)
+SLOWLY = Processing(per_record=Distribution.constant(200 * MS), commit="after_batch", commit_each_record=True)
+"""Five records a second of the forty that come: batches of a hundred seconds."""
+
+
+@both
+@pytest.mark.parametrize("waits", [False, True])
+def test_who_commits_each_record_repeats_none_after_a_kill(fidelity: str, waits: bool) -> None:
+    """A batch of 500 records is under way; what is in hand is not processed yet."""
+    each = replace(SLOWLY, commit_waits=waits)
+    batch = replace(each, commit_each_record=False)
+    assert "duplicate" not in {kind for kind, _ in delivered(killed(each, 29_000, fidelity))}
+    assert delivered(killed(batch, 29_000, fidelity))["duplicate", "kill"] == pytest.approx(28 * 5, abs=10)
+
+
+@both
+@pytest.mark.parametrize("fault", [GcPause(target=member(0), duration=lasting(20 * S)),
+                                   Stuck(target=member(0), duration=lasting(20 * S))])  # fmt: skip
+def test_who_stands_still_has_committed_each_record(fidelity: str, fault: Any) -> None:
+    """Evicted meanwhile: somebody else goes on with the next record."""
+    client = replace(EARLIEST, session_timeout_us=6 * S, max_poll_interval_us=10 * S)
+    quick = replace(RECORDS, per_record=Distribution.constant(10 * MS))
+    for processing, repeats in ((quick, False), (replace(quick, commit="none", commit_each_record=False), True)):
+        made = scene(group(count=2, client=client, processing=processing), timeline=(entry(20_050 * MS, fault),))
+        again = delivered(simulate(made, fidelity)).get(("duplicate", "re-read"), 0)
+        assert (again > 20 * RATE / 2) if repeats else not again
+
+
+@both
+def test_who_is_too_slow_for_a_batch_loses_nothing_of_it_if_each_record_is_committed(fidelity: str) -> None:
+    """max.poll.interval.ms is over after 10 of 15 s of each batch: who commits batches begins the same one for ever."""
+    client = replace(EARLIEST, max_poll_interval_us=10 * S)
+    found = {}
+    for is_each in (True, False):
+        work = replace(SLOWLY, per_record=Distribution.constant(30 * MS), commit_each_record=is_each)
+        result = simulate(scene(group(client=client, processing=work), rate=constant(25_000)), fidelity)
+        found[is_each] = sum(one["duplicates"] for one in rows(result, "partitions"))
+    assert found[True] == pytest.approx(3 * 500 / 3, abs=10), "of three batches what is processed as a zombie"
+    assert found[False] == pytest.approx(3 * 500, abs=10)
+
+
+@both
+def test_who_waits_after_each_record_processes_fewer(fidelity: str) -> None:
+    """10 ms of work and a round trip of 20 ms: a third of what could be done without a wait."""
+    slow = replace(scene().cluster.network, latency=Distribution.constant(10 * MS))
+    work = replace(RECORDS, per_record=Distribution.constant(10 * MS))
+    done = []
+    for processing in (
+        work,
+        replace(work, commit_waits=True),
+        replace(work, commit_waits=True, commit_each_record=False),
+    ):
+        made = scene(group(client=EARLIEST, processing=processing), rate=constant(400_000))
+        result = simulate(replace(made, cluster=replace(made.cluster, network=slow)), fidelity)
+        done.append(sum(one["records"] for one in rows(result, "members")))
+    assert done[1] / done[0] == pytest.approx(1 / 3, rel=0.05)
+    assert done[2] / done[0] == pytest.approx(1, rel=0.01)
+
+
+@both
+def test_records_one_by_one_wait_for_their_commits_too(fidelity: str) -> None:
+    slow = replace(scene().cluster.network, latency=Distribution.constant(10 * MS))
+    each = replace(RECORDS, per_record=Distribution.constant(10 * MS), commit_waits=True)
+    made = replace(scene(group(client=EARLIEST, processing=each)), data="exact")
+    result = simulate(replace(made, cluster=replace(made.cluster, network=slow)), fidelity)
+    records = result.tables["records"]
+    done = records[records["delivery"] > 0].sort_values("processed_us")
+    timing = Timing()
+    assert (done["processed_us"].diff().dropna().min()) >= 30 * MS + timing.service_us + timing.append_us
+
+
+@both
+def test_who_waits_by_a_clock_waits_once_in_an_interval(fidelity: str) -> None:
+    """300 ms of network, each second: between batches of 5 s each costs that, and else a share of it."""
+    slow = replace(scene().cluster.network, latency=Distribution.constant(150 * MS))
+    work = replace(EACH, per_record=Distribution.constant(10 * MS), commit_waits=True)
+    done = []
+    for every_us in (0, 1 * S, 50 * S):
+        made = scene(group(client=EARLIEST, processing=replace(work, commit_every_us=every_us)), rate=constant(400_000))
+        result = simulate(replace(made, cluster=replace(made.cluster, network=slow)), fidelity)
+        done.append(sum(one["records"] for one in rows(result, "members")))
+    assert done[0] == done[1] < done[2]
+    assert done[1] / done[2] == pytest.approx(5 / 5.3 * 1.006, rel=0.01)

@@ -143,7 +143,7 @@ def test_a_record_takes_its_time_however_short_the_passes_are(fidelity: str, cos
 
 @both
 def test_records_of_random_cost_wait_for_one_another(fidelity: str) -> None:
-    """Half of them take 50 ms, half 1,750 ms: 0.9 s on average, each second one; who comes meanwhile is returned later."""
+    """Half of them take 50 ms, half 1,750 ms, and each second one comes: what comes meanwhile is returned later."""
     slow = Processing(per_record=Distribution("empirical", (50 * MS, 1_750 * MS)))
     topics = (Topic(name="t", partitions=1, rate=Rate(per_partition_mrps=((1_000,),))),)
     found = records(exact(group(client=EARLIEST, processing=slow), topics=topics, fidelity=fidelity))
@@ -165,6 +165,51 @@ def test_what_a_kill_finds_in_hand_is_not_done(fidelity: str) -> None:
     interrupted = found[found["produced_us"] == 20 * S]
     assert interrupted["member"].tolist() == ["g/0"]
     assert found[found["member"] == "g/1"]["processed_us"].max() <= 20_500 * MS
+
+
+@both
+@pytest.mark.parametrize(
+    ("act", "later_us"),
+    [
+        (GcPause(target=member(0), duration=lasting(300 * MS)), 300 * MS),
+        (GcPause(target=member(0), duration=lasting(3 * S)), 3 * S),
+        (Stuck(target=member(0), duration=lasting(2 * S)), 2 * S),
+        # From the middle on all takes half as long again.
+        (Slow(target=member(0), factor=1.5, duration=lasting(10 * S)), 250 * MS),
+    ],
+)
+def test_the_record_in_hand_takes_that_much_longer(fidelity: str, act: Any, later_us: int) -> None:
+    """A record each two seconds takes one; those that follow it wait for it in their order."""
+    slow = Processing(per_record=Distribution.constant(1 * S))
+    topics = (Topic(name="t", partitions=1, rate=IDLE),)
+    timeline = (entry(20_500 * MS, act),)
+    result = exact(group(client=EARLIEST, processing=slow), topics=topics, timeline=timeline, fidelity=fidelity)
+    found = records(result).set_index("produced_us")
+    assert found.loc[20 * S, "processed_us"] == 21 * S + later_us
+    assert found.loc[18 * S, "processed_us"] == 19 * S
+    rest = found[(found.index > 20 * S) & (found["delivery"] > 0)]
+    cost = 1_500 * MS if isinstance(act, Slow) else S
+    assert rest["processed_us"].iloc[0] == max(21 * S + later_us, 22 * S) + cost
+    assert rest["processed_us"].is_monotonic_increasing
+    assert rest["processed_us"].iloc[-1] - rest.index[-1] == S
+
+
+@both
+def test_what_is_not_returned_yet_is_returned_after_a_pause(fidelity: str) -> None:
+    """Who commits before it processes has committed what its next polls return: a pause puts these off."""
+    ahead = Processing(per_record=Distribution.constant(5 * MS), commit="before_processing")
+    begins = range(10_003, 50_003, 3_337)
+    pauses = tuple(entry(at * MS, GcPause(target=member(0), duration=lasting(2 * S))) for at in begins)
+    result = exact(group(client=EARLIEST, processing=ahead), timeline=pauses, fidelity=fidelity)
+    found = records(result)
+    for at in begins:
+        for column in ("fetched_us", "processed_us"):
+            assert not found[column].between(at * MS + 1, (at + 2_000) * MS - 1).any()
+    done = found[found["delivery"] > 0]
+    assert len(done) > 60 * 40 - 100
+    assert (done["processed_us"] - done["fetched_us"]).max() < 5 * S
+    assert (done["delivery"] == 1).all()
+    assert not (found["lost"] != "").any()
 
 
 @both

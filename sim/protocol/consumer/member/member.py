@@ -108,6 +108,10 @@ class ConsumerMember(ConsumerMemberParts):
             return [*effects, Raise(self.failed)]
         return effects
 
+    def commit_processed(self, now: int) -> Effects:
+        """The application commits what it has processed, outside of poll()."""
+        return self.ownership.commit_if_due(now) if self.lookup.node is not None else []
+
     def on_listener_done(self, now: int) -> Effects:
         """The listener has returned."""
         return [*self.listeners.returned(now), *self.work_in_background(now), *self._run_listeners(now)]
