@@ -9,12 +9,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.model import Rate, Topic
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
+from groupsim.sim.protocol.replica_selector import read_replica
 from groupsim.sim.randomness import name_hash
 
 
@@ -28,12 +30,16 @@ class Catalog:
         Replicas of data partitions are dealt out over them.
     racks : mapping of int to str, optional
         Of those brokers that have one.
+    is_rack_aware : bool
+        Leaders send consumers to a replica in their rack.
     """
 
     def __init__(
-        self, topics: Sequence[Topic], broker_ids: Sequence[int], racks: Mapping[int, str] = MappingProxyType({})
-    ) -> None:
+        self, topics: Sequence[Topic], broker_ids: Sequence[int], racks: Mapping[int, str] = MappingProxyType({}),
+        *, is_rack_aware: bool = False,
+    ) -> None:  # fmt: skip
         self.racks = racks
+        self._told_racks = frozenset(racks.values()) if is_rack_aware else frozenset()
         self._brokers = _rack_alternated(sorted(broker_ids), racks)
         self._replicas: dict[str, int] = {}
         self.specs: dict[str, Topic] = {}
@@ -42,6 +48,8 @@ class Catalog:
         """Partition that was moved -> its replicas."""
         self.moved: dict[tuple[str, int], int] = {}
         """Partition that somebody else leads than the first of its replicas -> broker."""
+        self.in_sync: dict[tuple[str, int], tuple[int, ...]] = {}
+        """Partition in whose ISR something has changed -> brokers."""
         self.unreadable: set[tuple[str, int]] = set()
         """Partitions without a leader, or whose high watermark stands still."""
         self.rates: dict[str, tuple[int, Rate]] = {}
@@ -105,6 +113,34 @@ class Catalog:
         placed = self.placed.get((topic, number))
         return list(placed) if placed else self._dealt_out(topic, range(number, number + self._replicas[topic]))
 
+    def sends_elsewhere(self, rack: str) -> bool:
+        """Whether leaders may send clients of this rack to followers."""
+        return rack in self._told_racks
+
+    def read_replicas(self, rack: str, topic: str, numbers: Sequence[int]) -> list[int]:
+        """Broker ids that clients of this rack are told to read some data partitions of a topic from."""
+        found = []
+        for number, leader in zip(numbers, self.leaders(topic, numbers), strict=True):
+            in_sync = self.in_sync.get((topic, number)) or self.replicas(topic, number)
+            found.append(read_replica(rack, leader, in_sync, self.racks))
+        return found
+
+
+class Move(NamedTuple):
+    """Some partitions are read from other brokers than before.
+
+    Parameters
+    ----------
+    time : int, microseconds
+    positions : int32 array, shape (k,)
+    before : dict of str to int32 array, shape (k,)
+        Rack -> brokers until then; the empty one stands for all whose clients read from leaders.
+    """
+
+    time: int
+    positions: Positions
+    before: dict[str, NDArray[np.int32]]
+
 
 class Partitions:
     """The partitions that matter to one group, by position.
@@ -118,10 +154,15 @@ class Partitions:
         Who leads it, or led it last.
     is_readable : bool array, shape (n,)
         Somebody leads it, and the high watermark follows what is produced.
+    moves : list of Move
+        Partitions that were read from other brokers before, in order.
     """
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
+        self._followed: dict[str, NDArray[np.int32]] = {}
+        """Rack whose clients may read from followers -> broker by position."""
+        self.moves: list[Move] = []
         self._positions: dict[str, Positions] = {}
         self.topic: list[str] = []
         self.number: NDArray[np.int32] = np.empty(0, np.int32)
@@ -152,6 +193,39 @@ class Partitions:
             self.is_readable = np.concatenate([self.is_readable, readable])
         return len(self) - before
 
+    def read_from(self, rack: str) -> NDArray[np.int32]:
+        """Brokers that clients of a rack read from: leaders, or followers that these name. Shape (n,)."""
+        if not self._catalog.sends_elsewhere(rack):
+            return self.leader
+        known = self._followed.get(rack, self.leader[:0])
+        if len(known) < len(self):
+            new = np.arange(len(known), len(self), dtype=np.int32)
+            known = self._followed[rack] = np.concatenate([known, self._told(rack, new)])
+        return known
+
+    def _told(self, rack: str, positions: Positions) -> NDArray[np.int32]:
+        named = [(self.topic[p], (int(self.number[p]),)) for p in positions.tolist()]
+        return np.array([self._catalog.read_replicas(rack, *one)[0] for one in named], np.int32)
+
+    def is_read_from(self, node: int) -> bool:
+        """Whether a broker leads something, or clients of some rack are sent to it."""
+        return any(bool((nodes == node).any()) for nodes in (self.leader, *self._followed.values()))
+
+    def sent_elsewhere(self, positions: Positions) -> NDArray[np.bool_]:
+        """Whether leaders send clients of some rack elsewhere than `move` has written down. Shape (k,)."""
+        is_other = np.zeros(len(positions), np.bool_)
+        for rack, nodes in self._followed.items():
+            is_other |= nodes[positions] != self._told(rack, positions)
+        return is_other
+
+    def move(self, now: int, positions: Positions, leader: NDArray[np.int32]) -> None:
+        """These have other leaders from now on, or other replicas in sync. Shapes (k,)."""
+        arrays = {**self._followed, "": self.leader}
+        self.moves.append(Move(now, positions, {rack: nodes[positions] for rack, nodes in arrays.items()}))
+        for rack, nodes in self._followed.items():
+            nodes[positions] = self._told(rack, positions)
+        self.leader[positions] = leader
+
     def racks_of(self, topic: str, partitions: int) -> list[tuple[str | None, ...]] | None:
         """Racks of the replicas of a topic's first partitions, the leader's first; None if no broker has a rack."""
         catalog = self._catalog
@@ -159,6 +233,16 @@ class Partitions:
             return None
         replicas = [catalog.replicas(topic, number) for number in range(partitions)]
         return [tuple(catalog.racks.get(broker) for broker in brokers) for brokers in replicas]
+
+    @property
+    def racks(self) -> Mapping[int, str]:
+        """Of those brokers that have one."""
+        return self._catalog.racks
+
+    @property
+    def record_bytes(self) -> list[int]:
+        """How large a record of each partition is; 0: nobody has said. Length n."""
+        return [self._catalog.specs[topic].record_bytes or 0 for topic in self.topic]
 
     @property
     def topics(self) -> tuple[str, ...]:

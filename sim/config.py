@@ -163,6 +163,8 @@ class BrokerConfig:
     min_insync_replicas: int = 1
     unclean_leader_election: bool = False
     replica_lag_time_max_us: int = 30_000 * MS
+    is_rack_aware: bool = False
+    """``replica.selector.class``: consumers read from a replica in their rack (KIP-392)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

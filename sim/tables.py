@@ -33,12 +33,16 @@ SUMMARY: Final = MappingProxyType(
         "failed_assignments": INT, "unstable_s": FLOAT, "end_state": TEXT, "first_service_s": FLOAT,
         "failed": INT, "stale_commits": INT, "idle_heartbeats": INT,
         "coordinator_utilisation": FLOAT, "coordinator_wait_s_p99": FLOAT, "coordinator_wait_s_max": FLOAT,
+        "read_bytes": INT, "cross_rack_bytes": INT, "cross_rack_cost_per_month": FLOAT,
     }
 )  # fmt: skip
 """One row per run and group. Nullable: rscore, recovery_s, partitions_moved and partitions_moved_min (broadcast), and
 ``first_service_s``, which is null for a group that never served a partition. ``failed``: members that died of an error
 which poll() throws; ``stale_commits``: commits refused with STALE_MEMBER_EPOCH; ``idle_heartbeats``: heartbeats that
-were answered and changed nothing; ``coordinator_...``: of its shard (`COORDINATORS`), which other groups share."""
+were answered and changed nothing; ``coordinator_...``: of its shard (`COORDINATORS`), which other groups share;
+``read_bytes``: of the records that were processed, ``cross_rack_bytes`` from brokers in other racks, both null where
+the size of records is not known; ``cross_rack_cost_per_month``: what 30 days like the time that counts cost, null
+without a price."""
 
 IDENTITY: Final = ("scenario", "variant", "group", "seed", "replication", "horizon_s")
 """Columns of ``summary`` that say whose row it is, and of what run."""
@@ -50,7 +54,7 @@ ADD_UP: Final = frozenset(
         "unavailable_assignment_s", "unavailable_resume_s", "unavailable_unowned_s", "paused_s", "zombie_s",
         "partitions_moved", "partitions_moved_min", "lag_records_end", "duplicates", "losses", "joins", "leaves",
         "evictions", "fenced", "requests", "failed_assignments", "unstable_s", "failed", "stale_commits",
-        "idle_heartbeats",
+        "idle_heartbeats", "read_bytes", "cross_rack_bytes", "cross_rack_cost_per_month",
     }
 )  # fmt: skip
 """Columns of ``summary`` whose sum over groups means something; peaks of several groups come at several times."""
@@ -122,13 +126,14 @@ MEMBERS: Final = MappingProxyType(
         "group": TEXT, "member": TEXT, "incarnation": INT, "member_id": TEXT,
         "started_us": INT, "stable_us": INT, "ended_us": INT, "ended_by": TEXT,
         "rejoins": INT, "evicted": INT, "paused_us": INT,
-        "records": INT, "busy": FLOAT, "partitions": FLOAT,
+        "records": INT, "busy": FLOAT, "partitions": FLOAT, "read_bytes": INT, "cross_rack_bytes": INT,
     }
 )  # fmt: skip
 """One row per incarnation of a member; ``stable_us`` = -1 when it never was; ``ended_by`` horizon when alive.
 
 ``records``: what it has processed, read again or not; ``busy``: the share of its life that this takes at the pace that
-it could keep; ``partitions``: how many it was processing, on average over its life.
+it could keep; ``partitions``: how many it was processing, on average over its life; ``read_bytes`` and
+``cross_rack_bytes``: of these records, null where their size is not known.
 """
 
 PARTITIONS: Final = MappingProxyType(

@@ -58,7 +58,8 @@ class World:
         self.broker_ids = tuple(sorted(broker.id for broker in scenario.cluster.brokers))
         self._broker_racks = {broker.id: broker.rack for broker in scenario.cluster.brokers}
         racks = {broker: rack for broker, rack in self._broker_racks.items() if rack}
-        self.catalog = Catalog(scenario.topics, self.broker_ids, racks)
+        is_rack_aware = scenario.cluster.broker_config.is_rack_aware
+        self.catalog = Catalog(scenario.topics, self.broker_ids, racks, is_rack_aware=is_rack_aware)
         self._classes = {cls.name: cls for cls in load_classes(scenario.allow_assignors).values()}
         self.warnings: list[str] = []
         self._assignor_failures: dict[tuple[str, str], tuple[int, str, int]] = {}

@@ -14,6 +14,7 @@ from groupsim.analysis.errors import ResultError
 SECONDS = "s"
 PARTITION_SECONDS = "partition·s"
 RECORDS = "records"
+BYTES = "B"
 COUNT = ""
 
 
@@ -75,6 +76,9 @@ _ALL = (
     Metric("coordinator_utilisation", "coordinator busy", "busy"),
     Metric("coordinator_wait_s_p99", "coordinator wait, p99", "wait p99", SECONDS),
     Metric("coordinator_wait_s_max", "coordinator wait, max", "max wait", SECONDS),
+    Metric("read_bytes", "bytes read", "read", BYTES, lower_is_better=None),
+    Metric("cross_rack_bytes", "bytes across racks", "across racks", BYTES),
+    Metric("cross_rack_cost_per_month", "cost across racks a month", "cost a month"),
 )
 
 METRICS: Final = {one.name: one for one in _ALL}
@@ -111,7 +115,7 @@ class Scale:
 
 
 def scale(values: Iterable[float], unit: str) -> Scale:
-    """The scale for values of a metric's unit: seconds become ms, min or h, big counts thousands or millions."""
+    """The scale for values of a metric's unit: seconds become ms, min or h, bytes MB or GB, big counts millions."""
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     if unit in (SECONDS, PARTITION_SECONDS):
         stem = unit.removesuffix("s")
@@ -121,6 +125,8 @@ def scale(values: Iterable[float], unit: str) -> Scale:
         if largest == 0:
             return Scale(1.0, unit)
         return next((Scale(f, u) for limit, f, u in steps if largest < limit), Scale(1 / 3600, f"{stem}h"))
+    if unit == BYTES and largest >= 1e6:
+        return Scale(1e-9, "GB") if largest >= 1e9 else Scale(1e-6, "MB")
     if largest >= 1e6:
         return Scale(1e-6, f"million {unit}".strip())
     return Scale(1.0, unit)

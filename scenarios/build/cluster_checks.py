@@ -9,7 +9,13 @@ from groupsim.scenarios.build.entry_targets import entry_targets
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.errors import listed, nearest
 from groupsim.scenarios.files.yaml_text import Place
-from groupsim.scenarios.kafka.broker_config import broker_config, coordinator_config, min_insync
+from groupsim.scenarios.kafka.broker_config import (
+    RACK_AWARE,
+    SELECTOR,
+    broker_config,
+    coordinator_config,
+    min_insync,
+)
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.scenarios.schema.targets import format_indices, format_target
 from groupsim.scenarios.schema.timeline import EntryFile
@@ -25,6 +31,7 @@ _OFFSETS: Final = "__consumer_offsets"
 def check_cluster(file: ScenarioFile) -> Iterator[Finding]:
     """Everything that this cluster of brokers makes impossible."""
     yield from _check_offsets_topic(file)
+    yield from _check_selector(file)
     for name, topic in file.topics.items():
         yield from _check_replicas(file, topic, name, ("topics", name))
     for position, entry in enumerate(file.timeline):
@@ -70,6 +77,16 @@ def _check_offsets_topic(file: ScenarioFile) -> Iterator[Finding]:
     if config.min_insync_replicas > replicas:
         message = _too_few(config.min_insync_replicas, replicas, "__consumer_offsets-0")
         yield ("cluster", "config", "min.insync.replicas"), message, config.min_insync_replicas
+
+
+def _check_selector(file: ScenarioFile) -> Iterator[Finding]:
+    """``ReplicaManager.createReplicaSelector``: a broker does not start with a class that it has not got."""
+    given = file.cluster.config.get(SELECTOR)
+    if given not in (None, RACK_AWARE):
+        message = (
+            f"java.lang.ClassNotFoundException: {given}; {nearest(str(given), [RACK_AWARE])}Kafka has {RACK_AWARE}"
+        )
+        yield ("cluster", "config", SELECTOR), message, given
 
 
 def _check_replicas(file: ScenarioFile, topic: TopicFile, name: str, place: Place) -> Iterator[Finding]:

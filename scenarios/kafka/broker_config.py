@@ -128,10 +128,13 @@ _TRANSACTION_FIELDS: Final = MappingProxyType(
 _BALANCES: Final = "auto.leader.rebalance.enable"
 _MIN_INSYNC: Final = "min.insync.replicas"
 _UNCLEAN: Final = "unclean.leader.election.enable"
+SELECTOR: Final = "replica.selector.class"
+RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+"""The only class of Kafka's own: without it everybody reads from leaders (``ReplicaManager``, 4.4)."""
 
 MODELLED_BROKER: Final = frozenset(
     {*_FIELDS, *_LOG_RETENTION, *_CLUSTER_FIELDS, *_TRANSACTION_FIELDS, ASSIGNORS, POLICY, PROTOCOLS, _CHECK, _BALANCES,
-     _UNCLEAN, "default.replication.factor"}
+     _UNCLEAN, SELECTOR, "default.replication.factor"}
 )  # fmt: skip
 MODELLED_TOPIC: Final = frozenset({"retention.ms", _MIN_INSYNC, _UNCLEAN})
 
@@ -166,7 +169,9 @@ def broker_config(given: Mapping[str, Any]) -> BrokerConfig:
     fields = {field: given[key] * unit for key, (field, unit) in _CLUSTER_FIELDS.items() if key in given}
     if not given.get(_BALANCES, True):
         fields["leader_imbalance_check_us"] = FOREVER
-    return BrokerConfig(**fields, unclean_leader_election=is_unclean({}, given))
+    return BrokerConfig(
+        **fields, unclean_leader_election=is_unclean({}, given), is_rack_aware=given.get(SELECTOR) == RACK_AWARE
+    )
 
 
 def transaction_config(given: Mapping[str, Any]) -> TransactionConfig:

@@ -60,12 +60,16 @@ class LinkFile(FileModel):
 
 
 class NetworkFile(FileModel):
-    """One-way latency, links that differ, and loss as a retransmission delay."""
+    """One-way latency, links that differ, and loss as a retransmission delay.
+
+    ``cross_rack_price_per_gb`` is what reading 10^9 bytes across racks costs, in any currency.
+    """
 
     latency: DistributionField = _DEFAULT.latency
     links: list[LinkFile] = []
     loss: float = Field(default=0.0, ge=0, lt=1)
     retransmission: Duration = _DEFAULT.retransmission_us
+    cross_rack_price_per_gb: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
 
 class TimingFile(FileModel):

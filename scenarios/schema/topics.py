@@ -11,6 +11,7 @@ from groupsim.scenarios.files.base_model import FileModel, refusal
 from groupsim.scenarios.kafka.broker_config import is_unclean, min_insync, retention_us
 from groupsim.scenarios.kafka.config import TopicConfigField
 from groupsim.scenarios.schema.rates import PerPartition, RateField
+from groupsim.scenarios.schema.sizes import Size
 from groupsim.sim.model import Topic
 
 PARTITIONS_MAX = 1_000_000
@@ -36,13 +37,15 @@ class TopicFile(FileModel):
     """A topic: how many partitions, how fast it is written, how long records are kept and on how many brokers.
 
     Without ``replication_factor`` it is the brokers' ``default.replication.factor``, or three if that is not given.
-    ``acks`` is what its producers wait for.
+    ``acks`` is what its producers wait for. ``record_size`` is that of a record as it is sent, compressed; without it
+    nothing is said of bytes.
     """
 
     partitions: int = Field(ge=1, le=PARTITIONS_MAX)
     rate: RateField = PerPartition(per_partition=0.0)
     replication_factor: int | None = Field(default=None, ge=1, le=100)
     acks: AcksField = "all"
+    record_size: Size | None = Field(default=None, gt=0)
     config: TopicConfigField = {}
 
     def build(self, name: str, broker_config: Mapping[str, Any], horizon_us: int) -> Topic:
@@ -62,6 +65,7 @@ class TopicFile(FileModel):
             min_insync_replicas=min_insync(self.config, broker_config),
             unclean_leader_election=is_unclean(self.config, broker_config),
             acks=self.acks,
+            record_bytes=self.record_size,
         )
 
     def replicas(self, broker_config: Mapping[str, Any]) -> int:

@@ -91,6 +91,9 @@ class Life:
     rejoins: int = 0
     evicted: int = 0
     paused_us: int = 0
+    rack: str = ""
+    client_rack: str = ""
+    """``client.rack``; ``rack`` is where it is."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""A client's connections to the brokers that lead what it reads: with what they are busy, when requests get through.
+"""A client's connections to the brokers that it reads from: with what they are busy, when requests get through.
 
 No message on them is an event: a fetch that is answered changes nothing but for the first one of a partition, and when
 that is answered is arithmetic (`sim.client.parked_fetch`).
@@ -6,6 +6,7 @@ that is answered is arithmetic (`sim.client.parked_fetch`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -70,22 +71,28 @@ class DataConnections:
         self._consumption = client.consumption
         self._ledger = client.books.ledger
         self._partitions = client.books.partitions
+        self._rack = client.config.client_rack
         self._service_us = timing.service_us
         self.period_us = period_us(client.path, client.config.fetch_max_wait_us, timing.service_us)
         self.parked: dict[int, int] = {}
         self.restarted_us = 0
 
     @property
+    def sources(self) -> NDArray[np.int32]:
+        """The broker that each partition of the group is read from, if this client reads it. Shape (n_partitions,)."""
+        return self._partitions.read_from(self._rack)
+
+    @property
     def nodes(self) -> NDArray[np.int32]:
         """Brokers that something is read from, ascending."""
-        return np.unique(self._partitions.leader[self._consumption.partitions])
+        return np.unique(self.sources[self._consumption.partitions])
 
     def stop(self, now: int, positions: Positions) -> None:
         """These are read no longer: the fetch that is parked for the last ones at a broker stays until it is over."""
         held = self._consumption.partitions
         keep = ~within(held, positions)
-        leader = self._partitions.leader[held]
-        silent = np.setdiff1d(leader, leader[keep])
+        node = self.sources[held]
+        silent = np.setdiff1d(node, node[keep])
         if silent.size:
             until = self._parked_until(np.full(len(silent), now), silent)
             self.parked.update(zip(silent.tolist(), until.tolist(), strict=True))
@@ -98,9 +105,9 @@ class DataConnections:
     def _parked_until(self, at: Times, nodes: NDArray[np.int32]) -> Times:
         """When the fetches that are parked at some of the `nodes` are answered."""
         consumption = self._consumption
-        leader = self._partitions.leader[consumption.partitions]
-        which = np.flatnonzero(np.isin(leader, nodes))
-        order, begins = by_connection(np.zeros(len(which), np.int64), leader[which])
+        node = self.sources[consumption.partitions]
+        which = np.flatnonzero(np.isin(node, nodes))
+        order, begins = by_connection(np.zeros(len(which), np.int64), node[which])
         which = which[order]
         chains = Chains(
             self._ledger, consumption.partitions[which], begins,
@@ -121,7 +128,7 @@ class DataConnections:
         return node in self.parked or self._is_read(node)
 
     def _is_read(self, node: int) -> bool:
-        return bool((self._partitions.leader[self._consumption.partitions] == node).any())
+        return bool((self.sources[self._consumption.partitions] == node).any())
 
     def answered(self, asked: int, node: int, trips: Trips) -> int:
         """When the answer to a request for positions is here that is sent at ``asked``."""
@@ -150,3 +157,27 @@ class DataConnections:
             resent[reading] = self._parked_until(worked[reading] + self._service_us, nodes[reading])
         fetch = first_fetch(worked, resent, trips, self._service_us)
         return FirstFetch(fetch.worked[which], fetch.begun[which])
+
+    def redirected(self, begun: Times, positions: Positions, trip: Callable[[], tuple[int, int]]) -> Times:
+        """When partitions are read that leaders are asked for at first; those of others answer with a follower.
+
+        A leader that names a replica answers at once and without records, and the fetch that follows goes there
+        (``ReplicaManager.fetchMessages``, ``FetchCollector.handleInitializeSuccess``,
+        ``AbstractFetch.selectReadReplica``; Kafka 4.4).
+
+        Parameters
+        ----------
+        begun : int64 array, shape (n,), microseconds
+            Leaders' answers.
+        positions : int32 array, shape (n,)
+        trip : callable
+            Latencies of the next request, there and back.
+        """
+        nodes, result = self.sources[positions], begun.copy()
+        is_sent = nodes != self._partitions.leader[positions]
+        for node in np.unique(nodes[is_sent]).tolist():
+            there, back = trip()
+            these = is_sent & (nodes == node)
+            for time in np.unique(begun[these]).tolist():
+                result[these & (begun == time)] = self.fetched(time, node, Trips(0, 0, there, back))
+        return result

@@ -20,18 +20,18 @@ from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record import CUT, OUT_OF_RANGE
 from groupsim.sim.books.truncation import Truncation
 from groupsim.sim.client.data_connections import DataConnections, Trips
-from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.offset_reset import where_to_begin
+from groupsim.sim.client.pacing import Pacing
 from groupsim.sim.client.poll_loop import PollLoop
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, Pace, PollSchedule, pace, per_batch_us
+from groupsim.sim.client.position_checks import confirmed
+from groupsim.sim.client.read_replicas import ReadReplicas
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.protocol.effects import Raise
 from groupsim.sim.protocol.interface import MemberMachine
 from groupsim.sim.protocol.messages import Error, OffsetFetch, OffsetFetchResponse, Positions
-from groupsim.sim.randomness import Draw, mean_of
 
 
 class Fetcher:
@@ -50,6 +50,7 @@ class Fetcher:
     ----------
     cut_off : frozenset of int
         Brokers that cannot be reached.
+    pacing : Pacing
     fetched_key : int
         Key of the first fetch's answer.
     """
@@ -66,12 +67,13 @@ class Fetcher:
         self._env = client.env
         self._books = client.books
         self._machine: MemberMachine[Any, Any] = client.machine
+        self._replicas = ReadReplicas(client, connections)
+        self.pacing = Pacing(client, poll_loop)
         self._consumption = client.consumption
         self.fetched_key = deadline_key(client.consumer.entity, Kind.FETCH)
         self._number = 0
         self._awaited: dict[int, tuple[Positions, Offsets]] = {}
         """First fetches that are under way, by number: of what, and from where on."""
-        self._batches = 0
         self._unreachable: dict[int, int] = {}
         """Partition that would be consumed if its leader could be reached -> position."""
         self._unknown: set[int] = set()
@@ -116,30 +118,20 @@ class Fetcher:
         trips = Trips(up, down, there, back)
         worked, begun = self._connections.first_fetches(now, positions, trips)
         if self._machine.is_paced:
-            known = offsets >= 0
-            begun[known] = self._confirmed(now, positions[known], trips)
+            known, leaders = offsets >= 0, self._books.partitions.leader
+            begun[known] = confirmed(
+                now, leaders[positions[known]], trips, self._connections, self._poll_loop, self._metadata
+            )
         offsets = np.where(offsets < 0, self._where_to_begin(worked, positions), offsets)
+        self._await(self._connections.redirected(begun, positions, self._trip), positions, offsets)
+
+    def _await(self, begun: NDArray[np.int64], positions: Positions, offsets: Offsets) -> None:
+        """First fetches that are answered at these times."""
         for time in sorted(set(begun.tolist())):
             these = begun == time
             self._number += 1
             self._awaited[self._number] = (positions[these], offsets[these])
             self._env.at(time, self.fetched_key, self._fetched, self._number)
-
-    def _confirmed(self, now: int, positions: Positions, trips: Trips) -> NDArray[np.int64]:
-        """When partitions are read whose committed offsets came at ``now``, if each step takes a pass. Shape (n,).
-
-        The first pass asks the leader whether it knows the offset, or opens the connection and leaves that to the
-        second; the next one fetches (``OffsetFetcherUtils``, ``OffsetsRequestManager.updateFetchPositions``, Kafka
-        4.4).
-        """
-        leader, begun = self._books.partitions.leader[positions], np.empty(len(positions), np.int64)
-        for node in sorted(set(leader.tolist())):
-            asked = self._poll_loop.coming_pass(now)
-            if not (self._connections.is_open(node) or self._metadata.has_asked(asked, node)):
-                asked = self._poll_loop.coming_pass(asked + 1)
-            sent = self._poll_loop.coming_pass(self._connections.answered(asked, node, trips))
-            begun[leader == node] = self._connections.fetched(sent, node, trips)
-        return begun
 
     def _trip(self) -> tuple[int, int]:
         """Latencies of the next request, there and back."""
@@ -163,6 +155,7 @@ class Fetcher:
             self._leave_behind(positions[~reachable], offsets[~reachable])
             positions, offsets = positions[reachable], offsets[reachable]
         if positions.size:
+            self._replicas.note(now, positions)
             self._consumption.begin(now, positions, offsets, 0.0)
         self.repace(now)
         client.drive(now)
@@ -194,24 +187,16 @@ class Fetcher:
             poll_loop.go_by(now, None)
             return
         offsets = self._books.ledger.positions(consumption.holding, now)
-        load = self._load(now, offsets)
-        paced = self.pace(len(held), load)
+        load = self.pacing.load(now, offsets)
+        paced = self.pacing.pace(len(held), load)
         consumption.repace(now, offsets, paced.capacity)
-        old, is_stuck = poll_loop.schedule, poll_loop.stuck_until > now
-        before: int | None = now
-        is_stuck |= poll_loop.is_held
-        start, held_until = now, NOT_INSIDE
-        if old is not None:
-            at = poll_loop.goes_on_at(now)
-            start, before, held_until = old.hand_over(now, paced.slowdown, at)
-            if isinstance(old, DrawnPollSchedule):
-                self._batches = old.number_at(old.next_poll(at))
-        if is_stuck:
+        start, before, held_until = self.pacing.hand_over(now, paced.slowdown)
+        if poll_loop.stuck_until > now or poll_loop.is_held:
             start = max(start, poll_loop.stuck_until)
         elif not consumption.holding.running and client.frozen is None:
             self._connections.restarted_us = now
             consumption.go_on(now, paced.capacity)
-        schedule = self.new_schedule(start, paced, load, before, held_until)
+        schedule = self.pacing.new_schedule(start, paced, load, before, held_until)
         poll_loop.go_by(now, schedule)
         if client.frozen is None:
             consumption.follow(schedule, now)
@@ -240,64 +225,66 @@ class Fetcher:
         self._machine.failed = error
         self._client.fail(now, Raise(error))
 
-    def pace(self, partitions: int, load: Load) -> Pace:
-        """How the member paces its polls with so many partitions."""
-        client, timing = self._client, self._client.world.timing
-        most = min(client.config.max_poll_records, partitions * timing.records_per_fetch)
-        return pace(client.processing, most, timing.poll_us, load, client.consumer.slowdown())
-
-    def _load(self, now: int, at: Offsets) -> Load:
-        ledger, held = self._books.ledger, self._consumption.partitions
-        return Load(ledger.rate_of(held), float(np.maximum(ledger.produced(now, held) - at, 0).sum()))
-
-    def new_schedule(
-        self, start: int, paced: Pace, load: Load, before: int | None, held_until: int = NOT_INSIDE
-    ) -> PollSchedule:
-        """Polls from ``start`` on."""
-        client, processing, fetch_us = self._client, self._client.processing, self._poll_loop.interrupted_us
-        if processing.per_record.kind == "constant":
-            return PollSchedule(start, paced, load, before, held_until, fetch_us)
-        cost = Draw(client.world.streams.key("per-record", client.label), processing.per_record)
-        mean_us = mean_of(processing.per_record) * paced.slowdown + processing.record_wait_us
-        fixed = round(per_batch_us(processing, paced.full_records * mean_us, paced.slowdown))
-        return DrawnPollSchedule(
-            start, paced, load, before, held_until, fetch_us, cost=cost, first=self._batches, fixed_us=fixed,
-            record_wait_us=processing.record_wait_us,
-        )  # fmt: skip
-
     # --- cuts ---------------------------------------------------------------------------------------------------------
 
     def cut(self, nodes: frozenset[int]) -> None:
         """Nothing gets through to these brokers any more: connections to them are dead, and nobody says so."""
-        client, now, consumption = self._client, self._env.now, self._consumption
+        client, now = self._client, self._env.now
         client.elision.wake()
         self.cut_off = client.world.cut_off(client.consumer)
         self._in_flight.sever(nodes)
         self.disconnect(nodes)
-        held = consumption.partitions
-        lost = held[np.isin(self._books.partitions.leader[held], list(nodes))]
-        self._leave_behind(lost, self._books.ledger.positions(consumption.holding, now)[np.isin(held, lost)])
-        self._books.availability.sever(lost, severed=True)
-        consumption.end(now, lost, CUT)
-        self.repace(now)
-        self._await_records(now)
+        held = self._consumption.partitions
+        is_lost = np.isin(self._replicas.nodes(held), list(nodes))
+        self._lose_sight(now, held[is_lost])
+        kept = held[np.logical_and(~is_lost, self._replicas.needs(held, nodes))]
+        for time in np.unique(expiries := self._replicas.expiries(now, kept)).tolist():
+            self._env.at(time, self.fetched_key, self._ask_again, kept[expiries == time])
         client.drive(now)
 
+    def _lose_sight(self, now: int, lost: Positions) -> None:
+        """What these are read from, or who has to be asked, is cut off."""
+        self._leave_behind(lost, self._offsets_of(now, lost))
+        self._books.availability.sever(lost, severed=True)
+        self._stop(now, lost)
+
+    def _offsets_of(self, now: int, held: Positions) -> Offsets:
+        """How far it has got with some of what it reads. Shape (n,)."""
+        consumption = self._consumption
+        return self._books.ledger.positions(consumption.holding, now)[np.isin(consumption.partitions, held)]
+
+    def _stop(self, now: int, positions: Positions) -> None:
+        """Nothing more comes of these; if poll() has nothing to return any more, its passes follow from here."""
+        self._consumption.end(now, positions, CUT)
+        self.repace(now)
+        if self._poll_loop.schedule is None:
+            self._poll_loop.begin_anew(now)
+
+    def _ask_again(self, positions: Positions) -> None:
+        """The followers of these were told too long ago, and their leaders were cut off: perhaps they still are."""
+        client, now = self._client, self._env.now
+        if client.is_over:
+            return
+        if client.frozen is not None:
+            client.late.append(partial(self._ask_again, positions))
+            return
+        held = positions[np.isin(positions, self._consumption.partitions)]
+        lost = held[np.isin(self._books.partitions.leader[held], list(self.cut_off))]
+        if lost.size:
+            client.elision.wake()
+            self._lose_sight(now, lost)
+            client.drive(now)
+
     def _reaches(self, positions: Positions) -> NDArray[np.bool_]:
-        """Whether each of these has a leader that can be reached. Shape (n,)."""
+        """Whether each of these has a leader, and that and where it sends the client can be reached. Shape (n,)."""
         partitions = self._books.partitions
         readable = partitions.is_readable[positions]
         self._unknown.update(positions[~readable].tolist())
-        return np.logical_and(readable, ~np.isin(partitions.leader[positions], list(self.cut_off)))
+        return np.logical_and(readable, ~self._replicas.needs(positions, self.cut_off))
 
     def disconnect(self, nodes: frozenset[int]) -> None:
         """Connections to these brokers are gone."""
         self._connections.end(nodes)
-
-    def _await_records(self, now: int) -> None:
-        """If poll() has nothing to return any more, its passes follow one another from here."""
-        if self._poll_loop.schedule is None:
-            self._poll_loop.begin_anew(now)
 
     def _leave_behind(self, positions: Positions, offsets: Offsets) -> None:
         self._unreachable.update(zip(positions.tolist(), offsets.tolist(), strict=True))
@@ -315,13 +302,13 @@ class Fetcher:
         client, machine = self._client, self._machine
         if not self._unreachable or client.frozen is not None or self._poll_loop.stuck_until > now:
             return
-        leader = self._books.partitions.leader
-        known = [p for p in self._unreachable if p not in self._unknown]
-        back = np.array([p for p in known if int(leader[p]) not in self.cut_off], np.int32)
+        known = np.array([p for p in self._unreachable if p not in self._unknown], np.int32)
+        back = known[~self._replicas.needs(known, self.cut_off)]
         self._books.availability.sever(back, severed=False)
         at = np.array([self._unreachable.pop(int(p)) for p in back], np.int64)
         owned = np.isin(back, machine.owned) & ~np.isin(back, machine.uninitialised)
         if owned.any():
+            self._replicas.note(now, back[owned])
             self._consumption.begin(now, back[owned], at[owned], 0.0)
             self.repace(now)
 
@@ -329,17 +316,36 @@ class Fetcher:
 
     def lose(self, now: int, positions: Positions) -> None:
         """The leaders of these are gone, or lead no more: what is read of them ends, and its position is kept."""
-        consumption = self._consumption
-        held = consumption.partitions
+        held = self._consumption.partitions
         lost = held[np.isin(held, positions)]
         self._unknown.update(p for p in positions.tolist() if p in self._unreachable)
         if not lost.size:
             return
-        self._leave_behind(lost, self._books.ledger.positions(consumption.holding, now)[np.isin(held, lost)])
+        self._leave_behind(lost, self._offsets_of(now, lost))
         self._unknown.update(lost.tolist())
-        consumption.end(now, lost, CUT)
-        self.repace(now)
-        self._await_records(now)
+        self._stop(now, lost)
+
+    def follow(self, now: int, positions: Positions) -> None:
+        """The leaders of these are the same, and send the client elsewhere than before, or back to themselves.
+
+        Who reads from a follower that is in sync no more asks the leader; who waits for one that is again goes on.
+        """
+        held = positions[np.isin(positions, self._consumption.partitions)]
+        has_left = self._replicas.has_left(held)
+        self._replicas.note(now, held[~has_left])
+        if has_left.any():
+            self._fetch_anew(now, held[has_left])
+        self._unknown.difference_update(self._replicas.kept(positions))
+        self.recover(now)
+
+    def _fetch_anew(self, now: int, positions: Positions) -> None:
+        """Read these no longer where they were read, but ask their leaders with the next fetch."""
+        leaders, at = self._books.partitions.leader[positions], self._offsets_of(now, positions)
+        self._stop(now, positions)
+        trips, begun = Trips(0, 0, *self._trip()), np.empty(len(positions), np.int64)
+        for node in np.unique(leaders).tolist():
+            begun[leaders == node] = self._connections.fetched(now, node, trips)
+        self._await(self._connections.redirected(begun, positions, self._trip), positions, at)
 
     def skip(self, gone: Truncation) -> None:
         """Some of these were in a log and are not any more: a position beyond them stays, others get past them."""
@@ -356,16 +362,21 @@ class Fetcher:
         """
         client = self._client
         wanted = np.array([p in self._unreachable for p in positions.tolist()], np.bool_)
-        is_beyond = np.isin(self._books.partitions.leader[positions], list(self.cut_off))
-        beyond = positions[np.logical_and(wanted, is_beyond)]
+        beyond = positions[np.logical_and(wanted, self._replicas.needs(positions, self.cut_off))]
         self._books.availability.sever(beyond, severed=True)
         self._books.availability.refresh(now, beyond)
         visible_us = now + client.world.metadata_us(client.label)
         for begun in np.unique(since[wanted]).tolist():
             these = positions[np.logical_and(wanted, since == begun)]
-            known_us = self._metadata.finds_leader(begun, visible_us) if begun >= 0 else visible_us
-            leaders = self._books.partitions.leader[these].copy()
-            self._env.at(known_us, self.fetched_key, self._found, (these, leaders, begun >= 0))
+            known_us = (
+                np.full(len(these), self._metadata.finds_leader(begun, visible_us))
+                if begun >= 0
+                else self._replicas.asks_at(visible_us, these, self.cut_off)
+            )
+            leaders = self._books.partitions.leader
+            for time in np.unique(known_us).tolist():
+                some = these[known_us == time]
+                self._env.at(time, self.fetched_key, self._found, (some, leaders[some], begun >= 0))
 
     def _found(self, news: tuple[Positions, NDArray[np.int32], bool]) -> None:
         """The leaders are known: positions are confirmed there, and the first fetch follows."""
@@ -379,7 +390,8 @@ class Fetcher:
         is_current = np.logical_and(partitions.is_readable[positions], partitions.leader[positions] == leaders)
         self._unknown.difference_update(positions[is_current].tolist())
         known = [p for p in positions[is_current].tolist() if p in self._unreachable]
-        if is_new and known and not self.cut_off.intersection(leaders.tolist()):
+        asked = {*leaders.tolist(), *self._replicas.nodes(positions).tolist()}
+        if is_new and known and self.cut_off.isdisjoint(asked):
             back = np.array(known, np.int32)
             offsets = np.array([self._unreachable.pop(p) for p in known], np.int64)
             mine = np.logical_and(np.isin(back, self._machine.owned), ~np.isin(back, self._machine.uninitialised))

@@ -100,7 +100,9 @@ class Incarnation(ABC):
             mean_of(processing.per_record),
             self.processing.record_wait_us,
         )
-        self.life = Life(consumer.name, consumer.incarnation, self.opened_us)
+        self.life = Life(
+            consumer.name, consumer.incarnation, self.opened_us, rack=consumer.rack, client_rack=config.client_rack
+        )
         self.books.record.lives.append(self.life)
         self.books.commits_ahead |= processing.commit == "before_processing"
 

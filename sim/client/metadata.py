@@ -115,6 +115,7 @@ class Metadata:
         It asks at once, and again with backoff as long as it is told of the old one (``Metadata.requestUpdate``,
         ``refreshBackoff``; Kafka 4.4). Microseconds.
         """
+        self._pass_by(self._client.env.now)
         latency, asked, attempts = self._client.path.latency, since, 0
         while True:
             there, back = latency("metadata", 2 * self._number), latency("metadata", 2 * self._number + 1)

@@ -155,6 +155,7 @@ class ClusterPartitions:
     def _apply(self, name: Name) -> None:
         """Write down who leads, and whether it can be read."""
         state, catalog = self.control.partitions[name], self._catalog
+        catalog.in_sync[name] = state.isr
         if state.leader != NO_LEADER:
             catalog.moved[name] = state.leader
         if state.advances(self.silent(name)):

@@ -21,10 +21,14 @@ def has_cohort(group: GroupHost) -> bool:
 
 
 def is_plain(client: Client) -> bool:
-    """Whether a client of this configuration can go through phases with others: no listeners that take time."""
+    """Whether a client of this configuration can go through phases with others.
+
+    It has no listeners that take time, and leaders do not send it to followers.
+    """
     machine, processing, behaviour = client.machine, client.processing, client.config.behaviour
     return not (
         client.world.is_loud
+        or client.world.catalog.sends_elsewhere(client.config.client_rack)
         or machine.commits == "before_processing"
         or processing.commit_every_us
         or machine.commit_on_revoked

@@ -33,6 +33,8 @@ class Network:
     links: tuple[Link, ...] = ()
     loss: float = 0.0
     retransmission_us: int = 200 * MS
+    cross_rack_price_per_gb: float | None = None
+    """Of 10^9 bytes that are read across racks, in any currency."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,3 +39,5 @@ class Topic:
     unclean_leader_election: bool = False
     acks: Literal["0", "1", "all"] = "all"
     """What its producers wait for."""
+    record_bytes: int | None = None
+    """Of a record as it is in the log and on the wire, compressed; None: nobody has said."""

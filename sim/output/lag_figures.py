@@ -94,19 +94,30 @@ class LagFigures:
                 self._kept = None
             yield rows
 
-    def _count_work(self, rows: Stretches) -> None:
+    def _count_work(self, stretches: Stretches) -> None:
         """What services have processed in these stretches, whoever had processed it before."""
-        rows = rows[rows.service >= 0]
-        end, services = np.minimum(rows.end, self._horizon_us), len(self.records)
-        done = self._motion.served(rows, end) - self._begun(rows)
+        rows, services = self._of_services(stretches), len(self.records)
+        done = self.done(rows, rows.begin, rows.end)
         self.records += np.bincount(rows.service, done, services).astype(np.int64)
-        self.partition_us += np.bincount(rows.service, end - rows.begin, services).astype(np.int64)
+        self.partition_us += np.bincount(rows.service, rows.end - rows.begin, services).astype(np.int64)
 
-    def _begun(self, rows: Stretches) -> Integers:
-        begun = rows.offset.copy()
-        later = np.flatnonzero(rows.begin > self._motion.since[rows.service])
-        begun[later] = self._motion.served(rows[later], rows.begin[later])
-        return begun
+    def _of_services(self, rows: Stretches) -> Stretches:
+        rows = rows[rows.service >= 0]
+        return rows.between(rows.begin, np.minimum(rows.end, self._horizon_us))
+
+    def served(self) -> Iterator[Stretches]:
+        """All stretches in which somebody serves, up to the horizon."""
+        return (self._of_services(rows) for rows in self._reader)
+
+    def done(self, rows: Stretches, begin: Integers, end: Integers) -> Integers:
+        """What services have processed in parts of stretches, whoever had processed it before. Shape (n,)."""
+        return self._got_to(rows, end) - self._got_to(rows, begin)
+
+    def _got_to(self, rows: Stretches, at: Integers) -> Integers:
+        offsets = rows.offset.copy()
+        later = np.flatnonzero(at > self._motion.since[rows.service])
+        offsets[later] = self._motion.served(rows[later], at[later])
+        return offsets
 
     def _lagging(self) -> Iterable[Stretches]:
         """All stretches that count in which something can be unprocessed."""

@@ -12,8 +12,8 @@ from groupsim.sim.books.record import Life
 from groupsim.sim.output.lag_figures import LagFigures
 
 
-def work_of(lives: Sequence[Life], slots: Mapping[str, int], lag: LagFigures) -> dict[str, NDArray[Any]]:
-    """Columns ``records``, ``busy`` and ``partitions`` of the table of members. Shapes (n_lives,).
+def lives_of(lives: Sequence[Life], slots: Mapping[str, int], lag: LagFigures) -> NDArray[np.intp]:
+    """Index of the life to which each service belongs. Shape (n_services,).
 
     Parameters
     ----------
@@ -21,17 +21,29 @@ def work_of(lives: Sequence[Life], slots: Mapping[str, int], lag: LagFigures) ->
     slots : mapping of str to int
         Index in the group of each consumer.
     lag : LagFigures
-        Whose services they were.
+        Whose services they are.
     """
     if not lives:
-        return {"records": np.empty(0, np.int64), "busy": np.empty(0), "partitions": np.empty(0)}
+        return np.empty(0, np.intp)
     slot = np.array([slots[life.member] for life in lives])
     started = np.array([life.started_us for life in lives])
     order = np.lexsort((started, slot))
     span = max(int(started.max()), int(lag.since.max(initial=0))) + 1
     moments = (slot * span + started)[order]
-    life = order[np.searchsorted(moments, lag.slots * span + lag.since, side="right") - 1]
-    length = np.maximum(np.array([one.ended_us for one in lives]) - started, 1)
+    return order[np.searchsorted(moments, lag.slots * span + lag.since, side="right") - 1]
+
+
+def work_of(lives: Sequence[Life], life: NDArray[np.intp], lag: LagFigures) -> dict[str, NDArray[Any]]:
+    """Columns ``records``, ``busy`` and ``partitions`` of the table of members. Shapes (n_lives,).
+
+    Parameters
+    ----------
+    lives : sequence of Life
+    life : intp array, shape (n_services,)
+        `lives_of`.
+    lag : LagFigures
+    """
+    length = np.maximum(np.array([one.ended_us - one.started_us for one in lives], np.int64), 1)
 
     def total(values: NDArray[Any]) -> NDArray[Any]:
         return np.bincount(life, values, len(lives))

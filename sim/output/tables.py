@@ -24,10 +24,11 @@ from groupsim.sim.output.measures import (
     stop_the_world_us,
     unavailable_us,
 )
-from groupsim.sim.output.member_work import work_of
+from groupsim.sim.output.member_work import lives_of, work_of
 from groupsim.sim.output.over_groups import over_groups_rows
 from groupsim.sim.output.records import latency_columns, record_columns
 from groupsim.sim.output.result import Tables, Text
+from groupsim.sim.output.traffic import Traffic, traffic_of, traffic_summary
 from groupsim.sim.output.transactions import output_rows, transaction_rows
 from groupsim.sim.output.zookeeper import zookeeper_row
 from groupsim.sim.randomness import mean_of
@@ -73,9 +74,13 @@ class Tabulator:
             parts["unavailability"].append(self._unavailability(group, rows))
             lag = LagFigures(group.ledger, self._scenario.horizon_us, self.measure)
             unread, gap = unavailable_us(rows, len(group.partitions)), gaps(rows)
-            parts["summary"].append(self._summary(group, unread, gap, self._stop_the_world(group, rows, gap), lag))
+            slots = {name: slot for slot, name in enumerate(group.handles.names)}
+            lives = lives_of(group.record.lives, slots, lag)
+            traffic = traffic_of(group, lag, lives, self.measure)
+            summary = self._summary(group, unread, gap, self._stop_the_world(group, rows, gap), lag)
+            parts["summary"].append(summary | traffic_summary(traffic, self._scenario, self.measure))
             parts["partitions"].append(_partitions(group, unread, gap, lag))
-            parts["members"].append(_members(group, lag))
+            parts["members"].append(_members(group, work_of(group.record.lives, lives, lag), traffic))
             records = record_columns(group, self._scenario.horizon_us)
             parts["records"].append(records)
             parts["latency"].append(latency_columns(group.name, records, self.measure))
@@ -265,10 +270,12 @@ def _partitions(group: GroupBooks, unread: Any, gap: Any, lag: LagFigures) -> Co
     }  # fmt: skip
 
 
-def _members(group: GroupBooks, lag: LagFigures) -> Columns:
+def _members(group: GroupBooks, work: Columns, traffic: Traffic | None) -> Columns:
     lives = group.record.lives
-    slots = {name: slot for slot, name in enumerate(group.handles.names)}
-    columns: Columns = {"group": [group.name] * len(lives), **work_of(lives, slots, lag)}
+    columns: Columns = {"group": [group.name] * len(lives), **work}
+    nothing = np.full(len(lives), None)
+    columns["read_bytes"] = nothing if traffic is None else traffic.read
+    columns["cross_rack_bytes"] = nothing if traffic is None else traffic.crossed
     for column in TABLES["members"]:
         if column not in columns:
             columns[column] = [getattr(life, column) for life in lives]

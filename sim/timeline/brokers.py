@@ -89,7 +89,8 @@ class BrokerFaults:
             if topic in group.books.partitions.topics:
                 positions, ledger = group.books.partitions.of(topic), group.books.ledger
                 records = ledger.produced(world.env.now, positions) - ledger.log_start[positions]
-                return [int(records[number]) * _RECORD_BYTES for _, number in names]
+                each = world.catalog.specs[topic].record_bytes or _RECORD_BYTES
+                return [int(records[number]) * each for _, number in names]
         return [0] * len(names)
 
     def _stop(self, dispatcher: Dispatcher, node: int) -> None:

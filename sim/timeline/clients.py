@@ -54,7 +54,7 @@ class Clients:
         """Whether a group's coordinator is on a broker, or something it reads is led there."""
         group = self._world.groups[name]
         partitions = group.books.partitions
-        return self._world.coordinator_of(name).node == node or bool((partitions.leader == node).any())
+        return self._world.coordinator_of(name).node == node or partitions.is_read_from(node)
 
     def records_lost(self, gaps: Mapping[Name, Gap]) -> None:
         """Some of what was appended to data partitions is gone."""
@@ -92,11 +92,13 @@ class Clients:
         has_moved, was_readable = leader != partitions.leader[positions], partitions.is_readable[positions]
         gone = np.logical_and(was_readable, np.logical_or(~readable, has_moved))
         back = np.logical_and(readable, np.logical_or(~was_readable, has_moved))
-        if not (gone.any() or back.any()):
+        moved = partitions.sent_elsewhere(positions)
+        if not (gone.any() or back.any() or moved.any()):
             partitions.leader[positions] = leader
             return
         self.disturb([group])
-        partitions.leader[positions], partitions.is_readable[positions] = leader, readable
+        partitions.move(now, positions, leader)
+        partitions.is_readable[positions] = readable
         books.availability.sever(positions, severed=False)
         books.availability.sever(positions[~readable], severed=True)
         books.availability.refresh(now, positions)
@@ -104,6 +106,7 @@ class Clients:
         for client in self._clients(group):
             client.fetcher.lose(now, positions[gone])
             client.fetcher.find(now, positions[back], since[back])
+            client.fetcher.follow(now, positions[np.logical_and(moved, ~np.logical_or(gone, back))])
             client.drive(now)
 
     def _clients(self, group: str) -> list[Client]:

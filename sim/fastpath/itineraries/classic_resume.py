@@ -180,8 +180,8 @@ class ResumePhase(AnswerPhase):
         rows = zip(slots.tolist(), lengths.tolist(), rates.tolist(), backlogs.tolist(), strict=True)
         for slot, length, rate, backlog in rows:
             client, load, begun = deferred.clients[slot], Load(rate, backlog), deferred.now.begun.item(slot)
-            paced = client.fetcher.pace(length, load)
-            schedule = deferred.now.schedule[slot] = client.fetcher.new_schedule(begun, paced, load, begun)
+            paced = client.fetcher.pacing.pace(length, load)
+            schedule = deferred.now.schedule[slot] = client.fetcher.pacing.new_schedule(begun, paced, load, begun)
             deferred.capacity[slot] = paced.capacity
             fits.append(bool(deferred.may_resume[slot]) and deferred.elided[slot].bounds.may_poll_like(schedule))
         return fits

@@ -123,10 +123,22 @@ def test_unclean_elections_of_brokers_and_topics(topic: dict[str, bool] | None) 
          "current ISR 3 is insufficient to satisfy the min.isr requirement of 4 for partition orders-0"),
         ("cluster__config", {"min.insync.replicas": 2, "offsets.topic.replication.factor": 1},
          "insufficient to satisfy the min.isr requirement of 2 for partition __consumer_offsets-0"),
+        ("cluster__config", {"replica.selector.class": "RackAwareReplicaSelector"},
+         "java.lang.ClassNotFoundException: RackAwareReplicaSelector; did you mean "
+         "'org.apache.kafka.common.replica.RackAwareReplicaSelector'?"),
+        ("topics__orders__record_size", "0B", "greater than 0"),
+        ("topics__orders__record_size", 1024, "must be an amount of bytes, such as 512B"),
+        ("cluster__network", {"cross_rack_price_per_gb": -1}, "greater than or equal to 0"),
     ],
 )  # fmt: skip
 def test_replicas_that_there_cannot_be(path: str, value: Any, message: str) -> None:
     assert any(message in one for one in _told(**{path: value}))
+
+
+def test_a_rack_aware_selector_is_taken_over() -> None:
+    name = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    assert _parse(cluster__config={"replica.selector.class": name}).cluster.broker_config.is_rack_aware
+    assert not _parse().cluster.broker_config.is_rack_aware
 
 
 def test_everything_that_is_wrong_is_told_at_once() -> None:

@@ -1,0 +1,65 @@
+"""How fast a client goes through its poll loop: passes and capacity, from what it reads and what that costs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from groupsim.sim.books.production import Offsets
+from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
+from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.client.poll_loop import PollLoop
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, Pace, PollSchedule, pace, per_batch_us
+from groupsim.sim.randomness import Draw, mean_of
+
+
+class Pacing:
+    """That of one client.
+
+    Parameters
+    ----------
+    client : Incarnation
+    poll_loop : PollLoop
+    """
+
+    def __init__(self, client: Incarnation, poll_loop: PollLoop) -> None:
+        self._client = client
+        self._poll_loop = poll_loop
+        self._ledger = client.books.ledger
+        self._batches = 0
+
+    def load(self, now: int, at: Offsets) -> Load:
+        """What there is to do of what is consumed, from offsets ``at`` on. Shape (n_held,)."""
+        held = self._client.consumption.partitions
+        return Load(self._ledger.rate_of(held), float(np.maximum(self._ledger.produced(now, held) - at, 0).sum()))
+
+    def pace(self, partitions: int, load: Load) -> Pace:
+        """How the member paces its polls with so many partitions."""
+        client, timing = self._client, self._client.world.timing
+        most = min(client.config.max_poll_records, partitions * timing.records_per_fetch)
+        return pace(client.processing, most, timing.poll_us, load, client.consumer.slowdown())
+
+    def hand_over(self, now: int, slowdown: float) -> tuple[int, int | None, int]:
+        """What the next schedule begins with: its start, ``before`` and ``held_until`` of `PollSchedule`."""
+        old = self._poll_loop.schedule
+        if old is None:
+            return now, now, NOT_INSIDE
+        at = self._poll_loop.goes_on_at(now)
+        if isinstance(old, DrawnPollSchedule):
+            self._batches = old.number_at(old.next_poll(at))
+        start, before, held_until = old.hand_over(now, slowdown, at)
+        return start, before, held_until
+
+    def new_schedule(
+        self, start: int, paced: Pace, load: Load, before: int | None, held_until: int = NOT_INSIDE
+    ) -> PollSchedule:
+        """Polls from ``start`` on."""
+        client, processing, fetch_us = self._client, self._client.processing, self._poll_loop.interrupted_us
+        if processing.per_record.kind == "constant":
+            return PollSchedule(start, paced, load, before, held_until, fetch_us)
+        cost = Draw(client.world.streams.key("per-record", client.label), processing.per_record)
+        mean_us = mean_of(processing.per_record) * paced.slowdown + processing.record_wait_us
+        fixed = round(per_batch_us(processing, paced.full_records * mean_us, paced.slowdown))
+        return DrawnPollSchedule(
+            start, paced, load, before, held_until, fetch_us, cost=cost, first=self._batches, fixed_us=fixed,
+            record_wait_us=processing.record_wait_us,
+        )  # fmt: skip
