@@ -69,6 +69,7 @@ class Fetcher:
         self._machine: MemberMachine[Any, Any] = client.machine
         self._replicas = ReadReplicas(client, connections)
         self.pacing = Pacing(client, poll_loop)
+        self._confirmed = partial(confirmed, connections, poll_loop, metadata)
         self._consumption = client.consumption
         self.fetched_key = deadline_key(client.consumer.entity, Kind.FETCH)
         self._number = 0
@@ -111,17 +112,13 @@ class Fetcher:
 
     def _ask_brokers(self, now: int, positions: Positions, offsets: Offsets, *, is_refused: bool) -> None:
         """Positions first, then the first fetch, from each broker at its time; ``is_refused``: one was out of range."""
-        up, down = self._trip()
-        there, back = self._trip()
+        trips = Trips(*self._trip(), *self._trip())
         if is_refused:
             now += sum(self._trip()) + self._client.world.timing.service_us
-        trips = Trips(up, down, there, back)
         worked, begun = self._connections.first_fetches(now, positions, trips)
         if self._machine.is_paced:
             known, leaders = offsets >= 0, self._books.partitions.leader
-            begun[known] = confirmed(
-                now, leaders[positions[known]], trips, self._connections, self._poll_loop, self._metadata
-            )
+            begun[known] = self._confirmed(now, leaders[positions[known]], trips)
         offsets = np.where(offsets < 0, self._where_to_begin(worked, positions), offsets)
         self._await(self._connections.redirected(begun, positions, self._trip), positions, offsets)
 

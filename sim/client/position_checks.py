@@ -11,8 +11,8 @@ from groupsim.sim.client.poll_loop import PollLoop
 
 
 def confirmed(
-    now: int, leaders: NDArray[np.int32], trips: Trips, connections: DataConnections, poll_loop: PollLoop,
-    metadata: Metadata,
+    connections: DataConnections, poll_loop: PollLoop, metadata: Metadata,
+    now: int, leaders: NDArray[np.int32], trips: Trips,
 ) -> NDArray[np.int64]:  # fmt: skip
     """When partitions are read whose committed offsets came at ``now``. Shape (n,), as of ``leaders``.
 

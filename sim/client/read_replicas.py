@@ -59,7 +59,8 @@ class ReadReplicas:
         told = [
             self._told.get(position, (node, 0))[0] for position, node in zip(positions.tolist(), nodes, strict=True)
         ]
-        return np.array(told, np.int32) != self.nodes(positions)
+        has_left: NDArray[np.bool_] = np.array(told, np.int32) != self.nodes(positions)
+        return has_left
 
     def kept(self, positions: Positions) -> list[int]:
         """Those of these that it was told to read where it would be told to now."""

@@ -30,7 +30,8 @@ def lives_of(lives: Sequence[Life], slots: Mapping[str, int], lag: LagFigures) -
     order = np.lexsort((started, slot))
     span = max(int(started.max()), int(lag.since.max(initial=0))) + 1
     moments = (slot * span + started)[order]
-    return order[np.searchsorted(moments, lag.slots * span + lag.since, side="right") - 1]
+    life: NDArray[np.intp] = order[np.searchsorted(moments, lag.slots * span + lag.since, side="right") - 1]
+    return life
 
 
 def work_of(lives: Sequence[Life], life: NDArray[np.intp], lag: LagFigures) -> dict[str, NDArray[Any]]:
