@@ -91,6 +91,7 @@ class ClientConfig:
     """latest, earliest, none, or by_duration: ``reset_duration_us`` ago (KIP-1106)."""
     reset_duration_us: int = 0
     request_timeout_us: int = 30_000 * MS
+    default_api_timeout_us: int = 60_000 * MS
     retry_backoff_us: int = 100 * MS
     retry_backoff_max_us: int = 1_000 * MS
     connection_setup_timeout_us: int = 10_000 * MS

@@ -21,6 +21,7 @@ _TIMES: Final = MappingProxyType(
         "max.poll.interval.ms": "max_poll_interval_us",
         "auto.commit.interval.ms": "auto_commit_interval_us",
         "request.timeout.ms": "request_timeout_us",
+        "default.api.timeout.ms": "default_api_timeout_us",
         "retry.backoff.ms": "retry_backoff_us",
         "retry.backoff.max.ms": "retry_backoff_max_us",
         "socket.connection.setup.timeout.ms": "connection_setup_timeout_us",
@@ -146,6 +147,7 @@ def _before_its_time(config: Mapping[str, Any]) -> dict[str, int]:
     former = {
         "max.poll.interval.ms": ("max_poll_interval_us", FOREVER),
         "max.poll.records": ("max_poll_records", (1 << 31) - 1),
+        "default.api.timeout.ms": ("default_api_timeout_us", FOREVER),
         "retry.backoff.max.ms": ("retry_backoff_max_us", config["retry.backoff.ms"] * MS),
         "socket.connection.setup.timeout.ms": ("connection_setup_timeout_us", _LINUX_CONNECT_US),
     }

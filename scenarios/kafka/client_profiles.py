@@ -33,6 +33,7 @@ _4_4: Final[Mapping[str, Value]] = MappingProxyType(
         "request.timeout.ms": 30_000,
         "retry.backoff.ms": 100,
         "retry.backoff.max.ms": 1_000,
+        "default.api.timeout.ms": 60_000,
         "socket.connection.setup.timeout.ms": 10_000,
         "metadata.max.age.ms": 300_000,
         "fetch.max.wait.ms": 500,
@@ -99,7 +100,9 @@ def _changed(base: Mapping[str, Value], *absent: str, **values: Value) -> Mappin
 
 
 _2_8: Final = _changed(_4_4, "retry.backoff.max.ms", session_timeout_ms=10_000, partition_assignment_strategy=["range"])
-_0_11: Final = _changed(_2_8, "socket.connection.setup.timeout.ms", "client.rack", request_timeout_ms=305_000)
+_0_11: Final = _changed(
+    _2_8, "default.api.timeout.ms", "socket.connection.setup.timeout.ms", "client.rack", request_timeout_ms=305_000
+)
 _0_9: Final = _changed(
     _0_11,
     "max.poll.interval.ms",

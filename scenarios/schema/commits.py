@@ -13,7 +13,7 @@ from groupsim.scenarios.schema.durations import format_duration, parse_duration
 _PLAIN = ("auto", "after_batch", "before_processing", "none")
 _TOLD = (
     "auto, none, after_batch, before_processing, {async: batch}, {async: record}, {async: 5s}, {sync: batch},"
-    " {sync: record}, {sync: 5s} or {sync: on_revoke}"
+    " {sync: record}, {sync: 5s} or {sync: on_revoke}; an async one can have retry: true"
 )
 
 
@@ -28,11 +28,14 @@ class Commit(NamedTuple):
         Of those two: batch, record, on_revoke or every.
     every_us : int, microseconds
         With every.
+    again : bool
+        A callback commits again what has failed for now; async only.
     """
 
     how: str
     when: str = ""
     every_us: int = 0
+    again: bool = False
 
     def fields(self) -> dict[str, Any]:
         """Of `sim.model.Processing`."""
@@ -42,7 +45,7 @@ class Commit(NamedTuple):
             return {"commit": "none", "commit_on_revoked": True}
         return {
             "commit": "after_batch", "commit_every_us": self.every_us, "commit_waits": self.how == "sync",
-            "commit_each_record": self.when == "record",
+            "commit_each_record": self.when == "record", "commit_again": self.again,
         }  # fmt: skip
 
 
@@ -54,6 +57,9 @@ def _commit(value: Any) -> Commit:
         return value
     if value in _PLAIN:
         return Commit(str(value))
+    if isinstance(value, dict) and value.get("retry") is True and "async" in value:
+        plain = _commit({how: when for how, when in value.items() if how != "retry"})
+        return Commit("async", plain.when or "batch", plain.every_us, again=True)
     if isinstance(value, dict) and len(value) == 1:
         ((how, when),) = value.items()
         if (how, when) == ("async", "batch"):
@@ -70,7 +76,8 @@ def _commit(value: Any) -> Commit:
 def _written(value: Commit) -> Any:
     if not value.when:
         return value.how
-    return {value.how: format_duration(value.every_us) if value.when == "every" else value.when}
+    when = format_duration(value.every_us) if value.when == "every" else value.when
+    return {value.how: when} | ({"retry": True} if value.again else {})
 
 
 CommitField: TypeAlias = Annotated[
@@ -89,6 +96,15 @@ CommitField: TypeAlias = Annotated[
                     },
                     "minProperties": 1,
                     "maxProperties": 1,
+                    "additionalProperties": False,
+                },
+                {
+                    "type": "object",
+                    "properties": {
+                        "async": {"anyOf": [{"enum": ["batch", "record"]}, DURATION_SCHEMA]},
+                        "retry": {"const": True},
+                    },
+                    "required": ["async", "retry"],
                     "additionalProperties": False,
                 },
             ]

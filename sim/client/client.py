@@ -30,6 +30,7 @@ from groupsim.sim.client.members import new_assignors, new_member
 from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.rebalancing import Rebalancing
+from groupsim.sim.client.refused_commits import RefusedCommits
 from groupsim.sim.client.requests import Requests
 from groupsim.sim.client.suspension import Suspension
 from groupsim.sim.cluster.group_host import GroupHost
@@ -48,6 +49,7 @@ from groupsim.sim.protocol.effects import (
     Send,
 )
 from groupsim.sim.protocol.interface import CloseOperation
+from groupsim.sim.protocol.messages import Error, OffsetCommit
 from groupsim.sim.randomness import mean_of
 from groupsim.sim.units import FOREVER
 
@@ -81,6 +83,7 @@ class Client(Incarnation):
         self.fetcher = Fetcher(self, self.poll_loop, self.in_flight, self.connections, self.metadata)
         self.requests = Requests(self, self.in_flight, self.poll_loop, self.fetcher, self.metadata)
         self.commits = Commits(self, self.poll_loop, self.requests)
+        self.refused_commits = RefusedCommits(self, self.poll_loop, self.fetcher, self.requests, self.in_flight)
         self.suspension = Suspension(self, self.poll_loop, self.fetcher, self.requests, self.commits)
         self.rebalancing = Rebalancing(
             self, self.assignors, self.poll_loop, self.fetcher, self.commits, self.metadata, self.suspension
@@ -93,7 +96,7 @@ class Client(Incarnation):
             RunAssignor: leader.run_assignor,
             Drop: self.rebalancing.drop,
             Adopt: self.rebalancing.adopt,
-            Disconnect: self.requests.disconnect,
+            Disconnect: self._disconnect,
             Raise: self.fail,
             Closed: self._closed,
         }
@@ -141,6 +144,14 @@ class Client(Incarnation):
         self.commits.lose_ahead(now)
         consumption.end_all(now, KILLED)
         self._end(now, "killed")
+
+    def _disconnect(self, now: int, effect: Disconnect) -> None:
+        self.requests.disconnect(now, effect)
+        self.refused_commits.coordinator_is_lost(now)
+
+    def commit_answered(self, now: int, request: OffsetCommit, error: Error) -> None:
+        """The application hears of a commit."""
+        self.refused_commits.answered(now, request, error)
 
     def fail(self, now: int, effect: Raise) -> None:
         """poll() throws something fatal: the application ends."""

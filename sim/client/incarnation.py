@@ -22,6 +22,7 @@ from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange, Path
 from groupsim.sim.model import Processing
 from groupsim.sim.protocol.effects import Effects, Raise
+from groupsim.sim.protocol.messages import Error, OffsetCommit
 from groupsim.sim.randomness import mean_of
 
 
@@ -117,6 +118,10 @@ class Incarnation(ABC):
     @abstractmethod
     def hurry(self, now: int) -> None:
         """The coordinator is known: the application's pass that follows does not wait."""
+
+    @abstractmethod
+    def commit_answered(self, now: int, request: OffsetCommit, error: Error) -> None:
+        """A commit is answered, or is not going to be; the machine knows already."""
 
     @abstractmethod
     def fail(self, now: int, effect: Raise) -> None:

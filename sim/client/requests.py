@@ -19,7 +19,15 @@ from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.kernel.network import Connection, Exchange
 from groupsim.sim.protocol.effects import Disconnect, Request, Send
 from groupsim.sim.protocol.interface import MemberMachine
-from groupsim.sim.protocol.messages import Api, Error, FindCoordinator, JoinGroup, OffsetFetch, failed
+from groupsim.sim.protocol.messages import (
+    Api,
+    Error,
+    FindCoordinator,
+    JoinGroup,
+    OffsetCommit,
+    OffsetFetch,
+    failed,
+)
 from groupsim.sim.randomness import hash64
 
 
@@ -144,6 +152,8 @@ class Requests:
             self._fetcher.on_offsets(now, request, response)
         else:
             self._client.do(now, self._machine.on_response(now, request, response))
+            if isinstance(request, OffsetCommit):
+                self._client.commit_answered(now, request, response.error)
             if isinstance(request, JoinGroup):
                 self._metadata.arm(now)
 
@@ -195,6 +205,8 @@ class Requests:
         client, request = self._client, exchange.body
         if not client.is_over:
             client.do(now, self._machine.on_response(now, request, failed(request, Error.DISCONNECTED)))
+            if isinstance(request, OffsetCommit):
+                client.commit_answered(now, request, Error.DISCONNECTED)
 
     def on_timeout(self, now: int) -> None:
         """Requests that were not answered in time take their connection with them (``NetworkClient``)."""

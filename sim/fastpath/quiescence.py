@@ -194,6 +194,7 @@ class Quiescence:
             # What is committed before it is processed depends on pauses that come after the commit.
             or client.processing.commit == "before_processing"
             or poll_loop.is_at_work
+            or poll_loop.is_held
             or client.command is not None
             or fetcher.is_under_way
             or not fetcher.reaches_everything

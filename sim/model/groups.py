@@ -40,6 +40,8 @@ class Processing:
     """after_batch: after each record of it."""
     commit_waits: bool = False
     """after_batch: commitSync, so that the application goes on when the commit is answered; else commitAsync."""
+    commit_again: bool = False
+    """after_batch: the callback of a commitAsync that has failed for now commits the same offsets again."""
     commit_wait_us: int = 0
     """What such a wait takes; known when the client is opened (`sim.client.incarnation`)."""
     on_revoked_us: int = 0

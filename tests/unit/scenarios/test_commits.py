@@ -54,6 +54,16 @@ def problems(group: str = "", timeline: str = "[]") -> list[Problem]:
             {"sync": "record"},
         ),
         ("{async: record}", Processing(commit="after_batch", commit_each_record=True), {"async": "record"}),
+        (
+            "{async: batch, retry: true}",
+            Processing(commit="after_batch", commit_again=True),
+            {"async": "batch", "retry": True},
+        ),
+        (
+            "{async: 5s, retry: true}",
+            Processing(commit="after_batch", commit_every_us=5 * S, commit_again=True),
+            {"async": "5s", "retry": True},
+        ),
         ("{sync: on_revoke}", Processing(commit="none", commit_on_revoked=True), {"sync": "on_revoke"}),
     ],
 )
@@ -65,7 +75,17 @@ def test_a_way_to_commit_arrives_and_is_written_as_it_was_read(commit: str, expe
 
 
 @pytest.mark.parametrize(
-    "commit", ["{sync: 0s}", "{async: on_revoke}", "{sync: records}", "{async: 0s}", "{}", "record"]
+    "commit",
+    [
+        "{sync: 0s}",
+        "{async: on_revoke}",
+        "{sync: records}",
+        "{async: 0s}",
+        "{}",
+        "record",
+        "{sync: batch, retry: true}",
+        "{async: batch, retry: 3}",
+    ],
 )
 def test_other_ways_are_refused_with_those_that_there_are(commit: str) -> None:
     (problem,) = problems(f"processing: {{commit: {commit}}}")

@@ -160,6 +160,7 @@ def test_defaults_are_those_of_the_simulator() -> None:
         ("auto.commit.interval.ms", 3, "auto_commit_interval_us", 3 * MS),
         ("auto.offset.reset", "earliest", "auto_offset_reset", "earliest"),
         ("request.timeout.ms", 4, "request_timeout_us", 4 * MS),
+        ("default.api.timeout.ms", 5, "default_api_timeout_us", 5 * MS),
         ("retry.backoff.ms", 6, "retry_backoff_us", 6 * MS),
         ("retry.backoff.max.ms", 8, "retry_backoff_max_us", 8 * MS),
         ("socket.connection.setup.timeout.ms", 11, "connection_setup_timeout_us", 11 * MS),
