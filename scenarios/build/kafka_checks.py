@@ -9,9 +9,11 @@ from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.build.protocol_checks import check_protocols
 from groupsim.scenarios.build.transaction_checks import check_transactions
 from groupsim.scenarios.build.zookeeper_checks import check_zookeeper
+from groupsim.scenarios.files.yaml_text import Place
 from groupsim.scenarios.kafka.assignor_names import common_protocols
 from groupsim.scenarios.kafka.consumer_protocol import broker_refusals, group_refusals
 from groupsim.scenarios.kafka.rules import refusals
+from groupsim.scenarios.schema.groups import ProcessingFile
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
 
 STRATEGY = "partition.assignment.strategy"
@@ -29,12 +31,25 @@ def _check_broadcast(found: Sequence[Configured]) -> Iterator[Finding]:
             yield (*others[0].place, "config", STRATEGY), message, others[0].config.get(STRATEGY)
 
 
+def _check_outside(file: ScenarioFile, found: Sequence[Configured]) -> Iterator[Finding]:
+    """Where owners change, the next one would need what the last one keeps: known is what each keeps of its own."""
+    broadcasting = {one.group for one in found if "broadcast" in one.config.get(STRATEGY, ())}
+    message = "outside is for broadcast groups (partition.assignment.strategy: [broadcast])"
+    for key, group in file.groups.items():
+        places: list[tuple[Place, ProcessingFile | None]] = [(("groups", key), group.processing)]
+        places += [(("groups", key, "overrides", at), one.processing) for at, one in enumerate(group.overrides)]
+        for place, processing in places if key not in broadcasting else ():
+            if processing is not None and processing.commit.how == "outside":
+                yield (*place, "processing", "commit"), message, "outside"
+
+
 def check_kafka_rules(file: ScenarioFile, allow_code: Sequence[str]) -> Iterator[Finding]:
     """What Kafka refuses, with its reason, and what has no meaning."""
     found, cluster = list(configurations(file)), file.cluster
     for message in broker_refusals(cluster.config):
         yield ("cluster", "config"), message, None
     yield from _check_broadcast(found)
+    yield from _check_outside(file, found)
     for one in found:
         place = (*one.place, "config")
         for message in refusals(one.profile, one.config, cluster.version, cluster.config, static=one.static):

@@ -10,10 +10,10 @@ from groupsim.scenarios.files.base_model import checked, refusal
 from groupsim.scenarios.schema.distributions import DURATION_SCHEMA
 from groupsim.scenarios.schema.durations import format_duration, parse_duration
 
-_PLAIN = ("auto", "after_batch", "before_processing", "none")
+_PLAIN = ("auto", "after_batch", "before_processing", "none", "outside")
 _TOLD = (
-    "auto, none, after_batch, before_processing, {async: batch}, {async: record}, {async: 5s}, {sync: batch},"
-    " {sync: record}, {sync: 5s} or {sync: on_revoke}; an async one can have retry: true"
+    "auto, none, after_batch, before_processing, outside, {async: batch}, {async: record}, {async: 5s},"
+    " {sync: batch}, {sync: record}, {sync: 5s} or {sync: on_revoke}; an async one can have retry: true"
 )
 
 

@@ -100,8 +100,9 @@ class Fetcher:
         client.do(now, machine.on_offsets(now, response))
         if response.error is not Error.NONE or client.is_over or not still.any():
             return
-        deleted = (response.offsets >= 0) & (response.offsets < self._books.ledger.log_start[positions])
-        offsets = np.where(deleted, -1, response.offsets)
+        known = self._known(positions, response.offsets)
+        deleted = (known >= 0) & (known < self._books.ledger.log_start[positions])
+        offsets = np.where(deleted, -1, known)
         if (offsets < 0).any():
             if client.config.auto_offset_reset == "none":
                 self._fail_to_reset(now, Error.OFFSET_OUT_OF_RANGE if deleted.any() else Error.NO_OFFSET_FOR_PARTITION)
@@ -109,6 +110,13 @@ class Fetcher:
             if client.config.auto_offset_reset != "earliest":
                 self._books.delivery.ended_by[positions[deleted]] = OUT_OF_RANGE
         self._ask_brokers(now, positions[still], offsets[still], is_refused=bool(deleted.any()))
+
+    def _known(self, positions: Positions, committed: Offsets) -> Offsets:
+        """What is committed; or where the application seeks to that keeps its offsets itself, with its results."""
+        if self._client.processing.commit != "outside":
+            return committed
+        own = self._books.delivery.frontier_of(self._client.consumer.slot)[positions]
+        return np.where(own >= 0, own, committed)
 
     def _ask_brokers(self, now: int, positions: Positions, offsets: Offsets, *, is_refused: bool) -> None:
         """Positions first, then the first fetch, from each broker at its time; ``is_refused``: one was out of range."""

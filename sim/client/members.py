@@ -37,6 +37,8 @@ def new_member(client: Incarnation, assignors: tuple[Assignor, ...]) -> MemberMa
 
 def _commits(client: Incarnation) -> str:
     processing = client.processing
+    if processing.commit == "outside":
+        return "none"
     return processing.commit if processing.commit != "auto" or client.config.enable_auto_commit else "none"
 
 

@@ -32,8 +32,9 @@ class Processing:
     per_poll_us: int = 0
     """Cost of a batch, whatever its size."""
     poll_timeout_us: int = 100 * MS
-    commit: Literal["auto", "after_batch", "before_processing", "none"] = "auto"
-    """auto: enable.auto.commit decides; after_batch and before_processing are calls of the application."""
+    commit: Literal["auto", "after_batch", "before_processing", "none", "outside"] = "auto"
+    """auto: enable.auto.commit decides; after_batch and before_processing are calls of the application; outside: nobody
+    commits, and each consumer of a broadcast group keeps its own offsets, with what it makes of the records."""
     commit_every_us: int = 0
     """after_batch: not more often than this, by a clock of the application's own; 0: each batch."""
     commit_each_record: bool = False

@@ -5,8 +5,8 @@ Source: ``UnifiedLog``, ``ProducerStateManager`` (storage), Kafka 4.4.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
 from groupsim.sim.protocol.messages import Error
 from groupsim.sim.protocol.producer.batches import Kind, LogEntry, ProduceResponse, RecordBatch
@@ -33,6 +33,8 @@ class PartitionLog:
     entries : list of LogEntry
     end : int
         Log end offset.
+    start : int
+        Log start offset: what is before it is deleted.
     high_watermark : int
         Up to where everything in sync has it; moved by `advance`.
     states : dict of int to ProducerState
@@ -43,6 +45,7 @@ class PartitionLog:
 
     entries: list[LogEntry] = field(default_factory=list)
     end: int = 0
+    start: int = 0
     high_watermark: int = 0
     states: dict[int, ProducerState] = field(default_factory=dict)
     aborted: list[DecidedTransaction] = field(default_factory=list)
@@ -137,14 +140,44 @@ class PartitionLog:
         for name in stale:
             del self.states[name]
 
+    # --- what is removed ----------------------------------------------------------------------------------------------
+
+    def delete_before(self, offset: int) -> None:
+        """Segments before ``offset`` are deleted, or DeleteRecords says so (``maybeIncrementLogStartOffset``).
+
+        Whatever transaction they are of: not beyond the high watermark is the only bound.
+        """
+        self.start = max(self.start, min(offset, self.high_watermark))
+        self.entries = [one for one in self.entries if one.end > self.start]
+
+    def clean(self, is_superseded: Callable[[int], bool]) -> None:
+        """Compact it: what was aborted goes, and each record that is not the last of its key.
+
+        Up to the last stable offset, whichever transaction a record is of; markers stay (they go later, by
+        delete.retention.ms). ``LogCleanerManager.cleanableOffsets``, ``Cleaner.cleanInto``.
+
+        Parameters
+        ----------
+        is_superseded : callable
+            Whether there is a later record of the key of the record at an offset.
+        """
+        stable, kept = self.last_stable_offset, []
+        for entry in self.entries:
+            if entry.kind is not Kind.DATA or entry.offset >= stable:
+                kept.append(entry)
+            elif not self._is_aborted(entry):
+                stay = (offset for offset in range(entry.offset, entry.end) if not is_superseded(offset))
+                kept += [replace(entry, offset=offset, records=1) for offset in stay]
+        self.entries = kept
+
     # --- what is read -------------------------------------------------------------------------------------------------
 
     @property
     def last_stable_offset(self) -> int:
-        """``UnifiedLog.lastStableOffset``."""
+        """``UnifiedLog.lastStableOffset``; not before the log's start (``maybeIncrementFirstUnstableOffset``)."""
         opened = [one.open_since for one in self.states.values() if one.open_since >= 0]
         decided = [one.first for one in self._unreplicated]
-        return min([self.high_watermark, *opened, *decided])
+        return max(self.start, min([self.high_watermark, *opened, *decided]))
 
     def end_for(self, *, is_committed: bool) -> int:
         """Where a reader of an isolation level finds the end: ``endOffsets``, ``seekToEnd``, and what lag counts to."""
@@ -160,7 +193,7 @@ class PartitionLog:
             offset
             for entry in self._from(start, end)
             if not (is_committed and self._is_aborted(entry))
-            for offset in range(max(entry.offset, start), min(entry.end, end))
+            for offset in range(max(entry.offset, start, self.start), min(entry.end, end))
         ]
         return found, max(start, end)
 

@@ -58,6 +58,8 @@ def test_a_group_each_cures_broadcast() -> None:
         "groups.cache.config[partition.assignment.strategy]": ["range"],
         "timeline[crash].kill.target": "cache-2/0",
     }
+    kept = {"groups.cache.processing.commit": "outside"}
+    assert all(one.summary["losses"].sum() == 0 for one in runs("broadcast", kept, SEEDS))
     for one in runs("broadcast", cure, SEEDS):
         assert one.summary["losses"].sum() == 0
         assert one.summary.set_index("group")["unavailable_gap_s_max"].drop("cache-2").max() < 5

@@ -567,6 +567,16 @@ def test_broadcast_is_for_a_whole_group_from_beginning_to_end(file: Path) -> Non
         assert "broadcast is for a whole group" in problem.message
 
 
+@pytest.mark.parametrize("path", ["processing", "overrides"])
+def test_offsets_outside_kafka_are_for_broadcast_groups(file: Path, path: str) -> None:
+    kept = {"commit": "outside"}
+    value: object = kept if path == "processing" else [{"members": "0", "processing": kept}]
+    change = {f"groups.billing.{path}": value}
+    load(file, set_={**change, STRATEGY: ["broadcast"]})
+    with pytest.raises(ScenarioFileError, match="outside is for broadcast groups"):
+        load(file, set_=change)
+
+
 def test_kafkas_class_names_are_understood(file: Path) -> None:
     classes = (
         "org.apache.kafka.clients.consumer.CooperativeStickyAssignor, org.apache.kafka.clients.consumer.RangeAssignor"

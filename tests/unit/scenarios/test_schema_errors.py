@@ -146,7 +146,7 @@ def test_a_key_without_a_value_is_refused(text: str, path: str, tmp_path: Path) 
          "allow it on the command line with --allow-code m:C"),
         ("groups.billing.config[partition.assignment.strategy]",
          "range, org.apache.kafka.clients.consumer.RangeAssignor", "must not name an assignor twice"),
-        ("groups.billing.processing.commit", "manual", "must be auto, none, after_batch, before_processing, {async"),
+        ("groups.billing.processing.commit", "manual", "must be auto, none, after_batch, before_processing, outside"),
         ("groups.billing.processing.per_record", 2, "a duration needs a unit"),
         ("groups.billing.processing.commit_on_revoked", "yes", "must be true or false"),
         ("groups.billing.members.count", -1, "must be greater than or equal to 0"),

@@ -187,6 +187,21 @@ def test_a_slow_reader_s_commit_makes_a_fast_one_repeat_everything(fidelity: str
     assert delivered(result) == {("duplicate", "broadcast overwrite"): 100_000 - 9}
 
 
+@read_by_quiet
+@pytest.mark.parametrize("killed", [0, 1])
+def test_offsets_kept_outside_kafka_cure_broadcast(fidelity: str, killed: int) -> None:
+    """The same hang and the same slow reader: who is back goes on where it was, whatever the other one has read."""
+    kept = replace(PROCESSING, commit="outside")
+    slow_one = Override(members=frozenset({0}), processing=replace(kept, per_record=lasting(1_250 * MS)))
+    timeline = (
+        entry(10_500 * MS, Stuck(target=member(killed), duration=lasting(30 * S))),
+        entry(12_500 * MS, Kill(target=member(killed), down=lasting(200 * MS))),
+    )
+    result = broadcast(*timeline, fidelity=fidelity, processing=kept, overrides=(slow_one,))
+    assert rows(result, "requests", api="OffsetCommit") == []
+    assert delivered(result) == {}
+
+
 # --- what the past produced -------------------------------------------------------------------------------------------
 
 
