@@ -60,6 +60,8 @@ def produces(**config: Any) -> dict[str, Any]:
         ({"transaction.two.phase.commit.enable": True, "transaction.timeout.ms": 1}, "Cannot set transaction.timeout"),
         ({"transactional.id": "x"}, "produces.transactional_id"),
         ({"ack": "all"}, "acks"),
+        ({"compression.lz4.level": 18}, "must be at most 17"),
+        ({"retries": 1 << 31}, "must"),
     ],
 )
 def test_what_a_producer_refuses_is_refused_in_its_words(config: dict[str, Any], reason: str) -> None:
@@ -67,7 +69,9 @@ def test_what_a_producer_refuses_is_refused_in_its_words(config: dict[str, Any],
 
 
 def test_what_a_producer_takes_is_taken() -> None:
-    (group,) = load(produces(**{"delivery.timeout.ms": 30_005, "transaction.timeout.ms": 900_000})).groups
+    (group,) = load(
+        produces(**{"delivery.timeout.ms": 30_005, "transaction.timeout.ms": 900_000, "client.rack": "a"})
+    ).groups
     assert group.produces is not None
     assert group.produces.producer.transaction_timeout_us == 900_000_000
 
