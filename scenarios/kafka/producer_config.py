@@ -11,14 +11,18 @@ from groupsim.sim.config import ProducerConfig
 from groupsim.sim.units import MS
 
 MODELLED_PRODUCER: Final = frozenset(
-    {"transaction.timeout.ms", "retry.backoff.ms", "enable.idempotence", "acks", "retries",
+    {"transaction.timeout.ms", "retry.backoff.ms", "retry.backoff.max.ms", "enable.idempotence", "acks", "retries",
      "max.in.flight.requests.per.connection", "delivery.timeout.ms", "linger.ms", "request.timeout.ms"}
 )  # fmt: skip
 """Keys that decide something in a transaction, or whether a producer starts at all."""
 _IN_FLIGHT: Final = "max.in.flight.requests.per.connection"
 _IN_FLIGHT_MAX: Final = 5
 _TIMES: Final = MappingProxyType(
-    {"transaction.timeout.ms": "transaction_timeout_us", "retry.backoff.ms": "retry_backoff_us"}
+    {
+        "transaction.timeout.ms": "transaction_timeout_us",
+        "retry.backoff.ms": "retry_backoff_us",
+        "retry.backoff.max.ms": "retry_backoff_max_us",
+    }
 )
 
 

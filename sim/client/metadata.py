@@ -49,7 +49,7 @@ class Metadata:
         self._number = 1
         self._requests = 0
         jitter = client.world.streams.key("metadata-jitter", client.label)
-        self._backoff = Backoff(client.config, lambda number: 800 + hash64(jitter, number) % 401)
+        self._backoff = Backoff.of(client.config, lambda number: 800 + hash64(jitter, number) % 401)
 
     def subscribe(self, now: int, subscription: Subscription) -> None:
         """The application calls subscribe(), with metadata as of now."""

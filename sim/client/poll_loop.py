@@ -252,7 +252,7 @@ class PollLoop:
     def _first_wake(self, since: int, time: int) -> tuple[int, int]:
         """`first_wake`, also while a job or a hang keeps the application from poll()."""
         step_us, schedule = self.cadence.step_us, self.schedule
-        is_away = self._job is not None or since < self.stuck_until
+        is_away = self._job is not None or self.is_held or since < self.stuck_until
         if step_us >= FOREVER or (schedule is not None and not is_away):
             return first_wake(schedule, since, step_us, time) if schedule is not None else (since, FOREVER)
         while (wake := self._end_of_wait(since + step_us)) < time:
@@ -261,7 +261,7 @@ class PollLoop:
 
     def _end_of_wait(self, time: int) -> int:
         job, schedule = self._job, self.schedule
-        if schedule is None or time < self.stuck_until or (job is not None and time <= job.due):
+        if schedule is None or self.is_held or time < self.stuck_until or (job is not None and time <= job.due):
             return time
         return schedule.end_of_wait(time)
 
@@ -338,10 +338,12 @@ class PollLoop:
 
     def hold(self, now: int) -> None:
         """The thread is not inside poll() from now on, until `release`."""
+        self.pass_steps(now)
         self._held_us = now
 
     def release(self, now: int) -> None:
         """It is back: the poll that was due when it was held is now."""
+        self.pass_steps(now)
         since, self._held_us = self._held_us, -1
         if now > since:
             self._shift(since, now - since)

@@ -24,10 +24,11 @@ from groupsim.sim.client.poll_schedule import NOT_INSIDE
 from groupsim.sim.kernel.environment import Kind, deadline_key, process_key
 from groupsim.sim.kernel.network import Connection, Exchange
 from groupsim.sim.protocol.effects import Raise
+from groupsim.sim.protocol.lookup import Backoff
 from groupsim.sim.protocol.messages import Api, Error, Positions, TxnOffsetCommit
 from groupsim.sim.protocol.producer.batches import Origin, Produce, RecordBatch, sequence_after
 from groupsim.sim.protocol.transactions.messages import EndTxn, InitProducerId, ProducerIdentity, TopicPartition
-from groupsim.sim.randomness import mean_of
+from groupsim.sim.randomness import hash64, mean_of
 from groupsim.sim.units import MS
 
 Step = Generator[simpy.Event, Any, Any]
@@ -66,6 +67,11 @@ class TransactionLoop:
         self._id = produces.transactional_id.format(member=consumer.name, incarnation=consumer.incarnation)
         self._life = ProducerLife(consumer.name, consumer.incarnation, self._id)
         self._send_key = deadline_key(consumer.entity, Kind.FETCH)
+        producer, jitter = produces.producer, world.streams.key("producer backoff", client.label)
+        self._backoff_us = producer.retry_backoff_us
+        self._backoff = Backoff(
+            producer.retry_backoff_us, producer.retry_backoff_max_us, lambda number: 800 + hash64(jitter, number) % 401
+        )
         self._wait_key = process_key(consumer.entity, Kind.FAULT)
         self._connections: dict[int, Connection] = {}
         self._answers: dict[Exchange, simpy.Event] = {}
@@ -200,9 +206,16 @@ class TransactionLoop:
         return (yield from self._insist(self._request(node, api, body), node, api, body))
 
     def _insist(self, answer: simpy.Event, node: int, api: Api, body: Any) -> Step:
-        """`_ask`, which has been done once."""
+        """`_ask`, which has been done once.
+
+        Transactional requests wait the same each time (``TransactionManager.TxnRequestHandler.retryBackoffMs``),
+        batches longer and longer (``RecordAccumulator.shouldBackoff``).
+        """
+        failures = 0
         while (response := (yield answer)).error in _RETRIABLE:
-            yield self._env.until(self._env.now + self._produces.producer.retry_backoff_us, self._wait_key)
+            wait_us = self._backoff.after(failures) if api is Api.PRODUCE else self._backoff_us
+            yield self._env.until(self._env.now + wait_us, self._wait_key)
+            failures += 1
             answer = self._request(node, api, body)
         return response
 
@@ -255,11 +268,7 @@ class TransactionLoop:
         body = self._output(to)
         if body is None:
             return
-        answer = yield self._request(self._leader(body), Api.PRODUCE, body)
-        if answer.error is Error.CONCURRENT_TRANSACTIONS:
-            # The last transaction is not complete: the same batches are sent again.
-            yield self._env.until(self._env.now + self._produces.producer.retry_backoff_us, self._wait_key)
-            answer = yield from self._ask(self._leader(body), Api.PRODUCE, body)
+        answer = yield from self._ask(self._leader(body), Api.PRODUCE, body)
         if answer.error is not Error.NONE:
             self._error = answer.error
         yield from self._pass("after_send")

@@ -24,37 +24,42 @@ class Backoff:
 
     Parameters
     ----------
-    config : ClientConfig
+    first_us, longest_us : int, microseconds
+        ``retry.backoff.ms``, ``retry.backoff.max.ms``.
     jitter : callable
         Retry number -> factor in permille (800 .. 1200).
+    is_exponential : bool
     """
 
-    __slots__ = ("_config", "_retries", "jitter")
+    __slots__ = ("_first_us", "_is_exponential", "_retries", "jitter", "longest_us")
 
-    def __init__(self, config: ClientConfig, jitter: Callable[[int], int]) -> None:
-        self._config = config
+    def __init__(
+        self, first_us: int, longest_us: int, jitter: Callable[[int], int], *, is_exponential: bool = True
+    ) -> None:
+        self._first_us, self.longest_us = first_us, longest_us
+        self._is_exponential = is_exponential
         self.jitter = jitter
         self._retries = 0
 
+    @classmethod
+    def of(cls, config: ClientConfig, jitter: Callable[[int], int]) -> Backoff:
+        """Of a consumer."""
+        is_exponential = config.behaviour.exponential_backoff
+        return cls(config.retry_backoff_us, config.retry_backoff_max_us, jitter, is_exponential=is_exponential)
+
     def after(self, attempts: int) -> int:
         """How long to wait after so many failures before this one, microseconds."""
-        config = self._config
-        if not config.behaviour.exponential_backoff:
-            return config.retry_backoff_us
-        if config.retry_backoff_max_us <= config.retry_backoff_us:
-            return config.retry_backoff_max_us
-        base = min(config.retry_backoff_us << min(attempts, 20), config.retry_backoff_max_us)
-        return min(base * self.draw() // 1000, config.retry_backoff_max_us)
+        if not self._is_exponential:
+            return self._first_us
+        if self.longest_us <= self._first_us:
+            return self.longest_us
+        base = min(self._first_us << min(attempts, 20), self.longest_us)
+        return min(base * self.draw() // 1000, self.longest_us)
 
     def draw(self) -> int:
         """The next factor, in permille."""
         self._retries += 1
         return self.jitter(self._retries)
-
-    @property
-    def longest_us(self) -> int:
-        """``retry.backoff.max.ms``."""
-        return self._config.retry_backoff_max_us
 
 
 class CoordinatorLookup:

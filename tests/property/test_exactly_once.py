@@ -1,7 +1,8 @@
 """Exactly once, whatever is killed or frozen: each input is counted once in the output after faults stop.
 
 With transactions, group metadata, ``read_committed``, no expired offset and clean elections. What nobody faults is made
-once for ``read_uncommitted`` readers too.
+once for ``read_uncommitted`` readers too. Slow logs and slow answers keep members in the middle of transactions most of
+the time.
 """
 
 from __future__ import annotations
@@ -12,14 +13,20 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from groupsim.sim.model import CrashAt, Entry, GcPause, Kill, Restart, Scale, Stuck
+from groupsim.sim.config import CoordinatorConfig, Timing
+from groupsim.sim.model import Cluster, CrashAt, Entry, GcPause, Kill, Restart, Scale, StartMembers, Stuck
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import entry, everybody, lasting, member, rows
-from tests.unit.sim.transactional_scenes import JITTER, output, played, producing, total, transform
+from tests.unit.sim.transactional_scenes import JITTER, SLOW_LOG, output, played, producing, total, transform
 
 pytestmark = pytest.mark.property
 
 POINTS = ("after_poll", "after_send", "before_commit", "before_end_txn", "after_end_txn", "after_commit")
+FAULTS_S, COUNTED_S, HORIZON_S = 34, 70, 85
+"""Faults begin before; what was produced by then is in the output; seconds."""
+PRODUCED_A_SECOND = 40
+SLOW_ANSWERS = Cluster(config=CoordinatorConfig(initial_rebalance_delay_us=0), timing=Timing(service_us=150 * MS))
+"""Brokers are slow to hear what coordinators have decided."""
 WHO = st.integers(0, 2)
 DOWN = st.sampled_from([None, 500 * MS, 4 * S])
 
@@ -45,23 +52,33 @@ def faults(draw: st.DrawFn) -> Entry:
     return entry(at_us, verb, f"fault-{draw(st.integers(0, 10**9))}")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
-    timeline=st.lists(faults(), min_size=1, max_size=4, unique_by=lambda one: one.id),
+    timeline=st.lists(faults(), min_size=1, max_size=5, unique_by=lambda one: one.id),
     protocol=st.sampled_from(["classic", "cooperative", "cooperative", "consumer"]),
     shares=st.booleans(),
-    timeout_s=st.sampled_from([2, 10, 60]),
+    timeout_s=st.sampled_from([2, 10]),
+    cluster=st.sampled_from([JITTER, SLOW_LOG, SLOW_ANSWERS]),
 )
-def test_each_input_is_counted_once(timeline: list[Entry], protocol: str, shares: bool, timeout_s: int) -> None:
-    """``shares``: whether the next incarnation has the same transactional id."""
+def test_each_input_is_counted_once(
+    timeline: list[Entry], protocol: str, shares: bool, timeout_s: int, cluster: Cluster
+) -> None:
+    """``shares``: whether the next incarnation has the same transactional id.
+
+    At 34 s faults stop and everybody is there; what was produced until then and long after is counted by the end.
+    """
     name = "{member}" if shares else "{member}-{incarnation}"
     produces = producing(transaction_timeout_us=timeout_s * S, transactional_id=name)
-    scenario = transform(*timeline, protocol=protocol, count=3, horizon_s=50, produces=produces, cluster=JITTER)
+    back = entry(FAULTS_S * S, StartMembers(target=everybody()), "back")
+    scenario = transform(
+        *timeline, back, protocol=protocol, count=3, horizon_s=HORIZON_S, produces=produces, cluster=cluster
+    )
     result = played(scenario)
     note(str(timeline))
     seen = output(result)
     assert seen["read_committed"] == (0, 0)
-    assert total(result, "records_committed") > 60 or protocol == "consumer"
+    assert PRODUCED_A_SECOND * COUNTED_S <= total(result, "records_committed") <= PRODUCED_A_SECOND * HORIZON_S
     assert seen["read_uncommitted"][0] <= total(result, "records_aborted") + total(result, "records_open")
     for one in rows(result, "output"):
         assert one["last_stable_offset"] <= one["high_watermark"]
+        assert one["high_watermark"] - one["last_stable_offset"] <= PRODUCED_A_SECOND * (HORIZON_S - COUNTED_S)

@@ -78,7 +78,7 @@ class MemberParts:
     ) -> None:
         self.config = config
         self.instance_id = instance_id
-        self.backoff = Backoff(config, jitter)
+        self.backoff = Backoff.of(config, jitter)
         self.membership = Membership(name, config, instance_id)
         self.subscription = SubscriptionState()
         self.ownership = Ownership(self.membership, self.backoff, commits, commit_every_us)

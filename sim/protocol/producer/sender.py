@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from groupsim.sim.config import ProducerConfig
+from groupsim.sim.protocol.lookup import Backoff
 from groupsim.sim.protocol.messages import Error
 from groupsim.sim.protocol.producer.batches import ProduceResponse, RecordBatch, sequence_after
 from groupsim.sim.protocol.transactions.messages import LAST_EPOCH, NO_EPOCH, NO_PRODUCER_ID, TopicPartition
@@ -113,7 +114,7 @@ class Sender:
     ) -> None:  # fmt: skip
         self._config = config
         self._most = max(config.batch_bytes // record_bytes, 1)
-        self._jitter = jitter
+        self._backoff = Backoff(config.retry_backoff_us, config.retry_backoff_max_us, jitter)
         self._leader_of = leader_of
         self.producer_id = NO_PRODUCER_ID
         self.epoch = NO_EPOCH
@@ -213,9 +214,7 @@ class Sender:
                 state.last_acknowledged = max(last, state.last_acknowledged)
             self.deliveries.append(Delivery(batch, error, response.offset))
         elif self._may_retry(now, state, batch, error):
-            exponent = min(batch.attempts - 1, 20)
-            wait = min(self._config.retry_backoff_us << exponent, self._config.retry_backoff_max_us)
-            batch.ready_us = now + wait * self._jitter(batch.attempts) // 1000
+            batch.ready_us = now + self._backoff.after(batch.attempts - 1)
         else:
             self._give_up(state, batch, error)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from groupsim.sim import Result
 from groupsim.sim import simulate as run
-from groupsim.sim.config import CoordinatorConfig, ProducerConfig
+from groupsim.sim.config import CoordinatorConfig, ProducerConfig, Timing
 from groupsim.sim.model import Cluster, Distribution, Entry, Network, Produces, Scenario, Topic
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import CLIENT, PROCESSING, constant, delivered, group, lasting, rows, scene
@@ -22,6 +22,12 @@ JITTER = Cluster(
     network=Network(latency=Distribution("lognormal", (500, 5_000))),
 )
 """Latencies that differ: 0.5 ms in the middle, one of a hundred above 5 ms."""
+SLOW_LOG = Cluster(
+    config=CoordinatorConfig(initial_rebalance_delay_us=0),
+    network=Network(latency=Distribution.constant(200 * MS)),
+    timing=Timing(append_us=200 * MS),
+)
+"""A transaction takes more than a second to end: members spend most of their time in commitTransaction()."""
 WORK = replace(PROCESSING, per_record=lasting(5 * MS), commit="none")
 """100 ms a batch and 5 ms a record."""
 

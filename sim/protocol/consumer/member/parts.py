@@ -74,7 +74,7 @@ class ConsumerMemberParts:
     ) -> None:
         self.config = config
         self.instance_id = instance_id
-        backoff = Backoff(config, jitter)
+        backoff = Backoff.of(config, jitter)
         self.membership = MemberEpoch(name, member_id, config, instance_id)
         self.subscription = MemberSubscription()
         self.ownership = MemberOwnership(self.membership, backoff, commits, commit_every_us)

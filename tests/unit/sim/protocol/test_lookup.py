@@ -12,7 +12,7 @@ CONFIG = ClientConfig(retry_backoff_us=100 * MS, retry_backoff_max_us=1_000 * MS
 
 
 def _backoff(config: ClientConfig = CONFIG, permille: int = 1_000) -> Backoff:
-    return Backoff(config, lambda number: permille)
+    return Backoff.of(config, lambda number: permille)
 
 
 def _fail(lookup: CoordinatorLookup, now: int) -> int:
@@ -65,6 +65,6 @@ def test_before_3_7_the_backoff_is_constant() -> None:
 
 def test_the_jitter_is_drawn_by_number() -> None:
     asked: list[int] = []
-    backoff = Backoff(CONFIG, lambda number: asked.append(number) or 1_000)
+    backoff = Backoff.of(CONFIG, lambda number: asked.append(number) or 1_000)
     assert [backoff.after(0), backoff.after(9)] == [100 * MS, 1_000 * MS]
     assert asked == [1, 2]
