@@ -86,8 +86,8 @@ def simulate(
             _finish(world)
             books = [group.books for group in world.groups.values()]
             rows = Tabulator(
-                scenario, books, [*world.shards.books.values()], world.last_fault_us, seed=seed,
-                replication=replication, variant=variant,
+                scenario, books, [*world.shards.books.values()], world.producer_books.rows,
+                world.last_fault_us, seed=seed, replication=replication, variant=variant,
             )  # fmt: skip
             tables = rows.tables()
     except SimError as error:
@@ -180,6 +180,8 @@ def _finish(world: World) -> None:
     world.shards.finish(horizon, world.groups)
     if world.transactions is not None:
         world.transactions.finish(horizon)
+    if world.data_logs is not None:
+        world.data_logs.finish()
     if world.zookeeper is not None:
         world.zookeeper.finish(horizon)
 

@@ -244,6 +244,22 @@ OUTPUT: Final = MappingProxyType(
 read to the end, ``blocked_us_max``: how long a record waited to become readable to one.
 """
 
+PRODUCERS: Final = MappingProxyType(
+    {
+        "producer": TEXT, "topic": TEXT, "partition": INT, "records": INT, "acknowledged": INT, "failed": INT,
+        "open": INT, "batches": INT, "retries": INT, "in_log": INT, "lost_leader": INT, "lost_unclean": INT,
+        "lost_unsent": INT, "failed_in_log": INT, "duplicated": INT, "reordered": INT, "took_us_max": INT,
+    }
+)  # fmt: skip
+"""One row per producer of ``producers`` and partition, in records over the whole run; ``batches`` that were
+acknowledged or given up, and how often they were sent again.
+
+``lost_...`` were acknowledged and are in no log: only a leader that died had them (``leader``), a leader was elected
+that was not in sync (``unclean``), nobody heard of them (``unsent``: acks=0). ``failed_in_log``: given up, and in the
+log all the same; ``duplicated``: written again by a retry; ``reordered``: behind a record that was sent later;
+``took_us_max``: until a batch was acknowledged.
+"""
+
 TABLES: Final = MappingProxyType(
     {
         "summary": SUMMARY, "rebalances": REBALANCES, "ownership": OWNERSHIP, "unavailability": UNAVAILABILITY,
@@ -252,6 +268,7 @@ TABLES: Final = MappingProxyType(
         "coordinators": COORDINATORS, "placement": PLACEMENT, "over_groups": OVER_GROUPS,
         "records": RECORDS, "latency": LATENCY,
         "transactions": TRANSACTIONS, "output": OUTPUT,
+        "producers": PRODUCERS,
     }
 )  # fmt: skip
 
@@ -276,6 +293,7 @@ SORTED_BY: Final = MappingProxyType(
         "latency": ("group", "span"),
         "transactions": ("group", "member", "incarnation"),
         "output": ("group", "topic", "partition"),
+        "producers": ("producer", "topic", "partition"),
     }
 )
 

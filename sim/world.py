@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from groupsim.assignors import Assignor, AssignorError, create, load_classes
+from groupsim.sim.books.producers import ProducerBooks
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.client.consumer import Consumer
+from groupsim.sim.client.data_producer import DataProducer
 from groupsim.sim.client.interface import Identity
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.controller import Controller
 from groupsim.sim.cluster.coordinator import Coordinator, partition_for
+from groupsim.sim.cluster.data_logs import DataLogs
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.group_protocols import CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY
 from groupsim.sim.cluster.offered_load import Offered, offered_by
@@ -87,6 +90,12 @@ class World:
         """Only if a group produces."""
         if any(spec.produces is not None for spec in scenario.groups):
             self.transactions = Transactions(self.env, scenario, self.groups, self.brokers)
+        self.producer_books = ProducerBooks()
+        self.data_logs: DataLogs | None = None
+        """Only if there are producers."""
+        self.data_producers: list[DataProducer] = []
+        if scenario.producers:
+            self._build_producers()
         self.zookeeper: Zookeeper | None = None
         """Only if it holds a group together."""
         self._build_zookeeper()
@@ -132,6 +141,16 @@ class World:
         group.books.settle = engine.settle
         for index in range(slots):
             members.append(self._add_consumer(spec, group, index, engine))
+
+    def _build_producers(self) -> None:
+        cluster, books = self.scenario.cluster, self.producer_books
+        logs = self.data_logs = DataLogs(self.env, cluster, self.catalog, self.brokers, books)
+        parts = (cluster.network, self.catalog, logs, books, lambda node: self.brokers[node].is_up)
+        for spec in self.scenario.producers:
+            for number in range(spec.count):
+                producer = DataProducer(self.env, self.streams, spec, number, *parts)
+                self.data_producers.append(producer)
+                self.env.process(producer.run())
 
     def _build_zookeeper(self) -> None:
         held = [group for group in self.groups.values() if group.protocols == ZOOKEEPER_ONLY]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from groupsim.scenarios.build.configurations import Configured, configurations
 from groupsim.scenarios.build.problems import Finding
+from groupsim.scenarios.build.producer_checks import check_producers
 from groupsim.scenarios.build.protocol_checks import check_protocols
 from groupsim.scenarios.build.transaction_checks import check_transactions
 from groupsim.scenarios.build.zookeeper_checks import check_zookeeper
@@ -64,3 +65,4 @@ def check_kafka_rules(file: ScenarioFile, allow_code: Sequence[str]) -> Iterator
     yield from check_protocols(file, found)
     yield from check_zookeeper(file)
     yield from check_transactions(file)
+    yield from check_producers(file)

@@ -52,7 +52,10 @@ def not_modelled(document: Mapping[str, Any]) -> dict[Kind, tuple[str, ...]]:
         "broker": [document["cluster"]],
         "topic": [*document["topics"].values(), *made],
         "consumer": [*groups, *overrides, *set_configs],
-        "producer": [group["produces"] for group in groups if group.get("produces")],
+        "producer": [
+            *(group["produces"] for group in groups if group.get("produces")),
+            *document.get("producers", {}).values(),
+        ],
         "old consumer": [*old, *(override for group in old for override in group["overrides"])],
     }
     found: dict[Kind, tuple[str, ...]] = {}
@@ -81,8 +84,17 @@ def _warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
         yield from _protocol_warnings(file, key, [one for one in found if one.group == key])
     if file.cluster.zookeeper != ZookeeperFile() and all(one.protocol != "zookeeper" for one in file.groups.values()):
         yield ("cluster", "zookeeper"), "has no effect: no group has protocol: zookeeper"
+    yield from _producer_warnings(file)
     yield from _timeline_warnings(file)
     yield from _close_warnings(file, found)
+
+
+def _producer_warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
+    for key, producers in file.producers.items():
+        readers = [name for name, one in file.groups.items() if {*(one.topics.topics or ())} & {*producers.topics}]
+        if readers:
+            sentence = "at the topic's rate: what retries repeat, delay or give up is in table producers alone"
+            yield ("producers", key), f"{', '.join(readers)} read it {sentence}"
 
 
 def _no_common_assignor(key: str, group: GroupFile) -> Iterator[tuple[Place, str]]:

@@ -26,8 +26,9 @@ def build_scenario(
         question=file.question,
         horizon_us=file.horizon,
         cluster=file.cluster.build(),
-        topics=tuple(topic.build(key, file.cluster.config, file.horizon) for key, topic in file.topics.items()),
+        topics=tuple(_topics(file)),
         groups=tuple(group for key, one in file.groups.items() for group in build_groups(key, one)),
+        producers=tuple(one.build(key) for key, one in file.producers.items()),
         timeline=tuple(build_timeline(file)),
         measure_from_us=file.measure.from_,
         measure_to_us=file.measure.to,
@@ -38,6 +39,14 @@ def build_scenario(
         allow_assignors=tuple(allow_code),
         document=document,
     )
+
+
+def _topics(file: ScenarioFile) -> Iterator[model.Topic]:
+    """What producers wait for is theirs to say."""
+    acks: dict[str, Any] = {topic: one.acks for one in file.producers.values() for topic in one.topics}
+    for key, one in file.topics.items():
+        topic = one.build(key, file.cluster.config, file.horizon)
+        yield replace(topic, acks=acks[key]) if key in acks else topic
 
 
 # --- groups -----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -12,23 +13,36 @@ from groupsim.sim.units import MS
 
 MODELLED_PRODUCER: Final = frozenset(
     {"transaction.timeout.ms", "retry.backoff.ms", "retry.backoff.max.ms", "enable.idempotence", "acks", "retries",
-     "max.in.flight.requests.per.connection", "delivery.timeout.ms", "linger.ms", "request.timeout.ms"}
+     "max.in.flight.requests.per.connection", "delivery.timeout.ms", "linger.ms", "request.timeout.ms",
+     "batch.size"}
 )  # fmt: skip
-"""Keys that decide something in a transaction, or whether a producer starts at all."""
+"""Keys that decide something in a transaction, when batches go out, or whether a producer starts at all."""
 _IN_FLIGHT: Final = "max.in.flight.requests.per.connection"
 _IN_FLIGHT_MAX: Final = 5
 _TIMES: Final = MappingProxyType(
     {
-        "transaction.timeout.ms": "transaction_timeout_us",
-        "retry.backoff.ms": "retry_backoff_us",
-        "retry.backoff.max.ms": "retry_backoff_max_us",
+        "transaction.timeout.ms": "transaction_timeout_us", "retry.backoff.ms": "retry_backoff_us",
+        "retry.backoff.max.ms": "retry_backoff_max_us", "linger.ms": "linger_us",
+        "request.timeout.ms": "request_timeout_us", "delivery.timeout.ms": "delivery_timeout_us",
     }
-)
+)  # fmt: skip
+_NUMBERS: Final = MappingProxyType({"retries": "retries", _IN_FLIGHT: "max_in_flight", "batch.size": "batch_bytes"})
+_ACKS: Final = MappingProxyType({"all": -1, "-1": -1, "0": 0, "1": 1})
 
 
 def producer_config(given: Mapping[str, Any]) -> ProducerConfig:
-    """A producer's configuration; 4.4's defaults where ``given`` has no value."""
-    return ProducerConfig(**{field: given[key] * MS for key, field in _TIMES.items() if key in given})
+    """A producer's configuration; 4.4's defaults where ``given`` has no value.
+
+    Where idempotence does not go with the rest and nobody asks for it, there is none; delivery.timeout.ms that nobody
+    gives is as long as it has to be (``KafkaProducer.configureDeliveryTimeout``).
+    """
+    fields = {field: given[key] * MS for key, field in _TIMES.items() if key in given}
+    fields |= {field: given[key] for key, field in _NUMBERS.items() if key in given}
+    fields["acks"] = _ACKS[given.get("acks", "all")]
+    wanted = given.get("enable.idempotence", True)
+    config = ProducerConfig(**fields, enable_idempotence=wanted and fields["acks"] == -1 and given.get("retries") != 0)
+    least_us = 0 if "delivery.timeout.ms" in given else config.linger_us + config.request_timeout_us
+    return replace(config, delivery_timeout_us=max(config.delivery_timeout_us, least_us))
 
 
 def producer_refusals(given: Mapping[str, Any], *, is_transactional: bool = True) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from groupsim.scenarios.schema.distributions import Duration
 from groupsim.scenarios.schema.durations import format_duration
 from groupsim.scenarios.schema.goals import GoalsField
 from groupsim.scenarios.schema.groups import GROUPS_MAX, MEMBERS_MAX, GroupFile
+from groupsim.scenarios.schema.producers import ProducersFile
 from groupsim.scenarios.schema.subscriptions import Name, TopicName
 from groupsim.scenarios.schema.timeline import EntryField
 from groupsim.scenarios.schema.topics import PARTITIONS_MAX, TopicFile
@@ -42,6 +43,7 @@ class ScenarioFile(FileModel):
     cluster: ClusterFile = ClusterFile()
     topics: dict[TopicName, TopicFile] = Field(min_length=1)
     groups: dict[Name, GroupFile] = Field(min_length=1)
+    producers: dict[Name, ProducersFile] = {}
     timeline: list[EntryField] = []
     sample_every: Duration = Field(default=10 * S, gt=0)
     data: Literal["fluid", "exact"] = "fluid"

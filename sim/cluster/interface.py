@@ -56,6 +56,10 @@ class Audience(Protocol):
         """Some of what was appended to data partitions is gone."""
         ...
 
+    def log_cut(self, name: Name, after_us: int, *, is_unclean: bool) -> None:
+        """Who leads a data partition now lacks what its former leader wrote after ``after_us``."""
+        ...
+
     def partitions_changed(self, names: Iterable[tuple[str, int]]) -> None:
         """Data partitions have other leaders, or none, or can be read again (`sim.catalog.Catalog`)."""
         ...

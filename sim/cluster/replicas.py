@@ -109,6 +109,8 @@ class Replicas:
             self._led[name] = state.leader
             if state.leader == former and not self._logs.is_behind(name, former):
                 continue
+            if name[0] != OFFSETS_TOPIC:
+                self._cut(name, state.leader, former, is_unclean=state.has_lost)
             gap = self._gap(name, state.leader, former, has_lost=state.has_lost)
             coordinator = self._coordinator(name)
             if gap is not None and coordinator is not None:
@@ -118,6 +120,13 @@ class Replicas:
             self._catch_up(name, state.leader)
         if gaps:
             self._audience.records_lost(gaps)
+
+    def _cut(self, name: Name, leader: int, former: int, *, is_unclean: bool) -> None:
+        """What the leader lacks of the former one's log, whoever has been told what of it."""
+        unanswered_us = self._unanswered.get(former, (0, 0))[0] if leader != former else 0
+        lacks = self._logs.elect(name, leader, "1", unanswered_us, has_lost=is_unclean)
+        if lacks is not None:
+            self._audience.log_cut(name, lacks.from_us, is_unclean=is_unclean)
 
     def _gap(self, name: Name, leader: int, former: int, *, has_lost: bool) -> Gap | None:
         acks = self._catalog.specs[name[0]].acks if name[0] != OFFSETS_TOPIC else _COORDINATORS_ACKS

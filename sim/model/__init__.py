@@ -9,6 +9,7 @@ from __future__ import annotations
 from groupsim.sim.distributions import ZERO, Distribution
 from groupsim.sim.model.cluster import Broker, Cluster, Link, Network, Zookeeper
 from groupsim.sim.model.groups import Group, Members, Override, Processing, Produces, Start, Subscription
+from groupsim.sim.model.producers import Producers
 from groupsim.sim.model.scenario import RECORDS_MAX, Entry, Scenario
 from groupsim.sim.model.targets import Target
 from groupsim.sim.model.topics import Rate, Topic
@@ -65,6 +66,7 @@ __all__ = [
     "Network",
     "Override",
     "Processing",
+    "Producers",
     "Produces",
     "Rate",
     "Reassign",

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from groupsim.sim.distributions import Distribution
 from groupsim.sim.model.cluster import Cluster
 from groupsim.sim.model.groups import Group
+from groupsim.sim.model.producers import Producers
 from groupsim.sim.model.topics import Topic
 from groupsim.sim.model.verbs import Verb
 from groupsim.sim.units import FOREVER, S
@@ -44,6 +45,7 @@ class Scenario:
     cluster: Cluster
     topics: tuple[Topic, ...]
     groups: tuple[Group, ...]
+    producers: tuple[Producers, ...] = ()
     timeline: tuple[Entry, ...] = ()
     measure_from_us: int = 0
     measure_to_us: int | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,8 @@ class Tabulator:
     scenario : Scenario
     books : sequence of GroupBooks
     shards : sequence of ShardBooks
+    producers : sequence of mapping of str to (str or int)
+        Rows of table ``producers``.
     last_fault_us : int or None, microseconds
         When the last fault has ended.
     seed, replication : int
@@ -53,11 +55,13 @@ class Tabulator:
     """
 
     def __init__(
-        self, scenario: Scenario, books: Sequence[GroupBooks], shards: Sequence[ShardBooks], last_fault_us: int | None,
+        self, scenario: Scenario, books: Sequence[GroupBooks], shards: Sequence[ShardBooks],
+        producers: Sequence[Mapping[str, str | int]], last_fault_us: int | None,
         *, seed: int, replication: int, variant: str,
     ) -> None:  # fmt: skip
         self._scenario = scenario
         self._shards = shards
+        self._producers = producers
         self._shard_of = {name: one.figures for one in shards for name in one.groups}
         self._books = sorted(books, key=lambda one: one.name)
         self._last_fault_us = last_fault_us
@@ -89,6 +93,7 @@ class Tabulator:
             parts["output"].append(output_rows(group))
             for table in ("rebalances", "ownership", "lag", "requests", "states", "delivery", "events"):
                 parts[table].append(getattr(self, f"_{table}")(group))
+        parts["producers"].append({name: [row[name] for row in self._producers] for name in TABLES["producers"]})
         parts["coordinators"].append(coordinator_rows(self._shards))
         parts["placement"].append(placement_rows(self._shards, [one.id for one in self._scenario.cluster.brokers]))
         parts["over_groups"].append(over_groups_rows(parts["summary"]))

@@ -33,6 +33,8 @@ def new_controller(world: World) -> Controller:
     env, cluster, clients = world.env, world.scenario.cluster, Clients(world)
     parts = (world.brokers, world.coordinators, clients, world.are_cut)
     partitions = ClusterPartitions(cluster, world.catalog, *parts)
+    if world.data_logs is not None:
+        world.data_logs.control = partitions.control
     replicas = Replicas(env, world.streams, cluster, world.catalog, world.coordinators, partitions.control, clients)
     loading = Loading(env, world.streams, cluster, world.brokers, world.coordinators, partitions.control, clients)
     return Controller(env, world.streams, cluster, partitions, replicas, loading, clients)

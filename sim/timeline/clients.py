@@ -49,6 +49,8 @@ class Clients:
             for number, leader in enumerate(world.catalog.leaders(topic, range(len(created)))):
                 if leader == node:
                     self._lost_us[topic, number] = self._env.now
+        for producer in world.data_producers:
+            producer.lose_broker(node)
 
     def _is_touched(self, name: str, node: int) -> bool:
         """Whether a group's coordinator is on a broker, or something it reads is led there."""
@@ -69,11 +71,18 @@ class Clients:
                 for client in self._clients(name):
                     client.fetcher.skip(gone)
 
+    def log_cut(self, name: Name, after_us: int, *, is_unclean: bool) -> None:
+        """Who leads a data partition now lacks what its former leader wrote after ``after_us``."""
+        if self._world.data_logs is not None:
+            self._world.data_logs.cut(name, after_us, is_unclean=is_unclean)
+
     # --- data partitions ----------------------------------------------------------------------------------------------
 
     def partitions_changed(self, names: Iterable[tuple[str, int]]) -> None:
         """Data partitions have other leaders, or none, or can be read again."""
         known = set(names)
+        if self._world.data_logs is not None:
+            self._world.data_logs.changed(sorted(known))
         for name in sorted(self._world.groups):
             books = self._world.groups[name].books
             positions = _positions(books, known)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from groupsim.sim.config import ProducerConfig
+from groupsim.sim.protocol.controller.partition import NO_LEADER
 from groupsim.sim.protocol.lookup import Backoff
 from groupsim.sim.protocol.messages import Error
 from groupsim.sim.protocol.producer.batches import ProduceResponse, RecordBatch, sequence_after
@@ -34,6 +35,8 @@ class ProducerBatch:
 
     Attributes
     ----------
+    first : int
+        How many records the producer has sent to the partition before those in it.
     sequence, epoch : int
         Given when it is sent for the first time; -1.
     attempts : int
@@ -46,6 +49,7 @@ class ProducerBatch:
 
     partition: TopicPartition
     created_us: int
+    first: int = 0
     records: int = 0
     sequence: int = -1
     epoch: int = NO_EPOCH
@@ -67,12 +71,15 @@ class SendState:
     ----------
     batches : deque of ProducerBatch
         Not acknowledged, in the order of their records.
+    sent : int
+        Records that the application has sent.
     next_sequence, last_acknowledged : int
     is_unresolved : bool
         A batch was given up that may be in the log.
     """
 
     batches: deque[ProducerBatch] = field(default_factory=deque)
+    sent: int = 0
     next_sequence: int = 0
     last_acknowledged: int = -1
     is_unresolved: bool = False
@@ -98,7 +105,7 @@ class Sender:
     jitter : callable
         Retry number -> factor in permille (800 .. 1200).
     leader_of : callable
-        Broker that leads a partition: what is in flight is counted by connection.
+        Broker that leads a partition, `NO_LEADER`: it cannot be reached now. What is in flight counts by connection.
 
     Attributes
     ----------
@@ -133,10 +140,11 @@ class Sender:
         while records:
             last = state.batches[-1] if state.batches else None
             if last is None or last.attempts or last.records >= self._most:
-                last = ProducerBatch(partition, now, ready_us=now + self._config.linger_us)
+                last = ProducerBatch(partition, now, state.sent, ready_us=now + self._config.linger_us)
                 state.batches.append(last)
             taken = min(self._most - last.records, records)
             last.records += taken
+            state.sent += taken
             records -= taken
             if last.records >= self._most:
                 last.ready_us = now
@@ -163,7 +171,7 @@ class Sender:
 
     def _has_room(self, partition: TopicPartition) -> bool:
         node = self._leader_of(partition)
-        return self._in_flight(node) < self._config.max_in_flight
+        return node != NO_LEADER and self._in_flight(node) < self._config.max_in_flight
 
     def _in_flight(self, node: int) -> int:
         return sum(
@@ -215,6 +223,10 @@ class Sender:
             self.deliveries.append(Delivery(batch, error, response.offset))
         elif self._may_retry(now, state, batch, error):
             batch.ready_us = now + self._backoff.after(batch.attempts - 1)
+            if not self._config.enable_idempotence:
+                # ``RecordAccumulator.reenqueue``: to the front, so what fails one after the other turns round.
+                state.batches.remove(batch)
+                state.batches.appendleft(batch)
         else:
             self._give_up(state, batch, error)
 
@@ -262,11 +274,10 @@ class Sender:
 
     # --- time ---------------------------------------------------------------------------------------------------------
 
-    @property
-    def deadline(self) -> int:
-        """When a batch is ready, or too old, microseconds; `FOREVER` if there is none."""
+    def deadline(self, now: int) -> int:
+        """When after now a batch is ready, or too old, microseconds; `FOREVER` if there is none."""
         batches = [one for state in self.partitions.values() for one in state.batches]
-        waiting = [one.ready_us for one in batches if not one.is_in_flight]
+        waiting = [one.ready_us for one in batches if not one.is_in_flight and one.ready_us > now]
         return min([FOREVER, *waiting, *(one.created_us + self._config.delivery_timeout_us for one in batches)])
 
     def on_deadline(self, now: int) -> None:

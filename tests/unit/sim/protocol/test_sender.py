@@ -121,7 +121,7 @@ def test_a_batch_waits_for_linger_unless_it_is_full() -> None:
     link.sender = Sender(replace(CONFIG, linger_us=5 * MS), CONFIG.batch_bytes // 4, lambda _: 1000, lambda _: 0)
     link.sender.identify(7, 0)
     assert [one.records for one in link.send(6)] == [4]
-    assert link.sender.deadline == 5 * MS
+    assert link.sender.deadline(link.now) == 5 * MS
     assert [one.records for one in link.wait(5 * MS)] == [2]
 
 
