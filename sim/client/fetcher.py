@@ -23,7 +23,7 @@ from groupsim.sim.client.data_connections import DataConnections, Trips
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.metadata import Metadata
-from groupsim.sim.client.offset_reset import where_to_begin
+from groupsim.sim.client.offset_reset import known_offsets, where_to_begin
 from groupsim.sim.client.pacing import Pacing
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.position_checks import confirmed
@@ -100,7 +100,7 @@ class Fetcher:
         client.do(now, machine.on_offsets(now, response))
         if response.error is not Error.NONE or client.is_over or not still.any():
             return
-        known = self._known(positions, response.offsets)
+        known = known_offsets(client, positions, response.offsets)
         deleted = (known >= 0) & (known < self._books.ledger.log_start[positions])
         offsets = np.where(deleted, -1, known)
         if (offsets < 0).any():
@@ -110,13 +110,6 @@ class Fetcher:
             if client.config.auto_offset_reset != "earliest":
                 self._books.delivery.ended_by[positions[deleted]] = OUT_OF_RANGE
         self._ask_brokers(now, positions[still], offsets[still], is_refused=bool(deleted.any()))
-
-    def _known(self, positions: Positions, committed: Offsets) -> Offsets:
-        """What is committed; or where the application seeks to that keeps its offsets itself, with its results."""
-        if self._client.processing.commit != "outside":
-            return committed
-        own = self._books.delivery.frontier_of(self._client.consumer.slot)[positions]
-        return np.where(own >= 0, own, committed)
 
     def _ask_brokers(self, now: int, positions: Positions, offsets: Offsets, *, is_refused: bool) -> None:
         """Positions first, then the first fetch, from each broker at its time; ``is_refused``: one was out of range."""

@@ -1,4 +1,4 @@
-"""What ``auto.offset.reset`` says: where somebody begins to read who has no offset."""
+"""Where somebody begins to read: at an offset that is kept somewhere, or where ``auto.offset.reset`` says."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ import numpy as np
 
 from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.books.production import Offsets
+from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.messages import Positions
+
+
+def known_offsets(client: Incarnation, positions: Positions, committed: Offsets) -> Offsets:
+    """What is committed; or where the application seeks to that keeps its offsets itself, with its results."""
+    if client.processing.commit != "outside":
+        return committed
+    own = client.books.delivery.frontier_of(client.consumer.slot)[positions]
+    return np.where(own >= 0, own, committed)
 
 
 def where_to_begin(config: ClientConfig, ledger: Ledger, now: int | Offsets, positions: Positions) -> Offsets:
