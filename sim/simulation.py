@@ -86,7 +86,7 @@ def simulate(
             _finish(world)
             books = [group.books for group in world.groups.values()]
             rows = Tabulator(
-                scenario, books, [*world.shards.books.values()], world.producer_books.rows,
+                scenario, books, [*world.shards.books.values()], world.broker_books, world.producer_books.rows,
                 world.last_fault_us, seed=seed, replication=replication, variant=variant,
             )  # fmt: skip
             tables = rows.tables()

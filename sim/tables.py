@@ -197,6 +197,29 @@ a bound that one of 8,192 exceeds. Waits are null where a queue has no end. ``sa
 it has none; ``starved_from``: members from whom on heartbeats can wait longer than a session; both if its groups grow
 alike. ``loads``: how often another broker has loaded it, and how long that took."""
 
+BROKERS: Final = MappingProxyType({"node": INT, "from_us": INT, "to_us": INT, "state": TEXT, "leaders": INT})
+"""One row per stretch in which a broker was in one state and led as many data partitions.
+
+``state``: ``up``, ``closing`` (SIGTERM has come), ``unnoticed`` (dead, and not fenced yet), ``down``, ``starting``, or
+``fenced`` (it runs, and the controller does not hear of it). ``leaders``: by what the controller has decided, so one
+that is dead and unnoticed leads what it led; partitions that come into being count from its next decision on.
+"""
+
+SHARDS: Final = MappingProxyType(
+    {"partition": INT, "groups": INT, "node": INT, "from_us": INT, "to_us": INT, "state": TEXT}
+)
+"""One row per stretch in which a shard (`COORDINATORS`) was on one broker: ``loading`` or ``active``; or ``nowhere``,
+on broker -1."""
+
+QUEUES: Final = MappingProxyType(
+    {
+        "partition": INT, "from_us": INT, "to_us": INT, "requests": INT, "wait_p50_us": INT, "wait_p99_us": INT,
+        "wait_max_us": INT,
+    }
+)  # fmt: skip
+"""What requests waited that had their turn within each stretch of ``scenario.sample_every``; one row per stretch with
+any, and shard where each request takes its turn (``basis`` in `COORDINATORS` is ``queue``)."""
+
 RECORDS: Final = MappingProxyType(
     {
         "group": TEXT, "topic": TEXT, "partition": INT, "offset": INT, "produced_us": INT, "delivery": INT,
@@ -266,6 +289,7 @@ TABLES: Final = MappingProxyType(
         "partitions": PARTITIONS, "members": MEMBERS, "lag": LAG, "requests": REQUESTS, "states": STATES,
         "delivery": DELIVERY, "events": EVENTS, "zookeeper": ZOOKEEPER,
         "coordinators": COORDINATORS, "placement": PLACEMENT, "over_groups": OVER_GROUPS,
+        "brokers": BROKERS, "shards": SHARDS, "queues": QUEUES,
         "records": RECORDS, "latency": LATENCY,
         "transactions": TRANSACTIONS, "output": OUTPUT,
         "producers": PRODUCERS,
@@ -289,6 +313,9 @@ SORTED_BY: Final = MappingProxyType(
         "coordinators": ("partition",),
         "placement": ("node",),
         "over_groups": ("metric",),
+        "brokers": ("node", "from_us"),
+        "shards": ("partition", "from_us"),
+        "queues": ("partition", "from_us"),
         "records": ("group", "topic", "partition", "offset", "delivery"),
         "latency": ("group", "span"),
         "transactions": ("group", "member", "incarnation"),

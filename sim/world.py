@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from groupsim.assignors import Assignor, AssignorError, create, load_classes
+from groupsim.sim.books.broker_books import UP, BrokerBooks
 from groupsim.sim.books.producers import ProducerBooks
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.client.consumer import Consumer
@@ -80,6 +82,8 @@ class World:
         """Only if something happens to brokers."""
         self.coordinators: dict[int, Coordinator] = {}
         self.brokers = {id_: Broker(self.env, scenario.cluster, id_, self.coordinators) for id_ in self.broker_ids}
+        self.broker_books = BrokerBooks(self.broker_ids)
+        self.broker_books.note(0, dict.fromkeys(self.broker_ids, UP), self._leaders())
         self._homes: dict[str, int] = {}
         """Group -> broker of its coordinator."""
         self._slots = slots_of(scenario)
@@ -99,6 +103,11 @@ class World:
         self.zookeeper: Zookeeper | None = None
         """Only if it holds a group together."""
         self._build_zookeeper()
+
+    def _leaders(self) -> Counter[int]:
+        """How many data partitions each broker leads."""
+        counts = self.catalog.counts
+        return Counter(node for topic in counts for node in self.catalog.leaders(topic, range(counts[topic])))
 
     def _partition_of(self, group: str) -> int:
         return partition_for(group, self.scenario.cluster.config.offsets_topic_num_partitions)

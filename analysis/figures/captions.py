@@ -6,7 +6,7 @@ import numpy as np
 
 from groupsim.analysis.data.columns import floats, integers
 from groupsim.analysis.data.metrics import PARTITION_SECONDS, duration, number, scale
-from groupsim.analysis.figures import bars, palette, raster, ticks
+from groupsim.analysis.figures import bars, cluster, palette, raster, ticks
 from groupsim.analysis.figures.history import History
 from groupsim.analysis.figures.sheet import Sheet
 from groupsim.sim.tables import CAUSES
@@ -80,6 +80,8 @@ def _image_notes(past: History) -> list[str]:
 
 def legends(sheet: Sheet, past: History, colours: dict[str, str]) -> None:
     """Members, causes and states that the figure shows, by colour."""
+    if past.cluster is not None:
+        cluster.legends(sheet, past.cluster)
     if past.members and not past.shared:
         sheet.legend("served by", _served_by(past, colours), above_in=0.04)
     present = set(past.pieces["cause"])

@@ -11,6 +11,7 @@ import pandas as pd
 from groupsim.analysis.data.availability import S, gaps
 from groupsim.analysis.data.load import Source, measure_of, table
 from groupsim.analysis.errors import ResultError
+from groupsim.analysis.figures.cluster_history import ClusterHistory, cluster_history
 from groupsim.sim.tables import CAUSES
 
 PLACE = ["topic", "partition"]
@@ -45,6 +46,8 @@ class History:
     measured : (float, float)
         That window; the whole run where nothing says which it is.
     events : DataFrame with time_s, entry, verb, target
+    cluster : ClusterHistory or None
+        What happened to brokers and coordinators, if anything did.
     """
 
     scenario: str
@@ -63,6 +66,7 @@ class History:
     counted: Mapping[str, float]
     measured: tuple[float, float]
     events: pd.DataFrame
+    cluster: ClusterHistory | None
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -93,7 +97,8 @@ def history(source: Source, group: str | None) -> History:
     mine = {name: frame[frame["group"] == chosen] for name, frame in tables.items()}
     events = table(source, "events")
     window = measure_of(source)
-    return _built(chosen, len(found), mine, events[events["group"].isin([chosen, ""])], window)
+    own = events[events["group"].isin([chosen, ""])]
+    return _built(chosen, len(found), mine, own, window, cluster_history(source))
 
 
 def _worst(groups: list[str], unavailability: pd.DataFrame) -> str:
@@ -105,7 +110,12 @@ def _worst(groups: list[str], unavailability: pd.DataFrame) -> str:
 
 
 def _built(
-    group: str, groups: int, tables: dict[str, pd.DataFrame], events: pd.DataFrame, window: Mapping[str, float]
+    group: str,
+    groups: int,
+    tables: dict[str, pd.DataFrame],
+    events: pd.DataFrame,
+    window: Mapping[str, float],
+    cluster: ClusterHistory | None,
 ) -> History:
     ownership, unavailability, summary = tables["ownership"], tables["unavailability"], tables["summary"]
     members = sorted({str(name) for name in ownership["member"].unique()}, key=_natural)
@@ -134,6 +144,7 @@ def _built(
         counted={name: float(summary[name].sum()) for name in COUNTED},
         measured=(window.get("from", 0.0), min(window.get("to", horizon_s), horizon_s)),
         events=events.assign(time_s=events["time_us"] / S)[["time_s", "entry", "verb", "target"]],
+        cluster=cluster,
     )
 
 

@@ -41,6 +41,21 @@ STATES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
+BROKERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "up": STATES["Stable"],
+        "closing": CAUSES["assignment"],
+        "unnoticed": CAUSES["detection"],
+        "down": CAUSES["unowned"],
+        "starting": STATES["Reconciling"],
+        "fenced": CAUSES["barrier"],
+    }
+)
+COORDINATORS: Final[Mapping[str, str]] = MappingProxyType(
+    {"nowhere": CAUSES["unowned"], "loading": CAUSES["assignment"]}
+)
+WAITS: Final[Mapping[str, str]] = MappingProxyType({"p99": "#56b4e9", "max": "#c3e2fe"})
+
 MEMBERS: Final = (
     "#68d0f6", "#70449c", "#7c8c91", "#b5fadb", "#8392f1", "#a3b2ab",
     "#616ec9", "#a9d6c9", "#3893c2", "#49b3d8", "#796394", "#c3e2fe",

@@ -91,11 +91,11 @@ def _unread(past: History, window: tuple[float, float], shape: tuple[int, int]) 
     pieces = clipped(past.pieces, window)
     line, cause = integers(pieces, "row") * lines // rows, integers(pieces, "cause")
     begin, end = ((floats(pieces, one) - window[0]) * per_s for one in ("from_s", "to_s"))
-    covered = [_covered(line[cause == n], begin[cause == n], end[cause == n], shape) for n in range(len(CAUSES))]
-    return np.stack(covered) / np.maximum(size, 1)
+    found = [covered(line[cause == n], begin[cause == n], end[cause == n], shape) for n in range(len(CAUSES))]
+    return np.stack(found) / np.maximum(size, 1)
 
 
-def _covered(
+def covered(
     line: NDArray[np.int64], begin: NDArray[np.float64], end: NDArray[np.float64], shape: tuple[int, int]
 ) -> NDArray[np.float64]:
     """How much of each cell stretches cover together, their ends in fractions of columns; shape ``shape``."""

@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 from groupsim.analysis.data.columns import floats, names, rows
 from groupsim.analysis.data.load import Source
 from groupsim.analysis.errors import ResultError
-from groupsim.analysis.figures import bars, captions, marks, palette, raster, ticks
+from groupsim.analysis.figures import bars, captions, cluster, marks, palette, raster, ticks
 from groupsim.analysis.figures.history import History, history
 from groupsim.analysis.figures.sheet import Sheet, bare, text_width, time_axis
 from groupsim.analysis.text.tables import shortened
@@ -32,16 +32,17 @@ Window = tuple[float, float]
 def timeline(source: Source, group: str | None = None, around: float | str | Window | None = None) -> Figure:
     """The timeline of a group as a figure.
 
-    Above, the coordinator's state; below, a row for each partition: who served it when, and what was unread, in a
-    colour per cause, with the duration where it fits. Events of the timeline are vertical lines. More than
-    60 partitions become an image with a count of unread partitions above it. A broadcast group, where every member
-    reads every partition, has a row for each member instead, and the count. By default the whole run is shown, and
-    below it the longest gap after start-up if the run is more than 20 times as long.
+    Above, if anything happened to it, the cluster: brokers and how many partitions each leads, coordinators that are
+    nowhere or loading, and waits in their queues. Then the group's state; below, a row for each partition: who served
+    it when, and what was unread, in a colour per cause, with the duration where it fits. Events of the timeline are
+    vertical lines. More than 60 partitions become an image with a count of unread partitions above it. A broadcast
+    group, where every member reads every partition, has a row for each member instead, and the count. By default the
+    whole run is shown, and below it the longest gap after start-up if the run is more than 20 times as long.
 
     Parameters
     ----------
     source : result object, mapping of tables, or result folder
-        Tables summary, rebalances, ownership, unavailability, states, events.
+        Tables summary, rebalances, ownership, unavailability, states, events; brokers, shards, queues if it has them.
     group : str, optional
         By default the group that was unread longest.
     around : float, str or (float, float), optional
@@ -81,8 +82,9 @@ def _panel(
     """Events, state, rows and time axis for a window; hands back what the caption should say."""
     some = marks.marks(past.events, past.group, *window, sheet.axes_in)
     labels = sheet.strip(marks.height(some), above_in=0.08)
+    above = cluster.draw(sheet, past.cluster, window) if past.cluster is not None else []
     band = sheet.strip(BAND_IN)
-    strips = [band]
+    strips = [*above, band]
     _states(band, past, window, sheet.axes_in)
     if as_image or past.shared:
         count = sheet.strip(COUNT_IN, above_in=0.14)
@@ -97,7 +99,7 @@ def _panel(
         main = sheet.strip(bars.row_height(len(past.rows)) * max(len(past.rows), 1), above_in=0.08)
         bars.draw(main, past, colours, window, sheet.axes_in)
     strips.append(main)
-    for strip in strips[1:]:
+    for strip in strips[len(above) + 1 :]:
         _veil(strip, past)
     time_axis(main, *window)
     time_axis(band, *window, label=False)
@@ -106,7 +108,8 @@ def _panel(
     if frame is not None:
         _frame(main, frame, sheet.axes_in / (window[1] - window[0]))
     sheet.skip(0.38)
-    return [*captions.notes(past, window, sheet.axes_in, as_image), marks.unlabelled(some)]
+    told = cluster.notes(past.cluster, window, sheet.axes_in) if past.cluster is not None else []
+    return [*captions.notes(past, window, sheet.axes_in, as_image), *told, marks.unlabelled(some)]
 
 
 def _states(axes: Axes, past: History, window: Window, width_in: float) -> None:

@@ -59,6 +59,8 @@ class ShardBooks:
         How often an assignor of the coordinator has taken so long.
     waits_us : array of int
         Of each event that has had its turn.
+    left_us : array of int
+        When that was.
     arrivals : deque of int
         When those came that wait now, in order.
     longest : int
@@ -78,6 +80,7 @@ class ShardBooks:
         self.places: list[Place] = []
         self.assignors_us: Counter[int] = Counter()
         self.waits_us = array("q")
+        self.left_us = array("q")
         self.arrivals: deque[int] = deque()
         self.longest = self.waited_us = self.busy_us = 0
         self._changed_us = 0
@@ -95,6 +98,7 @@ class ShardBooks:
         arrived = self.arrivals.popleft()
         if self._counts(now):
             self.waits_us.append(now - arrived)
+            self.left_us.append(now)
 
     def work(self, begin: int, end: int) -> None:
         """The event loop is at work."""

@@ -102,6 +102,10 @@ class Controller:
             self._loading.publish(changed, self._reached)
             self._apply(changed)
             self._await_catch_up(self._partitions.lagging(changed))
+        self._note()
+
+    def _note(self) -> None:
+        self._partitions.note(self._env.now, self._closing, self._starting)
 
     def _apply(self, names: Sequence[Name]) -> None:
         """These have changed, or somebody has died who matters to them."""
@@ -147,11 +151,13 @@ class Controller:
         self._replicas.go_down(node, self._brokers[node].incarnation)
         self._loading.broker_lost(node)
         self._apply(self._partitions.held_by(node))
+        self._note()
 
     def close(self, node: int) -> None:
         """SIGTERM: the controller moves the leaders, then the broker goes."""
         if self._brokers[node].is_up and node not in self._closing:
             self._closing.add(node)
+            self._note()
             self._later(self._draw("controlled_shutdown", node), partial(self._decide, self._leave), node)
 
     def _leave(self, node: int) -> None:
@@ -223,6 +229,7 @@ class Controller:
         if self._brokers[node].is_up or node in self._starting:
             return
         self._starting.add(node)
+        self._note()
         recovery_us = self._draw("recovery", node) if node in self._unclean else 0
         self._later(self._draw("start", node) + recovery_us, self._vote, node)
 

@@ -6,9 +6,11 @@ without a leader, nor while a broker that counts as in sync is dead. A coordinat
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
+from groupsim.sim.books.broker_books import CLOSING, DOWN, FENCED, STARTING, UNNOTICED, UP, BrokerBooks
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.coordinator import Coordinator
@@ -35,6 +37,7 @@ class ClusterPartitions:
 
     are_cut : callable
         Whether nothing gets through between two brokers.
+    books : BrokerBooks
 
     Attributes
     ----------
@@ -46,6 +49,7 @@ class ClusterPartitions:
     def __init__(
         self, cluster: Cluster, catalog: Catalog, brokers: Mapping[int, Broker],
         coordinators: Mapping[int, Coordinator], audience: Audience, are_cut: Callable[[int, int], bool],
+        books: BrokerBooks,
     ) -> None:  # fmt: skip
         self.brokers = brokers
         self.are_cut = are_cut
@@ -56,6 +60,7 @@ class ClusterPartitions:
         self._catalog = catalog
         self._coordinators = coordinators
         self._audience = audience
+        self._books = books
         self.control = ReplicationControl(has_elr=cluster.config.version in _WITH_ELR)
         config, nodes = cluster.broker_config, tuple(brokers)
         copies = min(config.offsets_replication_factor, len(nodes))
@@ -124,6 +129,20 @@ class ClusterPartitions:
     def is_in_sync(self, node: int) -> bool:
         """Whether a broker is in sync in all that it has a replica of."""
         return all(node in state.isr for state in self.control.partitions.values() if node in state.replicas)
+
+    def note(self, now: int, closing: Collection[int], starting: Collection[int]) -> None:
+        """Write down what each broker is doing and leads; these are on their way down, or up."""
+        led = (one.leader for (topic, _), one in self.control.partitions.items() if topic != OFFSETS_TOPIC)
+        self._books.note(now, self._states(closing, starting), Counter(led))
+
+    def _states(self, closing: Collection[int], starting: Collection[int]) -> dict[int, str]:
+        fenced, found = self.control.fenced, {}
+        for node, broker in self.brokers.items():
+            if broker.is_up:
+                found[node] = FENCED if node in fenced else CLOSING if node in closing else UP
+            else:
+                found[node] = STARTING if node in starting else DOWN if node in fenced else UNNOTICED
+        return found
 
     @property
     def dead(self) -> set[int]:

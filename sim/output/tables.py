@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from groupsim.sim.books.broker_books import BrokerBooks
 from groupsim.sim.books.causes import DETAILS, coarse
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.record import ENDED_BY, GroupRecord
 from groupsim.sim.books.shard_books import ShardBooks, ShardFigures
 from groupsim.sim.model import Scenario
+from groupsim.sim.output.cluster import broker_rows, queue_rows, shard_rows
 from groupsim.sim.output.coordinators import coordinator_rows, placement_rows
 from groupsim.sim.output.lag_figures import LagFigures
 from groupsim.sim.output.measures import (
@@ -46,6 +48,7 @@ class Tabulator:
     scenario : Scenario
     books : sequence of GroupBooks
     shards : sequence of ShardBooks
+    brokers : BrokerBooks
     producers : sequence of mapping of str to (str or int)
         Rows of table ``producers``.
     last_fault_us : int or None, microseconds
@@ -55,12 +58,13 @@ class Tabulator:
     """
 
     def __init__(
-        self, scenario: Scenario, books: Sequence[GroupBooks], shards: Sequence[ShardBooks],
+        self, scenario: Scenario, books: Sequence[GroupBooks], shards: Sequence[ShardBooks], brokers: BrokerBooks,
         producers: Sequence[Mapping[str, str | int]], last_fault_us: int | None,
         *, seed: int, replication: int, variant: str,
     ) -> None:  # fmt: skip
         self._scenario = scenario
         self._shards = shards
+        self._brokers = brokers
         self._producers = producers
         self._shard_of = {name: one.figures for one in shards for name in one.groups}
         self._books = sorted(books, key=lambda one: one.name)
@@ -96,6 +100,9 @@ class Tabulator:
         parts["producers"].append({name: [row[name] for row in self._producers] for name in TABLES["producers"]})
         parts["coordinators"].append(coordinator_rows(self._shards))
         parts["placement"].append(placement_rows(self._shards, [one.id for one in self._scenario.cluster.brokers]))
+        parts["brokers"].append(broker_rows(self._brokers, self._scenario.horizon_us))
+        parts["shards"].append(shard_rows(self._shards, self._scenario.horizon_us))
+        parts["queues"].append(queue_rows(self._shards, self._scenario.sample_every_us))
         parts["over_groups"].append(over_groups_rows(parts["summary"]))
         return Tables({name: _join(columns, TABLES[name]) for name, columns in parts.items()})
 

@@ -31,7 +31,7 @@ _PROBE_US = 100 * MS
 def new_controller(world: World) -> Controller:
     """The controller of a run in whose timeline something happens to brokers."""
     env, cluster, clients = world.env, world.scenario.cluster, Clients(world)
-    parts = (world.brokers, world.coordinators, clients, world.are_cut)
+    parts = (world.brokers, world.coordinators, clients, world.are_cut, world.broker_books)
     partitions = ClusterPartitions(cluster, world.catalog, *parts)
     if world.data_logs is not None:
         world.data_logs.control = partitions.control
