@@ -151,16 +151,22 @@ def _observe(env: Environment, told: Callable[[int], None]) -> None:
 
 
 def _sample(world: World) -> None:
-    """Lag at every sampling instant: read from closed forms, so nobody has to be woken for it."""
+    """Lag at every sampling instant: read from closed forms, so nobody has to be woken for it.
+
+    It is worked out when something is about to change, for all instants since the last change (`LagSamples`).
+    """
+    times: list[int] = []
+    for group in world.groups.values():
+        group.books.ledger.samples.begin(times, group.books.record.lag)
     key = deadline_key(name_hash("sampler"), Kind.SAMPLE)
     every = world.scenario.sample_every_us
 
     def tick(_: Any) -> None:
-        now = world.env.now
         for group in world.groups.values():
-            group.fast_path.settle_readers()
-            group.books.record.lag.append((now, *group.books.ledger.lag(now)))
-        world.env.at(now + every, key, tick)
+            if group.has_phases:
+                group.has_phases = group.fast_path.settle_readers()
+        times.append(world.env.now)
+        world.env.at(world.env.now + every, key, tick)
 
     world.env.at(every, key, tick)
 
@@ -176,6 +182,7 @@ def _finish(world: World) -> None:
             consumer.finish(horizon, HORIZON)
         if group.books.first_service_us is None:
             group.books.cover(world.topics_of(name))
+        group.books.ledger.samples.settle()
         group.finish(horizon)
     world.shards.finish(horizon, world.groups)
     if world.transactions is not None:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.lag_samples import LagSamples
 from groupsim.sim.books.offset_log import OffsetLog
 from groupsim.sim.books.production import NOWHERE, Offsets, Production
 from groupsim.sim.catalog import Catalog, Partitions
@@ -73,8 +74,7 @@ class Ledger(Production):
         self.offsets = OffsetTable()
         self._committed_at: Offsets = np.empty((0, 2), np.int64)
         """Time and key of the commit that holds, where several members commit the same partitions."""
-        self.frontier: Offsets = NOWHERE
-        """Processed by anybody, or deleted; -1 where nobody ever started."""
+        self._frontier: Offsets = NOWHERE
         self._holder: NDArray[np.int32] = np.empty(0, np.int32)
         self._offset: Offsets = NOWHERE
         self._offered: NDArray[np.float64] = np.empty(0)
@@ -85,14 +85,22 @@ class Ledger(Production):
         self._capacity = np.zeros(slots)
         self._until = np.full(slots, FOREVER, np.int64)
         """When a consumer that still has a holding has stopped, or will (`stop_at`)."""
+        self.samples = LagSamples(self.lags)
 
     @property
     def committed(self) -> Offsets:
         """Committed offsets, -1: there is none. Shape (n_partitions,)."""
         return self.offsets.offset
 
+    @property
+    def frontier(self) -> Offsets:
+        """Processed by anybody, or deleted; -1 where nobody ever started. To be read, or changed as of now."""
+        self.samples.settle()
+        return self._frontier
+
     def cover(self, now: int) -> None:
         """Make room for partitions that have got positions since the last call."""
+        self.samples.settle()
         super().cover(now)
         new = len(self._partitions) - len(self.committed)
         if new <= 0:
@@ -100,7 +108,7 @@ class Ledger(Production):
         self._log_production(np.arange(len(self.committed), len(self._partitions), dtype=np.int32))
         self.offsets.cover(len(self._partitions))
         self._committed_at = np.concatenate([self._committed_at, np.full((new, 2), -1, np.int64)])
-        self.frontier = np.concatenate([self.frontier, np.full(new, -1, np.int64)])
+        self._frontier = np.concatenate([self._frontier, np.full(new, -1, np.int64)])
         self._holder = np.concatenate([self._holder, np.full(new, -1, np.int32)])
         self._offset = np.concatenate([self._offset, np.zeros(new, np.int64)])
         self._offered = np.concatenate([self._offered, np.zeros(new)])
@@ -108,6 +116,7 @@ class Ledger(Production):
 
     def set_rate(self, now: int, topic: str) -> Positions:
         """Take over another rate; the partitions whose rate changes."""
+        self.samples.settle()
         steps = len(self._steps[topic])
         changed = super().set_rate(now, topic)
         if len(self._steps[topic]) > steps:
@@ -141,10 +150,12 @@ class Ledger(Production):
 
     def take(self, holding: Holding, positions: Positions) -> None:
         """The group's position in these is from now on this consumer's, whoever else still reads them."""
+        self.samples.settle()
         self._holder[positions] = holding.slot
 
     def anchor(self, holding: Holding, now: int, partitions: Positions, offset: Offsets, capacity: float) -> None:
         """Let a consumer serve ``partitions`` from ``offset`` on with ``capacity`` records per microsecond."""
+        self.samples.settle()
         slot = holding.slot
         offered = np.maximum(self.produced(now, partitions) - offset, 0).astype(np.float64)
         milli = self.rate_mrps[partitions]
@@ -161,7 +172,7 @@ class Ledger(Production):
         self._total[slot], self._capacity[slot] = holding.total_rate, capacity
         self.log.serve(slot, now, mine, offset[free], holding.backlog, holding.total_rate, capacity)
         if len(mine) < len(partitions):
-            self.log.raise_to(now, partitions[~free], self.frontier[partitions[~free]])
+            self.log.raise_to(now, partitions[~free], self._frontier[partitions[~free]])
 
     def follow(self, holding: Holding, schedule: Any, now: int, appetite: Any) -> None:
         """A consumer polls as ``schedule`` says from now on: a flow does not ask when."""
@@ -178,6 +189,7 @@ class Ledger(Production):
     def halt(self, holding: Holding, now: int) -> None:
         """Stop processing (frozen for long, stuck): positions stay where they are, and so does whose they are."""
         if holding.running:
+            self.samples.settle()
             holding.offset = self.positions(holding, now)
             mine = self._settle(holding.slot, now, holding.partitions, holding.offset)
             holding.since, holding.running = now, False
@@ -200,6 +212,7 @@ class Ledger(Production):
         offset : int64 array, shape (k,)
             Where it has got to in them.
         """
+        self.samples.settle()
         self._holder[partitions[self._settle(holding.slot, now, partitions, offset)]] = -1
         keep = ~gone
         if not keep.any():
@@ -216,7 +229,7 @@ class Ledger(Production):
         self, slot: int | Slots, time: int | Offsets, partitions: Positions, positions: Offsets
     ) -> NDArray[np.bool_]:
         """Whoever serves these has got to ``positions`` and rests; which of them count as its own. Shape (k,)."""
-        self.frontier[partitions] = np.maximum(self.frontier[partitions], positions)
+        self._frontier[partitions] = np.maximum(self._frontier[partitions], positions)
         mine: NDArray[np.bool_] = self._holder[partitions] == slot
         if mine.all():
             self.log.rest(time, partitions, positions)
@@ -228,8 +241,9 @@ class Ledger(Production):
 
     def raise_frontier(self, now: int, partitions: Positions, positions: Offsets) -> None:
         """What is below ``positions`` needs nobody any more: somebody else has processed it, or it is gone."""
-        self.frontier[partitions] = np.maximum(self.frontier[partitions], positions)
-        self.log.raise_to(now, partitions, self.frontier[partitions])
+        self.samples.settle()
+        self._frontier[partitions] = np.maximum(self._frontier[partitions], positions)
+        self.log.raise_to(now, partitions, self._frontier[partitions])
 
     def positions(self, holding: Holding, now: int) -> Offsets:
         """Records processed so far (next offset), per partition of the holding. Shape (n,)."""
@@ -260,6 +274,7 @@ class Ledger(Production):
 
     def stop_at(self, slots: Slots, times: Offsets | int) -> None:
         """Consumers are known to stop at these times (`FOREVER`: not known), whenever that is put into the books."""
+        self.samples.settle()
         self._until[slots] = times
 
     def returned(self, holding: Holding, until: int) -> Offsets:
@@ -306,6 +321,7 @@ class Ledger(Production):
             Until when.
         partitions, at : arrays, shape (k,)
         """
+        self.samples.settle()
         self._holder[partitions[self._settle(slots, times, partitions, at)]] = -1
 
     def anchor_all(
@@ -321,6 +337,7 @@ class Ledger(Production):
         partitions, offset : arrays, shape (k,)
             Of one consumer after the other, ``lengths`` of them, ascending.
         """
+        self.samples.settle()
         begins = np.cumsum(lengths) - lengths
         offered = np.maximum(self.produced(np.repeat(times, lengths), partitions) - offset, 0).astype(np.float64)
         milli = self.rate_mrps[partitions]
@@ -343,14 +360,18 @@ class Ledger(Production):
         """`recall`, of a consumer that went on with what it had."""
         self.recall(holding, now, holding.partitions, self._offset[holding.partitions])
 
+    # --- lag ----------------------------------------------------------------------------------------------------------
+
     def processed(self, now: int) -> Offsets:
         """Processed by anybody, every partition of the group. Shape (n_partitions,)."""
-        return self._flowed(now)
+        at: Offsets = self._processed_at(np.array([now]))[0]
+        return at
 
-    def _flowed(self, now: int) -> Offsets:
-        holder = self._holder
+    def _processed_at(self, times: Offsets) -> Offsets:
+        """`processed` at some times. Shape (k, n_partitions)."""
+        holder, now = self._holder, times[:, None]
         held = np.flatnonzero(holder >= 0)
-        result = self.frontier.copy()
+        result = np.repeat(self._frontier[None, :], len(times), axis=0)
         if held.size:
             slot = holder[held]
             until = np.minimum(self._until[slot], now)
@@ -361,15 +382,17 @@ class Ledger(Production):
             produced = np.maximum(self.produced(until, held.astype(np.int32)), self._offset[held])
             part = np.floor((self._offered[held] + self._rate[held] * elapsed) * share).astype(np.int64)
             at = np.where(done >= offered, produced, np.minimum(self._offset[held] + part, produced))
-            result[held] = np.maximum(result[held], at)
+            result[:, held] = np.maximum(result[:, held], at)
         return result
 
-    def lag(self, now: int) -> tuple[int, int]:
-        """Records not processed by anybody, and the age of the oldest of them in microseconds."""
-        everything = np.arange(len(self.frontier), dtype=np.int32)
-        produced, processed = self.produced(now, everything), self._flowed(now)
+    def lags(self, times: Offsets) -> tuple[Offsets, Offsets]:
+        """Records not processed by anybody at some times, and ages of the oldest of them, microseconds. Shapes (k,)."""
+        everything = np.arange(len(self._frontier), dtype=np.int32)
+        produced, processed = self.produced(times[:, None], everything), self._processed_at(times)
         lag = np.where(processed >= 0, np.maximum(produced - processed, 0), 0)
-        late = np.flatnonzero(lag > 0)
-        if not late.size:
-            return 0, 0
-        return int(lag.sum()), int(self.age(now, late, produced[late] - lag[late]).max())
+        ages = np.zeros(len(times), np.int64)
+        row, late = np.nonzero(lag)
+        if late.size:
+            rows, begins = np.unique(row, return_index=True)
+            ages[rows] = np.maximum.reduceat(self.age(times[row], late, (produced - lag)[row, late]), begins)
+        return lag.sum(axis=1), ages

@@ -69,6 +69,8 @@ class GroupHost:
         How many coordinators the group has had.
     is_active : bool
         It has one now.
+    has_phases : bool
+        Members may be on their way through a phase of a rebalance together (`FastPath.settle_readers`).
     node : int
         Broker of the coordinator that it has, or had last.
     log : GroupLog
@@ -102,6 +104,7 @@ class GroupHost:
         self.offsets = self._new_offsets()
         self.terms = 1
         self.is_active = True
+        self.has_phases = False
         self._is_expiring = False
         self._task_key = deadline_key(name_hash("task", name), Kind.TIMER)
         self._alarm = Alarm(env, deadline_key(name_hash("group", name), Kind.TIMER), self._fire)

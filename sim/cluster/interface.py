@@ -36,8 +36,8 @@ class FastPath(Protocol):
         """Somebody looks at every member."""
         ...
 
-    def settle_readers(self) -> None:
-        """Somebody looks at the lag: whoever has begun to consume has begun."""
+    def settle_readers(self) -> bool:
+        """Somebody looks at the lag: whoever has begun to consume has begun. Whether others are about to."""
         ...
 
     def settle(self) -> None:

@@ -204,8 +204,9 @@ class ConsumerEngine:
         for one in list(self._quiet.values()):
             one.wake()
 
-    def settle_readers(self) -> None:
+    def settle_readers(self) -> bool:
         """Whoever has begun to consume has begun."""
+        return False
 
     def settle(self) -> None:
         """Somebody looks at the books: they do not say who knows an epoch."""

@@ -183,11 +183,13 @@ class Engine:
         self._late_resume.settle()
         self._resume.settle()
 
-    def settle_readers(self) -> None:
-        """Somebody looks at the lag: whoever has begun to consume has begun."""
+    def settle_readers(self) -> bool:
+        """Somebody looks at the lag: whoever has begun to consume has begun. Whether others are about to."""
         self._settle_resuming()
         self._keep.settle_done()
         self._late.settle_done()
+        phases = (self._late_resume, self._resume, self._keep, self._late)
+        return any(phase.is_under_way for phase in phases)
 
     def settle(self) -> None:
         """Somebody looks at the books: what everybody has done by now is in them."""

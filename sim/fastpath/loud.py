@@ -56,8 +56,9 @@ class LoudEngine:
     def wake_all(self) -> None:
         """Everybody is awake."""
 
-    def settle_readers(self) -> None:
+    def settle_readers(self) -> bool:
         """Nobody is behind."""
+        return False
 
     def settle(self) -> None:
         """Nobody is behind."""

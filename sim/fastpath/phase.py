@@ -90,6 +90,7 @@ class CohortPhase(ABC):
             self._occurrence = None
         if not self.is_under_way:
             return
+        self._group.has_phases = True
         moment = self._over(self._slots, self._ends, self._keys)
         if moment < self._env.moment:
             self._finish(None)

@@ -55,7 +55,7 @@ class Run:
             processed = self.ledger.processed(now)
             produced = self.ledger.produced(now, everything)
             self.lag.append(np.where(processed >= 0, np.maximum(produced - processed, 0), 0))
-            self.ages.append(self.ledger.lag(now)[1])
+            self.ages.append(int(self.ledger.lags(np.array([now]))[1][0]))
         self.now = time
 
     def act(self, action: Action) -> None:

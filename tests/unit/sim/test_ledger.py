@@ -242,8 +242,32 @@ def test_a_backlog_is_gone_when_the_spare_capacity_has_worked_it_off() -> None:
 
 def test_lag_counts_what_was_ever_begun() -> None:
     ledger, _, _ = ledger_of(Rate(per_partition_mrps=((10_000,),)), partitions=2)
-    assert ledger.lag(10 * S) == (0, 0)  # nobody has a position: there is nothing to be behind of
+    assert lag_at(ledger, 10 * S) == (0, 0)  # nobody has a position: there is nothing to be behind of
     ledger.frontier[0] = 40
-    assert ledger.lag(10 * S) == (60, 10 * S - 4_050 * MS)  # the first of two is half a record ahead
+    assert lag_at(ledger, 10 * S) == (60, 10 * S - 4_050 * MS)  # the first of two is half a record ahead
     ledger.frontier[0] = 100
-    assert ledger.lag(10 * S) == (0, 0)
+    assert lag_at(ledger, 10 * S) == (0, 0)
+
+
+def lag_at(ledger: Ledger, now: int) -> tuple[int, int]:
+    """Records, and the age of the oldest in microseconds."""
+    records, ages = ledger.lags(np.array([now]))
+    return int(records[0]), int(ages[0])
+
+
+def test_samples_show_the_books_as_they_were_at_each_instant() -> None:
+    """They are taken before the next change, however many instants have passed since the last one."""
+    ledger, _, _ = ledger_of(Rate(per_partition_mrps=((10_000,),)), partitions=2)
+    times: list[int] = []
+    rows: list[tuple[int, int, int]] = []
+    ledger.samples.begin(times, rows)
+    one, expected = Holding(0), []
+    ledger.anchor(one, 0, everything(ledger), np.array([0, 0]), 15e-6)
+    for now in range(S, 200 * S, S):
+        times.append(now)
+        expected.append((now, *lag_at(ledger, now)))
+        if now == 150 * S:
+            ledger.halt(one, now + 1)
+    ledger.samples.settle()
+    assert rows == expected
+    assert rows[-1][1] > rows[160][1] > rows[149][1] > rows[0][1] > 0

@@ -130,8 +130,8 @@ def test_counts_are_of_the_window_too(column: str) -> None:
 DTYPES = {INT: ("int64", "Int64"), FLOAT: ("float64",), TEXT: ("string",)}
 
 
-EMPTY = ("zookeeper", "records", "latency", "transactions", "output", "producers")
-"""Tables of other protocols, of exact runs and of groups that produce."""
+EMPTY = ("zookeeper", "records", "latency", "transactions", "output", "producers", "queues")
+"""Tables of other protocols, of exact runs, of groups that produce, and of shards whose requests take their turn."""
 
 
 @both
