@@ -124,7 +124,7 @@ def mean_counts(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Edges of columns, shape (columns + 1,), and the mean number in each of the states, the last twice."""
     known = stretches[stretches["state"].isin(states)]
-    line = known["state"].map({state: at for at, state in enumerate(states)}).to_numpy(np.int64)
+    line = np.array([states.index(state) for state in known["state"]], np.int64)
     per_s = columns / (window[1] - window[0])
     begin, end = ((floats(known, one) - window[0]) * per_s for one in ("from_s", "to_s"))
     counts = covered(line, begin, end, (len(states), columns))
