@@ -97,6 +97,8 @@ class ClientConfig:
     connection_setup_timeout_us: int = 10_000 * MS
     metadata_max_age_us: int = 300_000 * MS
     fetch_max_wait_us: int = 500 * MS
+    fetch_max_bytes: int = 52_428_800
+    max_partition_fetch_bytes: int = 1_048_576
     client_id: str = ""
     """Empty: ``consumer-<group.id>-1``, as a process with one consumer names it."""
     client_rack: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from groupsim.sim.catalog import Catalog
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.client.data_producer import DataProducer
 from groupsim.sim.client.interface import Identity
+from groupsim.sim.cluster.bandwidth import Bandwidth, Reading
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.controller import Controller
 from groupsim.sim.cluster.coordinator import Coordinator, partition_for
@@ -87,6 +88,7 @@ class World:
         self._homes: dict[str, int] = {}
         """Group -> broker of its coordinator."""
         self._slots = slots_of(scenario)
+        self.bandwidth = Bandwidth(scenario.cluster.brokers, self.catalog, self._readings)
         self.shards = self._new_shards()
         for spec in sorted(scenario.groups, key=lambda group: group.name):
             self._build(spec)
@@ -306,6 +308,19 @@ class World:
             asked.subscribe(one.topics, one.pattern)
             wanted |= {*asked.topics, *(one.assign or ())}
         return tuple(sorted(wanted))
+
+    def _readings(self) -> Iterator[Reading]:
+        """What groups read, and the racks that their clients name."""
+        for name, consumers in self.members.items():
+            topics = tuple(topic for topic in self.topics_of(name) if topic in self.catalog.counts)
+            yield topics, Counter(consumer.config.client_rack for consumer in consumers)
+
+    def share_anew(self) -> None:
+        """Others are read from other brokers than before, or more is: what is left of their bandwidth differs."""
+        if self.bandwidth.is_given:
+            self.bandwidth.forget()
+            for consumer in self.consumers.values():
+                consumer.repace(self.env.now)
 
     # --- connections --------------------------------------------------------------------------------------------------
 

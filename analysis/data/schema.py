@@ -12,8 +12,11 @@ from groupsim.analysis.errors import SchemaMismatch
 from groupsim.sim.tables import FLOAT, INT, TABLES, TEXT
 
 NULLABLE: Final = frozenset(
-    {"rscore", "recovery_s", "partitions_moved", "partitions_moved_min", "first_service_s", "moved", "reported_us"}
-)
+    {
+        "rscore", "recovery_s", "partitions_moved", "partitions_moved_min", "first_service_s", "moved", "reported_us",
+        "read_bytes", "cross_rack_bytes",
+    }
+)  # fmt: skip
 """Columns that may be null; an integer one is ``Int64`` then, with ``<NA>`` for null."""
 
 

@@ -38,10 +38,14 @@ _OTHERS: Final = MappingProxyType(
         "client.rack": "client_rack",
     }
 )
+_SIZES: Final = MappingProxyType(
+    {"fetch.max.bytes": "fetch_max_bytes", "max.partition.fetch.bytes": "max_partition_fetch_bytes"}
+)
+"""Of fetches; where a file does not say them, `sim.config.ClientConfig` does."""
 _STRATEGY: Final = "partition.assignment.strategy"
 _PROTOCOL: Final = "group.protocol"
 _REMOTE_ASSIGNOR: Final = "group.remote.assignor"
-MODELLED: Final = frozenset({*_TIMES, *_OTHERS, _STRATEGY, _PROTOCOL, _REMOTE_ASSIGNOR})
+MODELLED: Final = frozenset({*_TIMES, *_OTHERS, *_SIZES, _STRATEGY, _PROTOCOL, _REMOTE_ASSIGNOR})
 
 FORBIDDEN: Final[Mapping[GroupProtocol, tuple[str, ...]]] = MappingProxyType(
     {
@@ -124,6 +128,7 @@ def client_config(profile: ClientProfile, given: Mapping[str, Value]) -> ClientC
     fields: dict[str, Any] = _before_its_time(config)
     fields |= {field: config[key] * MS for key, field in _TIMES.items() if key in config}
     fields |= {field: config[key] for key, field in _OTHERS.items() if key in config}
+    fields |= {field: resolved[key] for key, field in _SIZES.items() if key in resolved}
     fields |= _by_duration(str(config["auto.offset.reset"]))
     if _STRATEGY in config:
         fields["partition_assignment_strategy"] = tuple(config[_STRATEGY])

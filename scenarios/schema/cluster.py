@@ -30,10 +30,11 @@ _PLACE = re.compile(rf"broker:\d{{1,10}}|rack:{NAME_PATTERN}|{NAME_PATTERN}(/\d{
 
 
 class BrokerFile(FileModel):
-    """One broker."""
+    """One broker. ``bandwidth`` is what it can send to consumers in a second, besides what followers copy."""
 
     id: int = Field(ge=0, le=2**31 - 1)
     rack: str = Field(default="", pattern=rf"^({NAME_PATTERN})?$")
+    bandwidth: Size | None = Field(default=None, gt=0)
 
 
 def _brokers(value: Any) -> Any:
@@ -156,7 +157,7 @@ class ClusterFile(FileModel):
         """The cluster as the simulator takes it."""
         links = tuple(made(Link, link, between=(link.between[0], link.between[1])) for link in self.network.links)
         return Cluster(
-            brokers=tuple(made(Broker, broker) for broker in self.brokers),
+            brokers=tuple(made(Broker, broker, bandwidth_bytes_per_s=broker.bandwidth) for broker in self.brokers),
             config=coordinator_config(self.version, self.config),
             log_retention_check_us=log_retention_check_us(self.config),
             network=made(Network, self.network, links=links),

@@ -68,7 +68,7 @@ class Fetcher:
         self._books = client.books
         self._machine: MemberMachine[Any, Any] = client.machine
         self._replicas = ReadReplicas(client, connections)
-        self.pacing = Pacing(client, poll_loop)
+        self.pacing = Pacing(client, poll_loop, connections)
         self._confirmed = partial(confirmed, connections, poll_loop, metadata)
         self._consumption = client.consumption
         self.fetched_key = deadline_key(client.consumer.entity, Kind.FETCH)

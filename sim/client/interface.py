@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from groupsim.assignors import Assignor, AssignorError
 from groupsim.sim.catalog import Catalog
+from groupsim.sim.cluster.bandwidth import Bandwidth
 from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.cluster.zookeeper import Zookeeper
 from groupsim.sim.config import Timing
@@ -72,6 +73,7 @@ class Surroundings(Protocol):
     streams: Streams
     timing: Timing
     catalog: Catalog
+    bandwidth: Bandwidth
     is_loud: bool
     broker_ids: tuple[int, ...]
     specs: dict[str, Group]

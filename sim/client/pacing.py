@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from groupsim.sim.books.production import Offsets
+from groupsim.sim.client.data_connections import DataConnections
 from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
+from groupsim.sim.client.fetch_bounds import UNBOUNDED, FetchBounds
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, Pace, PollSchedule, pace, per_batch_us
@@ -19,12 +21,18 @@ class Pacing:
     ----------
     client : Incarnation
     poll_loop : PollLoop
+    connections : DataConnections
+
+    Attributes
+    ----------
+    bounds : FetchBounds
     """
 
-    def __init__(self, client: Incarnation, poll_loop: PollLoop) -> None:
+    def __init__(self, client: Incarnation, poll_loop: PollLoop, connections: DataConnections) -> None:
         self._client = client
         self._poll_loop = poll_loop
         self._ledger = client.books.ledger
+        self.bounds = FetchBounds(client, connections)
         self._batches = 0
 
     def load(self, now: int, at: Offsets) -> Load:
@@ -34,9 +42,11 @@ class Pacing:
 
     def pace(self, partitions: int, load: Load) -> Pace:
         """How the member paces its polls with so many partitions."""
-        client, timing = self._client, self._client.world.timing
-        most = min(client.config.max_poll_records, partitions * timing.records_per_fetch)
-        return pace(client.processing, most, timing.poll_us, load, client.consumer.slowdown())
+        client, timing, bounds = self._client, self._client.world.timing, self.bounds
+        each = bounds.records_per_fetch() if bounds.are_felt else timing.records_per_fetch
+        fetched = bounds.rate(client.consumption.partitions) if bounds.are_felt else UNBOUNDED
+        most = min(client.config.max_poll_records, partitions * each)
+        return pace(client.processing, most, timing.poll_us, load, client.consumer.slowdown(), fetched)
 
     def hand_over(self, now: int, slowdown: float) -> tuple[int, int | None, int]:
         """What the next schedule begins with: its start, ``before`` and ``held_until`` of `PollSchedule`."""

@@ -12,6 +12,7 @@ Polls run on a clock that stops in pauses: a pause shifts everything after it.
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,7 +70,9 @@ class Pace(NamedTuple):
     slowdown: Any
 
 
-def pace(processing: Processing, most_records: Any, poll_us: int, load: Load, slowdown: Any) -> Pace:
+def pace(
+    processing: Processing, most_records: Any, poll_us: int, load: Load, slowdown: Any, fetched: float = inf
+) -> Pace:
     """How a member paces its polls; or many that process alike, each as if it were alone.
 
     Parameters
@@ -82,24 +85,35 @@ def pace(processing: Processing, most_records: Any, poll_us: int, load: Load, sl
     load : Load
     slowdown : float, or float64 array of shape (n,)
         Factor on everything the application does.
+    fetched : float, records per microsecond
+        No more can be fetched: a pass waits inside poll() until its records are there.
     """
     rate, timeout = load.rate, processing.poll_timeout_us
     cost = mean_of(processing.per_record) * slowdown + processing.record_wait_us
     each = per_batch_us(processing, most_records * cost, slowdown)
     fixed = poll_us + each
-    longest = most(nearest(fixed + most_records * cost), 1)
+    busiest = most(nearest(fixed + most_records * cost), 1)
+    longest = most(busiest, nearest(most_records / fetched))
     fewest = least(most_records, most(nearest(load.backlog), 1))
     records = choose(rate * longest >= most_records, most_records, fewest)
-    full = most(nearest(fixed + records * cost), 1)
+    busy = most(nearest(fixed + records * cost), 1)
+    full = most(busy, nearest(records / fetched))
     is_idle, spare = rate * timeout < 1, 1 - rate * cost
     # Idle members and those that cannot keep up have no such length; what they divide by does not matter.
     needed = most(most(fixed / choose(spare > 0, spare, 1.0), fixed + cost), 1 / choose(rate > 0, rate, 1.0))
     length = most(nearest(choose(spare <= 0, longest, least(longest, needed))), 1)
     batch = nearest(each + rate * length * cost)
-    wait = least(choose(length < longest, most(length - batch, 0), poll_us), length)
+    wait = least(choose(length < longest, most(length - batch, 0), poll_us + longest - busiest), length)
     steady = choose(is_idle, timeout, length)
     return Pace(
-        full, poll_us, records, steady, choose(is_idle, timeout, wait), rate * steady, most_records / longest, slowdown
+        full,
+        poll_us + full - busy,
+        records,
+        steady,
+        choose(is_idle, timeout, wait),
+        rate * steady,
+        most_records / longest,
+        slowdown,
     )
 
 

@@ -23,12 +23,13 @@ def has_cohort(group: GroupHost) -> bool:
 def is_plain(client: Client) -> bool:
     """Whether a client of this configuration can go through phases with others.
 
-    It has no listeners that take time, and leaders do not send it to followers.
+    It has no listeners that take time, leaders do not send it to followers, and nothing bounds its fetches.
     """
     machine, processing, behaviour = client.machine, client.processing, client.config.behaviour
     return not (
         client.world.is_loud
         or client.world.catalog.sends_elsewhere(client.config.client_rack)
+        or client.fetcher.pacing.bounds.are_felt
         or machine.commits == "before_processing"
         or processing.commit_every_us
         or machine.commit_on_revoked

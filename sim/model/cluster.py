@@ -15,6 +15,8 @@ class Broker:
 
     id: int
     rack: str = ""
+    bandwidth_bytes_per_s: int | None = None
+    """What it can send to consumers; None: it is never what they wait for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,7 @@ def _grow(dispatcher: Dispatcher, topic: str, to: int) -> None:
     for consumer in world.consumers.values():
         if consumer.client is not None:
             consumer.client.metadata.arm(world.env.now)
+    world.share_anew()
 
 
 def set_rate(dispatcher: Dispatcher) -> None:
@@ -54,6 +55,7 @@ def subscribe(dispatcher: Dispatcher) -> None:
     assert isinstance(verb, Subscribe)
     for consumer in dispatcher.targets(verb.target):
         consumer.resubscribe(verb.subscription)
+    dispatcher.world.share_anew()
 
 
 def unsubscribe(dispatcher: Dispatcher) -> None:

@@ -91,6 +91,7 @@ class Clients:
         for one in known:
             if one not in self._world.catalog.unreadable:
                 self._lost_us.pop(one, None)
+        self._world.share_anew()
 
     def _change(self, group: str, books: GroupBooks, positions: Positions) -> None:
         partitions, catalog, now = books.partitions, self._world.catalog, self._env.now

@@ -63,9 +63,16 @@ def parted(time_us: int, length_us: int, one: str, other: str) -> Entry:
 
 
 def placed(found: Scenario, chance: random.Random) -> Scenario:
-    """A scenario with its brokers in racks, and members in some of them that read from the nearest replica."""
+    """A scenario with its brokers in racks, and members in some of them that read from the nearest replica.
+
+    In some of them brokers send less than could be processed.
+    """
     names = RACKS[: chance.randint(1, 3)]
-    brokers = tuple(replace(one, rack=names[index % len(names)]) for index, one in enumerate(found.cluster.brokers))
+    bandwidth = chance.choice([None, 50_000, 500_000])
+    brokers = tuple(
+        replace(one, rack=names[index % len(names)], bandwidth_bytes_per_s=bandwidth)
+        for index, one in enumerate(found.cluster.brokers)
+    )
     cluster = replace(
         found.cluster, brokers=brokers, broker_config=replace(found.cluster.broker_config, is_rack_aware=True)
     )

@@ -1,9 +1,13 @@
-"""Where consumers read from, what that costs and what bounds it: nearest-replica, stale-replica."""
+"""Where consumers read from, what that costs and what bounds it: nearest-replica, stale-replica, catch-up."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+import pytest
+
+from groupsim.scenarios import load
 from tests.conformance.library.runs import runs, summaries
 
 SEEDS = range(1, 6)
@@ -48,3 +52,61 @@ def test_a_replica_that_hears_nothing_is_kept_to_until_metadata_are_too_old() ->
     leaders = summaries(runs("stale-replica", LEADERS_ONLY, seeds=SEEDS))
     assert leaders.unavailable_gap_s_max.between(7.0, 45.0).all()
     assert (rows.losses == 0).all()
+
+
+def brokers(bandwidth: str | None) -> dict[str, Any]:
+    given = {} if bandwidth is None else {"bandwidth": bandwidth}
+    return {"cluster.brokers": [{"id": id_, **given} for id_ in range(3)]}
+
+
+READS_AGAIN_S = 10.0
+"""From the restart until the group reads what nobody has read: boot, discovery, an initial delay of up to 7 s, and what
+had been read since the last commit, up to 5 s of production, at the pace of now."""
+
+
+@pytest.mark.parametrize(("bandwidth", "sent"), [("2MiB", 6_144), ("4MiB", 12_288)])
+def test_what_waits_over_what_brokers_can_send_beyond_what_is_new(bandwidth: str, sent: int) -> None:
+    rows = summaries(runs("catch-up", brokers(bandwidth), seeds=SEEDS[:3]))
+    needed_s = rows.lag_records_max / (sent - 2_400)
+    assert (rows.recovery_s - needed_s).between(0, READS_AGAIN_S).all()
+    assert (rows.losses == 0).all()
+
+
+def test_consumers_alone_are_ten_times_faster() -> None:
+    rows = summaries(runs("catch-up", brokers(None), seeds=SEEDS[:3]))
+    assert rows.recovery_s.between(35.0, 40.0).all(), "1.46 million over 45,000 - 2,400, after READS_AGAIN_S at most"
+
+
+def groups(count: int) -> dict[str, Any]:
+    """The same group several times, all of them down at once."""
+    document = load("catch-up").document
+    names = [f"team-{number}" for number in range(count)]
+    (entry,) = document["timeline"]
+    return {
+        "groups": dict.fromkeys(names, document["groups"]["billing"]),
+        "timeline": [{**entry, "id": name, "kill": {**entry["kill"], "target": name}} for name in names],
+    }
+
+
+def test_two_groups_have_half_each_and_three_never_catch_up() -> None:
+    for result in runs("catch-up", groups(2), seeds=SEEDS[:2]):
+        rows = result.summary
+        assert (rows.recovery_s - rows.lag_records_max / (3_072 - 2_400)).between(0, 12).all()
+    for result in runs("catch-up", groups(3), seeds=SEEDS[:2]):
+        rows = result.summary
+        assert rows.recovery_s.isna().all()
+        assert (rows.losses > 100_000).all()
+        assert set(result.tables["delivery"].query("kind == 'loss'")["cause"]) == {"retention"}
+
+
+def test_round_trips_decide_where_fetches_are_small() -> None:
+    changes = {
+        **brokers(None), "cluster.network.latency": "20ms",
+        "groups.billing.config[max.partition.fetch.bytes]": 4_096,
+    }  # fmt: skip
+    rows = summaries(runs("catch-up", changes, seeds=SEEDS[:2]))
+    assert rows.recovery_s.isna().all()
+    changes["groups.billing.config[max.partition.fetch.bytes]"] = 8_192
+    rows = summaries(runs("catch-up", changes, seeds=SEEDS[:2]))
+    per_s = 6 * 4 * 8 / 0.0403
+    assert (rows.recovery_s - rows.lag_records_max / (per_s - 2_400)).between(0, READS_AGAIN_S).all()

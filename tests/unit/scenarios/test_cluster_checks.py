@@ -128,6 +128,9 @@ def test_unclean_elections_of_brokers_and_topics(topic: dict[str, bool] | None) 
          "'org.apache.kafka.common.replica.RackAwareReplicaSelector'?"),
         ("topics__orders__record_size", "0B", "greater than 0"),
         ("topics__orders__record_size", 1024, "must be an amount of bytes, such as 512B"),
+        ("cluster__brokers", [{"id": 0, "bandwidth": "0B"}], "greater than 0"),
+        ("cluster__brokers", [{"id": 0, "bandwidth": 100}], "must be an amount of bytes, such as 512B"),
+        ("groups__billing__config", {"fetch.max.bytes": -1}, "must be at least 0"),
         ("cluster__network", {"cross_rack_price_per_gb": -1}, "greater than or equal to 0"),
     ],
 )  # fmt: skip

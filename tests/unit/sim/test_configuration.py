@@ -59,6 +59,12 @@ def _racks(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
     return replace(world, cluster=replace(world.cluster, brokers=brokers), topics=topics)
 
 
+def _large_records(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
+    """Records of 64 KiB over links of 20 ms: fetches decide how fast they can be read."""
+    world = _played(latency=Distribution.constant(20 * MS))(config, coordinator)
+    return replace(world, topics=tuple(replace(topic, record_bytes=64 << 10) for topic in world.topics))
+
+
 def _far_coordinator(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
     """One of three brokers is far away."""
     world = _played(brokers=3)(config, coordinator)
@@ -119,6 +125,8 @@ CLIENT: dict[str, tuple[Play, ClientConfig, object]] = {
     "connection_setup_timeout_us": (_cut, client(request_timeout_us=3 * S), 1 * S),
     "metadata_max_age_us": (_played(), client(), 5 * S),
     "fetch_max_wait_us": (IDLE, client(max_poll_interval_us=8 * S), 2_600 * MS),
+    "fetch_max_bytes": (_large_records, client(), 128 << 10),
+    "max_partition_fetch_bytes": (_large_records, client(), 64 << 10),
     "client_id": (_played(), client(), "orders"),
     "client_rack": (_racks, client(), "a"),
     "group_protocol": (_played(), client(), "consumer"),
