@@ -55,6 +55,8 @@ class Catalog:
         self.rates: dict[str, tuple[int, Rate]] = {}
         """Topic -> since when which rate holds."""
         self.former_rates: dict[str, list[tuple[int, Rate]]] = {}
+        self.record_bytes_max = 0
+        """Of the largest record of any topic; 0: nobody has said."""
         for topic in topics:
             self.introduce(0, topic)
         self.deleted_before_us: dict[str, int] = {}
@@ -91,6 +93,7 @@ class Catalog:
         """A topic is about to exist: its rate, and how often it is replicated."""
         self._replicas[topic.name] = min(topic.replication_factor, len(self._brokers))
         self.specs[topic.name] = topic
+        self.record_bytes_max = max(self.record_bytes_max, topic.record_bytes or 0)
         self.set_rate(now, topic.name, topic.rate)
 
     def set_rate(self, now: int, topic: str, rate: Rate) -> None:

@@ -36,8 +36,8 @@ class FetchBounds:
         self._connections = connections
         self._bandwidth = client.world.bandwidth
         self._trip_us = 2 * client.path.mean_us + client.world.timing.service_us
-        sizes = [topic.record_bytes for topic in client.world.catalog.specs.values() if topic.record_bytes]
-        self.are_felt = self._bandwidth.is_given or (bool(sizes) and self._bind(max(sizes)))
+        size = client.world.catalog.record_bytes_max
+        self.are_felt = self._bandwidth.is_given or (size > 0 and self._bind(size))
 
     def _bind(self, size: int) -> bool:
         """Whether fetches of one partition with records of so many bytes hold up an application at its fastest."""

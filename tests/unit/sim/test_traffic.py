@@ -93,7 +93,9 @@ def test_members_add_up_to_their_group_while_leaders_move() -> None:
     assert row["cross_rack_bytes"] == table["cross_rack_bytes"].sum()
     crossed = np.array(table.set_index("member")["cross_rack_bytes"].loc[["g/0", "g/1", "g/2"]], np.int64)
     assert (crossed[[0, 2]] == 0).all()
-    assert crossed[1] > 0.5 * 4 * 10 * 30 * RECORD_BYTES, "its rack's replicas are gone"
+    assert 30 < crossed[1] / (4 * 10 * RECORD_BYTES) <= 40, (
+        "seconds: its rack's replicas are gone, and were there before"
+    )
 
 
 def test_records_that_are_followed_one_by_one_weigh_the_same() -> None:
