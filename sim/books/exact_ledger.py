@@ -67,6 +67,10 @@ class ExactLedger(Ledger):
         if some.any():
             self.losses.append((positions[some], since[some], until[some], cause))
 
+    def unread_from(self, at: Offsets, readable: Offsets) -> Offsets:
+        """From where on nobody has read: it is known which records have been."""
+        return at
+
     # --- consumption --------------------------------------------------------------------------------------------------
 
     def anchor(self, holding: Holding, now: int, partitions: Positions, offset: Offsets, capacity: float) -> None:

@@ -183,6 +183,10 @@ class Ledger(Production):
     def lose(self, positions: Positions, since: Offsets, until: Offsets, cause: str) -> None:
         """Records of [since, until) are skipped: a flow counts them, and that is done elsewhere."""
 
+    def unread_from(self, at: Offsets, readable: Offsets) -> Offsets:
+        """From where on nobody has read who has got to ``at``: a flow has got beyond the high watermark, too."""
+        return np.minimum(at, readable)
+
     def finish(self, now: int) -> None:
         """The horizon."""
 

@@ -1,7 +1,8 @@
 """Records that were in a log and are in none any more, because somebody leads who never had them.
 
 A consumer whose position is beyond the end of the new leader's log goes back to that end and reads on from there
-(``SubscriptionState.maybeCompleteValidation``, KIP-320), so it meets nothing of what is gone. Here offsets keep
+(``SubscriptionState.maybeCompleteValidation``, KIP-320), so it meets nothing of what is gone; with
+``auto.offset.reset: none`` poll() throws instead (``LogTruncationException``). Here offsets keep
 counting what was produced, and what is gone counts as read: of a group that is not up to date the oldest records that
 wait take the place of those that are gone, so how many wait is exact, and how old they are is not, until it has caught
 up.
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.production import Offsets
@@ -39,6 +41,11 @@ class Truncation:
     records: Offsets
     end: Offsets
     readable: Offsets
+
+    def has_been_read(self, at: Offsets) -> NDArray[np.bool_]:
+        """Whether somebody who has got to ``at`` in each has read some of what is gone. Shape (n,)."""
+        has_read: NDArray[np.bool_] = np.minimum(at, self.readable) > self.end - self.records
+        return has_read
 
     def skipped(self, at: Offsets) -> Offsets:
         """How far somebody gets ahead who has got to ``at`` in each: not beyond the end. Shape (n,)."""
@@ -71,7 +78,7 @@ def take_back(books: GroupBooks, now: int, gone: Truncation) -> None:
 
 def _count_missed(books: GroupBooks, gone: Truncation, at: Offsets) -> None:
     """What somebody who has got to ``at`` (-1: has not begun) never reads is lost."""
-    missed = np.where(at >= 0, gone.skipped(np.minimum(at, gone.readable)), 0)
+    missed = np.where(at >= 0, gone.skipped(books.ledger.unread_from(at, gone.readable)), 0)
     books.delivery.count("loss", "truncated log", int(missed.sum()))
     if not books.is_broadcast:
         books.ledger.lose(gone.positions, at, at + missed, "truncated log")

@@ -63,12 +63,14 @@ class Fetcher:
         self._poll_loop = poll_loop
         self._in_flight = in_flight
         self._connections = connections
+        self.disconnect = connections.end
         self._metadata = metadata
         self._env = client.env
         self._books = client.books
         self._machine: MemberMachine[Any, Any] = client.machine
         self._replicas = ReadReplicas(client, connections)
         self.pacing = Pacing(client, poll_loop, connections)
+        self._where_to_begin = partial(where_to_begin, client.config, client.books.ledger)
         self._confirmed = partial(confirmed, connections, poll_loop, metadata)
         self._consumption = client.consumption
         self.fetched_key = deadline_key(client.consumer.entity, Kind.FETCH)
@@ -79,6 +81,8 @@ class Fetcher:
         """Partition that would be consumed if its leader could be reached -> position."""
         self._unknown: set[int] = set()
         """Of these those whose leader is gone, or not known yet."""
+        self._diverged: set[int] = set()
+        """Of these those of which it has read what is in no log any more."""
         self.cut_off: frozenset[int] = client.world.cut_off(client.consumer)
 
     @property
@@ -136,10 +140,6 @@ class Fetcher:
         number, latency = self._in_flight.take_number("other"), self._client.path.latency
         return latency("other", 2 * number), latency("other", 2 * number + 1)
 
-    def _where_to_begin(self, now: int | Offsets, positions: Positions) -> Offsets:
-        """What ``auto.offset.reset`` says, at ``now`` (one instant, or one for each)."""
-        return where_to_begin(self._client.config, self._books.ledger, now, positions)
-
     def _fetched(self, number: int) -> None:
         client, now = self._client, self._env.now
         if client.is_over or number not in self._awaited:
@@ -170,6 +170,7 @@ class Fetcher:
             for position in positions.tolist():
                 self._unreachable.pop(position, None)
             self._unknown.intersection_update(self._unreachable)
+            self._diverged.intersection_update(self._unreachable)
         self._connections.stop(now, positions)
         self._consumption.end(now, positions, code)
         self.repace(now)
@@ -275,14 +276,9 @@ class Fetcher:
 
     def _reaches(self, positions: Positions) -> NDArray[np.bool_]:
         """Whether each of these has a leader, and that and where it sends the client can be reached. Shape (n,)."""
-        partitions = self._books.partitions
-        readable = partitions.is_readable[positions]
+        readable = self._books.partitions.is_readable[positions]
         self._unknown.update(positions[~readable].tolist())
         return np.logical_and(readable, ~self._replicas.needs(positions, self.cut_off))
-
-    def disconnect(self, nodes: frozenset[int]) -> None:
-        """Connections to these brokers are gone."""
-        self._connections.end(nodes)
 
     def _leave_behind(self, positions: Positions, offsets: Offsets) -> None:
         self._unreachable.update(zip(positions.tolist(), offsets.tolist(), strict=True))
@@ -314,8 +310,7 @@ class Fetcher:
 
     def lose(self, now: int, positions: Positions) -> None:
         """The leaders of these are gone, or lead no more: what is read of them ends, and its position is kept."""
-        held = self._consumption.partitions
-        lost = held[np.isin(held, positions)]
+        lost = positions[np.isin(positions, self._consumption.partitions)]
         self._unknown.update(p for p in positions.tolist() if p in self._unreachable)
         if not lost.size:
             return
@@ -350,6 +345,8 @@ class Fetcher:
         for index, position in enumerate(gone.positions.tolist()):
             if position in self._unreachable:
                 at = np.full(len(gone.positions), self._unreachable[position])
+                if self._client.config.auto_offset_reset == "none" and gone.has_been_read(at)[index]:
+                    self._diverged.add(position)
                 self._unreachable[position] += int(gone.skipped(at)[index])
 
     def find(self, now: int, positions: Positions, since: NDArray[np.int64]) -> None:
@@ -388,6 +385,9 @@ class Fetcher:
         is_current = np.logical_and(partitions.is_readable[positions], partitions.leader[positions] == leaders)
         self._unknown.difference_update(positions[is_current].tolist())
         known = [p for p in positions[is_current].tolist() if p in self._unreachable]
+        if not self._diverged.isdisjoint(known):
+            self._fail_to_reset(now, Error.OFFSET_OUT_OF_RANGE)
+            return
         asked = {*leaders.tolist(), *self._replicas.nodes(positions).tolist()}
         if is_new and known and self.cut_off.isdisjoint(asked):
             back = np.array(known, np.int32)
