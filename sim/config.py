@@ -231,6 +231,10 @@ class Timing:
     """Coordinator: what group.initial.rebalance.delay.ms is longer than configured, from the timer's thread to the
     group's (``SystemTimer``, ``CoordinatorRuntime``). Recorded after a delay of 0: 0.3, 0.5 and 2.2 ms, 0.2 to 5 in
     all. Other timers are taken as exact."""
+    pattern_resolve: Distribution = Distribution("lognormal", (15 * MS, 200 * MS))
+    """Coordinator: from the heartbeat that has a regular expression resolved in the background until its topics are
+    written (``GroupMetadataManager.refreshRegularExpressions``). Recorded twelve times, with what a heartbeat takes:
+    2.2, 19 and 195 ms (least, middle, most), though topics are scanned in 1 ms."""
     heartbeat_late_us: int = 600
     """Client: what a heartbeat period is longer than heartbeat.interval.ms, so that beats drift against sessions."""
     wait_late_us: int = 100

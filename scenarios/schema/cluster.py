@@ -82,6 +82,7 @@ class TimingFile(FileModel):
     join_prepare: DistributionField = Timing().join_prepare
     sync_prepare: DistributionField = Timing().sync_prepare
     initial_delay_late: DistributionField = Timing().initial_delay_late
+    pattern_resolve: DistributionField = Timing().pattern_resolve
     poll: Duration = Timing().poll_us
 
 

@@ -13,10 +13,11 @@ import numpy as np
 from groupsim.sim.books.watched import Watched
 from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.protocol.consumer.messages import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
-from groupsim.sim.protocol.consumer.roster import Roster
+from groupsim.sim.protocol.consumer.roster import Member
 from groupsim.sim.protocol.consumer.states import MemberState
+from groupsim.sim.protocol.messages import Positions
 from groupsim.sim.protocol.mixed.group import MixedGroup
-from groupsim.sim.units import S
+from groupsim.sim.units import FOREVER, S
 
 
 def consumer_group(group: Watched) -> ConsumerGroup | None:
@@ -70,7 +71,11 @@ class EpochsOrdered:
 
 
 class StableIsStable:
-    """In a stable group every member has the target's epoch and exactly its target."""
+    """In a stable group every member has the target's epoch and exactly its target.
+
+    From 4.2 on it has less while it subscribes to less: to nothing, with a pattern that the broker has yet to resolve,
+    which comes with no new epoch (``GMM.hasMemberSubscriptionChanged``).
+    """
 
     def violated(self, now: int, group: Watched) -> str | None:
         """A member of a stable group that is not where it is to be, if there is one."""
@@ -80,19 +85,32 @@ class StableIsStable:
         roster = machine.roster
         if roster.group.epoch != roster.target.epoch:
             return f"stable at epoch {roster.group.epoch} with a target of {roster.target.epoch}"
-        return next((wrong for one in roster if (wrong := _unfinished(roster, one.member_id)) is not None), None)
+        return next((wrong for one in roster if (wrong := _unfinished(machine, one.member_id)) is not None), None)
 
 
-def _unfinished(roster: Roster, member_id: str) -> str | None:
+def _unfinished(machine: ConsumerGroup, member_id: str) -> str | None:
+    roster = machine.roster
     one, target = roster.members[member_id], roster.target_of(member_id).positions
     current = one.current
     is_done = (
         current.state is MemberState.STABLE
         and current.member_epoch == roster.target.epoch
         and not len(current.pending)
-        and np.array_equal(current.assigned, target)
+        and (
+            np.array_equal(current.assigned, target) or np.array_equal(current.assigned, _wanted(machine, one, target))
+        )
     )
     return None if is_done else f"{one.metadata.name} is {current.state.name} at {current.member_epoch}, not done"
+
+
+def _wanted(machine: ConsumerGroup, member: Member, target: Positions) -> Positions:
+    """The part of a target that a member can have while it subscribes to what it does."""
+    if not machine.core.rules.enforces_subscription:
+        return target
+    mask = machine.topics.mask_of(member.subscribed)
+    known = target[target < len(mask)]
+    wanted: Positions = known[mask[known]]
+    return wanted
 
 
 LATE_US = 2 * S
@@ -102,10 +120,14 @@ LATE_US = 2 * S
 class ConvergesOnceCalm:
     """Once faults stop, a group is stable within its assignment interval, three heartbeat intervals and 2 s.
 
+    A heartbeat after the assignment interval computes the target; with their next ones donors hear of it and new owners
+    get what is free, and with one more whoever came too early. The interval is the longest of a member: those of the
+    classic protocol bring their own. A group that only these are left in computes nothing, and is none of this protocol
+    for long.
+
     What counts as disturbed: a new group epoch, a coordinator that is elsewhere or away, a member of which nothing has
-    been heard for a heartbeat interval and 2 s, one that has yet to give partitions up (for at most its rebalance
-    timeout: then it is removed, which bumps the epoch), and members of the classic protocol, who have clocks of their
-    own. The time counts from the last of it.
+    been heard for a heartbeat interval and 2 s, one that has yet to give partitions up, or (classic) to join or to sync
+    (for at most its rebalance timeout: then it is removed, which bumps the epoch). The time counts from the last of it.
     """
 
     def __init__(self) -> None:
@@ -118,20 +140,40 @@ class ConvergesOnceCalm:
             return None
         since, at = self._calm.get(group.books.name, (now, (-1, -1)))
         state = machine.roster.group.epoch, group.host.terms
-        if state != at or machine.is_stable or not group.host.is_active or _is_disturbed(now, machine):
+        if state != at or machine.is_stable or not group.host.is_active or _is_disturbed(now, group, machine):
             self._calm[group.books.name] = now, state
             return None
-        bound_us = machine.calm_bound_us + LATE_US
+        longest_us = max(_intervals_us(group, machine).values())
+        bound_us = machine.core.assignment_interval_us + 3 * longest_us + LATE_US
         return f"calm since {since} us and not stable" if now - since > bound_us else None
 
 
-def _is_disturbed(now: int, machine: ConsumerGroup) -> bool:
+def _is_disturbed(now: int, group: Watched, machine: ConsumerGroup) -> bool:
+    timers, intervals = machine.core.timers, _intervals_us(group, machine)
     return not machine.size or any(
-        one.metadata.classic is not None
-        or one.current.state is MemberState.UNREVOKED_PARTITIONS
-        or machine.is_overdue(now, one.member_id, LATE_US)
+        one.current.state is MemberState.UNREVOKED_PARTITIONS
+        or timers.join_due(one.member_id) < FOREVER
+        or timers.sync_due(one.member_id) < FOREVER
+        or now > _heard_us(machine, one.member_id) + intervals[one.member_id] + LATE_US
         for one in machine.roster
     )
+
+
+def _heard_us(machine: ConsumerGroup, member_id: str) -> int:
+    """When a member's session was last renewed; `FOREVER` of one whose timer is away, since it renews in time."""
+    return machine.session_due(member_id) - machine.session_timeout_of(member_id)
+
+
+def _intervals_us(group: Watched, machine: ConsumerGroup) -> dict[str, int]:
+    """How often each member beats; a classic one that nobody has the machine of is overdue soon."""
+    own = {one.machine.member_id: one.machine.config for one in group.members if one.machine is not None}
+    beat_us = machine.core.heartbeat_interval_us
+    return {
+        one.member_id: own[one.member_id].heartbeat_interval_us
+        if one.metadata.classic is not None and one.member_id in own
+        else beat_us
+        for one in machine.roster
+    }
 
 
 class MembersWithinHoldings:

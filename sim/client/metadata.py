@@ -52,13 +52,14 @@ class Metadata:
         self._backoff = Backoff.of(client.config, lambda number: 800 + hash64(jitter, number) % 401)
 
     def subscribe(self, now: int, subscription: Subscription) -> None:
-        """The application calls subscribe(), with metadata as of now."""
-        machine = self._machine
+        """The application calls subscribe(); what a pattern can match is what there is now."""
+        machine, counts = self._machine, self._catalog.counts_at(now)
         self._seen_version = self._catalog.version
         self._asked_us = now
-        machine.on_metadata(self._catalog.counts_at(now))
+        machine.on_metadata(counts)
         machine.subscribe(subscription.topics, subscription.pattern, subscription.re2)
-        self._client.books.cover(machine.topics)
+        pattern = machine.pattern
+        self._client.books.cover(machine.topics if pattern is None else [one for one in counts if pattern.matches(one)])
         self.arm(now)
 
     def refresh(self, now: int) -> None:

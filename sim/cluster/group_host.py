@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import count
 from typing import TypeVar
 
 from groupsim.sim.books.group_books import GroupBooks
@@ -33,11 +34,7 @@ from groupsim.sim.protocol.messages import (
 )
 from groupsim.sim.protocol.offsets.group_offsets import GroupOffsets
 from groupsim.sim.randomness import Streams, name_hash
-from groupsim.sim.units import FOREVER, MS
-
-_TASK_US = MS
-"""A regular expression is matched against all topics in the background (``Scanned N topics ... in 1ms``, Kafka 4.4)."""
-
+from groupsim.sim.units import FOREVER
 
 _WRITES_NOTHING = -1
 """Number of a batch without records, of which its machine knows nothing."""
@@ -106,6 +103,8 @@ class GroupHost:
         self.is_active = True
         self.has_phases = False
         self._is_expiring = False
+        self._task_us = streams.draw(scenario.cluster.timing.pattern_resolve, "pattern-resolve", name)
+        self._task_numbers = count()
         self._task_key = deadline_key(name_hash("task", name), Kind.TIMER)
         self._alarm = Alarm(env, deadline_key(name_hash("group", name), Kind.TIMER), self._fire)
 
@@ -282,7 +281,12 @@ class GroupHost:
         self._loop.run_assignor(outcome.charged_us)
         self._loop.answer(outcome.replies)
         for task in outcome.tasks:
-            self._env.at(self._env.now + _TASK_US, self._task_key, self._finish, (task, self.terms))
+            self._env.at(
+                self._env.now + 1000,
+                self._task_key,
+                self._finish,
+                (task, self.terms),
+            )
         leave, replies = self._env.now + self._service_us + outcome.charged_us, outcome.replies
         self.books.requests.count_answers(replies)
         for reply in self.fast_path.after_decision(replies, leave):

@@ -34,7 +34,7 @@ def as_measured(scenario: Scenario) -> Scenario:
 def without_chance(scenario: Scenario) -> Scenario:
     """The same with medians, always: for replays, in which the recording says what came when."""
     network, timing = Network(latency=_median(LATENCY)), scenario.cluster.timing
-    drawn = ("join_prepare", "sync_prepare", "initial_delay_late")
+    drawn = ("join_prepare", "sync_prepare", "initial_delay_late", "pattern_resolve")
     timing = replace(timing, **{name: _median(getattr(timing, name)) for name in drawn})
     return replace(scenario, cluster=replace(scenario.cluster, network=network, timing=timing))
 

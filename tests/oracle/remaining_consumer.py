@@ -8,8 +8,9 @@ from tests.oracle.equivalence import DIFFERS, EVERYTHING, NOT_SHOWN
 from tests.oracle.reasons import Remaining, Unsettled
 
 _NAMES: Final = (
-    "members that match a pattern join before they know a topic, and the brokers take a moment for theirs: how "
-    "many are in when the first epoch comes is a race of milliseconds. In the model metadata are there at once"
+    "a pattern is looked at between two passes through poll(), or resolved by the broker in 2 to 195 ms: how many"
+    " members are in when the first epoch with topics comes is a race of milliseconds. The broker looks at its"
+    " patterns every 10 s at most, and topics of other groups, played at the same time, are topics too"
 )
 _ORDER: Final = (
     "the order of what comes within milliseconds (members that start at once, or the last heartbeat of one "

@@ -13,6 +13,7 @@ from tests.oracle import trace
 from tests.oracle.comparison import Difference, Row, differences, rows
 from tests.oracle.equivalence import REPETITIONS, Verdict, of_counts, of_durations
 from tests.oracle.health import is_too_busy
+from tests.oracle.lateness import dated
 from tests.oracle.profile import as_measured, without_chance
 from tests.oracle.replay import replay
 from tests.oracle.simulated import simulated
@@ -66,8 +67,9 @@ def is_fit(recording: Trace) -> bool:
 
 def recordings(name: str) -> list[Trace]:
     """A scenario's repetitions, in order."""
-    paths = RECORDINGS.glob(f"{name}/*.jsonl.gz")
-    return [trace.read(path) for path in sorted(paths, key=lambda path: int(path.name.partition(".")[0]))]
+    paths, scenario = RECORDINGS.glob(f"{name}/*.jsonl.gz"), load(RECORDINGS / name / "scenario.yaml")
+    ordered = sorted(paths, key=lambda path: int(path.name.partition(".")[0]))
+    return [dated(trace.read(path), scenario) for path in ordered]
 
 
 def played(name: str) -> Scenario:

@@ -41,7 +41,7 @@ AT_ONCE = Start()
 AUTO = Processing()
 TIMING = Timing(
     connect=Distribution.constant(1_500), join_prepare=Distribution.constant(500), sync_prepare=ZERO,
-    initial_delay_late=ZERO,
+    initial_delay_late=ZERO, pattern_resolve=Distribution.constant(1_000),
 )  # fmt: skip
 """Nothing is drawn."""
 BROKER = CoordinatorConfig()

@@ -170,21 +170,6 @@ class ConsumerGroup:
         """How long the session of a member lasts, microseconds."""
         return self._core.session_timeout_of(member_id)
 
-    @property
-    def calm_bound_us(self) -> int:
-        """How long it takes at most to be stable where everybody beats in time and nobody has to give anything up.
-
-        A heartbeat after the assignment interval computes the target; with their next ones donors hear of it and new
-        owners get what is free, and with one more whoever came too early. Without the way that messages take.
-        """
-        return self._core.assignment_interval_us + 3 * self._core.heartbeat_interval_us
-
-    def is_overdue(self, now: int, member_id: str, late_us: int) -> bool:
-        """Whether nothing has been heard of a member for a heartbeat interval and ``late_us``."""
-        core = self._core
-        due = core.timers.session_due(member_id) - core.session_timeout_of(member_id)
-        return now > due + core.heartbeat_interval_us + late_us
-
     def session_due(self, member_id: str) -> int:
         """When the session of ``member_id`` expires, microseconds; `FOREVER` while it has no timer."""
         return self._core.timers.session_due(member_id)

@@ -112,7 +112,7 @@ def test_the_cluster_arrives() -> None:
 
 
 def test_every_time_of_the_implementation_is_a_key_of_timing() -> None:
-    drawn = {"connect": 1, "join_prepare": 2, "sync_prepare": 3, "initial_delay_late": 4}
+    drawn = {"connect": 1, "join_prepare": 2, "sync_prepare": 3, "initial_delay_late": 4, "pattern_resolve": 8}
     laws = {name: {"lognormal": {"median": f"{size}ms", "p99": f"{9 * size}ms"}} for name, size in drawn.items()}
     always = {"service": "5ms", "append": "6ms", "poll": "7ms"}
     timing = _scenario(cluster={"timing": laws | always}).cluster.timing

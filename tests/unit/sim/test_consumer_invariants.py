@@ -13,7 +13,8 @@ from groupsim.sim import InvariantViolation, simulate
 from groupsim.sim.books.consumer_invariants import EpochsOrdered, MembersWithinHoldings, OneHolder, StableIsStable
 from groupsim.sim.books.invariants import Watch
 from groupsim.sim.config import ClientConfig
-from groupsim.sim.model import Scale
+from groupsim.sim.model import Override, Scale
+from groupsim.sim.protocol.consumer.classic_members import ClassicMembers
 from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.protocol.consumer.roster import Target
 from groupsim.sim.protocol.consumer.targets import Targets
@@ -87,9 +88,30 @@ def test_a_calm_group_that_never_computes_a_target_ends_the_run(fidelity: Any, m
     simulate(newcomer(), seed=1, check=True, fidelity=fidelity)
     wanted = Targets.is_wanted
     monkeypatch.setattr(Targets, "is_wanted", lambda self, now: now < 20 * S and wanted(self, now))
-    with pytest.raises(InvariantViolation, match=r"ConvergesOnceCalm at (38|40)\d{6} us") as told:
+    with pytest.raises(InvariantViolation, match="ConvergesOnceCalm at (38|40)\d{6} us") as told:
         simulate(newcomer(), seed=1, check=True, fidelity=fidelity)
     assert "calm since 20" in str(told.value)
+
+
+def upgraded() -> Any:
+    """A member of either protocol, and after 20 s one more of the classic one, that beats every 6 s."""
+    classic = ClientConfig(heartbeat_interval_us=6 * S, partition_assignment_strategy=("cooperative-sticky",))
+    others = Override(members=frozenset({1, 2}), client=classic)
+    first = ClientConfig(group_protocol="consumer", auto_offset_reset="earliest")
+    scale = entry(20 * S, Scale(target=everybody(), to=3))
+    return scene(group(count=2, client=first, overrides=(others,)), timeline=(scale,), horizon_us=80 * S)
+
+
+def test_a_group_of_both_protocols_converges_in_time() -> None:
+    simulate(upgraded(), seed=1, check=True)
+
+
+def test_classic_members_that_are_never_called_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newcomer has joined and synced at 20.7 s: an assignment interval, thrice 6 s and 2 s more are too long."""
+    monkeypatch.setattr(ClassicMembers, "_is_behind", lambda *_: False)
+    monkeypatch.setattr(ClassicMembers, "_waits_for_others", lambda *_: True)
+    with pytest.raises(InvariantViolation, match="ConvergesOnceCalm at 42014600 us, group g: calm since 20711900 us"):
+        simulate(upgraded(), seed=1, check=True)
 
 
 def test_a_group_is_not_calm_while_it_waits_for_somebody() -> None:

@@ -8,12 +8,15 @@ import pytest
 
 from groupsim.sim import simulate
 from groupsim.sim.config import CoordinatorConfig, Timing
-from groupsim.sim.model import ZERO, Distribution
+from groupsim.sim.model import ZERO, Distribution, Subscription
 from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.classic.states import GroupState
-from groupsim.sim.protocol.messages import JoinGroup, Subscription
+from groupsim.sim.protocol.messages import JoinGroup
+from groupsim.sim.protocol.messages import Subscription as Embedded
 from groupsim.sim.units import MS, S
-from tests.support.scenarios import LOOPBACK, TIMING, Round, client, cooperative, group, join, rounds, scenario
+from tests.conformance.protocol.consumer_oracle import FIND
+from tests.conformance.protocol.oracle import WAY
+from tests.support.scenarios import BOOT_US, LOOPBACK, TIMING, Round, client, cooperative, group, join, rounds, scenario
 
 LONG = Distribution.constant(7 * MS)
 
@@ -30,8 +33,18 @@ def test_the_end_of_an_initial_delay_is_late_in_every_window(delay_us: int, memb
     assert (late.start_us, late.joined_us) == (punctual.start_us, punctual.joined_us + windows * 7 * MS)
 
 
+@pytest.mark.parametrize("takes_us", [0, 7 * MS])
+def test_a_pattern_that_the_broker_matches_is_resolved_so_much_later(takes_us: int) -> None:
+    """The member joins with it, and the first group epoch with topics comes of the answer."""
+    member = group(1, client=client(group_protocol="consumer"))
+    timing = replace(TIMING, pattern_resolve=Distribution.constant(takes_us))
+    world = scenario(replace(member, subscription=Subscription(re2="t")), horizon_us=20 * S, timing=timing)
+    found = rounds(simulate(world))[0]
+    assert found.start_us == BOOT_US + FIND + WAY + takes_us
+
+
 def _static_join(instance: str) -> JoinGroup:
-    subscription = Subscription(("t",))
+    subscription = Embedded(("t",))
     return JoinGroup("", instance, 10 * S, 10 * S, (("range", subscription),), fresh_id=f"{instance}-1")
 
 

@@ -90,6 +90,8 @@ class ConsumerMember(ConsumerMemberParts):
     def _tell_background(self, now: int) -> Effects:
         """What an ``AsyncPollEvent`` lets the background thread do (``ApplicationEventProcessor``)."""
         subscription, ownership = self.subscription, self.ownership
+        if subscription.is_unmatched:
+            subscription.match()
         effects = self.reconciliation.begin(now, in_poll=True)
         if self.lookup.node is not None:
             effects += ownership.commit_if_due(now)
@@ -253,7 +255,10 @@ class ConsumerMember(ConsumerMemberParts):
             return False
         if self.listeners.is_waiting or self.failed is not None or self.departure.is_stale:
             return True
-        if (self.subscription.is_news and self.state is UNSUBSCRIBED) or self.reconciliation.is_wanted:
+        subscription = self.subscription
+        if subscription.is_unmatched or (subscription.is_news and self.state is UNSUBSCRIBED):
+            return True
+        if self.reconciliation.is_wanted:
             return True
         ownership = self.ownership
         is_lacking = ownership.uninitialised.size > 0 and not ownership.is_fetching and not ownership.fetch_retry_at

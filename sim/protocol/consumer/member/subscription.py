@@ -16,7 +16,8 @@ class MemberSubscription:
     Attributes
     ----------
     topics : tuple of str
-        Sorted; of a `java.util.regex` pattern those that matched when the metadata was last seen.
+        Sorted; of a `java.util.regex` pattern those that matched when the metadata was last seen. A new consumer has
+        seen none when it subscribes: it knows no topic until `match`.
     pattern : JavaPattern or None
         Matched by the client.
     broker_pattern : str or None
@@ -27,7 +28,7 @@ class MemberSubscription:
         subscribe() was called: the next poll() joins, if the member is not in the group (``onSubscriptionUpdated``).
     """
 
-    __slots__ = ("broker_pattern", "is_news", "metadata", "pattern", "topics")
+    __slots__ = ("_has_matched", "broker_pattern", "is_news", "metadata", "pattern", "topics")
 
     def __init__(self) -> None:
         self.topics: tuple[str, ...] = ()
@@ -35,12 +36,15 @@ class MemberSubscription:
         self.broker_pattern: str | None = None
         self.metadata: Mapping[str, int] = {}
         self.is_news = False
+        self._has_matched = False
 
     def subscribe(self, topics: tuple[str, ...], pattern: str | None, broker_pattern: str | None) -> None:
         """``subscribe()``; to nothing at all, as of a consumer that takes partitions by hand: it joins no group."""
         self.pattern = java_pattern(pattern) if pattern is not None else None
         self.broker_pattern = broker_pattern
-        self.topics = self._matched() if self.pattern is not None else tuple(sorted(topics))
+        self.topics = tuple(sorted(topics))
+        if self.pattern is not None and self._has_matched:
+            self.match()
         self.is_news = self.is_wanted
 
     def unsubscribe(self) -> None:
@@ -51,13 +55,20 @@ class MemberSubscription:
         """A metadata response (``maybeUpdatePatternSubscription``)."""
         self.metadata = counts
         if self.pattern is not None:
-            self.topics = self._matched()
+            self.match()
+
+    @property
+    def is_unmatched(self) -> bool:
+        """Whether a pass through poll() is the first that can look at metadata: the one before that sent for them."""
+        return self.pattern is not None and not self._has_matched and not self.is_news
+
+    def match(self) -> None:
+        """Look at the metadata (``ApplicationEventProcessor.process(UpdatePatternSubscriptionEvent)``, Kafka 4.4)."""
+        assert self.pattern is not None
+        self._has_matched = True
+        self.topics = tuple(sorted(topic for topic in self.metadata if self.pattern.matches(topic)))
 
     @property
     def is_wanted(self) -> bool:
         """Whether the consumer is subscribed to anything."""
         return bool(self.topics) or self.pattern is not None or self.broker_pattern is not None
-
-    def _matched(self) -> tuple[str, ...]:
-        assert self.pattern is not None
-        return tuple(sorted(topic for topic in self.metadata if self.pattern.matches(topic)))

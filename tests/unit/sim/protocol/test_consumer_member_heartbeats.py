@@ -85,6 +85,24 @@ def test_a_pattern_of_its_own_is_looked_at_with_every_refresh() -> None:
     assert h.sleep(5_000).beat.topics == ("t", "t2")
 
 
+def test_a_new_consumer_joins_before_it_knows_what_its_pattern_matches() -> None:
+    """Metadata are asked for in its first pass, and looked at in the next: its acknowledgement tells the names."""
+    h = ConsumerHarness(commits="none")
+    h.member.subscribe((), "t.*")
+    h.joining()
+    assert h.beat.topics == ()
+    assert h.beaten(1, empty=True).pass_by(2).beat.topics == ("t",)
+
+
+def test_whose_coordinator_is_found_late_joins_with_what_its_pattern_matches() -> None:
+    h = ConsumerHarness(commits="none")
+    h.member.subscribe((), "t.*")
+    h.pass_by()
+    assert h.member.needs_application
+    h.pass_by().sleep(0).found()
+    assert h.beat.topics == ("t",)
+
+
 def test_loading_backs_off_exponentially() -> None:
     """RequestState.onFailedAttempt: the interval is over, retry.backoff.ms doubles."""
     h = ConsumerHarness(commits="none").stable().sleep(5_000)
