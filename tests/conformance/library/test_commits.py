@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
+from groupsim.scenarios import load
+from groupsim.scenarios.sweep.loading import load_sweep
 from groupsim.sim import Result
+from groupsim.sim.units import S
 from tests.conformance.library.runs import runs, summaries
 
 SEEDS = range(1, 5)
@@ -41,22 +45,27 @@ def test_after_a_long_weekend_the_reset_policy_decides(
 def repeated(framework: str) -> tuple[float, Sequence[Result]]:
     """Records read twice for each pod that was killed, and the runs."""
     results = runs("framework-defaults", {"groups.billing.framework": framework}, SEEDS)
-    kills = sum(int((one.tables["members"]["ended_by"] == "killed").sum()) for one in results)
-    return summaries(results)["duplicates"].sum() / kills, results
+    return summaries(results)["duplicates"].sum() / kills(results), results
+
+
+def kills(results: Sequence[Result]) -> int:
+    """How many pods were killed."""
+    return sum(int((one.tables["members"]["ended_by"] == "killed").sum()) for one in results)
 
 
 POD_RATE = 100
 """Records a second of four partitions."""
 
 
-@pytest.mark.parametrize("framework", ["confluent-kafka", "kafka-python"])
-def test_auto_commit_every_five_seconds_repeats_half_of_that(framework: str) -> None:
-    each, _ = repeated(framework)
-    assert 2.5 * POD_RATE * 0.7 < each < 2.5 * POD_RATE * 1.4
+@pytest.mark.parametrize(("framework", "commit_s"), [("confluent-kafka", 5), ("kafka-python", 5), ("sarama", 1)])
+def test_what_was_read_since_the_last_commit_is_read_twice(framework: str, commit_s: int) -> None:
+    """A kill falls anywhere between two commits: the mean of so many uniform draws, within four standard errors."""
+    each, results = repeated(framework)
+    between = commit_s * POD_RATE
+    assert abs(each - between / 2) < 4 * between / np.sqrt(12 * kills(results))
 
 
-def test_sarama_repeats_half_a_second_and_spring_less_than_a_batch() -> None:
-    assert 0.5 * POD_RATE * 0.4 < repeated("sarama")[0] < 0.5 * POD_RATE * 1.4
+def test_spring_repeats_less_than_half_a_second() -> None:
     spring, _ = repeated("spring-batch")
     assert spring < 0.5 * POD_RATE
 
@@ -64,6 +73,19 @@ def test_sarama_repeats_half_a_second_and_spring_less_than_a_batch() -> None:
 def test_acks_of_single_records_repeat_nothing_of_a_backlog() -> None:
     assert repeated("spring-batch")[0] > 5
     assert repeated("spring-record")[0] < 1
+
+
+def test_the_sweep_frameworks_is_this_scenario_with_the_defaults_of_each() -> None:
+    """So what is found here is found there, of one framework after the other."""
+    sweep = load_sweep("frameworks")
+    assert [one.name for one in sweep.variants] == [
+        "spring-batch", "spring-record", "confluent-kafka", "kafka-python", "sarama", "franz-go",
+    ]  # fmt: skip
+    for one in sweep.variants:
+        own = load("framework-defaults", set_={"groups.billing.framework": one.name})
+        assert (one.scenario.groups, one.scenario.timeline) == (own.groups, own.timeline)
+    sessions = {one.name: one.scenario.groups[0].client.session_timeout_us // S for one in sweep.variants}
+    assert sessions == {name: 10 if name == "sarama" else 45 for name in sessions}
 
 
 def test_cooperative_members_that_wait_in_a_rebalance_commit_nothing_and_repeat_most() -> None:

@@ -127,3 +127,15 @@ def test_an_assignor_upgrade_in_one_roll_is_refused() -> None:
     at_once = {"timeline[both].set_config.config": {"partition.assignment.strategy": ["cooperative-sticky"]}}
     for result in runs("assignor-upgrade", at_once, FIVE):
         assert "INCONSISTENT_GROUP_PROTOCOL" in errors(result)
+
+
+def test_twelve_pods_rebalance_twice_each_and_stop_everybody_for_milliseconds() -> None:
+    """What a pod had waits for a heartbeat of whoever hears of it last; all others stop only while they join."""
+    found = runs("twelve-pod-deploy", seeds=range(1, 6))
+    deploys = [rebalances(one, fired_s(one, "deploy")) for one in found]
+    assert [len(one) for one in deploys] == [24] * len(found)
+    assert all((one["length_s"] < HEARTBEAT_S + TRIPS_S).all() for one in deploys)
+    totals = summaries(found)
+    assert totals["unavailable_gap_s_max"].between(2, HEARTBEAT_S + STEP_S + TRIPS_S).all()
+    assert totals["stop_the_world_s"].between(24 * 0.01, 24 * 0.06).all()
+    assert (totals["duplicates"] == 0).all()

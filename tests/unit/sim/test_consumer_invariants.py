@@ -88,7 +88,7 @@ def test_a_calm_group_that_never_computes_a_target_ends_the_run(fidelity: Any, m
     simulate(newcomer(), seed=1, check=True, fidelity=fidelity)
     wanted = Targets.is_wanted
     monkeypatch.setattr(Targets, "is_wanted", lambda self, now: now < 20 * S and wanted(self, now))
-    with pytest.raises(InvariantViolation, match="ConvergesOnceCalm at (38|40)\d{6} us") as told:
+    with pytest.raises(InvariantViolation, match=r"ConvergesOnceCalm at (38|40)\d{6} us") as told:
         simulate(newcomer(), seed=1, check=True, fidelity=fidelity)
     assert "calm since 20" in str(told.value)
 
