@@ -281,12 +281,8 @@ class GroupHost:
         self._loop.run_assignor(outcome.charged_us)
         self._loop.answer(outcome.replies)
         for task in outcome.tasks:
-            self._env.at(
-                self._env.now + 1000,
-                self._task_key,
-                self._finish,
-                (task, self.terms),
-            )
+            done_us = self._env.now + self._task_us(next(self._task_numbers))
+            self._env.at(done_us, self._task_key, self._finish, (task, self.terms))
         leave, replies = self._env.now + self._service_us + outcome.charged_us, outcome.replies
         self.books.requests.count_answers(replies)
         for reply in self.fast_path.after_decision(replies, leave):
