@@ -108,7 +108,8 @@ class RollingRestart:
 
     ``surge`` members more than the group has are started before old ones stop; ``next_`` says when the next batch may
     begin: when the new ones run, own partitions, the group is stable, or after ``gap_us``. Of brokers there is one at a
-    time, and the next may begin when it is in sync again, or after ``gap_us``.
+    time, and the next may begin when it is in sync again, or after ``gap_us``. Brokers and members of a rack are
+    restarted side by side, each as it is done to them.
     """
 
     target: Target

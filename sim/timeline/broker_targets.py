@@ -18,6 +18,7 @@ from groupsim.sim.model import (
 from groupsim.sim.protocol.controller.partition import NO_LEADER
 from groupsim.sim.randomness import hash64
 from groupsim.sim.timeline.dispatcher import Dispatcher
+from groupsim.sim.world import World
 
 _LIFE = Close | Kill | Restart | RollingRestart | StartMembers
 
@@ -56,6 +57,11 @@ def _asked(dispatcher: Dispatcher, pick: str, name: str) -> int:
 def brokers_of_rack(scenario: Scenario, rack: str) -> list[int]:
     """Brokers of a rack, ascending."""
     return sorted(one.id for one in scenario.cluster.brokers if one.rack == rack)
+
+
+def has_members(world: World, target: Target) -> bool:
+    """Whether what is done to brokers is done to members too: those of a rack."""
+    return target.kind == "rack" and any(world.matches(target, one) for one in world.consumers.values())
 
 
 def is_about_brokers(scenario: Scenario, verb: Verb) -> bool:

@@ -15,9 +15,10 @@ from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.model import ElectLeaders, Kill, Reassign, RollingRestart, StartMembers, Target
 from groupsim.sim.protocol.controller.partition import OFFSETS_TOPIC, Name
 from groupsim.sim.randomness import name_hash
-from groupsim.sim.timeline.broker_targets import meant_brokers
+from groupsim.sim.timeline.broker_targets import has_members, meant_brokers
 from groupsim.sim.timeline.clients import Clients
 from groupsim.sim.timeline.dispatcher import Dispatcher
+from groupsim.sim.timeline.rollout import Rollout
 from groupsim.sim.timeline.verbs import ACTS
 from groupsim.sim.units import MS
 from groupsim.sim.world import World
@@ -64,9 +65,7 @@ class BrokerFaults:
             self._change_life(dispatcher, verb)
 
     def _change_life(self, dispatcher: Dispatcher, verb: Any) -> None:
-        if verb.target.kind == "rack" and any(
-            self._world.matches(verb.target, consumer) for consumer in self._world.consumers.values()
-        ):
+        if has_members(self._world, verb.target):
             ACTS[type(verb)](dispatcher)
         for node in self._targets(dispatcher, verb.target, must_be_up=not isinstance(verb, StartMembers)):
             dispatcher.note_all(f"broker:{node}")
@@ -133,7 +132,9 @@ class BrokerFaults:
         world, verb = self._world, dispatcher.entry.verb
         assert isinstance(verb, RollingRestart)
         yield world.env.until(dispatcher.entry.at_us, dispatcher.key)
-        key = process_key(name_hash("rollout", dispatcher.entry.id), Kind.TIMER)
+        if has_members(world, verb.target):
+            world.env.process(Rollout(dispatcher).replace())
+        key = process_key(name_hash("rollout", dispatcher.entry.id, "brokers"), Kind.TIMER)
         for node in self._targets(dispatcher, verb.target):
             broker = world.brokers[node]
             if not broker.is_up:

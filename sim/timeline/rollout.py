@@ -38,6 +38,10 @@ class Rollout:
     def run(self) -> ProcessGenerator:
         """Wait for the entry's time, then replace batch after batch."""
         yield self.world.env.until(self.dispatcher.entry.at_us, self.dispatcher.key)
+        yield from self.replace()
+
+    def replace(self) -> ProcessGenerator:
+        """Replace batch after batch."""
         members = self.dispatcher.targets(self.verb.target)
         batches = [members[i : i + self.verb.batch] for i in range(0, len(members), self.verb.batch)]
         replace = self._with_surge(members) if self.verb.surge else self._in_place(batches)
@@ -92,4 +96,4 @@ class Rollout:
         if not fresh or self.verb.next_ == "running":
             return fresh
         stable = consumer.group.machine.is_stable
-        return consumer.is_assigned and (self.verb.next_ == "assigned" or stable)
+        return consumer.is_assigned and (self.verb.next_ != "stable" or stable)

@@ -161,6 +161,16 @@ def test_rolls_of_brokers_wait_for_brokers_and_rolls_of_members_for_members() ->
     assert "one at a time" in _told(timeline=_fault("rolling_restart", target="broker:all", batch=2))[0]
 
 
+def test_a_rack_is_rolled_but_not_with_a_surge() -> None:
+    brokers = [{"id": node, "rack": "a"} for node in range(3)]
+    body = {"target": "rack:a", "next": {"gap": "60s"}}
+    roll = _parse(cluster__brokers=brokers, timeline=_fault("rolling_restart", **body)).timeline[0].verb
+    assert isinstance(roll, RollingRestart)
+    assert (roll.target, roll.next_) == (Target("rack", "a"), "gap")
+    told = _told(cluster__brokers=brokers, timeline=_fault("rolling_restart", **body, surge=1))
+    assert "surge is for members of one group" in told[0]
+
+
 def test_the_brokers_configuration_reaches_the_cluster() -> None:
     config = {"broker.session.timeout.ms": 18_000, "auto.leader.rebalance.enable": False, "min.insync.replicas": 2}
     made = _parse(cluster={"brokers": 3, "config": config, "offsets_topic": {"size": "200GiB"}})
