@@ -19,6 +19,7 @@ from groupsim.sim.kernel.environment import Environment, Kind, deadline_key, mes
 from groupsim.sim.kernel.network import Connection, Exchange, Path
 from groupsim.sim.model import Network, Producers
 from groupsim.sim.protocol.controller.partition import NO_LEADER
+from groupsim.sim.protocol.lookup import Backoff
 from groupsim.sim.protocol.messages import Api, Error
 from groupsim.sim.protocol.producer.batches import ProduceResponse
 from groupsim.sim.protocol.producer.replicated_log import Source
@@ -59,13 +60,15 @@ class DataProducer:
         self._path = Path(streams, network, network.latency, self.name)
         self._entity = name_hash(self.name)
         jitter = streams.key("producer backoff", self.name)
+        asking, first_us = streams.key("producer metadata backoff", self.name), spec.config.retry_backoff_us
+        self._backoff = Backoff(first_us, spec.config.retry_backoff_max_us, lambda n: 800 + hash64(asking, n) % 401)
         self._sender = Sender(spec.config, spec.record_bytes, lambda n: 800 + hash64(jitter, n) % 401, self._leader_of)
         self._alarm = Alarm(env, deadline_key(self._entity, Kind.TIMER), self._act)
         self._leaders: dict[TopicPartition, int] = {}
         """As it was told; `NO_LEADER`: it is asking."""
         self._connections: dict[int, Connection] = {}
         self._in_flight: dict[Exchange, ProducerBatch] = {}
-        self._requests = 0
+        self._requests = self._asked = 0
         self._is_asking = self._is_identifying = False
 
     def run(self) -> Generator[simpy.Event, Any, None]:
@@ -175,7 +178,7 @@ class DataProducer:
             self._env.at(now + self._round_trip(), self._key, self._told)
 
     def _told(self, _: Any) -> None:
-        """Who leads by now; while nobody does whom it can reach it asks again (``retry.backoff.ms``)."""
+        """Who leads by now; while nobody does whom it can reach it asks again (``Metadata.failedUpdate``)."""
         self._is_asking = False
         now, wanted = self._env.now, [one for one, node in self._leaders.items() if node == NO_LEADER]
         for partition in wanted:
@@ -183,7 +186,10 @@ class DataProducer:
             if self._is_up(leader):
                 self._leaders[partition] = leader
         if NO_LEADER in self._leaders.values():
-            self._ask(now + self._spec.config.retry_backoff_us)
+            self._ask(now + self._backoff.after(self._asked))
+            self._asked += 1
+        else:
+            self._asked = 0
         self._act(now)
 
     def lose_broker(self, node: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from groupsim.sim import Result, simulate
 from groupsim.sim.config import ProducerConfig
 from groupsim.sim.model import Distribution, Entry, Kill, Network, Producers, Scenario, StartMembers
 from groupsim.sim.units import MS, S
-from tests.support.dying_logs import broker, the_one_behind_leads, world
+from tests.support.dying_logs import broker, replicas, the_one_behind_leads, world
 from tests.support.fidelity import differences
 from tests.support.scenarios import at
 from tests.unit.sim.scenes import constant
@@ -133,3 +133,34 @@ def test_with_too_few_in_sync_producers_that_wait_for_all_are_refused() -> None:
 
 def test_both_fidelities_agree() -> None:
     assert not differences(producing(KILL, acks=1, **PLAIN), seed=1, check=False)
+
+
+AWAY = (KILL, at(28 * S, StartMembers(target=broker("all"))))
+FOLLOWER_AWAY = (at(20 * S, Kill(target=broker(str(replicas(world())[1])))),)
+"""Who waits for all in sync waits for it for nine seconds."""
+KEYS: dict[str, tuple[dict[str, Any], Any]] = {
+    "acks": (PLAIN, 1),
+    "enable_idempotence": ({}, False),
+    "retries": ({}, 0),
+    "max_in_flight": ({}, 1),
+    "delivery_timeout_us": ({}, 2 * S),
+    "request_timeout_us": ({}, 2 * S),
+    "linger_us": ({}, 50 * MS),
+    "batch_bytes": ({"linger_us": 50 * MS}, 2048),
+    "retry_backoff_us": ({}, 5 * S),
+    "retry_backoff_max_us": ({"retry_backoff_us": 5 * S, "retry_backoff_max_us": 5 * S}, S),
+}
+"""Field -> what it is changed beside, and to what."""
+
+
+@pytest.mark.parametrize("field", KEYS)
+def test_every_key_changes_the_table(field: str) -> None:
+    beside, value = KEYS[field]
+    made = producing(*(FOLLOWER_AWAY if field == "request_timeout_us" else AWAY), horizon_s=40)
+    one, other = (fates(sent_by(made, **{**beside, **changed})) for changed in ({}, {field: value}))
+    assert one != other
+
+
+def test_every_key_has_a_case() -> None:
+    elsewhere = {"max_block_us", "transaction_timeout_us", "transactional_id"}
+    assert set(KEYS) == {field.name for field in fields(ProducerConfig)} - elsewhere
