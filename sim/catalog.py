@@ -114,7 +114,9 @@ class Catalog:
     def replicas(self, topic: str, number: int) -> list[int]:
         """Broker ids that hold a data partition, the preferred leader and the next ones: racks alternate."""
         placed = self.placed.get((topic, number))
-        return list(placed) if placed else self._dealt_out(topic, range(number, number + self._replicas[topic]))
+        if placed or self.racks:
+            return list(placed) if placed else self._dealt_out(topic, range(number, number + self._replicas[topic]))
+        return spread(self._brokers, name_hash(topic) + number, number, self._replicas[topic])
 
     def sends_elsewhere(self, rack: str) -> bool:
         """Whether leaders may send clients of this rack to followers."""
@@ -261,6 +263,17 @@ class Partitions:
         mask = np.zeros(len(self), np.bool_)
         mask[positions] = True
         return mask
+
+
+def spread(brokers: Sequence[int], first: int, number: int, copies: int) -> list[int]:
+    """Replicas of a partition: of those that one broker leads first, each of the others leads as many next.
+
+    The order of ``StripedReplicaPlacer`` (Kafka 4.4), which moves on by one in each cycle through the brokers, without
+    its random start.
+    """
+    count = len(brokers)
+    others = [(first + 1 + (number // count + copy) % (count - 1)) % count for copy in range(copies - 1)]
+    return [brokers[one] for one in (first % count, *others)]
 
 
 def _rack_alternated(brokers: Sequence[int], racks: Mapping[int, str]) -> tuple[int, ...]:

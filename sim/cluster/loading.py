@@ -1,7 +1,10 @@
 """Metadata on its way to the brokers, and coordinators that move with it.
 
-A broker that leads an offsets partition no more resigns when it hears of it, and the new leader begins to read the log
-when it has heard of it too. One thread of a broker loads one partition after the other (``CoordinatorRuntime``,
+A broker applies what it hears in order, on one thread: its cache first, then each partition that it leads, then its
+coordinators (``BrokerMetadataPublisher.onMetadataUpdate``, ``ReplicaManager.applyDelta``, Kafka 4.4). A partition whose
+leader is new takes time, since its leader epoch is forced to disk (``LeaderEpochFileCache.assign``); until its turn has come
+nobody serves it. So a broker that leads an offsets partition no more resigns when it has applied that, and the new leader
+begins to read the log when it has applied all. One thread of a broker loads one partition after the other (``CoordinatorRuntime``,
 ``CoordinatorLoaderImpl``, Kafka 4.4), in the order of their numbers. What a load takes is charged by a model: a fixed
 part ("loading itself takes a few ms", recorded with almost empty logs) and the bytes at a rate that is assumed.
 """
@@ -23,6 +26,9 @@ from groupsim.sim.units import MS, S
 
 _LOAD_US: Final = 2 * MS
 _LOAD_BYTES_PER_S: Final = 100 << 20
+_FETCH_BACKOFF_US: Final = S
+_STEP_US: Final = 50 * MS
+"""Partitions that a broker has taken over are served by steps of this length: fewer events, and nobody sees more."""
 
 
 def load_us(log_bytes: int) -> int:
@@ -49,20 +55,20 @@ class Loading:
         coordinators: Mapping[int, Coordinator], control: ReplicationControl, audience: Audience,
     ) -> None:  # fmt: skip
         self._env = env
-        self._delays = {id_: streams.draw(cluster.failover.metadata, "metadata", id_) for id_ in brokers}
+        failover = cluster.failover
+        self._delays = {id_: streams.draw(failover.metadata, "metadata", id_) for id_ in brokers}
+        self._changes = {id_: streams.draw(failover.leader_change, "leader_change", id_) for id_ in brokers}
         self._load_us = load_us(cluster.offsets_log_bytes)
         self._brokers = brokers
         self._coordinators = coordinators
         self._control = control
         self._audience = audience
         self._number = 0
-        self._led = {
-            number: one.leader for (topic, number), one in control.partitions.items() if topic == OFFSETS_TOPIC
-        }
+        self._led = {name: one.leader for name, one in control.partitions.items()}
         self._free_us: dict[int, int] = {}
         """When the loader thread of a broker is done with what it has to load."""
         self._heard_us: dict[int, int] = {}
-        """When a broker hears of what it has been told last: metadata come in order."""
+        """When a broker has applied what it has been told last, its leaders first: metadata come in order."""
         self._key = process_key(name_hash("metadata"), Kind.FAULT)
 
     @property
@@ -70,27 +76,71 @@ class Loading:
         """Who leads each offsets partition that a coordinator belongs to."""
         return {number: self._control.partitions[OFFSETS_TOPIC, number].leader for number in self._coordinators}
 
-    def publish(self, changed: Iterable[Name], reached: Collection[int]) -> None:
-        """Tell brokers that run and are ``reached``; coordinators of these partitions move if somebody else leads."""
+    def publish(self, changed: Collection[Name], reached: Collection[int]) -> dict[Name, int]:
+        """Tell brokers that run and are ``reached``; coordinators of these partitions move if somebody else leads.
+
+        Returns
+        -------
+        dict of Name to int
+            When these partitions are served as has been decided, microseconds.
+        """
         now, leaders = self._env.now, self.leaders
         self._number += 1
+        applied: dict[Name, int] = {}
+        led = self._by_leader(changed)
         for id_, broker in self._brokers.items():
             if broker.is_up and id_ in reached:
-                self._heard_us[id_] = max(self._heard_us.get(id_, 0), now + self._delays[id_](self._number))
-                self._env.at(self._heard_us[id_], self._key, self._hear, (broker, leaders, broker.incarnation))
+                heard_us = max(self._heard_us.get(id_, 0), now + self._delays[id_](self._number))
+                self._env.at(heard_us, self._key, self._hear, (broker, leaders, broker.incarnation))
+                self._heard_us[id_] = self._apply(id_, heard_us, led.get(id_, ()), applied)
+        moved = {name for name in changed if self._is_news(name)}
+        self._led |= {name: self._control.partitions[name].leader for name in moved}
         for number in sorted(number for topic, number in changed if topic == OFFSETS_TOPIC):
-            self._move(number)
+            self._move(number, is_news=(OFFSETS_TOPIC, number) in moved)
+        return applied | {name: self._followed_us(name, applied[name]) for name in moved if name in applied}
+
+    def _followed_us(self, name: Name, applied_us: int) -> int:
+        """When a new leader's high watermark moves: when all others in sync fetch from it.
+
+        A broker follows when it leads all that it is to lead. One that is earlier than its leader is refused
+        (NOT_LEADER_OR_FOLLOWER), and tries again after ``replica.fetch.backoff.ms`` (``AbstractFetcherThread``, Kafka 4.4).
+        """
+        found = applied_us
+        for node in self._control.partitions[name].isr:
+            if self._brokers[node].is_up and node != self._control.partitions[name].leader:
+                early_us = max(applied_us - self._heard_us.get(node, applied_us), 0)
+                found = max(found, applied_us - early_us + -(-early_us // _FETCH_BACKOFF_US) * _FETCH_BACKOFF_US)
+                found = max(found, self._heard_us.get(node, 0))
+        return found
+
+    def _by_leader(self, changed: Iterable[Name]) -> dict[int, list[Name]]:
+        """Partitions by who leads them, in an order of no meaning (that of a hash table)."""
+        found: dict[int, list[Name]] = {}
+        for name in sorted(changed, key=lambda name: name_hash(name[0], str(name[1]))):
+            found.setdefault(self._control.partitions[name].leader, []).append(name)
+        return found
+
+    def _is_news(self, name: Name) -> bool:
+        """Whether another broker leads than the one that did when something was published last."""
+        return self._control.partitions[name].leader != self._led.get(name)
+
+    def _apply(self, node: int, heard_us: int, names: Iterable[Name], applied: dict[Name, int]) -> int:
+        """A broker applies what has changed of partitions that it leads: when each, and when it has done so."""
+        each_us, until_us = self._changes[node](self._number), heard_us
+        for name in names:
+            until_us += each_us if self._is_news(name) else 0
+            applied[name] = heard_us - (heard_us - until_us) // _STEP_US * _STEP_US
+        return until_us
 
     def _hear(self, told: tuple[Broker, Mapping[int, int], int]) -> None:
         broker, leaders, incarnation = told
         if broker.is_up and broker.incarnation == incarnation:
             broker.leaders = leaders
 
-    def _move(self, number: int) -> None:
+    def _move(self, number: int, *, is_news: bool) -> None:
         state = self._control.partitions[OFFSETS_TOPIC, number]
         coordinator = self._coordinators.get(number)
         node, begins = state.leader, self._env.now
-        is_news, self._led[number] = node != self._led[number], node
         old = coordinator.node if coordinator is not None else NO_LEADER
         if coordinator is not None and old not in (node, NO_LEADER):
             begins = max(begins, self._heard_us.get(old, begins))

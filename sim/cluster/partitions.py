@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from groupsim.sim.books.broker_books import CLOSING, DOWN, FENCED, STARTING, UNNOTICED, UP, BrokerBooks
-from groupsim.sim.catalog import Catalog
+from groupsim.sim.catalog import Catalog, spread
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.coordinator import Coordinator
 from groupsim.sim.cluster.interface import Audience
@@ -44,6 +44,8 @@ class ClusterPartitions:
     brokers, are_cut
         As given.
     control : ReplicationControl
+    awaited : dict of Name to int
+        Partitions of which something has changed -> when their leader, and who follows it, will have applied that.
     """
 
     def __init__(
@@ -53,6 +55,9 @@ class ClusterPartitions:
     ) -> None:  # fmt: skip
         self.brokers = brokers
         self.are_cut = are_cut
+        self.awaited: dict[Name, int] = {}
+        self._served: dict[int, int] = {}
+        """Offsets partitions -> the leader epoch in which their high watermark moves."""
         self._reassigning: dict[Name, tuple[int, ...]] = {}
         """Partitions that are being moved -> where to."""
         self._copying: set[tuple[Name, int]] = set()
@@ -66,7 +71,7 @@ class ClusterPartitions:
         copies = min(config.offsets_replication_factor, len(nodes))
         offsets = Replicated(min_insync=config.min_insync_replicas, is_unclean=config.unclean_leader_election)
         for partition in range(cluster.config.offsets_topic_num_partitions):
-            replicas = tuple(nodes[(partition + copy) % len(nodes)] for copy in range(copies))
+            replicas = tuple(spread(nodes, partition, partition, copies))
             self.control.add((OFFSETS_TOPIC, partition), replicas, offsets)
         self.cover()
 
@@ -167,14 +172,30 @@ class ClusterPartitions:
         for number, coordinator in self._coordinators.items():
             state, watermark = self.control.partitions[OFFSETS_TOPIC, number], coordinator.watermark
             stalled, refuses = not state.advances(self.silent((OFFSETS_TOPIC, number))), not state.accepts
+            if (OFFSETS_TOPIC, number) in self.awaited:
+                stalled |= watermark.is_stalled or state.epoch != self._served.get(number, 0)
+            else:
+                self._served[number] = state.epoch
             if (stalled, refuses) != (watermark.is_stalled, watermark.refuses):
                 self._audience.disturb(coordinator.groups)
                 coordinator.stall(is_stalled=stalled, refuses=refuses)
 
+    def serve(self, names: Iterable[Name], now: int) -> None:
+        """Leaders of these have applied what has changed until now."""
+        done = [name for name in names if name in self.awaited and self.awaited[name] <= now]
+        for name in done:
+            del self.awaited[name]
+        if done:
+            self.apply(done)
+
     def _apply(self, name: Name) -> None:
-        """Write down who leads, and whether it can be read."""
+        """Write down who leads, and whether it can be read: not until its leader has applied what makes it so."""
         state, catalog = self.control.partitions[name], self._catalog
         catalog.in_sync[name] = state.isr
+        if name in self.awaited:
+            if state.leader != catalog.leaders(name[0], (name[1],))[0] or not state.advances(self.silent(name)):
+                catalog.unreadable.add(name)
+            return
         if state.leader != NO_LEADER:
             catalog.moved[name] = state.leader
         if state.advances(self.silent(name)):

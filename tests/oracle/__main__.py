@@ -14,6 +14,7 @@ from typing import Any
 from groupsim.scenarios import ScenarioFileError
 from tests.oracle.crowded_calls import record
 from tests.oracle.failures import OracleError
+from tests.oracle.outage_report import write_outages
 from tests.oracle.report import write_report
 from tests.oracle.stage import play_all
 from tests.oracle.translation import read
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Play what the arguments name; exit code 0, 2 (cannot be played), 3 (went wrong) or 128 + signal."""
     options = _parser().parse_args(arguments)
     if options.command == "report":
-        _say(f"{write_report()}")
+        _say(f"{write_report()} {write_outages()}")
         return 0
     try:
         if options.command == "crowd":

@@ -1,6 +1,8 @@
 """The life of real brokers: KRaft, loopback, fresh ports, everything in one folder that goes with them.
 
-The first node is the controller, too. Every partition has one replica: brokers are there to be talked to, not to fail.
+They are called as the scenario calls them. Where none of them is to fail the first one is the controller, too, and every
+partition has one replica. Where they are to fail all of them are controllers and voters, as the first three are in the
+simulator, so that the end of an active controller can be had; and every partition has a replica on each.
 """
 
 from __future__ import annotations
@@ -8,22 +10,25 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.oracle.broker_log import GroupLog, parse
+from tests.oracle.cluster_log import ClusterLog
 from tests.oracle.failures import WentWrong
 from tests.oracle.jvm import Jvm
 
 START_S = 90.0
 _CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"  # any 22 characters of base64 will do
 _HEAP = ("-Xms192m", "-Xmx512m", "-XX:+UseSerialGC")
+_REPLICAS_MAX = 3
 OWN_KEYS = frozenset(
     {
         "process.roles", "node.id", "controller.quorum.voters", "listeners", "advertised.listeners",
         "listener.security.protocol.map", "inter.broker.listener.name", "controller.listener.names",
         "log.dirs", "log.dir", "offsets.topic.replication.factor", "transaction.state.log.replication.factor",
-        "transaction.state.log.min.isr", "auto.create.topics.enable", "broker.id", "min.insync.replicas",
+        "transaction.state.log.min.isr", "auto.create.topics.enable", "broker.id", "default.replication.factor",
     }
 )  # fmt: skip
 """Keys that say where the broker is and how many there are: a scenario cannot have them."""
@@ -38,19 +43,57 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def properties(config: Mapping[str, str], folder: Path, controller: int, port: int, node: int = 1) -> str:
+@dataclass(frozen=True)
+class Layout:
+    """Ports of a cluster; the first nodes are controllers, as many as there are ports for them.
+
+    Parameters
+    ----------
+    controllers, clients : tuple of int
+    """
+
+    controllers: tuple[int, ...]
+    clients: tuple[int, ...]
+
+    @property
+    def replicas(self) -> int:
+        """Replicas of each partition: one where one node decides, so that no other can be missed."""
+        return min(_REPLICAS_MAX, len(self.clients)) if len(self.controllers) > 1 else 1
+
+    @property
+    def voters(self) -> str:
+        """``controller.quorum.voters``."""
+        return ",".join(f"{node}@127.0.0.1:{port}" for node, port in enumerate(self.controllers))
+
+    @property
+    def servers(self) -> str:
+        """``bootstrap.servers``."""
+        return ",".join(f"127.0.0.1:{port}" for port in self.clients)
+
+
+def layout(count: int, *, fails: bool) -> Layout:
+    """Free ports for so many nodes, some of which are to fail or not."""
+    controllers = count if fails else 1
+    ports = free_ports(controllers + count)
+    return Layout(tuple(ports[:controllers]), tuple(ports[controllers:]))
+
+
+def properties(config: Mapping[str, str], folder: Path, ports: Layout, node: int) -> str:
     """The text of a node's ``server.properties``."""
-    leads = node == 1
+    leads, client = node < len(ports.controllers), ports.clients[node]
+    replicas = str(ports.replicas)
     own = {
         "process.roles": "broker,controller" if leads else "broker",
         "node.id": str(node),
-        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-        "listeners": f"BROKER://127.0.0.1:{port}" + (f",CONTROLLER://127.0.0.1:{controller}" if leads else ""),
-        "advertised.listeners": f"BROKER://127.0.0.1:{port}",
+        "controller.quorum.voters": ports.voters,
+        "listeners": f"BROKER://127.0.0.1:{client}"
+        + (f",CONTROLLER://127.0.0.1:{ports.controllers[node]}" if leads else ""),
+        "advertised.listeners": f"BROKER://127.0.0.1:{client}",
         "listener.security.protocol.map": "BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "inter.broker.listener.name": "BROKER",
         "controller.listener.names": "CONTROLLER",
-        "offsets.topic.replication.factor": "1",
+        "default.replication.factor": replicas,
+        "offsets.topic.replication.factor": replicas,
         "transaction.state.log.replication.factor": "1",
         "transaction.state.log.min.isr": "1",
         "share.coordinator.state.topic.replication.factor": "1",
@@ -76,28 +119,57 @@ class Brokers:
         Kafka's keys, as text.
     folder : Path
         Its own, for everything they write.
-    ports : sequence of int
-        Of the controller, and of clients: as many as there are brokers.
+    ports : Layout
+
+    Attributes
+    ----------
+    nodes : dict of int to Jvm
+        The last life of each.
     """
 
-    def __init__(self, java: tuple[str, ...], config: Mapping[str, str], folder: Path, ports: Sequence[int]) -> None:
+    def __init__(self, java: tuple[str, ...], config: Mapping[str, str], folder: Path, ports: Layout) -> None:
         self._java = java
+        self._config = config
+        self._folder = folder
         self._ports = ports
         self._started: set[Jvm] = set()
+        self._ended: list[tuple[int, Jvm]] = []
         self._complaint = ""
-        self.servers = ",".join(f"127.0.0.1:{port}" for port in ports[1:])
+        self.servers = ports.servers
         self.groups = GroupLog()
-        self.nodes = [self._node(node, config, folder / str(node)) for node in range(1, len(ports))]
+        self.cluster = ClusterLog()
+        self.nodes = {node: self._life(node, 0) for node in range(len(ports.clients))}
 
-    def _node(self, node: int, config: Mapping[str, str], folder: Path) -> Jvm:
-        folder.mkdir(parents=True)
+    def _life(self, node: int, number: int) -> Jvm:
+        folder = self._folder / str(node)
+        folder.mkdir(parents=True, exist_ok=True)
         file = folder / "server.properties"
-        file.write_text(properties(config, folder, self._ports[0], self._ports[node], node))
+        file.write_text(properties(self._config, folder, self._ports, node))
         command = [
             *self._java, *_HEAP, f"-Dkafka.logs.dir={folder}", "-Dlog4j2.configurationFile=broker-log4j2.properties",
             "groupsim.oracle.Broker", str(file), _CLUSTER_ID,
         ]  # fmt: skip
-        return Jvm(f"broker-{node}", command, folder)
+        return Jvm(f"broker-{node}" + (f"-{number}" if number else ""), command, folder)
+
+    # --- lives --------------------------------------------------------------------------------------------------------
+
+    def kill(self, node: int) -> None:
+        """SIGKILL."""
+        self.nodes[node].kill()
+
+    def close(self, node: int) -> None:
+        """SIGTERM: a controlled shutdown begins."""
+        self.nodes[node].terminate()
+
+    def is_up(self, node: int) -> bool:
+        """Whether its process runs, served or not."""
+        return self.nodes[node].is_alive
+
+    def start(self, node: int) -> None:
+        """Another life, with the logs of the one before."""
+        self._listen(node, self.nodes[node])
+        self._ended.append((node, self.nodes[node]))
+        self.nodes[node] = self._life(node, sum(one == node for one, _ in self._ended))
 
     async def started(self) -> None:
         """Wait until they serve.
@@ -108,9 +180,9 @@ class Brokers:
             One ended, or did not come up within its time.
         """
         give_up = time.monotonic() + START_S
-        while self._started != {*self.nodes}:
+        while not self._started >= {*self.nodes.values()}:
             self.listen()
-            for jvm in self.nodes:
+            for jvm in self.nodes.values():
                 if not jvm.is_alive:
                     raise WentWrong(self._why_not(jvm))
             if time.monotonic() > give_up:
@@ -119,20 +191,20 @@ class Brokers:
 
     def _why_not(self, jvm: Jvm) -> str:
         if "BindException" in self._complaint or "Address already in use" in self._complaint:
-            return f"the broker could not start: one of ports {', '.join(map(str, self._ports))} is taken"
+            return f"the broker could not start: one of ports {', '.join(map(str, (*self._ports.controllers, *self._ports.clients)))} is taken"
         return f"the broker could not start: {self._complaint[:300] or jvm.last_words()}"
 
     def check(self) -> None:
         """Raise `WentWrong` if one has ended and nobody wanted that."""
-        for jvm in self.nodes:
+        for jvm in self.nodes.values():
             jvm.check()
 
     def listen(self) -> None:
         """Take in what they have logged since the last time; a group has its coordinator on one of them."""
-        for jvm in self.nodes:
-            self._listen(jvm)
+        for node, jvm in self.nodes.items():
+            self._listen(node, jvm)
 
-    def _listen(self, jvm: Jvm) -> None:
+    def _listen(self, node: int, jvm: Jvm) -> None:
         for text in jvm.text_lines():
             line = parse(text)
             if line is None:
@@ -142,10 +214,10 @@ class Brokers:
                 self._started.add(jvm)
             elif line.level in ("ERROR", "FATAL") and not self._complaint:
                 self._complaint = line.text
-            else:
+            elif not self.cluster.take(node, line):
                 self.groups.take(line)
 
     def end(self) -> None:
         """A controlled shutdown, the controller's last, or a kill if that takes too long."""
-        for jvm in reversed(self.nodes):
+        for _, jvm in (*self._ended, *sorted(self.nodes.items(), reverse=True)):
             jvm.end(patience_s=10)

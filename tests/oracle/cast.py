@@ -83,6 +83,8 @@ class Cast:
         All that were started, spares and killed ones too, and how many members live in each at once.
     heard : list of (member, incarnation, line)
         Everything that members told.
+    group_ids : dict of str to str
+        Groups -> what they are called on this broker.
     """
 
     def __init__(self, plan: Plan, prefix: str, servers: str, host: Callable[[str, int], Jvm]) -> None:
@@ -90,6 +92,7 @@ class Cast:
         self.heard: list[tuple[str, int, dict[str, Any]]] = []
         self._prefix = prefix
         self._servers = servers
+        self.group_ids = {group.name: f"{prefix}.{group.name}" for group in plan.scenario.groups}
         self._clients = {one.plan.client_id: one for one in self.members.values()}
         self.jvms: dict[Jvm, int] = {}
         self._hosts: dict[str, Jvm] = {}
@@ -135,7 +138,7 @@ class Cast:
         return {"topics": [f"{self._prefix}.{topic}" for topic in plan.subscription.topics]}
 
     def _config(self, plan: MemberPlan) -> dict[str, str]:
-        config = {"bootstrap.servers": self._servers, "group.id": f"{self._prefix}.{plan.group}"}
+        config = {"bootstrap.servers": self._servers, "group.id": self.group_ids[plan.group]}
         if plan.instance_id is not None:
             config["group.instance.id"] = plan.instance_id
         config |= {**plan.config, "client.id": plan.client_id}

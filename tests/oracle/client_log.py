@@ -118,6 +118,8 @@ class ClientLog:
         """The answer to it: a refusal, an epoch that is new to the member, or a target."""
         if line["error"] is not None:
             self._add("request", at_us, api=line["api"], error=line["error"])
+        elif line["api"] == "OffsetCommit":
+            self._add("committed", at_us)
         elif "epoch" in line:
             is_new, self._epoch = line["epoch"] != self._epoch, line["epoch"]
             if is_new or "promised" in line:
@@ -146,6 +148,8 @@ class ClientLog:
             self._pending.remove(answered[0])
             if "failed" in offsets:
                 answered[0][1]["error"] = named(offsets, _COMMIT_ERRORS)
+            else:
+                self._add("committed", at_us)
 
     def _add(self, what: str, at_us: int, **rest: Any) -> dict[str, Any]:
         self.facts.append({"what": what, "at_us": at_us, **rest})

@@ -120,6 +120,11 @@ class Jvm:
         self.is_frozen = False
         os.kill(self.pid, signal.SIGCONT)
 
+    def terminate(self) -> None:
+        """SIGTERM, and nobody waits until it is gone."""
+        self.is_expected_to_end = True
+        self._process.terminate()
+
     def kill(self) -> None:
         """SIGKILL, and wait until it is gone; what it told until then can still be read."""
         self.is_expected_to_end = True

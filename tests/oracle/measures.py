@@ -14,7 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
+from typing import Any
 
+from groupsim.sim.units import FOREVER, MS
 from tests.oracle.trace import Fact
 
 Span = tuple[int, int]
@@ -23,6 +25,10 @@ ENDS = {"gc_pause": "thaw", "stuck": "unstuck"}
 HEARTBEATS = ("Heartbeat", "ConsumerGroupHeartbeat")
 SILENT_US = 5_000_000
 """Who has not sent a heartbeat of every 3 s for so long has none any more."""
+SHORTEST_GAP_US = 300 * MS
+"""Of a partition that gets a record every tenth of a second: what is shorter is no interruption."""
+BROKER = "broker:"
+"""What targets begin with that are brokers."""
 
 
 @dataclass
@@ -67,18 +73,40 @@ def beats_apart(facts: Iterable[Fact], at_us: int) -> tuple[int, int]:
     return len(living), period_us - max(gaps)
 
 
-def beats_late_ms(facts: Iterable[Fact]) -> float:
-    """By how much heartbeats are late, the 90th percentile: a timer's, so the processors' where members only wait."""
-    beats: dict[tuple[str, int], list[int]] = defaultdict(list)
+def beats_late_ms(facts: Sequence[Fact]) -> float:
+    """By how much heartbeats are late, the 90th percentile: a timer's, so the processors' where members only wait.
+
+    While brokers come and go, and up to a heartbeat later, a member waits for its coordinator: that is not counted. Where
+    they do, brokers' own heartbeats count besides: members may be too young to have sent many.
+    """
+    beats: dict[str, dict[Any, list[int]]] = {"members": defaultdict(list), "brokers": defaultdict(list)}
     for fact in facts:
         if fact["what"] == "request" and fact["api"] in HEARTBEATS and not fact["error"]:
-            beats[fact["member"], fact["incarnation"]].append(fact["at_us"])
-    periods = sorted(later - one for some in beats.values() for one, later in pairwise(some))
+            beats["members"][fact["member"], fact["incarnation"]].append(fact["at_us"])
+        elif fact["what"] == "broker" and fact["change"] == "beat":
+            beats["brokers"][fact["node"]].append(fact["at_us"])
+    outage = _outage(facts)
+    late = sorted(one for each in beats.values() for one in _late(each.values(), outage))
+    return round(late[len(late) * 9 // 10], 2) if late else 0.0
+
+
+def _late(beats: Iterable[list[int]], outage: Span) -> list[float]:
+    """By how much each of these heartbeats is later than is usual, milliseconds; those in an outage left out."""
+    spans = [span for some in beats for span in pairwise(some)]
+    periods = [later - one for one, later in spans if later < outage[0] or one > outage[1] + SILENT_US]
     if not periods:
-        return 0.0
+        return []
     usual = median(periods)
-    late = [(one - usual) / 1e3 for one in periods if abs(one - usual) < usual / 5]
-    return round(late[len(late) * 9 // 10], 2)
+    return [(one - usual) / 1e3 for one in periods if abs(one - usual) < usual / 5]
+
+
+def _outage(facts: Sequence[Fact]) -> Span:
+    """From what is done to a broker first until all of them and all coordinators are where they stay."""
+    done = [one["at_us"] for one in facts if one["what"] == "action" and one["target"].startswith(BROKER)]
+    if not done:
+        return FOREVER, FOREVER
+    news = [one["at_us"] for one in facts if one["what"] in ("broker", "coordinator") and one["change"] != "beat"]
+    return done[0], max([*done, *news])
 
 
 def orders(facts: Iterable[Fact]) -> list[Fact]:
@@ -123,12 +151,12 @@ def unread(facts: Sequence[Fact]) -> dict[str, list[Span]]:
 
 def readers(facts: Sequence[Fact]) -> dict[str, list[tuple[str, Span]]]:
     """Per partition who fetched it, and from when to when without a halt; in order of its first fetch."""
-    halted = _halts(facts)
+    halted, missing = _halts(facts), _missing(facts)
     served: dict[str, list[tuple[str, Span]]] = defaultdict(list)
     for fact in facts:
         if fact["what"] == "read" and fact["first_fetch_us"] is not None:
             whole = (fact["first_fetch_us"], max(fact["to_us"], fact["first_fetch_us"]))
-            spans = _without(whole, halted.get(fact["member"], []))
+            spans = _without(whole, sorted(halted.get(fact["member"], []) + missing.get(fact["partition"], [])))
             served[fact["partition"]] += [(fact["member"], span) for span in spans]
     return dict(sorted(served.items()))
 
@@ -142,6 +170,15 @@ def _halts(facts: Iterable[Fact]) -> dict[str, list[Span]]:
             begun[fact["target"], ENDS[fact["verb"]]] = fact["at_us"]
         elif fact["what"] == "action" and (fact["target"], fact["verb"]) in begun:
             found[fact["target"]].append((begun.pop((fact["target"], fact["verb"])), fact["at_us"]))
+    return found
+
+
+def _missing(facts: Iterable[Fact]) -> dict[str, list[Span]]:
+    """When nobody could read each partition, whoever owned it, because of its brokers."""
+    found: dict[str, list[Span]] = defaultdict(list)
+    for fact in facts:
+        if fact["what"] == "gap":
+            found[fact["partition"]].append((fact["at_us"], fact["to_us"]))
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 from groupsim.sim.model import Rate, Topic
@@ -67,15 +67,18 @@ class Play:
         self._failure: BaseException | None = None
 
     async def prepare(self) -> None:
-        """Make the topics, and tell the broker what it is to know of the groups."""
+        """Make the topics."""
         for topic in self.plan.scenario.topics:
             await self.supply.create(f"{self.prefix}.{topic.name}", topic.partitions)
+
+    async def configure(self) -> None:
+        """Tell the broker what it is to know of the groups."""
         for group, config in self.plan.group_config.items():
             if config:
-                await self.supply.configure(f"{self.prefix}.{group}", config)
+                await self.supply.configure(self.group_id(group), config)
 
-    async def run(self, zero_us: int) -> None:
-        """Play from instant 0, which is to come, to the horizon.
+    async def run(self, zero_us: int, others: Iterable[Coroutine[Any, Any, None]] = ()) -> None:
+        """Play from instant 0, which is to come, to the horizon; ``others`` are stories that are told beside its own.
 
         Raises
         ------
@@ -87,8 +90,8 @@ class Play:
         for topic in self.plan.scenario.topics:
             self.spawn(self.produce(topic, 0))
         self.spawn(self._first_starts())
-        for firing in self.plan.firings:
-            self.spawn(self._fire(firing))
+        for story in (*(self._fire(firing) for firing in self.plan.firings), *others):
+            self.spawn(story)
         try:
             await self.until(self.plan.scenario.horizon_us)
             await asyncio.sleep(_LAST_LINES_S)
@@ -137,6 +140,10 @@ class Play:
             if self._failure is not None:
                 raise self._failure
             await asyncio.sleep(min(left_us / S, 0.25))
+
+    def group_id(self, group: str) -> str:
+        """What a group is called on this broker."""
+        return self.cast.group_ids[group]
 
     def elapsed_us(self) -> int:
         """The scenario's instant now."""

@@ -10,8 +10,10 @@ from typing import Any
 from tests.oracle import trace
 from tests.oracle.artifacts import KAFKA_VERSION
 from tests.oracle.client_log import ClientLog
+from tests.oracle.cluster_facts import cluster_facts, gaps
 from tests.oracle.health import Health, unfit
 from tests.oracle.measures import beats_late_ms
+from tests.oracle.outages import Outages
 from tests.oracle.play import Play
 from tests.oracle.reading import Reading
 from tests.oracle.trace import Fact, Trace
@@ -19,11 +21,13 @@ from tests.oracle.trace import Fact, Trace
 _UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
-def record(play: Play, health: Health, java: str) -> Trace:
-    """The trace of a play that is over."""
+def record(play: Play, health: Health, java: str, outages: Outages | None = None) -> Trace:
+    """The trace of a play that is over, and of what was done to its brokers."""
     horizon_us = play.plan.scenario.horizon_us
     told = _member_facts(play)
     facts = [*_group_facts(play, told), *told, *play.actions]
+    if outages is not None:
+        facts += [*cluster_facts(play, outages), *gaps(play)]
     kept = [fact for fact in facts if 0 <= trace.instant(fact) <= horizon_us]
     machine = health.report(play.zero_us, play.zero_us + horizon_us) | {"beats_late_ms": beats_late_ms(kept)}
     zero = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=play.zero_us)
@@ -42,7 +46,7 @@ def _group_facts(play: Play, told: list[Fact]) -> list[Fact]:
     clients = {one.plan.client_id: one.name for one in play.cast.members.values()}
     facts = []
     for group in play.plan.scenario.groups:
-        for fact in play.broker.groups.facts(f"{play.prefix}.{group.name}"):
+        for fact in play.broker.groups.facts(play.group_id(group.name)):
             one = {"what": fact["what"], "at_us": fact["at_us"] - play.zero_us, "group": group.name}
             if "member_id" in fact:
                 one["member"] = names.get(fact["member_id"]) or clients.get(_UUID.sub("", fact["member_id"]))

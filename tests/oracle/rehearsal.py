@@ -12,6 +12,8 @@ from tests.oracle.jvm import Jvm
 from tests.oracle.supply import Supply
 
 TOPIC: Final = "rehearsal"
+MEMBERS_AT_ONCE: Final = 50
+"""So many consumers keep two processors half busy; many more would be recorded as slow ones."""
 TIMES: Final = 2
 ENOUGH_S: Final = 180.0
 

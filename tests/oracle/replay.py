@@ -8,7 +8,7 @@ long after the last Stable as on the real broker: from there all its members' he
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from groupsim.sim.model import (
@@ -30,7 +30,8 @@ from groupsim.sim.model import (
     Verb,
 )
 from groupsim.sim.units import MS
-from tests.oracle.measures import first_requests, orders, rounds
+from tests.oracle.broker_instants import before_outages, has_outages, instants, names, node_of, others
+from tests.oracle.measures import BROKER, first_requests, orders, rounds
 from tests.oracle.simulated import Delay, Ids, simulated
 from tests.oracle.trace import Fact
 
@@ -54,6 +55,16 @@ def replay(scenario: Scenario, facts: Sequence[Fact], seed: int) -> list[Fact]:
     seed : int
         Of what is left to chance.
     """
+    if not has_outages(facts):
+        return _set_clock(scenario, facts, seed)[1]
+    calm = before_outages(facts)
+    clock, _ = _set_clock(replace(scenario, horizon_us=EARLIER_US + calm[-1]["at_us"]), calm, seed)
+    brokers = instants(scenario, facts, clock.then)
+    return simulated(_with_instants(scenario, facts, clock), seed, clock.ids, clock.delays, brokers)
+
+
+def _set_clock(scenario: Scenario, facts: Sequence[Fact], seed: int) -> tuple[_Clock, list[Fact]]:
+    """The clock of a replay, and the last run by which it was set."""
     (group,) = scenario.groups
     wait_us = min(group.processing.poll_timeout_us, group.client.retry_backoff_us)
     clock = _Clock(facts, wait_us + scenario.cluster.timing.poll_us)
@@ -61,7 +72,7 @@ def replay(scenario: Scenario, facts: Sequence[Fact], seed: int) -> list[Fact]:
         told = simulated(_with_instants(scenario, facts, clock), seed, clock.ids, clock.delays)
         if not clock.is_set_by(told):
             break
-    return told
+    return clock, told
 
 
 class _Clock:
@@ -182,6 +193,7 @@ def _with_instants(scenario: Scenario, facts: Sequence[Fact], clock: _Clock) -> 
     )
     timeline = [*_starts(facts, clock), *_acts(scenario, facts, clock.then)]
     topics = tuple(replace(one, rate=_later(one.rate)) for one in scenario.topics)
+    topics += others(scenario) if has_outages(facts) else ()
     return replace(scenario, topics=topics, groups=(replace(group, members=members),), timeline=tuple(timeline))
 
 
@@ -197,7 +209,7 @@ def _starts(facts: Sequence[Fact], clock: _Clock) -> Iterator[Entry]:
     because = {
         (fact["target"], fact["incarnation"]): fact["entry"] or ""
         for fact in facts
-        if fact["what"] == "action" and fact["verb"] == "start"
+        if fact["what"] == "action" and "incarnation" in fact
     }
     for life, time in first_requests(facts).items():
         member, incarnation = life
@@ -207,9 +219,11 @@ def _starts(facts: Sequence[Fact], clock: _Clock) -> Iterator[Entry]:
 
 def _acts(scenario: Scenario, facts: Sequence[Fact], then: Callable[[int], int]) -> Iterator[Entry]:
     written = {entry.id: entry for entry in scenario.timeline}
-    done = [fact for fact in orders(facts) if fact["verb"] != "start"]  # Starts come with the first request.
+    done = [fact for fact in orders(facts) if "incarnation" not in fact]  # Starts come with the first request.
+    called = names(scenario, facts) if has_outages(facts) else {}
     for number, fact in enumerate(done):
-        verb = _verb(written[fact["entry"]], fact)
+        is_outage = fact["target"].startswith(BROKER)
+        verb = _done_to(fact, called) if is_outage else _verb(written[fact["entry"]], fact)
         yield Entry(id=f"{fact['entry']}#{number}", at_us=max(then(fact["at_us"]), 0), verb=verb)
 
 
@@ -232,6 +246,14 @@ def _verb(entry: Entry, fact: Fact) -> Verb:
             return replace(told, target=_member(fact["target"]))
         case _:
             return told
+
+
+def _done_to(fact: Fact, called: Mapping[int, int]) -> Verb:
+    """What was done to one broker."""
+    target = Target("broker", str(called[node_of(fact["target"])]))
+    verbs = {"kill": Kill, "close": Close, "start": StartMembers}
+    verb: Verb = verbs[fact["verb"]](target=target)
+    return verb
 
 
 def _member(name: str) -> Target:

@@ -66,5 +66,5 @@ def _is_ready(play: Play, verb: RollingRestart, member: Member, old: int) -> boo
     if not is_fresh or verb.next_ == "running":
         return is_fresh
     is_assigned = bool(member.reading.owned) and member.reading.is_fetching
-    is_stable = play.broker.groups.state(f"{play.prefix}.{member.plan.group}") == "Stable"
+    is_stable = play.broker.groups.state(play.group_id(member.plan.group)) == "Stable"
     return is_assigned and (verb.next_ == "assigned" or is_stable)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tests.oracle import epochs, measures
+from tests.oracle import epochs, measures, outage_measures
 from tests.oracle.trace import Fact
 
 
@@ -57,11 +57,13 @@ def durations(facts: Sequence[Fact]) -> dict[str, float]:
 
 
 def phases(facts: Sequence[Fact]) -> dict[str, float]:
-    """How long each part of each round, and of each rebalance of a consumer group, took; seconds."""
+    """How long each part of each round, of each rebalance of a consumer group and of an outage took; seconds."""
     found = measures.phases(facts)
-    return found | epochs.phases(facts) if of_consumer_group(facts) else found
+    found |= epochs.phases(facts) if of_consumer_group(facts) else {}
+    return found | outage_measures.durations(facts)
 
 
 def summary(facts: Sequence[Fact]) -> dict[str, float]:
     """The few figures of a run that tables show: seconds, but for numbers of things."""
-    return epochs.summary(facts) if of_consumer_group(facts) else measures.summary(facts)
+    found = epochs.summary(facts) if of_consumer_group(facts) else measures.summary(facts)
+    return found | outage_measures.durations(facts)

@@ -24,8 +24,11 @@ from groupsim.sim.model import Scenario
 from groupsim.sim.protocol.consumer.member.member import ConsumerMember
 from groupsim.sim.protocol.effects import Adopt, Send
 from groupsim.sim.protocol.messages import Api, Error
+from tests.oracle.broker_instants import BrokerInstants
 from tests.oracle.measures import ENDS
+from tests.oracle.simulated_brokers import gaps, give_instants, hear_coordinators, joined
 from tests.oracle.simulated_groups import hear_groups
+from tests.oracle.timetable import is_outage
 from tests.oracle.trace import Fact, compact, instant
 
 Ids = Mapping[tuple[str, int], list[str]]
@@ -55,8 +58,16 @@ Delays = Mapping[tuple[str, int], Delay]
 """By (member, incarnation)."""
 
 
-def simulated(scenario: Scenario, seed: int, ids: Ids | None = None, delays: Delays | None = None) -> list[Fact]:
+def simulated(
+    scenario: Scenario,
+    seed: int,
+    ids: Ids | None = None,
+    delays: Delays | None = None,
+    brokers: BrokerInstants | None = None,
+) -> list[Fact]:
     """Run a scenario and tell it as a trace does; no header, no requests but for refused commits.
+
+    Where something is done to brokers, each message is an event, so that accepted commits are told too.
 
     Parameters
     ----------
@@ -65,7 +76,9 @@ def simulated(scenario: Scenario, seed: int, ids: Ids | None = None, delays: Del
     ids : mapping, optional
         Member ids that the simulated broker and the simulated clients are to make up, instead of their own.
     delays : mapping, optional
+    brokers : BrokerInstants, optional
     """
+    fails = any(is_outage(entry) for entry in scenario.timeline)
     facts: list[Fact] = []
     with pytest.MonkeyPatch.context() as patch:
         hear_groups(patch, facts)
@@ -74,9 +87,15 @@ def simulated(scenario: Scenario, seed: int, ids: Ids | None = None, delays: Del
         _give_ids(patch, ids or {})
         _delay(patch, delays or {})
         clients = _hear_commits(patch, facts)
-        result = simulate(scenario, seed=seed)
-    told = [*_actions(scenario, result), *_ends(result), *_stretches(result, facts), *_read_twice(result)]
+        hear_coordinators(patch, facts)
+        if brokers is not None:
+            give_instants(patch, brokers)
+        result = simulate(scenario, seed=seed, fidelity="message" if fails else "elided")
+    stretches = list(_stretches(result, facts))
+    told = [*_actions(scenario, result), *_ends(result), *_read_twice(result)]
+    told += joined(stretches) if fails else stretches
     told += _commits(clients, scenario.horizon_us)
+    told += gaps(result) if fails else []
     return sorted([*facts, *told], key=instant)
 
 
@@ -154,6 +173,8 @@ def _hear_commits(patch: pytest.MonkeyPatch, facts: list[Fact]) -> list[Requests
         if exchange.api is Api.OFFSET_COMMIT and not exchange.abandoned and response.error is not Error.NONE:
             refusal = {"what": "request", "at_us": now, **_whose(self), "api": "OffsetCommit"}
             facts.append({**refusal, "error": response.error.name})
+        elif exchange.api is Api.OFFSET_COMMIT and not exchange.abandoned:
+            facts.append({"what": "committed", "at_us": now, **_whose(self)})
         if exchange.api is Api.CONSUMER_GROUP_HEARTBEAT and response.error is Error.UNRELEASED_INSTANCE_ID:
             client = self._client
             refused = {"group": client.group.name, "member": client.life.member, "member_id": client.machine.member_id}

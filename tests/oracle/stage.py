@@ -13,13 +13,15 @@ from typing import Any, Final
 from groupsim.sim.units import MS, S
 from tests.oracle import rehearsal
 from tests.oracle.artifacts import class_path, java, java_version
-from tests.oracle.broker import Brokers, free_ports
+from tests.oracle.broker import Brokers, Layout, layout
 from tests.oracle.cast import Cast
 from tests.oracle.failures import CannotPlay
 from tests.oracle.health import Health
 from tests.oracle.jvm import Jvm
+from tests.oracle.outages import Outages, settle
 from tests.oracle.play import Play, now_us
 from tests.oracle.recording import record
+from tests.oracle.rehearsal import MEMBERS_AT_ONCE
 from tests.oracle.supply import Supply
 from tests.oracle.trace import Trace, write
 from tests.oracle.translation import Plan, Source, plan
@@ -32,10 +34,8 @@ _LEAD_US: Final = S
 _STAGGER_US: Final = 370 * MS
 """Plays at once do not begin at once, so that their heartbeats and their starts do not fall together."""
 
-MEMBERS_AT_ONCE: Final = 50
-"""So many consumers keep two processors half busy; many more would be recorded as slow ones."""
-
 Progress = Callable[[str], None]
+Finished = Callable[[Play, Outages | None], None]
 
 
 class Stage:
@@ -47,18 +47,18 @@ class Stage:
         Java and its class path option.
     config : mapping
         The brokers'.
-    count : int
-        How many brokers.
+    ports : Layout
+        Of the brokers.
     folder : Path
     """
 
-    def __init__(self, java: tuple[str, ...], config: Mapping[str, str], count: int, folder: Path) -> None:
+    def __init__(self, java: tuple[str, ...], config: Mapping[str, str], ports: Layout, folder: Path) -> None:
         self._java = java
         self._folder = folder
         self._jvms: list[Jvm] = []
         self._warm: dict[Jvm, tuple[int, list[str]]] = {}
         self._idle: list[Jvm] = []
-        self.broker = Brokers(java, config, folder / "brokers", free_ports(1 + count))
+        self.broker = Brokers(java, config, folder / "brokers", ports)
 
     def start_jvm(self, name: str, main: str, *arguments: str) -> Jvm:
         """Start one of our programs; it is ended with the stage."""
@@ -66,9 +66,10 @@ class Stage:
         self._jvms.append(Jvm(name, command, self._folder))
         return self._jvms[-1]
 
-    async def play(self, plans: Sequence[Plan], supply: Supply, finished: Callable[[Play], None]) -> None:
+    async def play(self, plans: Sequence[Plan], supply: Supply, finished: Finished) -> None:
         """Play some repetitions at once; call ``finished`` with each that is over."""
         plays = [self._play(one, supply) for one in plans]
+        outages = Outages(self.broker, supply, plays) if plans[0].outages else None
         supply.rate(rehearsal.TOPIC, (_REHEARSAL_MRPS,), MEMBERS_AT_ONCE)
         hosts = ((*each, one.plan.spoken) for one in plays for each in one.cast.jvms.items())
         cold = [one for one in hosts if one[0] not in self._warm]
@@ -76,14 +77,20 @@ class Stage:
         self._warm |= {jvm: (n, spoken) for jvm, n, spoken in cold}
         await _all(*rehearsals, *(one.prepare() for one in plays))
         supply.rate(rehearsal.TOPIC, (0,), MEMBERS_AT_ONCE)
+        if outages is not None:
+            await outages.place()
+        await _all(*(one.configure() for one in plays))
         zero_us = now_us() + _LEAD_US
-        await _all(*(self._run(one, zero_us + number * _STAGGER_US, finished) for number, one in enumerate(plays)))
+        runs = (self._run(one, zero_us + n * _STAGGER_US, outages, finished) for n, one in enumerate(plays))
+        await _all(*runs)
+        if outages is not None:
+            await settle(self.broker, supply)
 
-    async def _run(self, play: Play, zero_us: int, finished: Callable[[Play], None]) -> None:
+    async def _run(self, play: Play, zero_us: int, outages: Outages | None, finished: Finished) -> None:
         """Play one; what it needed makes way for the others, or waits for the next play."""
-        await play.run(zero_us)
+        await play.run(zero_us, outages.stories(play) if outages is not None else ())
         play.rest()
-        finished(play)
+        finished(play, outages)
         busy = await play.dismissed()
         for jvm in play.cast.jvms:
             if jvm.is_alive and jvm not in busy:
@@ -127,20 +134,21 @@ async def play_all(sources: Sequence[Source], repetitions: range, at_once: int, 
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CannotPlay(f"{out} is no folder to write to: {error.strerror}") from None
-    brokers: defaultdict[tuple[int, tuple[tuple[str, str], ...]], list[Plan]] = defaultdict(list)
+    brokers: defaultdict[tuple[int, bool, tuple[tuple[str, str], ...]], list[Plan]] = defaultdict(list)
     for source in sources:
         plans = [plan(source, number) for number in repetitions]
-        brokers[len(source.scenario.cluster.brokers), tuple(sorted(source.broker_config.items()))] += plans
+        config = tuple(sorted(source.broker_config.items()))
+        brokers[len(source.scenario.cluster.brokers), source.fails, config] += plans
     with tempfile.TemporaryDirectory(prefix="groupsim-oracle-") as folder:
-        for number, ((count, config), plans) in enumerate(brokers.items()):
-            where = Path(folder, str(number))
-            await _on_one_cluster(command, dict(config), count, where, plans, at_once, out, progress)
+        for number, ((count, fails, config), plans) in enumerate(brokers.items()):
+            where, ports = Path(folder, str(number)), layout(count, fails=fails)
+            await _on_one_cluster(command, dict(config), ports, where, plans, at_once, out, progress)
 
 
 async def _on_one_cluster(
     command: tuple[str, ...],
     config: Mapping[str, str],
-    count: int,
+    ports: Layout,
     folder: Path,
     plans: Sequence[Plan],
     at_once: int,
@@ -148,11 +156,11 @@ async def _on_one_cluster(
     progress: Progress,
 ) -> None:
     folder.mkdir()
-    stage, health, version = Stage(command, config, count, folder), Health(), java_version()
+    stage, health, version = Stage(command, config, ports, folder), Health(), java_version()
     watch = asyncio.create_task(health.watch())
 
-    def finished(play: Play) -> None:
-        progress(_write(out, play, record(play, health, version)))
+    def finished(play: Play, outages: Outages | None) -> None:
+        progress(_write(out, play, record(play, health, version, outages)))
 
     try:
         await stage.broker.started()
@@ -168,15 +176,22 @@ async def _on_one_cluster(
 
 
 def together(plans: Sequence[Plan], at_once: int) -> Iterator[list[Plan]]:
-    """The plans in their order, in batches that one machine can play at once."""
+    """The plans in their order, in batches that one machine can play at once; first those of the same outages."""
     batch: list[Plan] = []
-    for one in plans:
-        if batch and (len(batch) == at_once or sum(len(each.members) for each in (*batch, one)) > MEMBERS_AT_ONCE):
+    for one in sorted(plans, key=_misfortune):
+        is_full = len(batch) == at_once or sum(len(each.members) for each in (*batch, one)) > MEMBERS_AT_ONCE
+        if batch and (is_full or _misfortune(batch[0]) != _misfortune(one)):
             yield batch
             batch = []
         batch.append(one)
     if batch:
         yield batch
+
+
+def _misfortune(one: Plan) -> tuple[str, int]:
+    """What is done to brokers, and in which repetition: plays that differ in it cannot share a cluster."""
+    told = [(firing.at_us, repr(firing.entry)) for firing in one.outages]
+    return repr(told) if told else "", one.repetition if told else 0
 
 
 def _write(out: Path, play: Play, recording: Trace) -> str:

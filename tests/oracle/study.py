@@ -65,16 +65,16 @@ def is_fit(recording: Trace) -> bool:
     return recording.header["unfit"] is None and not is_too_busy(recording.header["machine"])
 
 
-def recordings(name: str) -> list[Trace]:
+def recordings(name: str, folder: Path = RECORDINGS) -> list[Trace]:
     """A scenario's repetitions, in order."""
-    paths, scenario = RECORDINGS.glob(f"{name}/*.jsonl.gz"), load(RECORDINGS / name / "scenario.yaml")
+    paths, scenario = folder.glob(f"{name}/*.jsonl.gz"), load(folder / name / "scenario.yaml")
     ordered = sorted(paths, key=lambda path: int(path.name.partition(".")[0]))
     return [dated(trace.read(path), scenario) for path in ordered]
 
 
-def played(name: str) -> Scenario:
+def played(name: str, folder: Path = RECORDINGS) -> Scenario:
     """The scenario of some recordings, with the timing constants of the machine that played it."""
-    return as_measured(load(RECORDINGS / name / "scenario.yaml"))
+    return as_measured(load(folder / name / "scenario.yaml"))
 
 
 def replays(scenario: Scenario, fit: Iterable[Trace]) -> Iterator[Replayed]:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from tests.oracle.failures import WentWrong
 from tests.oracle.jvm import Jvm
@@ -13,6 +14,8 @@ from tests.oracle.jvm import Jvm
 ANSWER_S = 60.0
 SEEN_S = 0.3
 """A topic is visible to clients some 100 ms after it has been created."""
+
+_CLUSTER: Final = "the whole cluster"
 
 
 class Supply:
@@ -25,7 +28,7 @@ class Supply:
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
-        self._answers: list[dict[str, str]] = []
+        self._answers: list[dict[str, Any]] = []
         self._turns: defaultdict[str, int] = defaultdict(int)
         self._rates: dict[str, tuple[Sequence[int], int]] = {}
 
@@ -65,6 +68,24 @@ class Supply:
         mean = round(sum(row_mrps) / len(row_mrps))
         row = list(row_mrps)[:partitions] if len(row_mrps) > 1 else []
         self.jvm.tell("rate", topic=topic, mrps=row + [mean] * (partitions - len(row)))
+
+    async def roles(self, groups: Sequence[str]) -> dict[str, Any]:
+        """Who is what now: ``controller``, ``leaders`` of topics, ``coordinators`` of groups; how many replicas lag."""
+        before = sum(answer["what"] == "roles" for answer in self._answers)
+        self.jvm.tell("roles", topic=_CLUSTER, groups=list(groups))
+        give_up = time.monotonic() + ANSWER_S
+        while True:
+            self.check()
+            told = [answer for answer in self._answers if answer["what"] == "roles"]
+            if len(told) > before:
+                return told[-1]
+            if time.monotonic() > give_up:
+                raise WentWrong(f"nobody has said who leads what within {ANSWER_S:.0f} s")
+            await asyncio.sleep(0.02)
+
+    def balance(self) -> None:
+        """Preferred leaders lead again, as far as they are in sync."""
+        self.jvm.tell("balance", topic=_CLUSTER)
 
     def topic_ids(self) -> dict[str, str]:
         """Topics by the ids that the broker gave them."""

@@ -28,7 +28,7 @@ class Firing:
     number : int
         Counted from 0 over the firings of this entry.
     targets : tuple of str
-        Members that are meant, alive or not, by index; empty where an entry is about a topic.
+        Members that are meant, alive or not, by index; empty where an entry is about a topic or about brokers.
     """
 
     at_us: int
@@ -43,6 +43,12 @@ def first_starts(scenario: Scenario, seed: int) -> Iterator[tuple[int, str]]:
     for group in scenario.groups:
         for index in range(group.members.count):
             yield first_start_us(streams, group, index), f"{group.name}/{index}"
+
+
+def is_outage(entry: Entry) -> bool:
+    """Whether something is done to brokers."""
+    target: Target | None = getattr(entry.verb, "target", None)
+    return target is not None and target.kind == "broker"
 
 
 def firings(scenario: Scenario, seed: int) -> list[Firing]:
@@ -68,7 +74,7 @@ class _Drawn:
 
     def targets(self, entry: Entry, at_us: int) -> tuple[str, ...]:
         target: Target | None = getattr(entry.verb, "target", None)
-        if target is None:
+        if target is None or target.kind == "broker":
             return ()
         if target.pick in ("random", "share"):
             events = self._events

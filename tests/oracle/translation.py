@@ -28,11 +28,12 @@ from groupsim.sim.model import (
     Scenario,
     SetConfig,
     Subscription,
+    Target,
 )
 from groupsim.sim.world import slots_of
 from tests.oracle.broker import OWN_KEYS
 from tests.oracle.failures import CannotPlay
-from tests.oracle.timetable import Firing, firings, first_starts
+from tests.oracle.timetable import Firing, firings, first_starts, is_outage
 
 _STRATEGY = "partition.assignment.strategy"
 _CLASSES = {name: java for java, name in JAVA_CLASSES.items()}
@@ -87,6 +88,8 @@ class Plan:
         Processes that are frozen or killed, so need a JVM of their own -> how often they are started again.
     changes : dict of str to dict
         Entries of ``set_config`` -> the configuration that its members have from their next start on.
+    outages : tuple of Firing
+        What is done to brokers.
     group_config : dict of str to dict
         Groups -> the broker's configuration of them, as text.
     """
@@ -97,6 +100,7 @@ class Plan:
     members: dict[str, MemberPlan]
     starts: tuple[tuple[int, str], ...]
     firings: tuple[Firing, ...]
+    outages: tuple[Firing, ...] = ()
     changes: dict[str, dict[str, str]] = field(default_factory=dict)
     spares: dict[str, int] = field(default_factory=dict)
     group_config: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -115,6 +119,11 @@ class Source:
     scenario: Scenario
     file: ScenarioFile
     text: str
+
+    @property
+    def fails(self) -> bool:
+        """Whether brokers are to fail."""
+        return any(is_outage(entry) for entry in self.scenario.timeline)
 
     @property
     def broker_config(self) -> dict[str, str]:
@@ -150,6 +159,7 @@ def plan(source: Source, repetition: int) -> Plan:
     """What to do in one repetition; its random draws are those of the seed ``repetition``."""
     scenario, file = source.scenario, source.file
     told = tuple(firings(scenario, repetition))
+    outages = tuple(one for one in told if is_outage(one.entry))
     members = {one.name: one for group in scenario.groups for one in _members(source, group)}
     return Plan(
         scenario=scenario,
@@ -157,7 +167,8 @@ def plan(source: Source, repetition: int) -> Plan:
         text=source.text,
         members=members,
         starts=tuple(sorted(first_starts(scenario, repetition), key=lambda start: start[0])),
-        firings=told,
+        firings=tuple(one for one in told if one not in outages),
+        outages=outages,
         changes={
             entry.id: _client(configured(file, file.timeline[position])[1])
             for position, entry in enumerate(scenario.timeline)
@@ -301,8 +312,10 @@ def _entry_refusals(position: int, entry: Any) -> Iterator[Finding]:
     if entry.per_member:
         yield (*place, "per_member"), "a stream of faults for each member is not played", None
     target = getattr(body, "target", None)
-    if target is not None and target.kind != "group":
-        yield (*place, verb, "target"), "brokers and racks are no targets here", str(target)
+    if target is not None and target.kind == "broker":
+        yield from _outage_refusals((*place, verb, "target"), target)
+    elif target is not None and target.kind != "group":
+        yield (*place, verb, "target"), "racks are no targets here", str(target)
     elif target is not None and target.pick == "leader":
         yield (*place, verb, "target"), "the leader is another one than the simulator's: name a member", str(target)
     if verb == "set_config":
@@ -310,3 +323,8 @@ def _entry_refusals(position: int, entry: Any) -> Iterator[Finding]:
         yield from _processing_refusals((*place, verb, "processing"), body.processing)
     elif verb == "subscribe":
         yield from _subscription_refusals((*place, verb, "topics"), body.topics)
+
+
+def _outage_refusals(place: tuple[Any, ...], target: Target) -> Iterator[Finding]:
+    if target.name == "random":
+        yield place, "a drawn broker is another one than the simulator's: say which", str(target)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from groupsim.sim import Result, simulate
+from groupsim.sim.catalog import spread
 from groupsim.sim.cluster.coordinator import while_loading
-from groupsim.sim.cluster.loading import load_us
+from groupsim.sim.cluster.loading import Loading, load_us
 from groupsim.sim.config import BrokerConfig
 from groupsim.sim.model import Close, Distribution, Entry, Kill, Restart, Scenario, StartMembers, Target, Verb
+from groupsim.sim.protocol.controller.replication import ReplicationControl
 from groupsim.sim.protocol.messages import Error, Heartbeat, OffsetCommit, SyncGroup
 from groupsim.sim.units import FOREVER, MS, S
 from tests.support.coordinators import moved
@@ -91,6 +94,42 @@ def test_the_size_of_the_offsets_log_decides_how_long_a_load_takes() -> None:
     assert large.loaded_s[0] - small.loaded_s[0] > 0.9
     assert large.result is not None
     assert counts(large.result)["OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS"] > 0
+
+
+def busy_for(each_us: int) -> Scenario:
+    made = world(at(30 * S, Kill(target=COORDINATOR)), horizon_us=60 * S)
+    failover = replace(made.cluster.failover, leader_change=Distribution.constant(each_us))
+    return replace(made, cluster=replace(made.cluster, failover=failover))
+
+
+def test_a_broker_serves_what_it_leads_anew_one_after_the_other_and_loads_coordinators_at_last() -> None:
+    """17 offsets partitions and 4 others are dealt out to two brokers: 10 or 11 of 100 ms each."""
+    quick, slow = moved(busy_for(0), seed=1), moved(busy_for(100 * MS), seed=1)
+    assert slow.loaded_s[0] - quick.loaded_s[0] == pytest.approx(1.05, abs=0.051)
+    assert slow.result is not None
+    assert quick.result is not None
+    gaps = [sorted(length for _, length in after(one.result, 30 * S)) for one in (quick, slow)]
+    assert len({length // (50 * MS) for length in gaps[1]}) > len({length // (50 * MS) for length in gaps[0]})
+    assert 0.3 < (gaps[1][-1] - gaps[0][-1]) / 1e6 < 2.2
+
+
+def test_a_follower_that_is_early_is_refused_and_waits_for_a_second() -> None:
+    loading = Loading.__new__(Loading)
+    control = ReplicationControl()
+    control.add(("t", 0), (0, 1, 2))
+    loading._control = control
+    loading._brokers = {node: SimpleNamespace(is_up=node != 2) for node in range(3)}  # type: ignore[misc]
+    for heard_us, moves_us in ((7 * S, 7 * S), (5 * S, 5 * S), (5 * S - 1, 6 * S - 1), (3 * S + 1, 5 * S + 1)):
+        loading._heard_us = {1: heard_us, 2: 90 * S}
+        assert loading._followed_us(("t", 0), 5 * S) == moves_us
+
+
+def test_who_leads_next_is_spread_over_all_others() -> None:
+    replicas = [spread((4, 5, 6, 7), number, number, 3) for number in range(12)]
+    assert [one[0] for one in replicas] == [4, 5, 6, 7] * 3
+    assert sorted(one[1] for one in replicas if one[0] == 4) == [5, 6, 7]
+    assert all(len({*one}) == 3 for one in replicas)
+    assert spread((4,), 9, 9, 1) == [4]
 
 
 def test_what_a_shard_answers_that_is_being_loaded() -> None:

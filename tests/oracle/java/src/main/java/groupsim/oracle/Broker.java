@@ -10,7 +10,7 @@ public final class Broker {
     /** Arguments: the properties file, the cluster id. */
     public static void main(String[] arguments) {
         PrintStream nowhere = new PrintStream(PrintStream.nullOutputStream());
-        kafka.tools.StorageTool.execute(new String[] {"format", "-t", arguments[1], "-c", arguments[0]}, nowhere);
+        kafka.tools.StorageTool.execute(new String[] {"format", "--ignore-formatted", "-t", arguments[1], "-c", arguments[0]}, nowhere);
         Thread leash = new Thread(Broker::endWithInput, "leash");
         leash.setDaemon(true);
         leash.start();

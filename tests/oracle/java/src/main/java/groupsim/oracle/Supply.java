@@ -1,6 +1,8 @@
 package groupsim.oracle;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -8,14 +10,19 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.StreamSupport;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.CreateTopicsResult;
+import org.apache.kafka.clients.admin.ListTopicsOptions;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.ElectionType;
+import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
@@ -41,7 +48,7 @@ public final class Supply {
         admin = Admin.create(Map.of("bootstrap.servers", servers));
         producer = new KafkaProducer<>(Map.of(
             "bootstrap.servers", servers, "linger.ms", 0, "acks", "1", "enable.idempotence", false, "metadata.max.age.ms", 200,
-            "key.serializer", ByteArraySerializer.class, "value.serializer", ByteArraySerializer.class));
+            "retry.backoff.ms", 20, "key.serializer", ByteArraySerializer.class, "value.serializer", ByteArraySerializer.class));
     }
 
     public static void main(String[] arguments) {
@@ -61,6 +68,8 @@ public final class Supply {
                 case "grow" -> grow(topic, command.get("partitions").asInt());
                 case "configure" -> configure(topic, command.get("config"));
                 case "rate" -> rate(topic, command.get("mrps"));
+                case "balance" -> admin.electLeaders(ElectionType.PREFERRED, null).partitions().get();
+                case "roles" -> roles(command.get("groups"));
                 default -> throw new IllegalArgumentException("no command: " + command);
             }
         } catch (InterruptedException | ExecutionException error) {
@@ -87,6 +96,27 @@ public final class Supply {
         config.fields().forEachRemaining(one ->
             changes.add(new AlterConfigOp(new ConfigEntry(one.getKey(), one.getValue().asText()), AlterConfigOp.OpType.SET)));
         admin.incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.GROUP, group), changes)).all().get();
+    }
+
+    /** Who is the active controller, who leads which partition, who coordinates these groups, and how many replicas lag. */
+    private void roles(JsonNode groups) throws InterruptedException, ExecutionException {
+        ObjectNode fact = Lines.fact("roles").put("controller", admin.describeMetadataQuorum().quorumInfo().get().leaderId());
+        ObjectNode leaders = fact.putObject("leaders");
+        int lagging = 0;
+        var names = admin.listTopics(new ListTopicsOptions().listInternal(true)).names().get();
+        for (TopicDescription topic : admin.describeTopics(names).allTopicNames().get().values()) {
+            ArrayNode some = leaders.putArray(topic.name());
+            for (TopicPartitionInfo one : topic.partitions()) {
+                some.add(one.leader() == null ? -1 : one.leader().id());
+                lagging += one.replicas().size() - one.isr().size();
+            }
+        }
+        ObjectNode coordinators = fact.putObject("coordinators");
+        List<String> asked = StreamSupport.stream(groups.spliterator(), false).map(JsonNode::asText).toList();
+        for (var group : admin.describeConsumerGroups(asked).describedGroups().entrySet()) {
+            coordinators.put(group.getKey(), group.getValue().get().coordinator().id());
+        }
+        Lines.tell(fact.put("lagging", lagging));
     }
 
     /** A producer that does not know a partition yet blocks in send(), and all other topics would wait with it. */
