@@ -111,11 +111,9 @@ class Controller:
         """Leaders serve partitions again when they have applied what has changed of them."""
         self._partitions.awaited.update(applied)
         for time in sorted(set(applied.values())):
-            names = tuple(name for name, due in applied.items() if due == time)
-            self._env.at(time, self._key, self._serve, names)
+            self._env.at(time, self._key, self._serve, tuple(name for name, due in applied.items() if due == time))
 
     def _serve(self, names: Sequence[Name]) -> None:
-        self._partitions.cover()
         self._partitions.serve(names, self._env.now)
 
     def _apply(self, names: Sequence[Name]) -> None:

@@ -2,11 +2,12 @@
 
 A broker applies what it hears in order, on one thread: its cache first, then each partition that it leads, then its
 coordinators (``BrokerMetadataPublisher.onMetadataUpdate``, ``ReplicaManager.applyDelta``, Kafka 4.4). A partition whose
-leader is new takes time, since its leader epoch is forced to disk (``LeaderEpochFileCache.assign``); until its turn has come
-nobody serves it. So a broker that leads an offsets partition no more resigns when it has applied that, and the new leader
-begins to read the log when it has applied all. One thread of a broker loads one partition after the other (``CoordinatorRuntime``,
-``CoordinatorLoaderImpl``, Kafka 4.4), in the order of their numbers. What a load takes is charged by a model: a fixed
-part ("loading itself takes a few ms", recorded with almost empty logs) and the bytes at a rate that is assumed.
+leader is new takes time, since its leader epoch is forced to disk (``LeaderEpochFileCache.assign``); until its turn has
+come nobody serves it. So a broker that leads an offsets partition no more resigns when it has applied that, and the new
+leader begins to read the log when it has applied all. One thread of a broker loads one partition after the other
+(``CoordinatorRuntime``, ``CoordinatorLoaderImpl``, Kafka 4.4), in the order of their numbers. What a load takes is
+charged by a model: a fixed part ("loading itself takes a few ms", recorded with almost empty logs) and the bytes at a
+rate that is assumed.
 """
 
 from __future__ import annotations
@@ -94,16 +95,19 @@ class Loading:
                 self._env.at(heard_us, self._key, self._hear, (broker, leaders, broker.incarnation))
                 self._heard_us[id_] = self._apply(id_, heard_us, led.get(id_, ()), applied)
         moved = {name for name in changed if self._is_news(name)}
-        self._led |= {name: self._control.partitions[name].leader for name in moved}
         for number in sorted(number for topic, number in changed if topic == OFFSETS_TOPIC):
-            self._move(number, is_news=(OFFSETS_TOPIC, number) in moved)
-        return applied | {name: self._followed_us(name, applied[name]) for name in moved if name in applied}
+            self._move(number)
+        self._led |= {name: self._control.partitions[name].leader for name in moved}
+        applied.update({name: self._followed_us(name, applied[name]) for name in moved if name in applied})
+        return applied
 
     def _followed_us(self, name: Name, applied_us: int) -> int:
         """When a new leader's high watermark moves: when all others in sync fetch from it.
 
         A broker follows when it leads all that it is to lead. One that is earlier than its leader is refused
-        (NOT_LEADER_OR_FOLLOWER), and tries again after ``replica.fetch.backoff.ms`` (``AbstractFetcherThread``, Kafka 4.4).
+        (NOT_LEADER_OR_FOLLOWER), and tries again after ``replica.fetch.backoff.ms``.
+
+        Source: ``ReplicaManager.applyDelta``, ``AbstractFetcherThread.delayPartitions`` (Kafka 4.4).
         """
         found = applied_us
         for node in self._control.partitions[name].isr:
@@ -137,10 +141,11 @@ class Loading:
         if broker.is_up and broker.incarnation == incarnation:
             broker.leaders = leaders
 
-    def _move(self, number: int, *, is_news: bool) -> None:
+    def _move(self, number: int) -> None:
         state = self._control.partitions[OFFSETS_TOPIC, number]
         coordinator = self._coordinators.get(number)
         node, begins = state.leader, self._env.now
+        is_news = self._is_news((OFFSETS_TOPIC, number))
         old = coordinator.node if coordinator is not None else NO_LEADER
         if coordinator is not None and old not in (node, NO_LEADER):
             begins = max(begins, self._heard_us.get(old, begins))

@@ -1,8 +1,8 @@
 """The life of real brokers: KRaft, loopback, fresh ports, everything in one folder that goes with them.
 
-They are called as the scenario calls them. Where none of them is to fail the first one is the controller, too, and every
-partition has one replica. Where they are to fail all of them are controllers and voters, as the first three are in the
-simulator, so that the end of an active controller can be had; and every partition has a replica on each.
+They are called as the scenario calls them. Where none of them is to fail the first one is the controller, too, and
+every partition has one replica. Where they are to fail all of them are controllers and voters, as the first three are
+in the simulator, so that the end of an active controller can be had; and every partition has a replica on each.
 """
 
 from __future__ import annotations
@@ -191,7 +191,8 @@ class Brokers:
 
     def _why_not(self, jvm: Jvm) -> str:
         if "BindException" in self._complaint or "Address already in use" in self._complaint:
-            return f"the broker could not start: one of ports {', '.join(map(str, (*self._ports.controllers, *self._ports.clients)))} is taken"
+            ports = ", ".join(map(str, (*self._ports.controllers, *self._ports.clients)))
+            return f"the broker could not start: one of ports {ports} is taken"
         return f"the broker could not start: {self._complaint[:300] or jvm.last_words()}"
 
     def check(self) -> None:

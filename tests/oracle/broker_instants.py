@@ -1,8 +1,8 @@
 """What happened to the brokers of a recording, as the simulator calls them and at the instants of a replay.
 
-Given are the chances: who led what and was the active controller, when a broker was heard of last, and when a controller
-was elected, moved leaders, fenced or let in a broker. What a controller's own rules make of these is held against the
-recordings in `tests.oracle.fencing`; what coordinators and clients make of them is what a replay shows.
+Given are the chances: who led what and was the active controller, when a broker was heard of last, and when a
+controller was elected, moved leaders, fenced or let in a broker. What a controller's own rules make of these is held
+against the recordings in `tests.oracle.fencing`; what coordinators and clients make of them is what a replay shows.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tests.oracle.rehearsal import MEMBERS_AT_ONCE
 from tests.oracle.trace import Fact
 
 OTHERS = "others"
+
 
 @dataclass
 class BrokerInstants:
@@ -126,7 +127,7 @@ def _take(told: BrokerInstants, node: int, act: Fact, news: dict[str, int], then
 
 
 def others(scenario: Scenario) -> tuple[Topic, ...]:
-    """What else there was on the cluster that a broker takes over: topics that were rehearsed with, and other plays'."""
+    """What else there was on a cluster for brokers to take over: topics of rehearsals, and of other plays."""
     (topic,) = scenario.topics
     nobody = Rate(times_us=(0,), per_partition_mrps=((0,),))
     return (replace(topic, name=OTHERS, partitions=MEMBERS_AT_ONCE + 2 * topic.partitions, rate=nobody),)

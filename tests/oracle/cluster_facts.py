@@ -1,4 +1,4 @@
-"""What happened to the brokers of a play, to its groups' coordinators and to the readers of its partitions, as facts."""
+"""What happened to brokers of a play, to its groups' coordinators and to readers of its partitions, as facts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tests.oracle.outages import Outages
 from tests.oracle.play import Play
 from tests.oracle.reading import Partition
 from tests.oracle.trace import Fact
-
 
 
 def cluster_facts(play: Play, outages: Outages) -> Iterator[Fact]:

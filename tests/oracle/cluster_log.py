@@ -1,7 +1,7 @@
 """What brokers log of the cluster: who is the active controller, who is fenced, where coordinators are loaded.
 
-Texts are those of ``QuorumController``, ``ReplicationControlManager``, ``BrokerHeartbeatManager`` (the active controller's
-log), ``BrokerLifecycleManager`` and ``CoordinatorRuntime``, 4.4.0.
+Texts are those of ``QuorumController``, ``ReplicationControlManager``, ``BrokerHeartbeatManager`` (the active
+controller's log), ``BrokerLifecycleManager`` and ``CoordinatorRuntime``, 4.4.0.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tests.oracle.broker_log import LogLine
 _OF_BROKERS: Final = (
     ("leaving", re.compile(r"Unfenced broker (?P<node>\d+) has requested and been granted a controlled shutdown\.")),
     ("gone", re.compile(r"The request from broker (?P<node>\d+) to shut down has been granted since")),
-    ("gone", re.compile(r"(?:Unfenced|Fenced) broker (?P<node>\d+) has requested and been granted an immediate shutdown")),
+    ("gone", re.compile(r"(?:Unfenced|Fenced) broker (?P<node>\d+) has requested and been granted an immediate")),
     ("fenced", re.compile(r"Fencing broker (?P<node>\d+) at epoch \d+ because its session has timed out\.")),
     ("unfenced", re.compile(r"The request from broker (?P<node>\d+) to unfence has been granted")),
 )  # fmt: skip

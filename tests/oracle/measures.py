@@ -76,8 +76,8 @@ def beats_apart(facts: Iterable[Fact], at_us: int) -> tuple[int, int]:
 def beats_late_ms(facts: Sequence[Fact]) -> float:
     """By how much heartbeats are late, the 90th percentile: a timer's, so the processors' where members only wait.
 
-    While brokers come and go, and up to a heartbeat later, a member waits for its coordinator: that is not counted. Where
-    they do, brokers' own heartbeats count besides: members may be too young to have sent many.
+    While brokers come and go, and up to a heartbeat later, a member waits for its coordinator: that is not counted.
+    Where they do, brokers' own heartbeats count besides: members may be too young to have sent many.
     """
     beats: dict[str, dict[Any, list[int]]] = {"members": defaultdict(list), "brokers": defaultdict(list)}
     for fact in facts:

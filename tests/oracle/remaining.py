@@ -198,6 +198,6 @@ UNSETTLED: Final = (
 
 NOT_RECORDED: Final = (
     "joins with three brokers", "members at 60 % load that are killed", "groups of thirty",
-    "groups that have worked for minutes or hours", "brokers that fail", "members on several machines",
+    "groups that have worked for minutes or hours", "members on several machines",
 )  # fmt: skip
 """What no recording that is compared is like: nothing is shown there."""

@@ -16,6 +16,7 @@ from tests.oracle.broker_instants import BrokerInstants
 from tests.oracle.measures import SHORTEST_GAP_US
 from tests.oracle.trace import Fact
 
+
 def hear_coordinators(patch: pytest.MonkeyPatch, facts: list[Fact]) -> None:
     """Let coordinators tell where they are."""
     elect, load = Coordinator.elect, Coordinator.load

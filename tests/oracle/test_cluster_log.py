@@ -14,7 +14,8 @@ STAMP = "2026-11-23T16:40:00.000001 INFO"
     ("text", "fact"),
     [
         (
-            "QuorumController [QuorumController id=2] Becoming the active controller at epoch 5, next write offset 900.",
+            "QuorumController [QuorumController id=2] Becoming the active controller at epoch 5, next write offset"
+            " 900.",
             ("broker", 0, "active"),
         ),
         (
@@ -33,7 +34,8 @@ STAMP = "2026-11-23T16:40:00.000001 INFO"
             ("broker", 1, "gone"),
         ),
         (
-            "BrokerHeartbeatManager [QuorumController id=2] The request from broker 1 to unfence has been granted because "
+            "BrokerHeartbeatManager [QuorumController id=2] The request from broker 1 to unfence has been granted"
+            " because "
             "it has caught up with the offset of its register broker record 44.",
             ("broker", 1, "unfenced"),
         ),

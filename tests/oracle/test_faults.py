@@ -113,13 +113,13 @@ def test_maven_runs_only_when_a_source_has_changed(path: Path, project: Path) ->
 def failure_of(tmp_path: Path, text: str) -> str:
     """What is said of a broker that is this program; it is gone afterwards."""
     java = program(tmp_path / "java-that-fails", text)
-    one = broker.Brokers((str(java),), {}, tmp_path / "broker", (11111, 22222))
+    one = broker.Brokers((str(java),), {}, tmp_path / "broker", broker.Layout((11111,), (22222,)))
     try:
         with pytest.raises(WentWrong) as failed:
             asyncio.run(one.started())
     finally:
         one.end()
-    assert not any(is_running(node.pid) for node in one.nodes)
+    assert not any(is_running(node.pid) for node in one.nodes.values())
     return str(failed.value)
 
 

@@ -64,7 +64,9 @@ def test_a_replay_comes_near_its_recording(name: str, repetition: int, close_s: 
     (one,) = study(name, only=[repetition]).replays
     real, mine = durations(one.recording), durations(one.told)
     assert set(real) == set(mine)
-    assert {figure: (length, mine[figure]) for figure, length in real.items() if abs(mine[figure] - length) > close_s} == {}
+    assert {
+        figure: (length, mine[figure]) for figure, length in real.items() if abs(mine[figure] - length) > close_s
+    } == {}
     assert rebalances(one.told) == 0
 
 
