@@ -38,7 +38,7 @@ def test_away_for_longer_than_a_session_static_members_are_evicted_too() -> None
     assert (rows.evictions >= 2).all()
 
 
-@pytest.mark.parametrize(("size", "least_s", "most_s"), [("1GiB", 75.0, 80.0), ("2MiB", 44.0, 50.0)])
+@pytest.mark.parametrize(("size", "least_s", "most_s"), [("1GiB", 54.0, 60.0), ("2MiB", 44.0, 50.0)])
 def test_nobody_sees_a_dead_consumer_while_the_offsets_log_is_read(size: str, least_s: float, most_s: float) -> None:
     rows = summaries(runs("uncompacted-offsets", {"cluster.offsets_topic.size": size}, seeds=SEEDS[:3]))
     assert rows.unavailable_gap_s_max.between(least_s, most_s).all()
@@ -48,7 +48,7 @@ def test_nobody_sees_a_dead_consumer_while_the_offsets_log_is_read(size: str, le
 def test_commits_are_refused_and_reading_goes_on_while_the_offsets_log_is_read() -> None:
     for result in runs("uncompacted-offsets", seeds=SEEDS[:3]):
         requests = result.tables["requests"]
-        assert requests[requests.error == "COORDINATOR_LOAD_IN_PROGRESS"]["count"].sum() > 1_500
+        assert requests[requests.error == "COORDINATOR_LOAD_IN_PROGRESS"]["count"].sum() > 700
         rows = result.tables["unavailability"]
         rows = rows[(rows.from_us >= 119e6) & (rows.from_us < 190e6)]
         assert sum(rows.to_us - rows.from_us > 1e6) == 2, "the dead consumer's"
@@ -76,12 +76,12 @@ def waits_s(partitions: int, size: str) -> tuple[list[float], float]:
 
 def test_the_bytes_decide_and_not_the_partitions() -> None:
     for partitions, size, least_s, most_s in (
-        (50, "200MiB", 34, 37),
-        (500, "20MiB", 34, 37),
-        (500, "200MiB", 330, 340),
+        (50, "200MiB", 17, 20),
+        (500, "20MiB", 17, 20),
+        (500, "200MiB", 165, 175),
     ):
         waits, last_s = waits_s(partitions, size)
         assert least_s <= last_s <= most_s
         assert 10 <= len(waits) <= 16, "a third of the groups"
         assert max(waits) <= last_s
-        assert max(waits) - min(waits) > 10, "one after the other"
+        assert max(waits) - min(waits) > 5, "one after the other"
