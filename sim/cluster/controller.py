@@ -99,22 +99,14 @@ class Controller:
     def _publish(self, changed: Sequence[Name]) -> None:
         if changed:
             self._replicas.elect(changed)
-            self._await(self._loading.publish(changed, self._reached))
+            served = self._loading.publish(changed, self._reached, self._partitions.serve)
+            self._partitions.awaited.update(served)
             self._apply(changed)
             self._await_catch_up(self._partitions.lagging(changed))
         self._note()
 
     def _note(self) -> None:
         self._partitions.note(self._env.now, self._closing, self._starting)
-
-    def _await(self, applied: Mapping[Name, int]) -> None:
-        """Leaders serve partitions again when they have applied what has changed of them."""
-        self._partitions.awaited.update(applied)
-        for time in sorted(set(applied.values())):
-            self._env.at(time, self._key, self._serve, tuple(name for name, due in applied.items() if due == time))
-
-    def _serve(self, names: Sequence[Name]) -> None:
-        self._partitions.serve(names, self._env.now)
 
     def _apply(self, names: Sequence[Name]) -> None:
         """These have changed, or somebody has died who matters to them."""

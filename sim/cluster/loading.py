@@ -12,7 +12,7 @@ rate that is assumed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from groupsim.sim.cluster.broker import Broker
@@ -30,6 +30,8 @@ _LOAD_BYTES_PER_S: Final = 100 << 20
 _FETCH_BACKOFF_US: Final = S
 _STEP_US: Final = 50 * MS
 """Partitions that a broker has taken over are served by steps of this length: fewer events, and nobody sees more."""
+
+Serve = Callable[[tuple[Iterable[Name], int]], None]
 
 
 def load_us(log_bytes: int) -> int:
@@ -77,8 +79,10 @@ class Loading:
         """Who leads each offsets partition that a coordinator belongs to."""
         return {number: self._control.partitions[OFFSETS_TOPIC, number].leader for number in self._coordinators}
 
-    def publish(self, changed: Collection[Name], reached: Collection[int]) -> dict[Name, int]:
+    def publish(self, changed: Collection[Name], reached: Collection[int], serve: Serve) -> dict[Name, int]:
         """Tell brokers that run and are ``reached``; coordinators of these partitions move if somebody else leads.
+
+        ``serve`` is called when leaders have applied what has changed of some partitions.
 
         Returns
         -------
@@ -99,6 +103,8 @@ class Loading:
             self._move(number)
         self._led |= {name: self._control.partitions[name].leader for name in moved}
         applied.update({name: self._followed_us(name, applied[name]) for name in moved if name in applied})
+        for time in sorted(set(applied.values())):
+            self._env.at(time, self._key, serve, (tuple(name for name, due in applied.items() if due == time), time))
         return applied
 
     def _followed_us(self, name: Name, applied_us: int) -> int:

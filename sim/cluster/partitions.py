@@ -180,8 +180,9 @@ class ClusterPartitions:
                 self._audience.disturb(coordinator.groups)
                 coordinator.stall(is_stalled=stalled, refuses=refuses)
 
-    def serve(self, names: Iterable[Name], now: int) -> None:
-        """Leaders of these have applied what has changed until now."""
+    def serve(self, told: tuple[Iterable[Name], int]) -> None:
+        """Leaders of these have applied what has changed, and it is that time; what has changed since is awaited."""
+        names, now = told
         done = [name for name in names if name in self.awaited and self.awaited[name] <= now]
         for name in done:
             del self.awaited[name]
