@@ -67,7 +67,7 @@ class _Drawn:
     """Whom targets mean; the simulator is asked only if one of them is drawn."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
-        self._slots = {group.name: slots_of(scenario, group) for group in scenario.groups}
+        self._slots = slots_of(scenario)
         verbs = [entry.verb for entry in scenario.timeline if not isinstance(entry.verb, CreateTopic)]
         picks = {verb.target.pick for verb in verbs if hasattr(verb, "target")}
         self._events = simulate(scenario, seed=seed).tables["events"] if picks & {"random", "share"} else None

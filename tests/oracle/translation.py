@@ -187,7 +187,7 @@ def plan(source: Source, repetition: int) -> Plan:
 
 def _members(source: Source, group: Group) -> Iterator[MemberPlan]:
     one = source.file.groups[group.name]
-    for index in range(slots_of(source.scenario, group)):
+    for index in range(slots_of(source.scenario)[group.name]):
         positions = [at for at, override in enumerate(one.overrides) if index in override.members]
         override = group.override_of(index)
         yield MemberPlan(
