@@ -12,9 +12,11 @@ import numpy as np
 
 def choose(condition: Any, this: Any, that: Any) -> Any:
     """Either ``this``, where the condition holds, or ``that``; both are worked out."""
-    if isinstance(condition, np.ndarray):
-        return np.where(condition, this, that)
-    return this if condition else that
+    if condition is True:  # most often, and sooner found than a type
+        return this
+    if condition is False:
+        return that
+    return np.where(condition, this, that) if isinstance(condition, np.ndarray) else this if condition else that
 
 
 def least(one: Any, other: Any) -> Any:

@@ -81,6 +81,14 @@ class Gait(dict[int, tuple[int, int]]):
     def __init__(self, length: int, wait: int, cadence: Cadence) -> None:
         super().__init__()
         self._length, self._wait, self._cadence = length, wait, cadence
+        interval, late_us, step_us = cadence
+        ahead = interval - late_us
+        self._steps = -(-ahead // step_us)
+        """Of the thread, to the next heartbeat that is sent at one of them."""
+        self._gap = gap = self._steps * step_us
+        self._early = early = max(gap - ahead, 1) - 1
+        """By how much such a heartbeat is ready before that."""
+        self._goes_by_steps = gap >= interval and early + wait + 1 < length
 
     def __missing__(self, place: int) -> tuple[int, int]:
         if len(self) >= _KEPT:
@@ -94,15 +102,12 @@ class Gait(dict[int, tuple[int, int]]):
         Then the steps go on as if nothing had been sent, and so do the heartbeats: until a step ends inside poll(), or
         the application is there when one is ready, or comes back before the step ends.
         """
-        length, wait, (interval, late_us, step_us) = self._length, self._wait, self._cadence
-        ahead = interval - late_us
-        steps = -(-ahead // step_us)
-        gap = steps * step_us
-        early = max(gap - ahead, 1) - 1
-        if gap < interval or early + wait + 1 >= length:
+        if not self._goes_by_steps:
             return None
-        held = self._first(place + step_us, step_us, wait)
-        count = min(held // steps, self._first(place + ahead + early, gap, early + wait + 1))
+        wait, gap, early, (interval, late_us, step_us) = self._wait, self._gap, self._early, self._cadence
+        count = self._first(place + step_us, step_us, wait) // self._steps
+        if count:
+            count = min(count, self._first(place + interval - late_us + early, gap, early + wait + 1))
         return (gap, count - 1) if count else None
 
     def _alone(self, place: int) -> tuple[int, int]:
@@ -160,6 +165,14 @@ def first_wake(schedule: PollSchedule, since: int, step_us: int, time: int) -> t
     """The first wake at or after ``time``, and when the wait began that it ends; since ``since`` nothing woke it."""
     if step_us >= FOREVER:
         return since, FOREVER
+    start = schedule.start
+    while since < start:
+        wake = schedule.end_of_wait(since + step_us)
+        if wake >= time:
+            return since, wake
+        since = wake
+    if isinstance(schedule, DrawnPollSchedule):
+        return _wake_by_pass(schedule, since, step_us, max(time, since + 1))
     while True:
         begun, wake = _some_wake(schedule, since, step_us, time)
         if wake >= time:
@@ -168,16 +181,14 @@ def first_wake(schedule: PollSchedule, since: int, step_us: int, time: int) -> t
 
 
 def _some_wake(schedule: PollSchedule, since: int, step_us: int, time: int) -> tuple[int, int]:
-    """`first_wake`, or an earlier one."""
-    if isinstance(schedule, DrawnPollSchedule) and since >= schedule.start:
-        return _wake_by_pass(schedule, since, step_us, max(time, since + 1))
+    """`first_wake`, or an earlier one, where passes are in closed form."""
     passes = schedule.passes_from(since)
-    if passes is not None:
-        begin, end, length, wait = passes
-        ahead = min(time, end - step_us) - since
-        if ahead > 0:
-            begun, wake = _wake(length, wait, step_us, (since - begin) % length, ahead)
-            return since + begun, since + wake
+    assert passes is not None
+    begin, end, length, wait = passes
+    ahead = (time if time < end - step_us else end - step_us) - since
+    if ahead > 0:
+        begun, wake = _wake(length, wait, step_us, (since - begin) % length, ahead)
+        return since + begun, since + wake
     return since, schedule.end_of_wait(since + step_us)
 
 
@@ -200,6 +211,12 @@ def _wake(length: int, wait: int, step_us: int, place: int, ahead: int) -> tuple
     """`first_wake` among passes of one length, ``ahead`` after a wake at ``place``: from that wake on."""
     begun = 0
     while True:
+        if place >= wait and (steps := (length - 1 - place) // step_us) > 0:
+            # These end before the next poll begins.
+            needed = -(-(ahead - begun) // step_us)
+            if needed <= steps:
+                return begun + (needed - 1) * step_us, begun + needed * step_us
+            begun, place = begun + steps * step_us, place + steps * step_us
         wake, place = begun + step_us, (place + step_us) % length
         if place < wait:
             wake, place = wake + wait - place, wait

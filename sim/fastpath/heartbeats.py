@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,6 @@ from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.poll_schedules import PollSchedules, Times
 from groupsim.sim.fastpath.trains import Stretch, Train
 from groupsim.sim.kernel.environment import Moment
-
-_stretch = Stretch._make
 
 
 @dataclass(slots=True)
@@ -36,9 +34,11 @@ class Heartbeats:
 
     def send(self, schedule: PollSchedule | None, before: int) -> None:
         """Send those before ``before``."""
-        train, (opens, closes) = self.train, self.train.measure
-        limits = (before,) if opens <= train.due and before <= closes else (opens, closes + 1, before)
-        for limit in limits:
+        opens, closes = self.train.measure
+        if opens <= self.train.due and before <= closes:
+            self._send(schedule, before)
+            return
+        for limit in (opens, closes + 1, before):
             self._send(schedule, min(limit, before))
 
     def _send(self, schedule: PollSchedule | None, before: int) -> None:
@@ -59,25 +59,28 @@ class Heartbeats:
 
     def _passes(self, schedule: PollSchedule | None) -> tuple[int, int, int, int] | None:
         """The passes that the next one follows from, if these are alike: `PollSchedule.passes_from`."""
-        if schedule is None or self.train.due != self.since + self.cadence.interval_us:
+        since, (interval_us, _, step_us), due = self.since, self.cadence, self.train.due
+        if schedule is None or due != since + interval_us:
             return None
-        passes = schedule.passes_from(max(self.since, schedule.start))
+        passes = schedule.passes_from(since if since > schedule.start else schedule.start)
         if passes is None:
             return None
         begin, end, length, wait = passes
         # Before the first pass nothing may happen to the step in hand, nor may it seem to be inside the pass before.
-        follows = self.since > begin - min(self.cadence.step_us, length - wait) and self.train.due + length <= end
+        follows = since > begin - step_us and since > begin - (length - wait) and due + length <= end
         return passes if follows else None
 
     def _send_each(self, schedule: PollSchedule | None, before: int) -> bool:
         """Send those before ``before``; where passes are alike, the first of them only."""
-        train, cadence, sent = self.train, self.cadence, list[Stretch]()
+        sent: list[Stretch] = []
+        train, cadence = self.train, self.cadence
         interval, due, since = cadence.interval_us, train.due, self.since
         if schedule is None:
-            sent.append(Stretch(due, train.number, interval, (before - 1 - due) // interval + 1))
+            more = (before - 1 - due) // interval
+            sent.append((due, train.number, interval, more + 1, due + more * interval))
         else:
             while (beat := next_beat(schedule, cadence, due, since)) < before:
-                sent.append(_stretch((beat, train.number + len(sent), interval, 1)))
+                sent.append((beat, train.number + len(sent), interval, 1, beat))
                 due, since = beat + interval, beat
                 if schedule.passes_from(since) is not None:
                     break
@@ -97,24 +100,29 @@ class Heartbeats:
         latest, limit, gaps = end - length - interval, min(before, end), gait(length, wait, self.cadence)
         until = limit - train.keep_us - length - interval
         since, number = self.since, train.number
-        sent, known = list[Stretch](), dict[int, tuple[int, int]]()
+        sent: list[Stretch] = []
+        known: dict[int, tuple[int, int]] = {}
         while since <= latest:
             place = (since - begin) % length
             gap, more = gaps[place]
             beat = since + gap
             if beat >= before:
                 break
-            count = 1
             if more:
-                count += min(more, (limit - 1 - beat) // gap)
+                ahead = (limit - 1 - beat) // gap
+                more = more if more < ahead else ahead
             elif beat < until:
-                first, before_that = known.setdefault(place, (since, number))
-                if first < since and (rounds := (until - since) // (since - first)) > 0:
-                    since, number = since + rounds * (since - first), number + rounds * (number - before_that)
-                    known.clear()
-                    continue
-            sent.append(_stretch((beat, number, gap, count)))
-            since, number = beat + (count - 1) * gap, number + count
+                if place in known:
+                    first, before_that = known[place]
+                    if (rounds := (until - since) // (since - first)) > 0:
+                        since, number = since + rounds * (since - first), number + rounds * (number - before_that)
+                        known.clear()
+                        continue
+                else:
+                    known[place] = (since, number)
+            since = beat + more * gap
+            sent.append((beat, number, gap, more + 1, since))
+            number += more + 1
         if not sent:
             return False
         train.extend(sent)
@@ -131,7 +139,7 @@ class Heartbeats:
 
     def fork(self) -> Heartbeats:
         """The same, to go on by itself."""
-        return replace(self, train=self.train.fork())
+        return type(self)(self.train.fork(), self.cadence, self.since)
 
 
 class PunctualHeartbeats(Heartbeats):

@@ -14,7 +14,7 @@ what would be on its way is handed back to become real messages.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
@@ -130,7 +130,10 @@ class SteadyState:
 
     def fork(self) -> SteadyState:
         """The same, to be caught up by itself as long as no pause begins."""
-        return replace(self, beating=self.beating.fork(), commits=self.commits.fork(), paused=list(self.paused))
+        return SteadyState(
+            self.beating.fork(), self.commits.fork(), self.schedule, self.pauses, self.next_pause, self.reach_us,
+            self.keys, list(self.paused), self.frozen, self.sudden,
+        )  # fmt: skip
 
     @property
     def next_start(self) -> int:
@@ -158,10 +161,12 @@ class SteadyState:
         merged.sort(key=lambda beat: (beat.sent, beat.kind == "commit"))
         up, free, down = order
         for beat in merged:
-            beat.arrived = up = max(up + 1, beat.sent + path.latency(beat.kind, 2 * beat.number))
-            beat.worked = max(up, free)
+            arrived = beat.sent + path.latency(beat.kind, 2 * beat.number)
+            beat.arrived = up = arrived if arrived > up else up + 1
+            beat.worked = up if up > free else free
             free = beat.left = beat.worked + timing.service_us + (timing.append_us if beat.kind == "commit" else 0)
-            beat.answered = down = max(down + 1, free + path.latency(beat.kind, 2 * beat.number + 1))
+            answered = free + path.latency(beat.kind, 2 * beat.number + 1)
+            beat.answered = down = answered if answered > down else down + 1
         return merged
 
     def travels_alone(self, sent: int) -> bool:

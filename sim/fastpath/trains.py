@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 from groupsim.sim.elementwise import least, most
 from groupsim.sim.units import FOREVER
 
-
-class Stretch(NamedTuple):
-    """Requests of one kind, ``stride`` microseconds apart: when the first was sent, its number, how many."""
-
-    first: int
-    number: int
-    stride: int
-    length: int
-
-    @property
-    def last(self) -> int:
-        """When the last was sent."""
-        return self.first + (self.length - 1) * self.stride
+Stretch = tuple[int, int, int, int, int]
+"""Requests of one kind: when the first was sent, its number, how far apart they are, how many, when the last was."""
 
 
 @dataclass(slots=True)
@@ -52,41 +41,42 @@ class Train:
     def add(self, first: int, stride: int, count: int) -> None:
         """``count`` requests from ``first`` on, ``stride`` apart; the next is due an interval after the last."""
         self.measured += terms_within(first, stride, count, *self.measure)
-        recent, stretch = self.recent, Stretch(first, self.number, stride, count)
-        if recent and recent[-1].stride == stride and recent[-1].last + stride == first:
-            before = recent.pop()
-            stretch = Stretch(before.first, before.number, stride, before.length + count)
-        recent.append(stretch)
-        self._forget(stretch.last - self.keep_us)
-        self.number += count
-        self.count += count
-        self.due = stretch.last + self.interval
+        recent, last = self.recent, first + (count - 1) * stride
+        begun, number, length = first, self.number, count
+        if recent:
+            earlier, earliest_number, apart, many, end = recent[-1]
+            if apart == stride and end + stride == first:
+                recent.pop()
+                begun, number, length = earlier, earliest_number, many + count
+        recent.append((begun, number, stride, length, last))
+        self._send(last, count)
 
     def extend(self, sent: Sequence[Stretch]) -> None:
         """Send all up to the last of ``sent``; of those before it some may be left out that are forgotten by then.
 
         All are measured, or none is.
         """
-        latest, kept = sent[-1], len(sent) - 1
-        last, count = latest.last, latest.number + latest.length - self.number
-        while kept and sent[kept - 1].last >= last - self.keep_us:
+        _, number, _, length, last = sent[-1]
+        kept, count = len(sent) - 1, number + length - self.number
+        while kept and sent[kept - 1][4] >= last - self.keep_us:
             kept -= 1
         self.measured += count * (self.measure[0] <= last <= self.measure[1])
-        self.recent.extend(sent[kept:])
-        self._forget(last - self.keep_us)
+        self.recent += sent[kept:]
+        self._send(last, count)
+
+    def _send(self, last: int, count: int) -> None:
+        """So many more are sent, the last of them at ``last``."""
+        recent, before = self.recent, last - self.keep_us
+        while recent[0][4] < before:
+            recent.popleft()
         self.number += count
         self.count += count
         self.due = last + self.interval
 
-    def _forget(self, before: int) -> None:
-        recent = self.recent
-        while recent[0].last < before:
-            recent.popleft()
-
     def sent_within(self, low: int, high: int) -> list[tuple[int, int]]:
         """When those sent within [low, high] were sent, and their numbers."""
         found: list[tuple[int, int]] = []
-        for first, number, stride, count in self.recent:
+        for first, number, stride, count, _ in self.recent:
             begin = max(0, -(-(low - first) // stride))
             end = min(count, (high - first) // stride + 1)
             found += [(first + index * stride, number + index) for index in range(begin, end)]
@@ -94,7 +84,7 @@ class Train:
 
     def last_before(self, time: int) -> int:
         """When the last before ``time`` was sent; `-FOREVER`: never."""
-        for first, _, stride, count in reversed(self.recent):
+        for first, _, stride, count, _ in reversed(self.recent):
             if first < time:
                 return first + min(count - 1, (time - 1 - first) // stride) * stride
         return -FOREVER
@@ -110,7 +100,10 @@ class Train:
 
     def fork(self) -> Train:
         """The same, to go on by itself."""
-        return replace(self, recent=deque(self.recent))
+        return Train(
+            self.due, self.number, self.interval, self.measure, self.keep_us, self.count, self.measured,
+            deque(self.recent),
+        )  # fmt: skip
 
 
 def terms_within(first: Any, stride: Any, count: Any, low: int, high: int) -> Any:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
-from groupsim.sim.client.heartbeat_thread import Cadence, first_within, gait, next_beat
+from groupsim.sim.client.heartbeat_thread import Cadence, first_wake, first_within, gait, next_beat
 from groupsim.sim.client.poll_schedule import Load, Pace, PollSchedule
 from groupsim.sim.fastpath.heartbeats import Heartbeats
 from groupsim.sim.fastpath.trains import Train
@@ -108,6 +108,21 @@ def test_one_follows_another_by_its_place_in_a_pass(where: tuple[int, int, Caden
         beat = next_beat(schedule, cadence, since + cadence.interval_us, since)
         assert beat == since + gap
         since = beat
+
+
+@given(places(), st.integers(0, 90), st.integers(1, 400))
+def test_the_first_wake_is_that_of_a_thread_that_goes_step_by_step(
+    where: tuple[int, int, Cadence, int], start: int, ahead: int
+) -> None:
+    length, wait, cadence, since = where
+    schedule = PollSchedule(start, Pace(length, wait, 1, length, wait, 1, 1.0, 1.0), Load(0, 0))
+    time, begun = since + ahead, since
+    if cadence.step_us >= FOREVER:
+        assert first_wake(schedule, since, cadence.step_us, time) == (since, FOREVER)
+        return
+    while (wake := schedule.end_of_wait(begun + cadence.step_us)) < time:
+        begun = wake
+    assert first_wake(schedule, since, cadence.step_us, time) == (begun, wake)
 
 
 @given(places())
