@@ -16,8 +16,10 @@ class Stage(StrEnum):
 
 
 class _Clock(Protocol):
-    now: int
     events: int
+
+    @property
+    def told_us(self) -> int: ...
 
 
 class Gauge:
@@ -39,8 +41,8 @@ class Gauge:
 
     @property
     def now_us(self) -> int:
-        """Virtual time, microseconds."""
-        return self._clock.now if self._clock is not None else 0
+        """Virtual time, microseconds; 0 during the past of groups that begin aged."""
+        return max(self._clock.told_us, 0) if self._clock is not None else 0
 
     @property
     def events(self) -> int:

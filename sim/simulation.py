@@ -16,6 +16,7 @@ from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
 from groupsim.sim.model import CreateTopic, RollingRestart, Scenario
 from groupsim.sim.output.result import Result
 from groupsim.sim.output.tables import Tabulator
+from groupsim.sim.past import gather, live_through, with_past
 from groupsim.sim.randomness import Streams, name_hash
 from groupsim.sim.timeline.broker_targets import is_about_brokers, needs_controller
 from groupsim.sim.timeline.brokers import BrokerFaults, new_controller
@@ -74,13 +75,17 @@ def simulate(
     started, gauge = time.perf_counter(), gauge or Gauge()
     try:
         with _COLLECTOR.at_rest():
-            world = _build(scenario, Streams(seed, replication), gauge, is_loud=fidelity == "message")
+            is_loud, given = fidelity == "message", scenario
+            scenario = with_past(given)
+            world = _build(scenario, Streams(seed, replication), gauge, is_loud=is_loud and not scenario.origin_us)
             if check:
                 groups = [Watched(one, world.members[name]) for name, one in world.groups.items()]
                 Watch(world.env, groups).attach()
             if after_each is not None:
                 _observe(world.env, after_each)
             gauge.stage = Stage.RUNNING
+            if scenario.origin_us:
+                live_through(world, is_loud=is_loud)
             world.env.run_before(scenario.horizon_us)
             gauge.stage = Stage.TABLES
             _finish(world)
@@ -134,6 +139,7 @@ def _build(scenario: Scenario, streams: Streams, gauge: Gauge, *, is_loud: bool)
             world.env.process(Rollout(Dispatcher(world, entry)).run())
         else:
             dispatch(world, entry)
+    gather(world)
     _sample(world)
     return world
 
@@ -145,7 +151,7 @@ def _observe(env: Environment, told: Callable[[int], None]) -> None:
     def observed() -> None:
         if first is not None:
             first()
-        told(env.now)
+        told(max(env.told_us, 0))
 
     env.after_each = observed
 
@@ -168,7 +174,7 @@ def _sample(world: World) -> None:
         times.append(world.env.now)
         world.env.at(world.env.now + every, key, tick)
 
-    world.env.at(every, key, tick)
+    world.env.at(world.scenario.origin_us + every, key, tick)
 
 
 def _finish(world: World) -> None:

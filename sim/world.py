@@ -60,7 +60,7 @@ class World:
         self.streams = streams
         self.is_loud = is_loud
         self.timing = scenario.cluster.timing
-        self.env = Environment(scenario.event_budget)
+        self.env = Environment(scenario.event_budget, scenario.origin_us)
         self.broker_ids = tuple(sorted(broker.id for broker in scenario.cluster.brokers))
         self._broker_racks = {broker.id: broker.rack for broker in scenario.cluster.brokers}
         racks = {broker: rack for broker, rack in self._broker_racks.items() if rack}
@@ -211,6 +211,14 @@ class World:
         """A fault lasts until ``time``, microseconds: recovery counts from the end of the last one."""
         self.last_fault_us = max(time, self.last_fault_us or 0)
 
+    def be_loud(self) -> None:
+        """Message fidelity from now on: every heartbeat, poll, commit and metadata refresh is an event."""
+        self.is_loud = True
+        for name, group in self.groups.items():
+            group.fast_path.be_loud()
+            for consumer in self.members[name]:
+                consumer.be_loud()
+
     # --- draws --------------------------------------------------------------------------------------------------------
 
     @property
@@ -219,8 +227,10 @@ class World:
         return tuple(id_ for id_, broker in self.brokers.items() if broker.is_up)
 
     def boot_us(self, consumer: Identity) -> int:
-        """Process start to first poll; a slow host boots slowly."""
+        """Process start to first poll; a slow host boots slowly. Members of a group that begins aged join together."""
         spec = self.specs[consumer.group_name]
+        if spec.is_aged and self.env.told_us < 0:
+            return 0
         draw = self.streams.draw(spec.members.boot, "boot", consumer.name)
         return round(draw(consumer.incarnation) * consumer.slowdown(host_only=True))
 
@@ -368,7 +378,7 @@ class World:
         if spec.assignor_failure == "refuse":
             raise ScenarioError(text)
         alike = (consumer.group_name, re.sub(r"[\w-]*\d[\w-]*", "#", str(error)))  # ids of members differ each time
-        now, first, count = self._assignor_failures.get(alike, (self.env.now, text, 0))
+        now, first, count = self._assignor_failures.get(alike, (self.env.told_us, text, 0))
         self._assignor_failures[alike] = (now, first, count + 1)
 
     def notices(self) -> list[str]:

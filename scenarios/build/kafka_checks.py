@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from groupsim.scenarios.build.configurations import Configured, configurations
+from groupsim.scenarios.build.past_checks import check_past
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.build.producer_checks import check_producers
 from groupsim.scenarios.build.protocol_checks import check_protocols
@@ -66,3 +67,4 @@ def check_kafka_rules(file: ScenarioFile, allow_code: Sequence[str]) -> Iterator
     yield from check_zookeeper(file)
     yield from check_transactions(file)
     yield from check_producers(file)
+    yield from check_past(file)

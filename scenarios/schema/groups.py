@@ -29,6 +29,7 @@ from groupsim.scenarios.schema.subscriptions import Name, SubscriptionField
 from groupsim.scenarios.schema.targets import IndicesField
 from groupsim.sim.config import ClientFamily, GroupProtocol
 from groupsim.sim.model import Members, Processing, Start
+from groupsim.sim.units import S
 
 _PROCESSING = Processing()
 _MEMBERS = Members(count=1)
@@ -86,29 +87,42 @@ ProcessingChange: TypeAlias = Annotated[ProcessingFile, PlainSerializer(Processi
 """Some fields of a group's ``processing``; the others stay as they are."""
 
 
+_AGED_LEAST_US = 10 * S
+_KINDS = ("at", "every", "within", "aged")
+
+
 class StartFile(FileModel):
-    """When members start: all at once, one every so often, or spread over a span by a draw."""
+    """When members start: all at once, one every so often, spread over a span by a draw, or long ago.
+
+    ``aged``: for how long the group has been stable when the run begins.
+    """
 
     at: Duration | None = None
     every: Duration | None = None
     within: Duration | None = None
+    aged: Duration | None = None
     from_: Duration | None = Field(default=None, alias="from")
 
     @model_validator(mode="after")
     def _one_kind(self) -> StartFile:
-        given = [name for name in ("at", "every", "within") if getattr(self, name) is not None]
+        given = [name for name in _KINDS if getattr(self, name) is not None]
         if len(given) != 1:
-            raise refusal("needs exactly one of at, every and within")
+            raise refusal("needs exactly one of at, every, within and aged")
         if given == ["at"] and self.from_ is not None:
             raise refusal("from goes with every or within: with at, add the two")
+        if self.aged is not None and self.from_ is not None:
+            raise refusal("from goes with every or within: a group that begins aged is there at 0")
+        if self.aged is not None and self.aged < _AGED_LEAST_US:
+            reason = "must be at least 10s: a younger group is one that starts (at, every, within)"
+            raise ValidationError.from_exception_data("start", [error("aged", reason, self.aged)])
         return self
 
     def build(self) -> Start:
         """The start as the simulator takes it."""
-        for kind in ("at", "every", "within"):
+        for kind in _KINDS:
             if getattr(self, kind) is not None:
                 return Start(kind=kind, value_us=getattr(self, kind), offset_us=self.from_ or 0)
-        raise AssertionError("the validator has seen one of the three")
+        raise AssertionError("the validator has seen one of them")
 
 
 class MembersFile(FileModel):

@@ -87,7 +87,8 @@ class GroupBooks:
         self.ledger = (
             ExactLedger(catalog, self.partitions, slots, RECORDS_MAX // len(scenario.groups))
             if scenario.data == "exact"
-            else Ledger(catalog, self.partitions, slots)
+            # Topics have no history for groups that begin at 0 or later.
+            else Ledger(catalog, self.partitions, slots, 0 if spec.is_aged else scenario.origin_us)
         )
         kind = BroadcastAvailability if self.is_broadcast else Availability
         self.availability = kind(self.partitions, self.record, *self.measure)

@@ -29,6 +29,8 @@ class Production:
     ----------
     catalog : Catalog
     partitions : Partitions
+    begins_us : int, microseconds
+        What was produced before this is in no log.
 
     Attributes
     ----------
@@ -37,7 +39,8 @@ class Production:
         Records before these offsets are deleted.
     """
 
-    def __init__(self, catalog: Catalog, partitions: Partitions) -> None:
+    def __init__(self, catalog: Catalog, partitions: Partitions, begins_us: int = 0) -> None:
+        self._begins_us = begins_us
         self._catalog = catalog
         self._partitions = partitions
         self.rate_mrps: Offsets = NOWHERE
@@ -175,7 +178,8 @@ class Production:
 
     def delete(self, topic: str) -> None:
         """Take over from the catalog what is deleted of a topic: the log start offsets rise."""
-        time, positions = self._catalog.deleted_before_us.get(topic, 0), self._partitions.of(topic)
+        time = max(self._catalog.deleted_before_us.get(topic, 0), self._begins_us)
+        positions = self._partitions.of(topic)
         if time > 0:
             self.log_start[positions] = np.maximum(self.log_start[positions], self._produced_by(time, topic, positions))
 

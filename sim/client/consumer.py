@@ -239,6 +239,14 @@ class Consumer:
             self.client.subscription = subscription
             self.client.issue(Command.SUBSCRIBE)
 
+    def be_loud(self) -> None:
+        """Each of its steps is an event from now on."""
+        if self.client is not None:
+            self.client.elision.be_loud()
+            self.client.poll_loop.be_loud()
+            self.client.metadata.arm(self.env.now)
+            self.client.drive(self.env.now)
+
     # --- as a reader of topics ----------------------------------------------------------------------------------------
 
     def wake(self) -> None:

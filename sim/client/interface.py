@@ -65,6 +65,10 @@ class Elision(Protocol):
         """Take a sudden pause into the computation; whether that was possible."""
         ...
 
+    def be_loud(self) -> None:
+        """It never goes quiet again."""
+        ...
+
 
 class Surroundings(Protocol):
     """What a consumer may ask of the run that it is part of (`sim.world.World`)."""

@@ -77,6 +77,10 @@ class PollLoop:
         self._held_us = -1
         """Since when the thread does something between two polls of which nobody knows the end; -1: it does not."""
 
+    def be_loud(self) -> None:
+        """Each poll is an event from now on."""
+        self._is_loud = True
+
     @property
     def known_schedule(self) -> PollSchedule:
         """The polls of a member that consumes."""

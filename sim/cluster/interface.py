@@ -44,6 +44,10 @@ class FastPath(Protocol):
         """Somebody looks at the books: what everybody has done by now is in them."""
         ...
 
+    def be_loud(self) -> None:
+        """Who opens from now on never goes quiet; who is open is told by others."""
+        ...
+
 
 class Audience(Protocol):
     """Clients, as far as brokers that come and go concern them."""

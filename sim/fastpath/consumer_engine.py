@@ -164,6 +164,11 @@ class ConsumerEngine:
         """The fast path's view of a client that is about to open."""
         return ConsumerQuiescence(client, NoPhases(), self._quiet, is_loud=self._is_loud)  # type: ignore[arg-type]
 
+    def be_loud(self) -> None:
+        """Nobody who opens from now on is ever quiet."""
+        self.settle()
+        self._is_loud = True
+
     # --- what the group's host asks -----------------------------------------------------------------------------------
 
     def before_request(self, request: Any) -> bool:

@@ -68,6 +68,11 @@ class Engine:
         self._deferred.elided[client.consumer.slot] = one
         return one
 
+    def be_loud(self) -> None:
+        """Nobody who opens from now on is ever quiet."""
+        self.settle()
+        self._is_loud = True
+
     # --- what the group's host asks -----------------------------------------------------------------------------------
 
     def before_request(self, request: Any) -> bool:

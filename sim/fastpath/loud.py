@@ -31,6 +31,9 @@ class Loud:
         """Every pause is an event."""
         return False
 
+    def be_loud(self) -> None:
+        """It is."""
+
 
 class LoudEngine:
     """The fast path of a group that has none (`sim.cluster.interface.FastPath`)."""
@@ -62,3 +65,6 @@ class LoudEngine:
 
     def settle(self) -> None:
         """Nobody is behind."""
+
+    def be_loud(self) -> None:
+        """It has no quiet members."""

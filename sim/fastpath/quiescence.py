@@ -319,6 +319,11 @@ class Quiescence:
         else:
             client.arm(self._env.now)
 
+    def be_loud(self) -> None:
+        """Never go quiet again."""
+        self.wake()
+        self._is_loud, self.is_plain = True, False
+
     def renew(self, now: int) -> None:
         """A commit that was in flight when the member fell silent has renewed the session: it stays suspended."""
         self._renewed_us = now

@@ -123,12 +123,15 @@ class Environment(simpy.Environment):
         time.
     is_replaying : bool
         Whether the present moment is one of the past.
+    origin_us : int
+        What times are told from.
     """
 
     now: int
 
-    def __init__(self, event_budget: int) -> None:
+    def __init__(self, event_budget: int, origin_us: int = 0) -> None:
         super().__init__(initial_time=0)
+        self.origin_us = origin_us
         self.key = 0
         self.events = 0
         self.is_replaying = False
@@ -146,6 +149,11 @@ class Environment(simpy.Environment):
         if time < self._now:
             raise ProtocolMisuse(f"an event for {time} us was asked for at {self._now} us")
         heappush(self._queue, (time, key, next(self._eid), event))  # type: ignore[misc]
+
+    @property
+    def told_us(self) -> int:
+        """Now, as everybody is told, microseconds."""
+        return self.now - self.origin_us
 
     @property
     def moment(self) -> Moment:
@@ -199,7 +207,7 @@ class Environment(simpy.Environment):
         self.events += 1
         if self.events > self.event_budget:
             raise EventBudgetExceeded(
-                f"more than {self.event_budget:,} events by {self.now / 1e6:.3f} s of virtual time: "
+                f"more than {self.event_budget:,} events by {self.told_us / 1e6:.3f} s of virtual time: "
                 f"raise event_budget, or make the scenario smaller"
             )
 

@@ -82,11 +82,11 @@ class Produces:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """When members start: all at once, one every so often, or spread evenly by a draw over a span."""
+    """When members start: all at once, one every so often, spread evenly by a draw over a span, or long ago."""
 
-    kind: Literal["at", "every", "within"] = "at"
+    kind: Literal["at", "every", "within", "aged"] = "at"
     value_us: int = 0
-    """at: the instant; every: spacing; within: span."""
+    """at: the instant; every: spacing; within: span; aged: for how long the group has been stable at 0."""
     offset_us: int = 0
     """Added to each start ("every" and "within" count from here)."""
 
@@ -132,6 +132,11 @@ class Group:
     """Whose assignor the leader runs: it decides how long that takes (`sim.cluster.assignor_costs`)."""
     java_order: bool = True
     """Whether Kafka's assignors walk members as Java's hash tables yield their ids, or by id."""
+
+    @property
+    def is_aged(self) -> bool:
+        """Whether it has been stable for long when the run begins."""
+        return self.members.start.kind == "aged"
 
     def override_of(self, index: int) -> Override:
         """The override that holds for member ``index`` (an empty one if none does); later ones win field by field."""

@@ -55,4 +55,6 @@ class Scenario:
     data: Literal["fluid", "exact"] = "fluid"
     """Records as a flow, or each with its fate."""
     allow_assignors: tuple[str, ...] = ()
+    origin_us: int = 0
+    """What was before this is past: nothing of it is counted, and what is counted is told from here (`sim.past`)."""
     document: Mapping[str, Any] = field(default_factory=dict)

@@ -27,6 +27,8 @@ class LagFigures:
     horizon_us : int, microseconds
     measure : (int, int), microseconds
         First and last instant that count for lag.
+    origin_us : int, microseconds
+        From when on work counts.
 
     Attributes
     ----------
@@ -37,14 +39,15 @@ class LagFigures:
     slots, since : int64 arrays, shape (n_services,)
         Who served, and since when.
     records : int64 array, shape (n_services,)
-        What each service has processed in the whole run.
+        What each service has processed since then.
     busy_us : float64 array, shape (n_services,)
         How long that took at its capacity.
     partition_us : int64 array, shape (n_services,)
         Time served, summed over partitions.
     """
 
-    def __init__(self, ledger: Ledger, horizon_us: int, measure: Window) -> None:
+    def __init__(self, ledger: Ledger, horizon_us: int, measure: Window, origin_us: int = 0) -> None:
+        self.origin_us = origin_us
         self._motion = motion = Motion(ledger.log)
         self._horizon_us = horizon_us
         self._window = (measure[0], min(measure[1], horizon_us))
@@ -102,11 +105,11 @@ class LagFigures:
         self.partition_us += np.bincount(rows.service, rows.end - rows.begin, services).astype(np.int64)
 
     def _of_services(self, rows: Stretches) -> Stretches:
-        rows = rows[rows.service >= 0]
-        return rows.between(rows.begin, np.minimum(rows.end, self._horizon_us))
+        rows = rows[(rows.service >= 0) & (rows.end > self.origin_us)]
+        return rows.cut(self.origin_us, self._horizon_us)
 
     def served(self) -> Iterator[Stretches]:
-        """All stretches in which somebody serves, up to the horizon."""
+        """All stretches in which somebody serves, from when work counts up to the horizon."""
         return (self._of_services(rows) for rows in self._reader)
 
     def done(self, rows: Stretches, begin: Integers, end: Integers) -> Integers:

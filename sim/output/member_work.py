@@ -44,7 +44,8 @@ def work_of(lives: Sequence[Life], life: NDArray[np.intp], lag: LagFigures) -> d
         `lives_of`.
     lag : LagFigures
     """
-    length = np.maximum(np.array([one.ended_us - one.started_us for one in lives], np.int64), 1)
+    length = np.array([one.ended_us - max(one.started_us, lag.origin_us) for one in lives], np.int64)
+    length = np.maximum(length, 1)
 
     def total(values: NDArray[Any]) -> NDArray[Any]:
         return np.bincount(life, values, len(lives))

@@ -27,6 +27,7 @@ from groupsim.sim.output.measures import (
     unavailable_us,
 )
 from groupsim.sim.output.member_work import lives_of, work_of
+from groupsim.sim.output.origin import counted
 from groupsim.sim.output.over_groups import over_groups_rows
 from groupsim.sim.output.records import latency_columns, record_columns
 from groupsim.sim.output.result import Tables, Text
@@ -80,7 +81,7 @@ class Tabulator:
         for group in self._books:
             rows = merge_touching(self._unread(group))
             parts["unavailability"].append(self._unavailability(group, rows))
-            lag = LagFigures(group.ledger, self._scenario.horizon_us, self.measure)
+            lag = LagFigures(group.ledger, self._scenario.horizon_us, self.measure, self._scenario.origin_us)
             unread, gap = unavailable_us(rows, len(group.partitions)), gaps(rows)
             slots = {name: slot for slot, name in enumerate(group.handles.names)}
             lives = lives_of(group.record.lives, slots, lag)
@@ -104,7 +105,8 @@ class Tabulator:
         parts["shards"].append(shard_rows(self._shards, self._scenario.horizon_us))
         parts["queues"].append(queue_rows(self._shards, self._scenario.sample_every_us))
         parts["over_groups"].append(over_groups_rows(parts["summary"]))
-        return Tables({name: _join(columns, TABLES[name]) for name, columns in parts.items()})
+        origin_us = self._scenario.origin_us
+        return Tables({name: counted(name, _join(rows, TABLES[name]), origin_us) for name, rows in parts.items()})
 
     # --- one method per table -----------------------------------------------------------------------------------------
 
@@ -210,7 +212,7 @@ class Tabulator:
         broadcast = group.is_broadcast
         values = {
             "scenario": name, "variant": variant, "group": group.name, "seed": seed, "replication": replication,
-            "horizon_s": seconds(scenario.horizon_us), "members": self._members_max(group),
+            "horizon_s": seconds(scenario.horizon_us - scenario.origin_us), "members": self._members_max(group),
             "partitions": len(group.partitions), "rebalances": len(rebalances),
             "generations": sum(one.generation_to - one.generation_from for one in rebalances),
             "rebalance_s_total": seconds(sum(lengths)), "rebalance_s_max": seconds(max(lengths, default=0)),
@@ -234,7 +236,7 @@ class Tabulator:
             "requests": sum(record.requests.values()),
             "failed_assignments": record.counts["failed_assignments"],
             "unstable_s": seconds(self._unstable_us(group)), "end_state": self._end_state(group),
-            "first_service_s": None if group.first_service_us is None else seconds(group.first_service_us),
+            "first_service_s": self._first_service_s(group),
             "failed": sum(life.ended_by.startswith("failed") for life in record.lives),
             "stale_commits": record.requests["OffsetCommit", "STALE_MEMBER_EPOCH"],
             "idle_heartbeats": _idle_heartbeats(record), **_shard_summary(self._shard_of[group.name]),
@@ -263,6 +265,10 @@ class Tabulator:
         """Time in the window in which the group had members and was not Stable: that of its rebalances."""
         low, high = self.measure
         return sum(max(min(one.end_us, high) - max(one.start_us, low), 0) for one in group.record.rebalances)
+
+    def _first_service_s(self, group: GroupBooks) -> float | None:
+        first_us = group.first_service_us
+        return None if first_us is None else seconds(max(first_us - self._scenario.origin_us, 0))
 
     def _end_state(self, group: GroupBooks) -> str:
         """The group's state at the window's end; Dead is what a coordinator says of a group that it does not know."""

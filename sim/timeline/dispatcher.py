@@ -161,4 +161,4 @@ class Dispatcher:
 
     def warn(self, text: str) -> None:
         """A warning in the result."""
-        self.world.warnings.append(f"{self.entry.id} at {self.world.env.now / 1e6:.3f} s: {text}")
+        self.world.warnings.append(f"{self.entry.id} at {self.world.env.told_us / 1e6:.3f} s: {text}")

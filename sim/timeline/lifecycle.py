@@ -156,6 +156,8 @@ def first_start(world: World, spec: Group, index: int) -> ProcessGenerator:
 def first_start_us(streams: Streams, spec: Group, index: int) -> int:
     """When that is, microseconds."""
     start = spec.members.start
+    if start.kind == "aged":
+        return start.offset_us
     if start.kind == "within":
         number = streams.key("start", f"{spec.name}/{index}")
         return start.offset_us + ((number & 0xFFFFFFFFFFFFFFFF) * start.value_us >> 64)

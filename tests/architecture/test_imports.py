@@ -64,7 +64,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("sim.client",),
     ("sim.fastpath",),
     ("sim.world",),
-    ("sim.timeline",),
+    ("sim.timeline", "sim.past"),
     ("sim.simulation",),
     ("sim",),
     ("scenarios.errors",),
