@@ -9,18 +9,18 @@ Who polls in passes that are all alike is a closed form, however long that is. P
 with a commit, are gone through one by one, so only the last minutes of such a group are (`WALKED_US`). How late
 heartbeats were in the rest is no more than a sum: of as many as there were, each late as the rule has it
 (`sim.client.heartbeat_thread`). Where passes are drawn, the sum of thousands is a normal draw with mean and variance
-of some heartbeats to come; where they are not, it is exact.
+of heartbeats to come, the same for all members that draw alike; where they are not, it is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from statistics import NormalDist, fmean, pvariance
 from typing import Final
 
 from groupsim.sim.client.client import Client
+from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.heartbeat_thread import Cadence, next_beat
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.errors import ScenarioError
@@ -157,10 +157,10 @@ def _arrive(world: World, spec: Group) -> None:
             client.life.rejoins = 0
             holding = client.consumption.holding
             if holding.partitions.size and holding.total_rate >= holding.capacity:
+                produced, processed = f"{holding.total_rate * 1e6:,.0f}", f"{holding.capacity * 1e6:,.0f}"
                 raise ScenarioError(
-                    f"group {spec.name} begins aged, and {consumer.name} cannot keep up: {holding.total_rate * 1e6:,.0f}"
-                    f" records/s are produced for it, and it processes {holding.capacity * 1e6:,.0f}; so it would begin"
-                    " with lag"
+                    f"group {spec.name} begins aged, and would begin with lag, for {consumer.name} cannot keep up:"
+                    f" {produced} records/s are produced for it, and it processes {processed}"
                 )
 
 
@@ -171,39 +171,84 @@ def _rest_us(group: Group) -> int:
 
 def _drift(world: World, spec: Group) -> None:
     """Heartbeats are where the rest of the past has left them."""
-    now, group = world.env.now, world.groups[spec.name]
+    now, group, rest_us = world.env.now, world.groups[spec.name], _rest_us(spec)
     group.fast_path.settle()
-    for consumer in world.members[spec.name]:
-        client = consumer.client
-        if client is None or not isinstance(client.machine, ClassicMember):
-            continue  # who has no heartbeat thread that waits for the application is on time
-        client.elision.wake()
-        if client.config.behaviour.background_heartbeat and client.machine.is_settled:
+    beating = list(_beating(world, spec))
+    late: dict[tuple[object, ...], list[int]] = {}
+    for client in beating:
+        schedule = client.poll_loop.schedule
+        if isinstance(schedule, DrawnPollSchedule):
+            late.setdefault(_alike(client, schedule), []).extend(lateness(schedule, *_beat(client), _SAMPLE))
+    for client in beating:
+        schedule, (cadence, due, since) = client.poll_loop.schedule, _beat(client)
+        if isinstance(schedule, DrawnPollSchedule):
             chance = (world.streams.draw(_CHANCE, "aged", client.label)(0) + 0.5) / _CHANCES
-            due = _drifted(client, now, _rest_us(spec), chance)
-            client.machine.restore_heartbeats(due, due - client.poll_loop.cadence.interval_us)
-            group.rouse(client.machine.member_id, now)
+            due += total_lateness(late[_alike(client, schedule)], cadence, rest_us, chance)
+        else:
+            due = due_after(schedule, cadence, due, since, now + rest_us)
+        due = now + (due - rest_us - now) % cadence.interval_us
+        client.machine.restore_heartbeats(due, due - cadence.interval_us)
+        group.rouse(client.machine.member_id, now)
         client.drive(now)
 
 
-def _drifted(client: Client, now: int, rest_us: int, chance: float) -> int:
-    """When the first heartbeat is due after ``rest_us`` that ended ``now``."""
-    machine, schedule, cadence = client.machine, client.poll_loop.schedule, client.poll_loop.cadence
-    due, since = machine.heartbeat_due, machine.waiting_since
-    if schedule is None or schedule.passes_from(now) is not None:
-        beating = Heartbeats(Train(due, 0, cadence.interval_us, (0, 0), 0), cadence, since)
-        beating.send(schedule, now + rest_us)
-        due = beating.train.due
-    else:
-        late = list(islice(_lateness(schedule, cadence, due, since), _SAMPLE))
-        beats = rest_us / (cadence.interval_us + fmean(late))
-        due += round(beats * fmean(late) + NormalDist().inv_cdf(chance) * (beats * pvariance(late)) ** 0.5)
-    return now + (due - rest_us - now) % cadence.interval_us
+def _beating(world: World, spec: Group) -> Iterator[Client]:
+    """Members whose heartbeat thread waits for the application; all others beat on time."""
+    for consumer in world.members[spec.name]:
+        client = consumer.client
+        if client is None or not isinstance(client.machine, ClassicMember):
+            continue
+        client.elision.wake()
+        if client.config.behaviour.background_heartbeat and client.machine.is_settled:
+            yield client
 
 
-def _lateness(schedule: PollSchedule, cadence: Cadence, due: int, since: int) -> Iterator[int]:
-    """By how much each heartbeat from the one that is due at ``due`` on is late, microseconds."""
-    while True:
+def _beat(client: Client) -> tuple[Cadence, int, int]:
+    """How often a member beats, when it does next, and when the step in hand of its heartbeat thread began."""
+    return client.poll_loop.cadence, client.machine.heartbeat_due, client.machine.waiting_since
+
+
+def _alike(client: Client, schedule: DrawnPollSchedule) -> tuple[object, ...]:
+    """Members of whom this is the same are late by the same law, and drift apart by what they draw alone."""
+    return (client.poll_loop.cadence, *schedule.law)
+
+
+def due_after(schedule: PollSchedule | None, cadence: Cadence, due: int, since: int, end: int) -> int:
+    """When the first heartbeat is due from ``end`` on, of a member whose passes are all alike; microseconds.
+
+    Parameters
+    ----------
+    schedule : PollSchedule or None
+        None: it waits inside poll() all the time.
+    cadence : Cadence
+    due, since : int, microseconds
+        When the next heartbeat is due, and when the step in hand of the heartbeat thread began.
+    end : int, microseconds
+    """
+    beating = Heartbeats(Train(due, 0, cadence.interval_us, (0, 0), 0), cadence, since)
+    beating.send(schedule, end)
+    return beating.train.due
+
+
+def lateness(schedule: PollSchedule, cadence: Cadence, due: int, since: int, count: int) -> Iterator[int]:
+    """By how much each of ``count`` heartbeats is late, from the one that is due at ``due`` on; microseconds."""
+    for _ in range(count):
         since = next_beat(schedule, cadence, due, since)
         yield since - due
         due = since + cadence.interval_us
+
+
+def total_lateness(late: Sequence[int], cadence: Cadence, span_us: int, chance: float) -> int:
+    """By how much all heartbeats within ``span_us`` are late together, microseconds.
+
+    Parameters
+    ----------
+    late : sequence of int, microseconds
+        By how much some are.
+    cadence : Cadence
+    span_us : int
+    chance : float
+        The place of the sum in its distribution, between 0 and 1.
+    """
+    beats = span_us / (cadence.interval_us + fmean(late))
+    return round(beats * fmean(late) + NormalDist().inv_cdf(chance) * (beats * pvariance(late)) ** 0.5)

@@ -108,6 +108,11 @@ class DrawnPollSchedule(PollSchedule):
         return 0, interval
 
     @property
+    def law(self) -> tuple[object, ...]:
+        """What decides how long passes without a backlog are, draws aside."""
+        return (self._cost.distribution, self._records[1], self.slowdown, self._fixed_us, self.steady_wait_us)
+
+    @property
     def shortest_us(self) -> int:
         """A lower bound of what can be drawn, microseconds."""
         return int(min(self.full_wait_us, self.steady_wait_us)) + self._fixed_us
