@@ -327,6 +327,9 @@ groups:
     topics: {assign: {bursts: "0-1"}}
     config: {default.api.timeout.ms: 5}
     members: {count: 1, start: {at: 1s}}
+  stable:
+    topics: [steps]
+    members: {count: 2, start: {aged: 1d}}
 timeline:
   - {at: 1min, rolling_restart: {target: new, next: {gap: 3s}}}
   - {every: {exponential: {mean: 5min}}, until: 30min, per_member: true, gc_pause: {target: new, for: 1s}}
@@ -372,7 +375,9 @@ _CHANGES = {
     "groups.billing.config[session.timeout.ms]": st.integers(6_000, 1_800_000),
     "groups.billing.client": st.sampled_from(["0.11", "2.x", "3.x", "4.4"]),
     "groups.billing.members.count": st.integers(0, 50),
-    "groups.billing.members.start": st.sampled_from([{"at": "3s"}, {"every": "1s"}, {"within": "9s", "from": "2s"}]),
+    "groups.billing.members.start": st.sampled_from(
+        [{"at": "3s"}, {"every": "1s"}, {"within": "9s", "from": "2s"}, {"aged": "7d"}]
+    ),
     "groups.billing.overrides": st.lists(
         st.fixed_dictionaries(
             {"members": st.sampled_from(["0", "0-9", "5-12", "3,9"])},

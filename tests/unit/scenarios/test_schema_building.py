@@ -187,9 +187,10 @@ def test_a_group_arrives() -> None:
         ({"at": "3s"}, model.Start(kind="at", value_us=3 * S)),
         ({"every": "3s"}, model.Start(kind="every", value_us=3 * S)),
         ({"within": "3s", "from": "1s"}, model.Start(kind="within", value_us=3 * S, offset_us=S)),
+        ({"aged": "1d"}, model.Start(kind="aged", value_us=86_400 * S)),
     ],
 )
-def test_members_start_in_one_of_three_ways(start: Any, expected: model.Start) -> None:
+def test_members_start_in_one_of_four_ways(start: Any, expected: model.Start) -> None:
     group = yaml.safe_load(MINIMAL)["groups"]["billing"] | {"members": {"count": 1, "start": start}}
     assert _scenario(groups={"billing": group}).groups[0].members.start == expected
 
