@@ -75,8 +75,7 @@ def simulate(
     started, gauge = time.perf_counter(), gauge or Gauge()
     try:
         with _COLLECTOR.at_rest():
-            is_loud, given = fidelity == "message", scenario
-            scenario = with_past(given)
+            is_loud, scenario = fidelity == "message", with_past(scenario)
             world = _build(scenario, Streams(seed, replication), gauge, is_loud=is_loud and not scenario.origin_us)
             if check:
                 groups = [Watched(one, world.members[name]) for name, one in world.groups.items()]

@@ -110,7 +110,14 @@ class DrawnPollSchedule(PollSchedule):
     @property
     def law(self) -> tuple[object, ...]:
         """What decides how long passes without a backlog are, draws aside."""
-        return (self._cost.distribution, self._records[1], self.slowdown, self._fixed_us, self.steady_wait_us)
+        return (
+            self._cost.distribution,
+            self._records[1],
+            self.slowdown,
+            self._fixed_us,
+            self._record_wait_us,
+            self.steady_wait_us,
+        )
 
     @property
     def shortest_us(self) -> int:
