@@ -83,6 +83,15 @@ def test_a_rolling_deploy_under_four_memberships() -> None:
     check_deploy(compared(SMALL, FIVE), 10)
 
 
+def test_the_first_rebalance_after_a_day_keeps_those_waiting_who_hear_early() -> None:
+    varied = {"groups.billing.processing.per_record": {"lognormal": {"median": "1600us", "p99": "6400us"}}}
+    first = {**varied, "horizon": "130s"}
+    young = summaries(runs("rolling-deploy", first, range(1, 4)))
+    aged = summaries(runs("rolling-deploy", {**first, "groups.billing.members.start": {"aged": "1d"}}, range(1, 4)))
+    assert young["unavailable_partition_s"].between(10, 15).all()
+    assert aged["unavailable_partition_s"].between(60, 76).all()
+
+
 def test_an_eager_deploy_over_twenty_seeds() -> None:
     found = summaries(runs("rolling-deploy", SMALL))
     assert (found["rebalances"] == 20).all()

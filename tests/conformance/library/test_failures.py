@@ -33,6 +33,19 @@ DOWN_S = 30.7
 """broadcast: 30 s away and 0.7 s to the first poll."""
 
 
+def stopped_apart_s(result: Result) -> float:
+    """From when the first of the survivors of a kill stops until the last does."""
+    ends = result.tables["ownership"]
+    return float(np.ptp(ends[ends["ended_by"] == "revoked"]["to_us"])) / 1e6
+
+
+def test_survivors_of_a_kill_stop_one_after_the_other_in_a_group_that_has_been_stable_for_a_day() -> None:
+    varied = {"groups.billing.processing.per_record": {"lognormal": {"median": "1600us", "p99": "6400us"}}}
+    aged = {**varied, "groups.billing.members.start": {"aged": "1d"}}
+    apart = [stopped_apart_s(result) for result in runs("kill-detection", aged, range(1, 4))]
+    assert min(apart) > 0.2
+
+
 def renewal_age_s(result: Result, at_s: float) -> float:
     """Age of a member's last renewal: heartbeats and commits run from the end of the first round."""
     joined = first_round_s(result)[1]
