@@ -52,6 +52,7 @@ def with_past(scenario: Scenario) -> Scenario:
     origin = max((_past_us(scenario, group) for group in scenario.groups if group.is_aged), default=0)
     if not origin:
         return scenario
+    origin += -origin % scenario.sample_every_us  # What is counted by samples is cut at 0.
     to = scenario.measure_to_us
     return replace(
         scenario,

@@ -26,5 +26,7 @@ def _refusals(file: ScenarioFile, group: GroupFile) -> Iterator[str]:
         yield "does not go with produces: transactions are followed one by one from the first on"
     if group.topics.assign is not None or any(one.topics and one.topics.assign for one in group.overrides):
         yield "is for members of a group: who takes partitions by hand (assign) starts (at, every, within)"
+    if file.producers:
+        yield "does not go with producers, whose records are followed from the first on: topics have a rate instead"
     if file.data == "exact":
         yield "does not go with data: exact, which follows each record from the first on: fluid is what goes with it"

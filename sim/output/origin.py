@@ -14,7 +14,8 @@ from groupsim.sim.output.result import Text
 _SPANS: Final = MappingProxyType(
     {
         "rebalances": ("start_us", "end_us"), "ownership": ("from_us", "to_us"), "unavailability": ("from_us", "to_us"),
-        "members": ("started_us", "ended_us"), "states": ("from_us", "to_us"),
+        "members": ("started_us", "ended_us"), "states": ("from_us", "to_us"), "brokers": ("from_us", "to_us"),
+        "shards": ("from_us", "to_us"), "queues": ("from_us", "to_us"),
     }
 )  # fmt: skip
 """Begin and end of what a row is about: a row that has ended before 0 is left out, and one that goes on begins at 0."""

@@ -29,6 +29,11 @@ ASSIGN = "topics: {assign: {orders: 0-5}}"
     ("there", "instead", "message"),
     [
         ("horizon: 10min", "horizon: 10min\ndata: exact", "does not go with data: exact"),
+        (
+            "horizon: 10min",
+            "horizon: 10min\nproducers: {shop: {topics: [paid]}}",
+            "with producers",
+        ),
         ("topics: [orders]", "protocol: zookeeper\n    topics: [orders]", "is for groups at a coordinator"),
         ("topics: [orders]", ASSIGN, "is for members of a group: who takes partitions by hand"),
         (
