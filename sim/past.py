@@ -141,7 +141,16 @@ def live_through(world: World, *, is_loud: bool) -> None:
     for spec in _aged(world):
         _arrive(world, spec)
     if is_loud:
-        world.be_loud()
+        _be_loud(world)
+
+
+def _be_loud(world: World) -> None:
+    """Every heartbeat, poll, commit and metadata refresh is an event from now on."""
+    world.is_loud = True
+    for name, group in world.groups.items():
+        group.fast_path.be_loud()
+        for consumer in world.members[name]:
+            consumer.be_loud()
 
 
 def _arrive(world: World, spec: Group) -> None:
@@ -252,4 +261,5 @@ def total_lateness(late: Sequence[int], cadence: Cadence, span_us: int, chance: 
         The place of the sum in its distribution, between 0 and 1.
     """
     beats = span_us / (cadence.interval_us + fmean(late))
-    return round(beats * fmean(late) + NormalDist().inv_cdf(chance) * (beats * pvariance(late)) ** 0.5)
+    deviation: float = (beats * pvariance(late)) ** 0.5
+    return round(beats * fmean(late) + NormalDist().inv_cdf(chance) * deviation)

@@ -211,14 +211,6 @@ class World:
         """A fault lasts until ``time``, microseconds: recovery counts from the end of the last one."""
         self.last_fault_us = max(time, self.last_fault_us or 0)
 
-    def be_loud(self) -> None:
-        """Message fidelity from now on: every heartbeat, poll, commit and metadata refresh is an event."""
-        self.is_loud = True
-        for name, group in self.groups.items():
-            group.fast_path.be_loud()
-            for consumer in self.members[name]:
-                consumer.be_loud()
-
     # --- draws --------------------------------------------------------------------------------------------------------
 
     @property

@@ -87,9 +87,10 @@ class GroupBooks:
         self.ledger = (
             ExactLedger(catalog, self.partitions, slots, RECORDS_MAX // len(scenario.groups))
             if scenario.data == "exact"
-            # Topics have no history for groups that begin at 0 or later.
-            else Ledger(catalog, self.partitions, slots, 0 if spec.is_aged else scenario.origin_us)
+            else Ledger(catalog, self.partitions, slots)
         )
+        # Topics have no history for groups that begin at 0 or later.
+        self.ledger.begins_us = 0 if spec.is_aged else scenario.origin_us
         kind = BroadcastAvailability if self.is_broadcast else Availability
         self.availability = kind(self.partitions, self.record, *self.measure)
         self.requests = RequestCounts(self.record, self.measure)

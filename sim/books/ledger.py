@@ -66,12 +66,10 @@ class Ledger(Production):
     partitions : Partitions
     slots : int
         Number of consumers the group can have.
-    begins_us : int, microseconds
-        What was produced before this is in no log.
     """
 
-    def __init__(self, catalog: Catalog, partitions: Partitions, slots: int, begins_us: int = 0) -> None:
-        super().__init__(catalog, partitions, begins_us)
+    def __init__(self, catalog: Catalog, partitions: Partitions, slots: int) -> None:
+        super().__init__(catalog, partitions)
         self.log = OffsetLog()
         self.offsets = OffsetTable()
         self._committed_at: Offsets = np.empty((0, 2), np.int64)

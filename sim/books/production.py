@@ -29,18 +29,18 @@ class Production:
     ----------
     catalog : Catalog
     partitions : Partitions
-    begins_us : int, microseconds
-        What was produced before this is in no log.
 
     Attributes
     ----------
     rate_mrps : int64 array, shape (n_partitions,), milli-records per second
     log_start : int64 array, shape (n_partitions,)
         Records before these offsets are deleted.
+    begins_us : int, microseconds
+        What was produced before this is in no log.
     """
 
-    def __init__(self, catalog: Catalog, partitions: Partitions, begins_us: int = 0) -> None:
-        self._begins_us = begins_us
+    def __init__(self, catalog: Catalog, partitions: Partitions) -> None:
+        self.begins_us = 0
         self._catalog = catalog
         self._partitions = partitions
         self.rate_mrps: Offsets = NOWHERE
@@ -178,7 +178,7 @@ class Production:
 
     def delete(self, topic: str) -> None:
         """Take over from the catalog what is deleted of a topic: the log start offsets rise."""
-        time = max(self._catalog.deleted_before_us.get(topic, 0), self._begins_us)
+        time = max(self._catalog.deleted_before_us.get(topic, 0), self.begins_us)
         positions = self._partitions.of(topic)
         if time > 0:
             self.log_start[positions] = np.maximum(self.log_start[positions], self._produced_by(time, topic, positions))

@@ -110,7 +110,8 @@ def test_its_past_is_that_of_a_run_that_has_gone_on_for_so_long() -> None:
     at_once = replace(young.groups[0], members=replace(young.groups[0].members, boot=ZERO))
     young = replace(young, groups=(at_once,))
     past = with_past(young)
-    old = replace(at_once, members=replace(at_once.members, start=Start()))
+    begins = Start(value_us=past.groups[0].members.start.offset_us)
+    old = replace(at_once, members=replace(at_once.members, start=begins))
     mine, other = simulate(young), simulate(replace(past, origin_us=0, groups=(old,)))
     shift = past.origin_us
     for table, begin, end in (("rebalances", "start_us", "end_us"), ("unavailability", "from_us", "to_us")):
