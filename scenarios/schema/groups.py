@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import (
     BeforeValidator,
@@ -88,7 +88,7 @@ ProcessingChange: TypeAlias = Annotated[ProcessingFile, PlainSerializer(Processi
 
 
 _AGED_LEAST_US = 10 * S
-_KINDS = ("at", "every", "within", "aged")
+_KINDS: Final[tuple[Literal["at", "every", "within", "aged"], ...]] = ("at", "every", "within", "aged")
 
 
 class StartFile(FileModel):

@@ -335,7 +335,7 @@ class Controller:
                 self._sessions.forget(node)
                 next_beat_us = self._last_beat_us(node) + self._config.heartbeat_interval_us
                 self._later(next_beat_us - self._env.now, partial(self._decide, self._return), node)
-        self._loading.publish((), self._reached)
+        self._loading.publish((), self._reached, self._partitions.serve)
         self._await_catch_up(self._partitions.lagging(self._partitions.control.partitions))
         waiting = [node for node in sorted(self._undecided_starts) if not self._is_out_of_touch(node)]
         self._undecided_starts.difference_update(waiting)
