@@ -308,17 +308,11 @@ CONSUMER_UNSETTLED: Final = (
                 "rebalance 3: epoch to target",
                 "rebalance 3: target to balanced",
                 "detection",
+                "balanced again",
                 "unread, worst",
                 "unread, mean of partitions",
                 "rebalance 2: fault to epoch",
             ),
-        },
-    ),
-    Unsettled(
-        _NAMES,
-        DIFFERS,
-        {
-            "consumer-regex": ("balanced again",),
         },
     ),
     Unsettled(
