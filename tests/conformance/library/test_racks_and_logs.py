@@ -50,7 +50,7 @@ def test_commits_are_refused_and_reading_goes_on_while_the_offsets_log_is_read()
         requests = result.tables["requests"]
         assert requests[requests.error == "COORDINATOR_LOAD_IN_PROGRESS"]["count"].sum() > 700
         rows = result.tables["unavailability"]
-        rows = rows[(rows.from_us >= 129e6) & (rows.from_us < 190e6)]
+        rows = rows[(rows.from_us >= 129e6) & (rows.from_us < 190e6) & (rows.cause == "detection")]
         assert sum(rows.to_us - rows.from_us > 1e6) == 2, "the dead consumer's"
 
 
