@@ -77,7 +77,7 @@ def test_with_acks_1_a_leader_that_dies_takes_what_it_has_acknowledged() -> None
 def test_with_acks_all_nothing_that_was_acknowledged_is_lost_and_idempotence_writes_it_once() -> None:
     for seed in SEEDS:
         seen = fates(producing(KILL), seed)
-        assert seen["retries"] > 0
+        assert 0 < seen["retries"] <= 5, "what was under way, once: nothing is sent to who is not there"
         assert {seen[name] for name in ("lost_leader", "lost_unclean", "failed", "duplicated", "reordered")} == {0}
 
 

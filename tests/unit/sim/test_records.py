@@ -12,7 +12,7 @@ from groupsim.sim import RecordBudgetExceeded, Result
 from groupsim.sim.books import group_books
 from groupsim.sim.model import Distribution, GcPause, Group, Kill, Processing, Rate, Slow, Stuck, Topic
 from groupsim.sim.units import MS, S
-from tests.support.histories import duplicates, history, lost_writes, nonmonotonic_polls, unseen
+from tests.support.histories import duplicates, history, lost_writes, nonmonotonic_polls, poll_skips, unseen
 from tests.unit.sim.scenes import (
     CLIENT,
     FIDELITIES,
@@ -270,6 +270,7 @@ def test_at_least_once_loses_nothing() -> None:
     assert not lost_writes(operations)
     assert not duplicates(operations)
     assert not nonmonotonic_polls(operations)
+    assert not poll_skips(operations)
     last = {}
     for one in operations:
         if one["f"] == "send":
@@ -290,19 +291,45 @@ def test_at_most_once_loses_writes_and_the_checker_says_which() -> None:
     assert lost_writes(history(result)) == named != set()
 
 
-def test_the_checker_finds_what_is_wrong() -> None:
-    """Planted: a poll that goes back, a value at two offsets."""
-    place = ("t", 0)
-    send = [
-        {"process": "p", "type": "ok", "f": "send", "value": [("send", place, (offset, value))], "time": offset}
-        for offset, value in ((0, 7), (1, 8), (2, 7))
-    ]
-    poll = [
-        {"process": "c", "type": "ok", "f": "poll", "value": [("poll", {place: [(offset, value)]})], "time": 9}
-        for offset, value in ((2, 7), (0, 7))
-    ]
-    assert duplicates([*send, *poll]) == {7}
-    assert nonmonotonic_polls([*send, *poll]) == [("c", place, 2, 0)]
-    assert lost_writes([*send, *poll]) == {(place, 1)}
-    assign = {"process": "c", "type": "ok", "f": "assign", "value": [place], "time": 9}
-    assert not nonmonotonic_polls([*send, poll[0], assign, poll[1]])
+PLACE, OTHER = ("t", 0), ("t", 1)
+
+
+def send(*log: tuple[int, int]) -> list[dict[str, Any]]:
+    """Offset and value of each record of a partition."""
+    told = {"process": "p", "type": "ok", "f": "send", "time": 0}
+    return [{**told, "value": [("send", PLACE, pair)]} for pair in log]
+
+
+def poll(*pairs: tuple[int, int]) -> dict[str, Any]:
+    return {"process": "c", "type": "ok", "f": "poll", "value": [("poll", {PLACE: list(pairs)})], "time": 9}
+
+
+def assign(*places: tuple[str, int]) -> dict[str, Any]:
+    return {"process": "c", "type": "ok", "f": "assign", "value": [*places], "time": 9}
+
+
+def test_a_value_at_two_offsets_is_a_duplicate_and_says_nothing_of_what_stands_between() -> None:
+    """``lost-write-cases``: who has read 7 has got to its first offset at least, and need not have read 8."""
+    operations = [*send((0, 7), (1, 8), (2, 7)), poll((2, 7))]
+    assert duplicates(operations) == {7}
+    assert lost_writes(operations) == set()
+    assert unseen(operations) == {(PLACE, 1)}
+
+
+def test_a_value_that_nobody_reads_is_lost_once_a_later_one_is_read() -> None:
+    log = send((0, 7), (1, 8), (2, 9), (3, 10))
+    assert lost_writes([*log, poll((0, 7)), poll((2, 9))]) == {(PLACE, 1)}
+    assert unseen([*log, poll((0, 7)), poll((2, 9))]) == {(PLACE, 1), (PLACE, 3)}
+
+
+def test_a_process_that_goes_back_or_passes_over_is_found_unless_it_read_something_else_meanwhile() -> None:
+    """``poll-skip+nonmonotonic-cases``: an assign keeps what is known of partitions that are still in it."""
+    log = send((0, 7), (1, 8), (5, 9), (6, 10))
+    back, over = [poll((1, 8)), poll((0, 7))], [poll((0, 7)), poll((5, 9))]
+    assert nonmonotonic_polls([*log, *back]) == [("c", PLACE, 1, 0)]
+    assert poll_skips([*log, *over]) == [("c", PLACE, 0, 5)]
+    assert not poll_skips([*log, poll((1, 8)), poll((5, 9))]), "markers and what is compacted take offsets"
+    for pair, rule in ((back, nonmonotonic_polls), (over, poll_skips)):
+        assert rule([*log, pair[0], assign(PLACE, OTHER), pair[1]])
+        assert not rule([*log, pair[0], assign(OTHER), assign(PLACE, OTHER), pair[1]])
+    assert nonmonotonic_polls([*log, poll((1, 8), (1, 8))]) == [("c", PLACE, 1, 1)]
