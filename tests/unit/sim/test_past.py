@@ -142,6 +142,14 @@ def test_both_fidelities_begin_alike(given: dict[str, Any]) -> None:
     assert not differences(stable(6 * MINUTE, *timeline, horizon_us=16 * S, **given), seed=3, check=False)
 
 
+def test_in_message_fidelity_everything_is_an_event_from_0_on_and_nothing_before() -> None:
+    """A day of four members has 115,000 heartbeats; thirty seconds have some forty, and 1,800 records in passes."""
+    one = stable(DAY_US, horizon_us=30 * S)
+    quiet, loud = (simulate(one, fidelity=each).manifest["events"] for each in ("elided", "message"))
+    assert quiet < 1_000
+    assert quiet + 1_000 < loud < 20_000
+
+
 def test_who_begins_later_finds_no_history() -> None:
     """A topic is new to a group that starts at 0 and reads from the beginning."""
     other = replace(group(2, client=client(enable_auto_commit=True), processing=LIGHT), name="h")
