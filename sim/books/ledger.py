@@ -124,8 +124,7 @@ class Ledger(Production):
         return changed
 
     def _log_production(self, positions: Positions) -> None:
-        segment = (self._segment_us[positions], self._segment_base[positions], self.rate_mrps[positions])
-        self.log.produce(segment[0], positions, *segment[1:])
+        self.log.produce(self._segment_us[positions], positions, self._segment_base[positions], self.rate_mrps[positions])
 
     def commit(self, positions: Positions, offset: Offsets, moment: tuple[Any, int], *, contested: bool) -> None:
         """Committed offsets; where several members commit the same, the latest moment holds, whoever tells it first.
@@ -257,13 +256,11 @@ class Ledger(Production):
         offered = holding.backlog + holding.total_rate * elapsed
         done = holding.capacity * elapsed
         produced = self.produced(now, holding.partitions)
+        there = np.maximum(produced, holding.offset)
         if done >= offered:
-            return np.maximum(produced, holding.offset)
-        share = done / offered
-        return np.minimum(
-            holding.offset + np.floor((holding.offered + holding.rate * elapsed) * share).astype(np.int64),
-            np.maximum(produced, holding.offset),
-        )
+            return there
+        worked = np.floor((holding.offered + holding.rate * elapsed) * (done / offered)).astype(np.int64)
+        return np.minimum(holding.offset + worked, there)
 
     def caught_up(self, slots: Slots) -> Offsets:
         """When consumers have no backlog any more; 0: they had none, `FOREVER`: never at this pace. Shape (n,)."""
