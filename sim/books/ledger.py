@@ -124,7 +124,9 @@ class Ledger(Production):
         return changed
 
     def _log_production(self, positions: Positions) -> None:
-        self.log.produce(self._segment_us[positions], positions, self._segment_base[positions], self.rate_mrps[positions])
+        self.log.produce(
+            self._segment_us[positions], positions, self._segment_base[positions], self.rate_mrps[positions]
+        )
 
     def commit(self, positions: Positions, offset: Offsets, moment: tuple[Any, int], *, contested: bool) -> None:
         """Committed offsets; where several members commit the same, the latest moment holds, whoever tells it first.
