@@ -204,9 +204,12 @@ class RecordReader:
         """What poll() has returned before ``until`` (next offset), per partition. Shape (n_held,)."""
         self.advance(until)
         returned = self._taken
-        for _, _, records in reversed(self.stretches[self._anchored - 1 :]):
+        for index in range(len(self.stretches) - 1, self._anchored - 2, -1):
+            records = self.stretches[index][2]
             is_later = records.fetched >= until
             returned = self._past(returned, records.partition[is_later], -1)
+            if not is_later.all():
+                break
         return returned
 
     def _past(self, base: Offsets, partitions: Positions, sign: int = 1) -> Offsets:
