@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.broker_scenarios import Family, broker_scenario
@@ -23,6 +25,25 @@ def test_both_fidelities_give_equal_tables(family: Family, block: int) -> None:
     seeds = range(block * 12, block * 12 + 12)
     different = {seed: names for seed in seeds if (names := _different(seed, family))}
     assert not different, f"{family}: {different}"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "commits",
+    [{"commit_waits": True}, {"commit_again": True}, {"commit_waits": True, "commit_each_record": True}],
+    ids=str,
+)
+def test_commits_that_fail_for_now_are_repeated_alike(family: Family, commits: dict[str, bool]) -> None:
+    for seed in range(3):
+        made = broker_scenario(seed, family)
+        groups = tuple(
+            replace(
+                one, client=replace(one.client, enable_auto_commit=False),
+                processing=replace(one.processing, commit="after_batch", commit_every_us=0, **commits),
+            )
+            for one in made.groups
+        )  # fmt: skip
+        assert not differences(replace(made, groups=groups), seed, check=False)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
