@@ -209,8 +209,6 @@ class Ledger(Production):
 
         Parameters
         ----------
-        holding : Holding
-        now : int, microseconds
         partitions : int32 array, shape (k,)
         gone : bool array, shape (n,)
             The same, as a mask over the holding.
