@@ -256,7 +256,7 @@ class Ledger(Production):
         offered = holding.backlog + holding.total_rate * elapsed
         done = holding.capacity * elapsed
         produced = self.produced(now, holding.partitions)
-        there = np.maximum(produced, holding.offset)
+        there: Offsets = np.maximum(produced, holding.offset)
         if done >= offered:
             return there
         worked = np.floor((holding.offered + holding.rate * elapsed) * (done / offered)).astype(np.int64)
