@@ -256,11 +256,12 @@ class Ledger(Production):
         offered = holding.backlog + holding.total_rate * elapsed
         done = holding.capacity * elapsed
         produced = self.produced(now, holding.partitions)
-        there: Offsets = np.maximum(produced, holding.offset)
+        there = np.maximum(produced, holding.offset)
         if done >= offered:
             return there
         worked = np.floor((holding.offered + holding.rate * elapsed) * (done / offered)).astype(np.int64)
-        return np.minimum(holding.offset + worked, there)
+        at: Offsets = np.minimum(holding.offset + worked, there)
+        return at
 
     def caught_up(self, slots: Slots) -> Offsets:
         """When consumers have no backlog any more; 0: they had none, `FOREVER`: never at this pace. Shape (n,)."""
