@@ -23,7 +23,7 @@ from groupsim.sim.fastpath.steady_state import Beat, Keys, SteadyState, reach
 from groupsim.sim.fastpath.trains import Train
 from groupsim.sim.kernel.environment import Kind, deadline_key, message_key, process_key
 from groupsim.sim.protocol.classic.states import GroupState
-from groupsim.sim.protocol.messages import Api, Positions
+from groupsim.sim.protocol.messages import Api
 from groupsim.sim.units import FOREVER
 
 
@@ -245,21 +245,8 @@ class Quiescence:
 
         ``renewed_us``: last renewal of the session, which the coordinator no longer watches.
         """
-        numbers = self.client.in_flight.numbers
-        self.quiet = self.state((heartbeat_due, numbers["heartbeat"]), (commit_due, numbers["commit"]), schedule)
-        self._renewed_us = renewed_us
-        if self.phase is None:
-            self._others[self._machine.member_id] = self
-
-    def state(
-        self, heartbeats: tuple[int, int], commits: tuple[int, int], schedule: PollSchedule | None
-    ) -> SteadyState:
-        """What is known of the member while it is quiet.
-
-        ``heartbeats``, ``commits``: when the next is due, microseconds, and its number.
-        """
         client, machine, measure = self.client, self._machine, self._group.books.measure
-        heartbeat_us = machine.heartbeat_interval_us
+        numbers, heartbeat_us = client.in_flight.numbers, machine.heartbeat_interval_us
         stride = self.bounds.stride(schedule)
         reach_us = reach(client.path.longest_us, stride, heartbeat_us, client.world.timing)
         # The last answered request of either kind, and what had a part in it.
@@ -268,15 +255,18 @@ class Quiescence:
             machine.commit_interval_us + (schedule.longest_us if schedule is not None else 0),
         )
         keep_us = reach_us + 2 * (gap + SHORT_PAUSE_US + self.bounds.round_trip_us)
-        return SteadyState(
-            beating=self._beating(Train(*heartbeats, heartbeat_us, measure, keep_us)),
-            commits=Train(*commits, machine.commit_interval_us, measure, keep_us),
+        self.quiet = SteadyState(
+            beating=self._beating(Train(heartbeat_due, numbers["heartbeat"], heartbeat_us, measure, keep_us)),
+            commits=Train(commit_due, numbers["commit"], machine.commit_interval_us, measure, keep_us),
             schedule=schedule,
             pauses=self._pauses,
             next_pause=client.suspension.next_pause,
             reach_us=reach_us,
             keys=self.keys,
         )
+        self._renewed_us = renewed_us
+        if self.phase is None:
+            self._others[machine.member_id] = self
 
     def _beating(self, train: Train) -> Heartbeats:
         """Its heartbeats, which go with its polls."""
@@ -345,14 +335,9 @@ class Quiescence:
 
     def _pass_pauses(self, quiet: SteadyState) -> None:
         """Pauses that are over are behind it."""
-        consumption = self.client.consumption
-        self.pass_pauses(quiet, consumption.handle, consumption.partitions)
-
-    def pass_pauses(self, quiet: SteadyState, handle: int, partitions: Positions) -> None:
-        """Pauses that are over are behind a member that consumes these."""
-        client, availability = self.client, self._group.books.availability
+        client, consumption, availability = self.client, self.client.consumption, self._group.books.availability
         client.suspension.next_pause = quiet.next_pause
-        serving = availability.serving(handle, partitions) if quiet.paused else 0
+        serving = availability.serving(consumption.handle, consumption.partitions) if quiet.paused else 0
         for start, end in quiet.paused:
             availability.pause(serving, start, end)
             client.life.paused_us += end - start

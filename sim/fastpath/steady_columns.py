@@ -96,7 +96,7 @@ class SteadyColumns:
 
     @classmethod
     def of(
-        cls, quiets: Sequence[SteadyState], round_trips_us: Times, measure: tuple[int, int], moment: Moment
+        cls, quiets: Sequence[SteadyState], round_trips_us: Sequence[int], measure: tuple[int, int], moment: Moment
     ) -> SteadyColumns:
         """Columns of these at a moment."""
         schedules: list[PollSchedule] = [one.schedule for one in quiets if one.schedule is not None]
@@ -109,7 +109,7 @@ class SteadyColumns:
             Trains.of([one.commits for one in quiets], measure),
             PollSchedules.of(schedules),
             np.array([one.next_start for one in quiets], np.int64),
-            round_trips_us,
+            np.array(round_trips_us, np.int64),
         )
 
     def followed_by(self, other: SteadyColumns) -> SteadyColumns:

@@ -7,7 +7,7 @@ of that is seen by others before the last member's JoinGroup has arrived.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,9 @@ from groupsim.sim.fastpath.busy_members import BusyMembers
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, QUIET, DeferredMembers
 from groupsim.sim.fastpath.eligibility import has_cohort
-from groupsim.sim.fastpath.passed_pauses import PassedPauses
 from groupsim.sim.fastpath.phase import CohortPhase
 from groupsim.sim.fastpath.quiescence import Quiescence
 from groupsim.sim.fastpath.steady_columns import SteadyColumns
-from groupsim.sim.fastpath.steady_state import SteadyState
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.member import ClassicMember
@@ -58,23 +56,23 @@ class RejoinPhase(CohortPhase):
         super().__init__(env, group, deferred)
         self.NUMBER = number
         self._others = others
-        self._pauses = PassedPauses(deferred)
 
     def gather(self) -> None:
         """Let all quiet members rejoin, in one go as far as their way is clear."""
         group, deferred = self._group, self._deferred
+        silent = self._still_silent()
         if group.machine.state is GroupState.PREPARING_REBALANCE and has_cohort(group):
             moment, quiet = self._env.moment, self._others.values()
-            silent, passed = self._silent()
-            awake = [one for one in quiet if one.may_rejoin() and not one.known.is_frozen_at(moment)]
-            chosen = self._plan(silent, passed, awake)
+            chosen = self._plan(
+                silent, [one for one in quiet if one.may_rejoin() and not one.known.is_frozen_at(moment)]
+            )
             for slot in chosen[deferred.stage[chosen] == PRESENT].tolist():
                 self._others.pop(deferred.member_ids[slot])
         self.wake_all()
 
     def add_late(self, one: Quiescence) -> bool:
         """Let a member rejoin that has gone quiet only now; whether its way is clear."""
-        if not (has_cohort(self._group) and one.may_rejoin() and self._plan(_NOBODY, {}, [one]).size):
+        if not (has_cohort(self._group) and one.may_rejoin() and self._plan(_NOBODY, [one]).size):
             return False
         self._others.pop(one.member_id)
         return True
@@ -86,28 +84,28 @@ class RejoinPhase(CohortPhase):
         for one in [*silent, *self._others.values()]:
             one.wake()
 
-    def _silent(self) -> tuple[Slots, Mapping[int, SteadyState]]:
-        """Those whose objects are behind and can be: who has not paused since, and, by slot, who has."""
+    def _still_silent(self) -> Slots:
+        """Those whose objects are behind and can be: who has paused since must know of that itself."""
         deferred = self._deferred
         silent = deferred.silent()
         paused = deferred.next_start[silent] <= self._env.now
-        return silent[~paused], self._pauses.gather(self._env.moment, silent[paused])
+        for slot in silent[paused].tolist():
+            deferred.elided[slot].look()
+        return silent[~paused]
 
     # --- planning -----------------------------------------------------------------------------------------------------
 
-    def _plan(self, silent: Slots, passed: Mapping[int, SteadyState], awake: Sequence[Quiescence]) -> Slots:
+    def _plan(self, silent: Slots, awake: Sequence[Quiescence]) -> Slots:
         """Plan the way of each, and begin with those whose way is clear."""
         deferred, moment = self._deferred, self._env.moment
+        if not silent.size and not awake:
+            return silent
         deferred.load(awake)
-        known = {**passed, **{one.client.consumer.slot: one.known for one in awake}}
-        slots = np.concatenate([silent, np.array([*known], np.intp)])
-        if not slots.size:
-            return slots
+        slots = np.concatenate([silent, np.array([one.client.consumer.slot for one in awake], np.intp)])
         steady = deferred.steady(silent, moment)
-        if known:
-            trips = deferred.round_trip_us[slots[len(silent) :]]
-            measure = self._group.books.measure
-            steady = steady.followed_by(SteadyColumns.of([*known.values()], trips, measure, moment))
+        if awake:
+            known, trips = [one.known for one in awake], [one.bounds.round_trip_us for one in awake]
+            steady = steady.followed_by(SteadyColumns.of(known, trips, self._group.books.measure, moment))
         beats, numbers = steady.beats, steady.heartbeats.number.copy()
         learned = beats + self._group.cluster.timing.service_us
         learned += deferred.times.round_trips("heartbeat", slots, numbers).sum(axis=0)
@@ -123,8 +121,6 @@ class RejoinPhase(CohortPhase):
         for index in np.flatnonzero(clear & ~alone).tolist():
             one: Quiescence = deferred.elided[slots[index]]
             one.look()
-            if one.client.consumer.slot in passed:
-                one.known.catch_up(moment)
             clear[index] = one.goes_alone(moment[0], int(beats[index]), int(polled[index]))
         return self._until_join(slots, steady, beats, learned, polled, clear, busy)
 
@@ -182,13 +178,11 @@ class RejoinPhase(CohortPhase):
 
     def _start(self, slot: int) -> None:
         self._group.books.ledger.stop_at(np.array([slot]), FOREVER)
-        self._pauses.forget(slot)
         self._deferred.elided[slot].wake()
 
     def _carry_out(self, slots: Slots) -> None:
         group, deferred, columns = self._group, self._deferred, self._deferred.now
         group.books.ledger.stop_at(slots, FOREVER)
-        self._pauses.write(slots.tolist(), self.since)
         is_silent = deferred.stage[slots] == QUIET
         for slot in slots[~is_silent].tolist():
             deferred.elided[slot].leave()

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from groupsim.sim import simulate
 from groupsim.sim.books.ledger import Holding
 from groupsim.sim.fastpath.itineraries import classic_late_resume, classic_rejoin, classic_resume, classic_sync
-from groupsim.sim.fastpath.passed_pauses import PassedPauses
 from groupsim.sim.fastpath.phase import CohortPhase
 from groupsim.sim.kernel.environment import Environment, Kind, process_key
 from groupsim.sim.kernel.network import Path, round_trips
@@ -250,33 +249,6 @@ def test_members_that_sync_after_the_leader_and_are_disturbed(
     stable = [time for time, state, _ in states(simulate(_scattered())) if state == "Stable"][-1]
     _agree(_scattered(disturb(stable + after_us)))
     assert taken["late"]
-
-
-@pytest.mark.parametrize("length_ms", [3, 90, 700])
-@pytest.mark.parametrize("commit", ["auto", "after_batch", "none"])
-def test_members_that_pause_between_two_rebalances_go_with_the_others(
-    monkeypatch: pytest.MonkeyPatch, commit: str, length_ms: int
-) -> None:
-    """Their own objects need not know of it before they rejoin."""
-    passed: list[int] = []
-    write = PassedPauses.write
-
-    def watched(self: PassedPauses, slots: list[int], since: Any) -> None:
-        passed.extend(self._states.keys() & slots)
-        write(self, slots, since)
-
-    monkeypatch.setattr(PassedPauses, "write", watched)
-    pauses = Entry(
-        id="gc", at_us=23 * S, every=Distribution.constant(7 * S), per_member=True,
-        verb=GcPause(
-            target=Target("group", "g", pick="index", indices=(1, 2, 4)), duration=Distribution.constant(length_ms * MS)
-        ),
-    )  # fmt: skip
-    run = _crowd(join(20 * S, 7), pauses, join(40 * S, 8), join(52 * S, 9), horizon_us=70 * S)
-    one = run.groups[0]
-    processing = replace(one.processing, per_poll_us=330 * MS, commit=commit)  # type: ignore[arg-type]
-    _agree(replace(run, groups=(replace(one, processing=processing),)))
-    assert {1, 2} <= set(passed)
 
 
 def test_samples_of_the_lag_in_the_middle_of_every_phase(taken: dict[str, list[int]]) -> None:

@@ -169,8 +169,8 @@ def test_a_crowd_is_where_each_of_its_members_is(
     if not awake:
         return
     some = data.draw(st.integers(0, len(awake)))
-    steady = SteadyColumns.of(awake[:some], np.full(some, 9), MEASURE, moment)
-    steady = steady.followed_by(SteadyColumns.of(awake[some:], np.full(len(awake) - some, 9), MEASURE, moment))
+    steady = SteadyColumns.of(awake[:some], [9] * some, MEASURE, moment)
+    steady = steady.followed_by(SteadyColumns.of(awake[some:], [9] * (len(awake) - some), MEASURE, moment))
     assert list(zip(steady.beats.tolist(), steady.heartbeats.number.tolist(), strict=True)) == [
         (one.beating.next(one.schedule), one.heartbeats.number) for one in alone
     ]
