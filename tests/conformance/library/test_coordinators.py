@@ -10,6 +10,7 @@ from tests.conformance.library.runs import fired_s, rebalances, runs, summaries
 
 SEEDS = range(1, 4)
 ALONE = {"groups.noisy": None}
+FORTY = {"groups.team.count": 40}
 
 
 def shard_of(result: Result, members: int) -> pd.Series:
@@ -66,22 +67,24 @@ class TestNoisyGroup:
 
 
 class TestBrokerRollManyGroups:
+    """Of 40 groups; each reads by itself, so that they show what 200 do."""
+
     def test_every_group_notices_and_none_rebalances(self) -> None:
-        for result in runs("broker-roll-many-groups", seeds=SEEDS):
+        for result in runs("broker-roll-many-groups", FORTY, SEEDS):
             assert len(rebalances(result, fired_s(result, "roll"))) == 0
             assert len(result.summary) == 40
-            assert (result.summary.unavailable_partition_s > 1).all()
+            assert result.summary.unavailable_partition_s.between(11, 19).all()
             assert (result.summary.unavailable_gap_s_max < 2).all()
             assert (result.summary.end_state == "Stable").all()
 
     def test_every_coordinator_moves(self) -> None:
-        for result in runs("broker-roll-many-groups", seeds=SEEDS):
+        for result in runs("broker-roll-many-groups", FORTY, SEEDS):
             rows = result.tables["coordinators"]
             assert set(rows.loads) <= {1, 2}
             assert rows.groups.sum() == 40
 
     def test_the_hash_of_group_ids_is_not_even(self) -> None:
-        (result, *_) = runs("broker-roll-many-groups", seeds=SEEDS)
+        (result, *_) = runs("broker-roll-many-groups", FORTY, SEEDS)
         rows = result.tables["coordinators"]
         assert len(rows) < 40
         assert rows.groups.max() >= 2
