@@ -27,6 +27,8 @@ from tests.conformance.library.runs import (
 
 DELAY = "cluster.config[group.initial.rebalance.delay.ms]"
 DELAY_S = 3.0
+FEW = range(1, 4)
+"""The assignor of `slow-assignor` takes its time in earnest: 2.7 s a run."""
 
 
 def converged_s(result: Result) -> float:
@@ -132,7 +134,7 @@ def test_the_clock_of_a_start_begins_with_the_first_join() -> None:
 
 
 def test_a_leader_that_assigns_for_longer_than_its_session_is_replaced_for_ever() -> None:
-    for result in runs("slow-assignor"):
+    for result in runs("slow-assignor", seeds=FEW):
         assert "Stable" not in set(result.tables["states"]["state"])
         assert result.summary["evictions"].iloc[0] >= 15
         assert result.tables["ownership"].empty
@@ -141,6 +143,6 @@ def test_a_leader_that_assigns_for_longer_than_its_session_is_replaced_for_ever(
 def test_with_a_longer_session_or_a_faster_assignor_it_is_stable_at_once() -> None:
     patient = {"groups.billing.config[session.timeout.ms]": 45_000}
     for changes in (patient, {"groups.billing.client_family": "java"}):
-        found = summaries(runs("slow-assignor", changes))
+        found = summaries(runs("slow-assignor", changes, FEW))
         assert (found["generations"] == 1).all()
         assert (found["evictions"] == 0).all()
