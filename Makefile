@@ -12,7 +12,8 @@ help:
 	@echo "make demo       a rolling deploy under several variants: sweep, comparison, figures"
 	@echo "make test       tests, 15 to 20 minutes; those on Spark need Java 17 or 21 and are skipped without"
 	@echo "make test-all   tests, the slow ones too"
-	@echo "make oracle     a real Kafka broker plays scenarios, and what happens is recorded; needs Java 17 and Maven"
+	@echo "make oracle     a real Kafka broker plays scenarios, and clusters of three play outages of brokers; what"
+	@echo "                happens is recorded; needs Java 17 and Maven"
 	@echo "                (SCENARIO='kill-range join-range', all by default; REPS=1, 6 by default)"
 	@echo "make oracle-check  what was recorded against the present model, without Java; make oracle-report writes it down"
 	@echo "make lint       ruff and mypy"
@@ -56,13 +57,21 @@ test: setup
 test-all: setup
 	$(PYTEST) -m "slow or not slow"
 
-# Recordings go to tests/golden/kafka. A play takes as long as its scenario's horizon; three are played at once.
-SCENARIO := $(sort $(basename $(notdir $(wildcard tests/oracle/scenarios/*.yaml))))
+# Recordings go to tests/golden/kafka, those of outages to tests/golden/outages. A play takes as long as its scenario's
+# horizon; three are played at once. Each kind of outage has a cluster of its own: brokers that fail have all topics to
+# take over that earlier plays have left there (tests/oracle/crowding.py).
+OUTAGES := $(sort $(basename $(notdir $(wildcard tests/oracle/scenarios/outages/*.yaml))))
+SCENARIO := $(sort $(basename $(notdir $(wildcard tests/oracle/scenarios/*.yaml)))) $(OUTAGES)
+KINDS := $(patsubst %-range,%,$(filter %-range,$(OUTAGES)))
 REPS := 6
+PLAY := $(BIN)/python -m tests.oracle play --repetitions $(REPS)
+of_kind = $(filter $(1)-range $(1)-cooperative consumer-$(1),$(SCENARIO))
+no_outages = $(filter-out $(OUTAGES),$(SCENARIO))
 
 oracle: setup
-	$(BIN)/python -m tests.oracle play --scenario $(SCENARIO:%=tests/oracle/scenarios/%.yaml) \
-	  --repetitions $(REPS) --out tests/golden/kafka
+	$(if $(no_outages),$(PLAY) --scenario $(no_outages:%=tests/oracle/scenarios/%.yaml) --out tests/golden/kafka)
+	$(foreach kind,$(KINDS),$(if $(call of_kind,$(kind)),$(PLAY) --out tests/golden/outages \
+	  --scenario $(patsubst %,tests/oracle/scenarios/outages/%.yaml,$(call of_kind,$(kind)));))
 
 oracle-check: setup
 	$(PYTEST) tests/oracle

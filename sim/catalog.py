@@ -118,6 +118,17 @@ class Catalog:
             return list(placed) if placed else self._dealt_out(topic, range(number, number + self._replicas[topic]))
         return spread(self._brokers, name_hash(topic) + number, number, self._replicas[topic])
 
+    def offsets_replicas(self, number: int, copies: int) -> list[int]:
+        """Broker ids that hold an offsets partition, the preferred leader first: racks alternate as those of data do.
+
+        Kafka's controller places internal topics as it places all others (``ReplicationControlManager.createTopic``).
+        """
+        brokers, count = sorted(self._brokers), len(self._brokers)
+        if not self.racks:
+            return spread(brokers, number, number, copies)
+        first = self._brokers.index(brokers[number % count])
+        return [self._brokers[(first + copy) % count] for copy in range(copies)]
+
     def sends_elsewhere(self, rack: str) -> bool:
         """Whether leaders may send clients of this rack to followers."""
         return rack in self._told_racks
@@ -268,8 +279,9 @@ class Partitions:
 def spread(brokers: Sequence[int], first: int, number: int, copies: int) -> list[int]:
     """Replicas of a partition: of those that one broker leads first, each of the others leads as many next.
 
-    The order of ``StripedReplicaPlacer`` (Kafka 4.4), which moves on by one in each cycle through the brokers, without
-    its random start.
+    Kafka begins at a random broker, goes on by one for each partition, and shuffles the brokers after each cycle
+    through them: who leads next is drawn anew (``StripedReplicaPlacer.RackList.place``, Kafka 4.4). Here the cycles
+    take turns, so that it is exactly as even as that is on average. The first cycle is Kafka's.
     """
     count = len(brokers)
     others = [(first + 1 + (number // count + copy) % (count - 1)) % count for copy in range(copies - 1)]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from groupsim.sim.books.broker_books import CLOSING, DOWN, FENCED, STARTING, UNNOTICED, UP, BrokerBooks
-from groupsim.sim.catalog import Catalog, spread
+from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.coordinator import Coordinator
 from groupsim.sim.cluster.interface import Audience
@@ -67,11 +67,11 @@ class ClusterPartitions:
         self._audience = audience
         self._books = books
         self.control = ReplicationControl(has_elr=cluster.config.version in _WITH_ELR)
-        config, nodes = cluster.broker_config, tuple(brokers)
-        copies = min(config.offsets_replication_factor, len(nodes))
+        config = cluster.broker_config
+        copies = min(config.offsets_replication_factor, len(brokers))
         offsets = Replicated(min_insync=config.min_insync_replicas, is_unclean=config.unclean_leader_election)
         for partition in range(cluster.config.offsets_topic_num_partitions):
-            replicas = tuple(spread(nodes, partition, partition, copies))
+            replicas = tuple(catalog.offsets_replicas(partition, copies))
             self.control.add((OFFSETS_TOPIC, partition), replicas, offsets)
         self.cover()
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from groupsim.sim.catalog import spread
 from groupsim.sim.cluster.coordinator import partition_for
-from groupsim.sim.model import Rate, Scenario, Topic
+from groupsim.sim.model import Scenario
 from tests.oracle.measures import BROKER
-from tests.oracle.rehearsal import MEMBERS_AT_ONCE
 from tests.oracle.trace import Fact
-
-OTHERS = "others"
 
 
 @dataclass
@@ -28,7 +25,7 @@ class BrokerInstants:
     Parameters
     ----------
     leaders : dict of str to list of int
-        Who leads the partitions of each topic first.
+        Who leads the partitions of each topic first; of topics that were not recorded, one after the other.
     controllers : list of int
         Active controllers, one after the other.
     last_beats, fenced : dict of int to int
@@ -82,9 +79,10 @@ def instants(scenario: Scenario, facts: Sequence[Fact], then: Callable[[int], in
         An instant of the recording, in the replay.
     """
     called, roles = names(scenario, facts), next(fact for fact in facts if fact["what"] == "roles")
-    dealt = [one.id for one in scenario.cluster.brokers] * MEMBERS_AT_ONCE
+    nodes = [one.id for one in scenario.cluster.brokers]
+    dealt = {topic.name: [nodes[n % len(nodes)] for n in range(topic.partitions)] for topic in scenario.topics}
     told = BrokerInstants(
-        leaders={topic: [called[node] for node in some] for topic, some in roles["leaders"].items()} | {OTHERS: dealt},
+        leaders=dealt | {topic: [called[node] for node in some] for topic, some in roles["leaders"].items()},
         controllers=[called[roles["controller"]]],
     )
     of_brokers = [fact for fact in facts if fact["what"] == "broker"]
@@ -124,10 +122,3 @@ def _take(told: BrokerInstants, node: int, act: Fact, news: dict[str, int], then
             if "unfenced" in news:
                 told.took["start", node].append(news["unfenced"] - at_us)
             told.took["recovery", node].append(0)
-
-
-def others(scenario: Scenario) -> tuple[Topic, ...]:
-    """What else there was on a cluster for brokers to take over: topics of rehearsals, and of other plays."""
-    (topic,) = scenario.topics
-    nobody = Rate(times_us=(0,), per_partition_mrps=((0,),))
-    return (replace(topic, name=OTHERS, partitions=MEMBERS_AT_ONCE + 2 * topic.partitions, rate=nobody),)

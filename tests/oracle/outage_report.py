@@ -11,6 +11,7 @@ from typing import Final
 from groupsim.sim.model import Scenario
 from tests.oracle.broker_instants import node_of
 from tests.oracle.comparison import differences
+from tests.oracle.crowding import crowded, headers, plays_so_far
 from tests.oracle.equivalence import Verdict, of_durations
 from tests.oracle.fencing import allowed, fencings
 from tests.oracle.outage_measures import LOADED, NO_COMMITS, NO_COMMITS_OF_ONE, outages
@@ -49,7 +50,8 @@ def study(name: str, only: Iterable[int] = ()) -> Outage:
     fit = [one for one in found if is_fit(one) and (not wanted or one.header["repetition"] in wanted)]
     replays = []
     for one in fit:
-        told = replay(without_chance(scenario), one.facts, one.header["repetition"])
+        others = crowded(without_chance(scenario), plays_so_far(one.header, headers(RECORDINGS)))
+        told = replay(others, one.facts, one.header["repetition"])
         replays.append(Replayed(one.header["repetition"], one.facts, told, differences(one.facts, told)))
     verdicts = of_durations(name, [(each.recording, each.told) for each in replays]) if replays else []
     return Outage(name, scenario, [one.header for one in found], replays, verdicts)

@@ -30,7 +30,7 @@ from groupsim.sim.model import (
     Verb,
 )
 from groupsim.sim.units import MS
-from tests.oracle.broker_instants import before_outages, has_outages, instants, names, node_of, others
+from tests.oracle.broker_instants import before_outages, has_outages, instants, names, node_of
 from tests.oracle.measures import BROKER, first_requests, orders, rounds
 from tests.oracle.simulated import Delay, Ids, simulated
 from tests.oracle.trace import Fact
@@ -193,7 +193,6 @@ def _with_instants(scenario: Scenario, facts: Sequence[Fact], clock: _Clock) -> 
     )
     timeline = [*_starts(facts, clock), *_acts(scenario, facts, clock.then)]
     topics = tuple(replace(one, rate=_later(one.rate)) for one in scenario.topics)
-    topics += others(scenario) if has_outages(facts) else ()
     return replace(scenario, topics=topics, groups=(replace(group, members=members),), timeline=tuple(timeline))
 
 

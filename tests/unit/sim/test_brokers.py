@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from groupsim.sim import Result, simulate
-from groupsim.sim.catalog import spread
+from groupsim.sim.catalog import Catalog, spread
 from groupsim.sim.cluster.coordinator import while_loading
 from groupsim.sim.cluster.loading import Loading, load_us
 from groupsim.sim.config import BrokerConfig
@@ -130,6 +130,17 @@ def test_who_leads_next_is_spread_over_all_others() -> None:
     assert sorted(one[1] for one in replicas if one[0] == 4) == [5, 6, 7]
     assert all(len({*one}) == 3 for one in replicas)
     assert spread((4,), 9, 9, 1) == [4]
+
+
+def test_offsets_partitions_have_replicas_in_as_many_racks_as_there_are() -> None:
+    racks = {0: "a", 1: "a", 2: "b", 3: "b", 4: "c", 5: "c"}
+    replicas = [Catalog((), tuple(racks), racks).offsets_replicas(number, 3) for number in range(12)]
+    assert [one[0] for one in replicas] == [0, 1, 2, 3, 4, 5] * 2
+    assert [sorted(racks[node] for node in one) for one in replicas] == [["a", "b", "c"]] * 12
+    without = Catalog((), tuple(racks))
+    assert [without.offsets_replicas(number, 3) for number in range(12)] == [
+        spread(tuple(racks), number, number, 3) for number in range(12)
+    ]
 
 
 def test_what_a_shard_answers_that_is_being_loaded() -> None:
