@@ -55,6 +55,8 @@ class ClientBehaviour:
     """4.3: GROUP_ID_NOT_FOUND means nothing to a member that has left. False: it is fatal."""
     paces_polls: bool = True
     """Consumer protocol: poll() goes on in steps of retry.backoff.ms. False: an event wakes it (librdkafka)."""
+    looks_at_polls: bool = False
+    """librdkafka looks every 500 ms whether max.poll.interval.ms is over. False: when Java's threads wake."""
     ignores_missing_group: bool = False
     """librdkafka before 2.15: GROUP_ID_NOT_FOUND is ignored for ever."""
     says_all_after_expiry: bool = True

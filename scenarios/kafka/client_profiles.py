@@ -186,14 +186,17 @@ PROFILES: Final[Mapping[ClientFamily, Mapping[str, ClientProfile]]] = MappingPro
                     name="librdkafka 2.14",
                     defaults=_RDKAFKA,
                     behaviour=ClientBehaviour(
-                        paces_polls=False, ignores_missing_group=True, says_all_after_expiry=False
+                        paces_polls=False,
+                        looks_at_polls=True,
+                        ignores_missing_group=True,
+                        says_all_after_expiry=False,
                     ),
                     assignors=_RDKAFKA_ASSIGNORS,
                 ),
                 "2.15": ClientProfile(
                     name="librdkafka 2.15",
                     defaults=_RDKAFKA,
-                    behaviour=ClientBehaviour(paces_polls=False),
+                    behaviour=ClientBehaviour(paces_polls=False, looks_at_polls=True),
                     assignors=_RDKAFKA_ASSIGNORS,
                 ),
             }

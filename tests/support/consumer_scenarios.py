@@ -32,7 +32,9 @@ _OLDER = ClientBehaviour(
     rack_in_heartbeat=False, close_operations=False, sound_heartbeat_jitter=False, revokes_in_poll=False,
     ignores_missing_group_after_leave=False,
 )  # fmt: skip
-_LIBRDKAFKA = ClientBehaviour(paces_polls=False, ignores_missing_group=True, says_all_after_expiry=False)
+_LIBRDKAFKA = ClientBehaviour(
+    paces_polls=False, looks_at_polls=True, ignores_missing_group=True, says_all_after_expiry=False
+)
 
 
 def consumer_scenario(seed: int, family: str, protocols: Protocols = "consumer") -> Scenario:

@@ -43,6 +43,7 @@ from groupsim.sim.protocol.messages import (
     SyncGroup,
     SyncResponse,
 )
+from groupsim.sim.protocol.poll_check import first_check
 from groupsim.sim.units import FOREVER
 
 __all__ = ["ClassicMember", "MemberState"]
@@ -195,13 +196,19 @@ class ClassicMember(MemberParts):
         return effects
 
     def max_poll_noticed_at(self, expiry: int) -> int:
-        """At once, if the heartbeat thread is awake and need not look for the coordinator (``HeartbeatThread.run``)."""
-        return expiry if self.membership.heartbeats_enabled and self.lookup.node is not None else FOREVER
+        """At once, if the heartbeat thread is awake and need not look for the coordinator (``HeartbeatThread.run``).
+
+        librdkafka's main thread looks every 500 ms.
+        """
+        if not self.membership.heartbeats_enabled or self.lookup.node is None:
+            return FOREVER
+        return first_check(expiry, self.ownership.assigned_us) if self.config.behaviour.looks_at_polls else expiry
 
     def on_poll_expired(self, now: int) -> Effects:
         """max.poll.interval.ms is over (``handlePollTimeoutExpiry``): leave; lose the partitions at the next poll."""
         effects = self.departure.leave("consumer poll timeout has expired")
         self.membership.reset(keep_id=False)
+        self.ownership.assigned_us = FOREVER
         return effects
 
     # --- answers ------------------------------------------------------------------------------------------------------

@@ -43,11 +43,13 @@ class Ownership:
         Taken by hand (``assign()``), not as a member.
     commit_due : int, microseconds
         The first poll at or after it commits.
+    assigned_us : int, microseconds
+        When the assignment was last taken over; `FOREVER`: never, or poll() has been too late since.
     """
 
     __slots__ = (
-        "_backoff", "_config", "_every_us", "_failures", "_fetching", "_membership", "commit_due", "commits",
-        "fetch_retry_at", "is_manual", "owned", "uninitialised",
+        "_backoff", "_config", "_every_us", "_failures", "_fetching", "_membership", "assigned_us", "commit_due",
+        "commits", "fetch_retry_at", "is_manual", "owned", "uninitialised",
     )  # fmt: skip
 
     def __init__(self, membership: Membership, backoff: Backoff, commits: str, commit_every_us: int) -> None:
@@ -63,6 +65,7 @@ class Ownership:
         self.uninitialised: Positions = NO_PARTITIONS
         self.fetch_retry_at = 0
         self.commit_due = FOREVER
+        self.assigned_us = FOREVER
 
     # --- partitions ---------------------------------------------------------------------------------------------------
 
@@ -81,6 +84,7 @@ class Ownership:
         """The assignment is ``new``; what of it was not owned before and needs a position first."""
         added = without(new, self.owned)
         self.owned = new
+        self.assigned_us = now
         if self.uninitialised.size:
             still = np.intersect1d(self.uninitialised, new)
             self.uninitialised = np.union1d(still, added).astype(np.int32)

@@ -55,6 +55,7 @@ from groupsim.sim.protocol.effects import Effects, Raise, Request, Send
 from groupsim.sim.protocol.interface import CloseOperation
 from groupsim.sim.protocol.lookup import LOST_COORDINATOR
 from groupsim.sim.protocol.messages import Api, Error, OffsetCommit, OffsetFetch, Positions
+from groupsim.sim.protocol.poll_check import first_check
 from groupsim.sim.units import FOREVER, S
 
 _LONGEST_SLEEP_US = 5 * S
@@ -178,11 +179,13 @@ class ConsumerMember(ConsumerMemberParts):
         """When the background thread sees that max.poll.interval.ms was over at ``expiry``, microseconds.
 
         It sees it when it wakes next: for a heartbeat or its answer, or when it has slept for `_LONGEST_SLEEP_US`. Not
-        at all without a coordinator, outside the group, or on the way out of it.
+        at all without a coordinator, outside the group, or on the way out of it. librdkafka looks every 500 ms.
         """
         state, timer = self.state, self.timer
         if self.lookup.node is None or state in SILENT or state is LEAVING or state is PREPARE_LEAVING:
             return FOREVER
+        if self.config.behaviour.looks_at_polls:
+            return first_check(expiry, self.ownership.assigned_us)
         woken = max(timer.woken_us, expiry - self.config.max_poll_interval_us)
         if woken >= expiry:
             return woken
@@ -209,6 +212,7 @@ class ConsumerMember(ConsumerMemberParts):
 
     def on_poll_expired(self, now: int) -> Effects:
         """max.poll.interval.ms is over, and the background thread has seen it."""
+        self.ownership.assigned_us = FOREVER
         return self.departure.expire(now)
 
     # --- answers ------------------------------------------------------------------------------------------------------

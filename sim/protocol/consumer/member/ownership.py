@@ -36,13 +36,15 @@ class MemberOwnership:
         Taken by hand (``assign()``), not as a member.
     commit_due : int, microseconds
         The first pass at or after it commits.
+    assigned_us : int, microseconds
+        When an assignment was last taken over; `FOREVER`: never, or poll() has been too late since.
     fetch_retry_at : int, microseconds
         OffsetFetch is repeated then; 0: there is nothing to wait for.
     """
 
     __slots__ = (
-        "_backoff", "_config", "_every_us", "_failures", "_fetching", "_is_committing", "_membership", "commit_due",
-        "commits", "fetch_retry_at", "is_manual", "owned", "uninitialised",
+        "_backoff", "_config", "_every_us", "_failures", "_fetching", "_is_committing", "_membership", "assigned_us",
+        "commit_due", "commits", "fetch_retry_at", "is_manual", "owned", "uninitialised",
     )  # fmt: skip
 
     def __init__(self, membership: MemberEpoch, backoff: Backoff, commits: str, commit_every_us: int) -> None:
@@ -59,6 +61,7 @@ class MemberOwnership:
         self.uninitialised: Positions = NO_PARTITIONS
         self.fetch_retry_at = 0
         self.commit_due = FOREVER
+        self.assigned_us = FOREVER
 
     # --- partitions ---------------------------------------------------------------------------------------------------
 

@@ -200,6 +200,7 @@ class Reconciliation:
         if not self._end_if_void():
             assert self.running is not None
             self.current, self.running = self.running, None
+            self._ownership.assigned_us = now
             self._ownership.restart_commits(now)
             self._membership.enter(ACKNOWLEDGING)
         return []

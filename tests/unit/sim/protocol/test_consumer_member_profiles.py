@@ -8,6 +8,7 @@ from groupsim.sim.config import ClientBehaviour
 from groupsim.sim.protocol.consumer.member.states import MemberState
 from groupsim.sim.protocol.interface import CloseOperation
 from groupsim.sim.protocol.messages import Error
+from groupsim.sim.units import FOREVER, MS
 from tests.unit.sim.protocol.consumer_members import ConsumerHarness
 
 
@@ -58,3 +59,21 @@ def test_before_4_1_a_member_does_not_say_where_it_is() -> None:
     """The rack was added to the heartbeat later."""
     behaviour = ClientBehaviour(rack_in_heartbeat=False)
     assert ConsumerHarness(client_rack="a", behaviour=behaviour).joining().beat.rack is None
+
+
+@pytest.mark.parametrize(("over_ms", "seen_ms"), [(0, 500), (499, 500), (500, 1_000), (999, 1_000), (5_000, 5_500)])
+def test_librdkafka_looks_twice_a_second_since_its_assignment(over_ms: int, seen_ms: int) -> None:
+    """rd_kafka_cgrp_start_max_poll_interval_timer; what is over by less than a millisecond is not over."""
+    h = ConsumerHarness(commits="none", behaviour=ClientBehaviour(looks_at_polls=True))
+    assert h.member.max_poll_noticed_at(0) == FOREVER
+    h.sleep(130).stable()
+    assigned = h.now
+    assert h.member.max_poll_noticed_at((assigned + over_ms) * MS) == (assigned + seen_ms) * MS
+
+
+def test_librdkafka_looks_no_more_when_it_has_seen_it() -> None:
+    """The timer is stopped, and starts with the next assignment."""
+    h = ConsumerHarness(commits="none", behaviour=ClientBehaviour(looks_at_polls=True)).stable()
+    h.do(h.member.on_poll_expired(h.now * MS)).beaten(-1).pass_by()
+    assert h.member.state is MemberState.JOINING
+    assert h.member.max_poll_noticed_at((h.now + 9_000) * MS) == FOREVER

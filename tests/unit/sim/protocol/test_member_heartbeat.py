@@ -265,3 +265,15 @@ class TestLeaving:
         h = MemberHarness(commits="none").stable()
         h.do(h.member.mark_coordinator_unknown(0)).do(h.member.close(0))
         assert h.sent == []
+
+
+@pytest.mark.parametrize(("over_ms", "seen_ms"), [(0, 500), (499, 500), (500, 1_000), (5_000, 5_500)])
+def test_librdkafka_looks_for_a_late_poll_twice_a_second_since_its_assignment(over_ms: int, seen_ms: int) -> None:
+    """rd_kafka_cgrp_start_max_poll_interval_timer; what is over by less than a millisecond is not over."""
+    h = MemberHarness(behaviour=ClientBehaviour(looks_at_polls=True)).sleep(130).stable()
+    assigned = h.member.ownership.assigned_us
+    assert assigned == h.now * MS
+    assert h.member.max_poll_noticed_at(assigned + over_ms * MS) == assigned + seen_ms * MS
+    h.member.on_poll_expired(assigned)
+    h.drive().joined()
+    assert h.member.max_poll_noticed_at(assigned + over_ms * MS) == FOREVER
