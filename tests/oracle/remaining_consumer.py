@@ -20,7 +20,8 @@ _SLOW_START: Final = "a first member on a busy machine waits for its processors"
 _COLD: Final = (
     "whether a heartbeat finds partitions free, or has to come again 5 s later, is decided by milliseconds where "
     "all have started at once: cold starts end some 0.2 or some 5.2 s after the target, in either world, and a "
-    "replay can take the other way"
+    "replay can take the other way. It is early if the first member acknowledged before the others, by what it "
+    "takes to revoke (decision 0015)"
 )
 _BEATS: Final = (
     "since when a member beats follows from its last pass through poll(): 0.1 s, which a replay does not have, of "
