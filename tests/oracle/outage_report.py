@@ -191,11 +191,11 @@ REASONS: Final = (
     "- Durations of outages are the brokers' work, not only timers': taking over a partition took 12 to 40 ms on"
     " two cores"
     " that had other work too. A replay has the instants of heartbeats, elections and fencing, and the median of this.",
-    "- Topics of plays that are over stay on the cluster: 118 partitions before the first batch of a kind of outage,"
+    "- Topics of plays that are over stay on the cluster: 118 partitions before the first batch of an outage,"
     " 208 before the last, and a replay has as many. If all brokers lead alike many, a coordinator was loaded after 36"
     " to 38 ms for each partition that its broker took over in the first and the third outage of a roll, 18 to 22 ms if"
-    " one broker was closed (medians). Why is not known, so gaps of rolls are too short; coordinators on brokers that had"
-    " been started just before took no longer.",
+    " one broker was closed (medians). Why is not known, so gaps of rolls are too short; coordinators on brokers"
+    " that had been started just before took no longer.",
     "- A broker that begins to follow a partition before its leader leads is refused, and waits for"
     " `replica.fetch.backoff.ms`"
     " (1 s): high watermarks move at once or a second later. Which broker was first is a race of milliseconds and"
