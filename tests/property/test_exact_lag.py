@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -59,9 +60,9 @@ def test_the_log_of_offsets_has_the_lag_of_every_sample(family: Family, monkeypa
     """What the ledger said while the run went on, zombies, resets and deleted records included."""
     ledgers: list[Ledger] = []
 
-    def seen(ledger: Ledger, horizon_us: int, measure: tuple[int, int]) -> LagFigures:
+    def seen(ledger: Ledger, *told: Any) -> LagFigures:
         ledgers.append(ledger)
-        return LagFigures(ledger, horizon_us, measure)
+        return LagFigures(ledger, *told)
 
     monkeypatch.setattr(tables, "LagFigures", seen)
     for seed in range(2 if family == "crowd" else 8):

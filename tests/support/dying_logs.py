@@ -36,6 +36,12 @@ def replicas(of: Scenario) -> list[int]:
     return Catalog(of.topics, [one.id for one in of.cluster.brokers]).replicas("t", 0)
 
 
+def offsets_replicas(of: Scenario) -> list[int]:
+    """Who has the group's offsets partition, of two copies, the leader first."""
+    catalog = Catalog(of.topics, [one.id for one in of.cluster.brokers])
+    return catalog.offsets_replicas(partition_for("g", 50), 2)
+
+
 def the_one_behind_leads(**topic: object) -> Scenario:
     """The follower dies, then all readers, then the leader; the follower comes back, and then the readers."""
     made = world(horizon_us=150 * S, replication_factor=2, **topic)
@@ -54,8 +60,7 @@ def offsets_cut_back(*, is_unclean: bool) -> Scenario:
     made = world(config=config, horizon_us=150 * S, replication_factor=5)
     brokers = tuple(Broker(id=id_) for id_ in range(5))
     made = replace(made, cluster=replace(made.cluster, brokers=brokers))
-    first = partition_for("g", 50) % 5
-    leader, follower = broker(str(first)), broker(str((first + 1) % 5))
+    leader, follower = (broker(str(one)) for one in offsets_replicas(made))
     verbs = [
         (30, Kill(target=follower)), (59, Kill(target=Target("group", "g"))), (60, Kill(target=leader)),
         (75, StartMembers(target=follower)), (100, StartMembers(target=Target("group", "g"))),

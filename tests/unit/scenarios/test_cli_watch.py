@@ -96,13 +96,13 @@ class _Stepped:
 
     def simulate(self, scenario: Any, *, gauge: Gauge, **run: Any) -> object:
         """A quarter of the run every two seconds, then the result of the stand-in."""
-        run_clock = SimpleNamespace(now=0, events=0)
+        run_clock = SimpleNamespace(told_us=0, events=0)
         gauge.attach(run_clock, ())
         gauge.stage = Stage.RUNNING
         for quarter in (1, 2, 3):
             with self._changing:
                 self._at_s, run_clock.events = 2.0 * quarter, 500 * quarter
-                run_clock.now = scenario.horizon_us * quarter // 4
+                run_clock.told_us = scenario.horizon_us * quarter // 4
                 while self._looked.acquire(blocking=False):
                     pass
             assert self._looked.acquire(timeout=60)

@@ -15,6 +15,7 @@ from groupsim.sim import simulate
 from groupsim.sim.config import ClientConfig, CoordinatorConfig, EventTimes, GroupConfig
 from groupsim.sim.model import (
     Broker,
+    Close,
     Cut,
     Distribution,
     Entry,
@@ -72,6 +73,15 @@ def _far_coordinator(config: ClientConfig, coordinator: CoordinatorConfig) -> Sc
     return replace(world, cluster=replace(world.cluster, network=Network(links=(far,))))
 
 
+def _committing_while_away(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
+    """commitSync after each batch, while the coordinator's log is read for some seconds."""
+    away = at(20 * S, Close(target=Target("broker", "coordinator/g")))
+    world = _played(away, brokers=3, processing=Processing(commit="after_batch", commit_waits=True))(
+        config, coordinator
+    )
+    return replace(world, cluster=replace(world.cluster, offsets_log_bytes=600 << 20))
+
+
 def _busy_shards(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
     """Two groups, each of which keeps its shard busy for six tenths of the time."""
     world = _played()(config, coordinator)
@@ -119,6 +129,7 @@ CLIENT: dict[str, tuple[Play, ClientConfig, object]] = {
     "auto_commit_interval_us": (_played(), client(enable_auto_commit=True), 2 * S),
     "auto_offset_reset": (SLOW, client(), "latest"),
     "reset_duration_us": (SLOW, client(auto_offset_reset="by_duration"), 5 * S),
+    "default_api_timeout_us": (_committing_while_away, client(enable_auto_commit=False), 2 * S),
     "request_timeout_us": (_cut, client(), 3 * S),
     "retry_backoff_us": (_cut, client(request_timeout_us=3 * S), 300 * MS),
     "retry_backoff_max_us": (_cut, client(request_timeout_us=3 * S), 100 * MS),

@@ -25,7 +25,7 @@ def large(*timeline: Entry, log_bytes: int = 200 << 20) -> Scenario:
 
 
 def test_a_group_is_deleted_when_its_coordinator_has_read_the_log() -> None:
-    made = large(at(33 * S, DeleteGroup(target=GROUP)))
+    made = large(at(31 * S, DeleteGroup(target=GROUP)))
     result = simulate(made)
     found = counts(result)
     assert found["DeleteGroups", "COORDINATOR_LOAD_IN_PROGRESS"] >= 3
@@ -35,7 +35,7 @@ def test_a_group_is_deleted_when_its_coordinator_has_read_the_log() -> None:
 
 
 def test_offsets_are_deleted_when_the_coordinator_has_read_the_log() -> None:
-    found = counts(simulate(large(at(33 * S, DeleteOffsets(target=GROUP, topics=("t",))))))
+    found = counts(simulate(large(at(31 * S, DeleteOffsets(target=GROUP, topics=("t",))))))
     assert found["OffsetDelete", "COORDINATOR_LOAD_IN_PROGRESS"] >= 3
     assert found["OffsetDelete", "NONE"] == 1
 

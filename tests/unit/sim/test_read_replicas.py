@@ -10,11 +10,13 @@ import pytest
 from groupsim.sim import simulate
 from groupsim.sim.model import Distribution, Kill, Reassign, Restart, Scenario, Target
 from groupsim.sim.protocol.replica_selector import read_replica
-from groupsim.sim.units import S
+from groupsim.sim.units import MS, S
 from tests.support.fidelity import differences
 from tests.support.racks import RECORD_BYTES, far, parted, racks
 from tests.support.scenarios import at
 
+FETCH_BACKOFF_US = 1 * S
+"""``replica.fetch.backoff.ms``."""
 IN_RACKS = {0: "rack-a", 1: "rack-a", 2: "rack-b", 3: "rack-b"}
 
 
@@ -76,7 +78,7 @@ def test_a_follower_that_is_closed_is_left_and_read_again_once_in_sync() -> None
     left = gaps(scenario, 20 * S)
     of_follower = [end - begin for begin, end in left["g/1"]]
     assert len(left["g/1"]) == 4
-    assert max(of_follower) < 1 * S
+    assert max(of_follower) < FETCH_BACKOFF_US + 500 * MS, "replicas of new leaders may be refused once"
     share = crossed(scenario)
     assert (share["g/0"], share["g/2"]) == (0, 0)
     assert 15 < share["g/1"] < 18, "down for 10 s, then 6 s until it runs, and up to 1 s until it is in sync"

@@ -45,10 +45,12 @@ def longest_gap_us(result: Result) -> int:
 def test_who_waits_for_commits_stands_still_while_the_coordinator_is_away(protocol: str) -> None:
     """Records are there to be read all the time: who does not wait for its commits reads them.
 
-    The broker that takes over has two offsets partitions more, and loads this group's after the other.
+    It stands still from its first commit after the shutdown on, half a second later at most, until the log is read.
     """
-    assert 2 * LOAD_S * S < longest_gap_us(simulate(moving(SYNC, protocol))) < 2 * LOAD_S * S + 200 * MS
-    assert longest_gap_us(simulate(moving(ASYNC, protocol))) < S
+    assert (LOAD_S - 1) * S < longest_gap_us(simulate(moving(SYNC, protocol))) < LOAD_S * S + 200 * MS
+    assert longest_gap_us(simulate(moving(ASYNC, protocol))) < S + 500 * MS, (
+        "a new leader's replicas may be refused once"
+    )
     done = [simulate(moving(one, protocol)).tables["members"]["records"].sum() for one in (SYNC, ASYNC)]
     assert abs(done[0] - done[1]) <= 4, "afterwards it catches up, and nothing is read twice"
 

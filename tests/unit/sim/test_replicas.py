@@ -24,6 +24,7 @@ from tests.support.dying_logs import (
     RATE,
     broker,
     offsets_cut_back,
+    offsets_replicas,
     the_one_behind_leads,
     truncated,
     world,
@@ -115,7 +116,9 @@ def test_nobody_is_assigned_anything_while_too_few_are_in_sync() -> None:
 def one_follower_dies(*, commit: bool) -> Scenario:
     """A follower of the group's offsets partition dies; of three members one commits, or nobody."""
     config = replace(QUIET, session_timeout_us=18 * S, offsets_replication_factor=2)
-    made = world(at(30 * S, Kill(target=broker("1"))), config=config, replication_factor=1, partitions=3)
+    made = world(config=config, replication_factor=1, partitions=3)
+    _, follower = offsets_replicas(made)
+    made = replace(made, timeline=(at(30 * S, Kill(target=broker(str(follower)))),))
     silent = replace(AUTO, enable_auto_commit=False)
     overrides = (Override(members=frozenset({0}), client=AUTO),) if commit else ()
     return replace(made, groups=(replace(made.groups[0], client=silent, overrides=overrides),))
