@@ -34,6 +34,7 @@ SUMMARY: Final = MappingProxyType(
         "failed": INT, "stale_commits": INT, "idle_heartbeats": INT,
         "coordinator_utilisation": FLOAT, "coordinator_wait_s_p99": FLOAT, "coordinator_wait_s_max": FLOAT,
         "read_bytes": INT, "cross_rack_bytes": INT, "cross_rack_cost_per_month": FLOAT,
+        "aborted_share": FLOAT,
     }
 )  # fmt: skip
 """One row per run and group. Nullable: rscore, recovery_s, partitions_moved and partitions_moved_min (broadcast), and
@@ -42,7 +43,8 @@ which poll() throws; ``stale_commits``: commits refused with STALE_MEMBER_EPOCH;
 were answered and changed nothing; ``coordinator_...``: of its shard (`COORDINATORS`), which other groups share;
 ``read_bytes``: of the records that were processed, ``cross_rack_bytes`` from brokers in other racks, both null where
 the size of records is not known; ``cross_rack_cost_per_month``: what 30 days like the time that counts cost, null
-without a price."""
+without a price; ``aborted_share``: of the transactions that were decided (`TRANSACTIONS`), over the whole run, null if
+none was."""
 
 IDENTITY: Final = ("scenario", "variant", "group", "seed", "replication", "horizon_s")
 """Columns of ``summary`` that say whose row it is, and of what run."""

@@ -79,6 +79,7 @@ _ALL = (
     Metric("read_bytes", "bytes read", "read", BYTES, lower_is_better=None),
     Metric("cross_rack_bytes", "bytes across racks", "across racks", BYTES),
     Metric("cross_rack_cost_per_month", "cost across racks a month", "cost a month"),
+    Metric("aborted_share", "share of transactions aborted", "aborted"),
 )
 
 METRICS: Final = {one.name: one for one in _ALL}

@@ -32,7 +32,7 @@ from groupsim.sim.output.over_groups import over_groups_rows
 from groupsim.sim.output.records import latency_columns, record_columns
 from groupsim.sim.output.result import Tables, Text
 from groupsim.sim.output.traffic import Traffic, traffic_of, traffic_summary
-from groupsim.sim.output.transactions import output_rows, transaction_rows
+from groupsim.sim.output.transactions import output_rows, transaction_rows, transaction_summary
 from groupsim.sim.output.zookeeper import zookeeper_row
 from groupsim.sim.randomness import mean_of
 from groupsim.sim.tables import CAUSES, TABLES
@@ -87,7 +87,8 @@ class Tabulator:
             lives = lives_of(group.record.lives, slots, lag)
             traffic = traffic_of(group, lag, lives, self.measure)
             summary = self._summary(group, unread, gap, self._stop_the_world(group, rows, gap), lag)
-            parts["summary"].append(summary | traffic_summary(traffic, self._scenario, self.measure))
+            summary |= traffic_summary(traffic, self._scenario, self.measure) | transaction_summary(group)
+            parts["summary"].append(summary)
             parts["partitions"].append(_partitions(group, unread, gap, lag))
             parts["members"].append(_members(group, work_of(group.record.lives, lives, lag), traffic))
             records = record_columns(group, self._scenario.horizon_us)

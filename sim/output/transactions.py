@@ -29,6 +29,14 @@ def transaction_rows(group: GroupBooks) -> dict[str, list[Any]]:
     }  # fmt: skip
 
 
+def transaction_summary(group: GroupBooks) -> dict[str, list[float | None]]:
+    """The column of ``summary`` about them: a group that produces nothing has no share."""
+    lives = group.transactions.lives
+    aborted = sum(one.aborted for one in lives)
+    decided = aborted + sum(one.committed for one in lives)
+    return {"aborted_share": [aborted / decided if decided else None]}
+
+
 def output_rows(group: GroupBooks) -> dict[str, list[Any]]:
     """One row for each partition that was written to."""
     rows = group.transactions.output

@@ -169,3 +169,15 @@ def test_nothing_comes_between_the_steps_of_a_transaction() -> None:
         assert output(result)["read_committed"] == ONCE
         assert answers(result, "Produce").keys() == {"NONE"}
         assert answers(result, "EndTxn").keys() == {"NONE"}
+
+
+def test_the_aborted_share_is_of_all_transactions_and_empty_in_groups_that_produce_nothing() -> None:
+    """One of a member's transactions is aborted, by its successor."""
+    crash = entry(6 * S, CrashAt(target=member(0), point="before_end_txn", down=lasting(S)))
+    result = played(transform(crash, horizon_s=12))
+    decided = total(result, "committed") + total(result, "aborted")
+    (summary,) = result.tables.rows("summary")
+    assert total(result, "aborted") == 1
+    assert summary["aborted_share"] == 1 / decided
+    (idle,) = played(transform(horizon_s=5, produces=None)).tables.rows("summary")
+    assert idle["aborted_share"] is None
