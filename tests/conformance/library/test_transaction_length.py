@@ -31,11 +31,12 @@ def run(load: str, bound: int) -> Result:
 def cost_ms(result: Result, bound: int) -> float:
     """c, from a backlog: what a transaction takes beside its records."""
     (summary,) = rows(result, "summary")
-    return (summary["horizon_s"] - summary["first_service_s"]) * 1_000 / total(result, "committed") - bound * RECORD_MS
+    span_ms = float(summary["horizon_s"] - summary["first_service_s"]) * S / MS
+    return span_ms / total(result, "committed") - bound * RECORD_MS
 
 
 def readers_wait_ms(result: Result) -> float:
-    return max(one["blocked_us_max"] for one in rows(result, "output")) / MS
+    return float(max(one["blocked_us_max"] for one in rows(result, "output"))) / MS
 
 
 def test_what_a_transaction_costs_does_not_depend_on_its_length() -> None:
