@@ -14,7 +14,7 @@ from groupsim.sim.tables import FLOAT, INT, TABLES, TEXT
 NULLABLE: Final = frozenset(
     {
         "rscore", "recovery_s", "partitions_moved", "partitions_moved_min", "first_service_s", "moved", "reported_us",
-        "read_bytes", "cross_rack_bytes", "aborted_share",
+        "read_bytes", "cross_rack_bytes", "cross_rack_cost_per_month", "aborted_share",
     }
 )  # fmt: skip
 """Columns that may be null; an integer one is ``Int64`` then, with ``<NA>`` for null."""

@@ -356,21 +356,20 @@ class BroadcastAvailability(Availability):
             self._last[idle] = handle
 
     def stop(self, now: Times, handle: Handles, positions: Positions) -> None:
-        """One member less serves anything."""
+        """One member less serves these; what it reads from other brokers it reads on."""
         assert isinstance(now, int)
         assert isinstance(handle, int)
-        self._servers.pop(handle, None)
-        self._hand_over(now, handle)
+        self._servers[handle] = np.setdiff1d(self._servers.get(handle, NO_PARTITIONS), positions)
+        self._hand_over(now, positions[self._server[positions] == handle])
 
     def forget(self, now: int, handle: int) -> None:
         """The coordinator has removed the member."""
         self._servers.pop(handle, None)
-        self._hand_over(now, handle)
+        self._hand_over(now, np.flatnonzero(self._server == handle).astype(np.int32))
         super().forget(now, handle)
 
-    def _hand_over(self, now: int, handle: int) -> None:
+    def _hand_over(self, now: int, orphans: Positions) -> None:
         """Somebody else who serves the same takes the place of a member that stops."""
-        orphans = np.flatnonzero(self._server == handle).astype(np.int32)
         for other in sorted(self._servers):
             taken = np.intersect1d(orphans, self._servers[other])
             self._server[taken] = other

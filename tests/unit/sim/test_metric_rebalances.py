@@ -10,6 +10,7 @@ import pytest
 
 from groupsim.sim.model import Close, GcPause, Kill, Override, Processing, Rate, Restart, Subscription, Target, Topic
 from groupsim.sim.units import MS, S
+from tests.support.scenarios import at, scenario
 from tests.unit.sim.scenes import (
     CLIENT,
     COOPERATIVE,
@@ -227,6 +228,16 @@ def test_a_broadcast_partition_is_served_while_anybody_serves_it(victim: int) ->
         )
     )  # fmt: skip
     assert not [one for one in stretches(result) if one[1] > S]
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_a_broadcast_member_reads_on_what_other_brokers_lead(members: int) -> None:
+    """Of a broker that restarts only its own partitions are unread, and only until another one leads them."""
+    restart = at(20 * S, Restart(target=Target("broker", "1"), down=lasting(5 * S)))
+    made = scenario(group(count=members, client=BROADCAST), restart, horizon_us=60 * S, brokers=3, partitions=6)
+    found = [one for one in stretches(simulate(made)) if one[1] > 19 * S]
+    assert found
+    assert max(end - begin for _, begin, end, *_ in found) < 3 * S
 
 
 def test_nobody_is_a_zombie_in_a_healthy_broadcast_group() -> None:
