@@ -34,7 +34,7 @@ def basis(scenario: Scenario, seed: int) -> set[str]:
 def test_both_fidelities_draw_the_same_waits(family: Family) -> None:
     queued = {
         seed: taking(random_scenario(seed, family), 10 * MS)
-        for seed in range(700, 700 + (2 if family == "crowd" else 6))
+        for seed in range(700, 700 + (2 if family == "crowd" else 4))
     }
     drawn = {seed: one for seed, one in queued.items() if basis(one, seed) == {"formula"}}
     assert len(drawn) >= 2
