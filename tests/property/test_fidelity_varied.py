@@ -24,7 +24,7 @@ def test_both_fidelities_give_equal_tables_whatever_the_groups_are_like(block: i
     assert not different
 
 
-@pytest.mark.parametrize("block", range(2))
+@pytest.mark.parametrize("block", range(1))
 def test_both_fidelities_give_equal_tables_wherever_everybody_is(block: int) -> None:
     seeds = range(block * 7, block * 7 + 7)
     different = {seed: names for seed in seeds if (names := differences(placed_scenario(seed), seed))}
