@@ -170,6 +170,8 @@ class Partitions:
         Who leads it, or led it last.
     is_readable : bool array, shape (n,)
         Somebody leads it, and the high watermark follows what is produced.
+    record_bytes : int64 array, shape (n,)
+        How large a record is; 0: nobody has said.
     moves : list of Move
         Partitions that were read from other brokers before, in order.
     """
@@ -185,6 +187,7 @@ class Partitions:
         self.created_us: NDArray[np.int64] = np.empty(0, np.int64)
         self.leader: NDArray[np.int32] = np.empty(0, np.int32)
         self.is_readable: NDArray[np.bool_] = np.empty(0, np.bool_)
+        self.record_bytes: NDArray[np.int64] = np.empty(0, np.int64)
 
     def __len__(self) -> int:
         return len(self.topic)
@@ -207,6 +210,8 @@ class Partitions:
             self.leader = np.concatenate([self.leader, leaders])
             readable = np.array([(topic, number) not in self._catalog.unreadable for number in new])
             self.is_readable = np.concatenate([self.is_readable, readable])
+            size = self._catalog.specs[topic].record_bytes or 0
+            self.record_bytes = np.concatenate([self.record_bytes, np.full(len(new), size)])
         return len(self) - before
 
     def read_from(self, rack: str) -> NDArray[np.int32]:
@@ -254,11 +259,6 @@ class Partitions:
     def racks(self) -> Mapping[int, str]:
         """Of those brokers that have one."""
         return self._catalog.racks
-
-    @property
-    def record_bytes(self) -> list[int]:
-        """How large a record of each partition is; 0: nobody has said. Length n."""
-        return [self._catalog.specs[topic].record_bytes or 0 for topic in self.topic]
 
     @property
     def topics(self) -> tuple[str, ...]:

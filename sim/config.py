@@ -185,11 +185,9 @@ class ProducerConfig:
     request_timeout_us: int = 30_000 * MS
     linger_us: int = 5 * MS
     batch_bytes: int = 16_384
-    max_block_us: int = 60_000 * MS
     retry_backoff_us: int = 100 * MS
     retry_backoff_max_us: int = 1_000 * MS
     transaction_timeout_us: int = 60_000 * MS
-    transactional_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

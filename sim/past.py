@@ -26,6 +26,7 @@ from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.errors import ScenarioError
 from groupsim.sim.fastpath.heartbeats import Heartbeats
 from groupsim.sim.fastpath.trains import Train
+from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import Distribution, Entry, Group, Scenario, Topic
 from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.units import FOREVER, MINUTE, S
@@ -132,16 +133,20 @@ def live_through(world: World, *, is_loud: bool) -> None:
     env, origin = world.env, world.scenario.origin_us
     drifting = [one for one in _aged(world) if _rest_us(one)]
     if drifting:
-        env.run_before(origin - WALKED_US + _SETTLED_US)
-        env.close_at(origin - WALKED_US + _SETTLED_US)
+        _go_to(env, origin - WALKED_US + _SETTLED_US)
         for spec in drifting:
             _drift(world, spec)
-    env.run_before(origin)
-    env.close_at(origin)
+    _go_to(env, origin)
     for spec in _aged(world):
         _arrive(world, spec)
     if is_loud:
         _be_loud(world)
+
+
+def _go_to(env: Environment, time: int) -> None:
+    """All that comes before ``time`` has happened, and it is that time."""
+    env.run_before(time)
+    env.close_at(time)
 
 
 def _be_loud(world: World) -> None:

@@ -10,6 +10,7 @@ used only to build tables, in one place).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
@@ -41,6 +42,11 @@ def hash64(key: int, number: int) -> int:
     x = ((x ^ (x >> 30)) * _MIX_1) & _MASK
     x = ((x ^ (x >> 27)) * _MIX_2) & _MASK
     return x ^ (x >> 31)
+
+
+def backoff_factor(key: int) -> Callable[[int], int]:
+    """Retry number -> factor on its backoff in permille, 800 to 1200 (``ExponentialBackoff``: jitter of 20 %)."""
+    return lambda number: 800 + hash64(key, number) % 401
 
 
 def hash64_array(key: np.uint64 | NDArray[np.uint64], number: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -70,13 +70,15 @@ class ProducerBooks:
             why = _UNCLEAN if is_unclean else _LEADER
             self.of(one.source.producer, partition).gone.append((one.source.first, one.batch.records, why))
 
-    def finish(self, partition: TopicPartition, appended: Iterable[Appended]) -> None:
-        """The horizon: count what has become of everything that was sent to a partition."""
-        rows = list(appended)
+    def finish(self, appended: Callable[[TopicPartition], Iterable[Appended]]) -> None:
+        """The horizon: count what has become of everything that was sent; ``appended``: a partition's log."""
+        found: dict[tuple[str, TopicPartition], list[Appended]] = {}
+        for partition in {where for _, where in self.sent}:
+            for row in appended(partition):
+                found.setdefault((row.source.producer, partition), []).append(row)
         for (producer, where), one in sorted(self.sent.items()):
-            if where == partition:
-                mine = [row for row in rows if row.source.producer == producer]
-                self.rows.append({"producer": producer, "topic": where[0], "partition": where[1], **_fates(one, mine)})
+            fates = _fates(one, found.get((producer, where), []))
+            self.rows.append({"producer": producer, "topic": where[0], "partition": where[1], **fates})
 
 
 def _fates(one: Sent, appended: list[Appended]) -> dict[str, int]:

@@ -137,7 +137,7 @@ class Client(Incarnation):
         consumption, frozen = self.consumption, self.frozen
         if frozen is not None:
             self.life.paused_us += now - frozen[0]
-        if frozen is None:
+        else:
             self.commits.finish_records(now)
         if consumption.handle >= 0:
             self.books.availability.impair(now, consumption.handle, True)

@@ -25,7 +25,7 @@ from groupsim.sim.protocol.producer.batches import ProduceResponse
 from groupsim.sim.protocol.producer.replicated_log import Source
 from groupsim.sim.protocol.producer.sender import ProducerBatch, Sender
 from groupsim.sim.protocol.transactions.messages import NO_PRODUCER_ID, TopicPartition
-from groupsim.sim.randomness import Streams, hash64, name_hash
+from groupsim.sim.randomness import Streams, backoff_factor, name_hash
 from groupsim.sim.units import S
 
 _STALE = frozenset({Error.NOT_LEADER_OR_FOLLOWER, Error.DISCONNECTED})
@@ -59,10 +59,11 @@ class DataProducer:
         self._catalog, self._logs, self._books, self._is_up = catalog, logs, books, is_up
         self._path = Path(streams, network, network.latency, self.name)
         self._entity = name_hash(self.name)
-        jitter = streams.key("producer backoff", self.name)
-        asking, first_us = streams.key("producer metadata backoff", self.name), spec.config.retry_backoff_us
-        self._backoff = Backoff(first_us, spec.config.retry_backoff_max_us, lambda n: 800 + hash64(asking, n) % 401)
-        self._sender = Sender(spec.config, spec.record_bytes, lambda n: 800 + hash64(jitter, n) % 401, self._leader_of)
+        config = spec.config
+        asking = backoff_factor(streams.key("producer metadata backoff", self.name))
+        self._backoff = Backoff(config.retry_backoff_us, config.retry_backoff_max_us, asking)
+        sending = backoff_factor(streams.key("producer backoff", self.name))
+        self._sender = Sender(config, spec.record_bytes, sending, self._leader_of)
         self._alarm = Alarm(env, deadline_key(self._entity, Kind.TIMER), self._act)
         self._leaders: dict[TopicPartition, int] = {}
         """As it was told; `NO_LEADER`: it is asking."""

@@ -54,13 +54,12 @@ class FetchBounds:
     def records_per_fetch(self) -> int:
         """Records of one partition that a fetch returns, of the largest that are read."""
         held = self._client.consumption.partitions
-        sizes = [self._client.books.partitions.record_bytes[position] for position in held.tolist()]
-        size = max(sizes, default=0)
+        size = self._client.books.partitions.record_bytes[held].max(initial=0)
         return int(self._fetched(1, size) // size) if size else self._client.world.timing.records_per_fetch
 
     def rate(self, positions: Positions) -> float:
         """Records per microsecond that can be fetched of these partitions together; infinite: nothing is known."""
-        sizes = np.array(self._client.books.partitions.record_bytes, np.int64)[positions]
+        sizes = self._client.books.partitions.record_bytes[positions]
         if not self.are_felt or not sizes.size or not sizes.all():
             return UNBOUNDED
         nodes, total = self._connections.sources[positions], 0.0

@@ -15,7 +15,7 @@ from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.consumer.member.member import ConsumerMember
 from groupsim.sim.protocol.interface import MemberMachine
 from groupsim.sim.protocol.zookeeper.member import ZookeeperMember
-from groupsim.sim.randomness import hash64
+from groupsim.sim.randomness import backoff_factor, hash64
 
 
 def new_assignors(client: Incarnation) -> tuple[Assignor, ...]:
@@ -43,8 +43,7 @@ def _commits(client: Incarnation) -> str:
 
 
 def _jitter(client: Incarnation) -> Callable[[int], int]:
-    key = client.world.streams.key("backoff", client.label)
-    return lambda number: 800 + hash64(key, number) % 401
+    return backoff_factor(client.world.streams.key("backoff", client.label))
 
 
 def _new_classic_member(client: Incarnation, assignors: tuple[Assignor, ...]) -> ClassicMember:

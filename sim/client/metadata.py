@@ -19,7 +19,7 @@ from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.model import Subscription
 from groupsim.sim.protocol.interface import MemberMachine
 from groupsim.sim.protocol.lookup import Backoff
-from groupsim.sim.randomness import hash64
+from groupsim.sim.randomness import backoff_factor, hash64
 from groupsim.sim.units import FOREVER
 
 
@@ -49,7 +49,7 @@ class Metadata:
         self._number = 1
         self._requests = 0
         jitter = client.world.streams.key("metadata-jitter", client.label)
-        self._backoff = Backoff.of(client.config, lambda number: 800 + hash64(jitter, number) % 401)
+        self._backoff = Backoff.of(client.config, backoff_factor(jitter))
 
     def subscribe(self, now: int, subscription: Subscription) -> None:
         """The application calls subscribe(); what a pattern can match is what there is now."""

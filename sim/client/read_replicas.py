@@ -46,20 +46,21 @@ class ReadReplicas:
 
     def note(self, now: int, positions: Positions) -> None:
         """The client begins to read these where it is sent."""
-        followed = self.nodes(positions) != self._leaders.leader[positions]
-        for position, node, is_told in zip(positions.tolist(), self.nodes(positions).tolist(), followed, strict=True):
-            if is_told:
+        nodes, leaders = self.nodes(positions), self._leaders.leader[positions]
+        if not self._told and np.array_equal(nodes, leaders):
+            return
+        for position, node, leader in zip(positions.tolist(), nodes.tolist(), leaders.tolist(), strict=True):
+            if node != leader:
                 self._told[position] = (node, now)
             else:
                 self._told.pop(position, None)
 
     def has_left(self, positions: Positions) -> NDArray[np.bool_]:
         """Whether it was told another follower than it would be now. Shape (n,)."""
-        nodes = self.nodes(positions).tolist()
-        told = [
-            self._told.get(position, (node, 0))[0] for position, node in zip(positions.tolist(), nodes, strict=True)
-        ]
-        has_left: NDArray[np.bool_] = np.array(told, np.int32) != self.nodes(positions)
+        nodes = self.nodes(positions)
+        pairs = zip(positions.tolist(), nodes.tolist(), strict=True)
+        told = np.array([self._told.get(position, (node, 0))[0] for position, node in pairs], np.int32)
+        has_left: NDArray[np.bool_] = told != nodes
         return has_left
 
     def kept(self, positions: Positions) -> list[int]:

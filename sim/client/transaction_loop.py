@@ -28,7 +28,7 @@ from groupsim.sim.protocol.lookup import Backoff
 from groupsim.sim.protocol.messages import Api, Error, Positions, TxnOffsetCommit
 from groupsim.sim.protocol.producer.batches import Origin, Produce, RecordBatch, sequence_after
 from groupsim.sim.protocol.transactions.messages import EndTxn, InitProducerId, ProducerIdentity, TopicPartition
-from groupsim.sim.randomness import hash64, mean_of
+from groupsim.sim.randomness import backoff_factor, mean_of
 from groupsim.sim.units import MS
 
 Step = Generator[simpy.Event, Any, Any]
@@ -67,11 +67,9 @@ class TransactionLoop:
         self._id = produces.transactional_id.format(member=consumer.name, incarnation=consumer.incarnation)
         self._life = ProducerLife(consumer.name, consumer.incarnation, self._id)
         self._send_key = deadline_key(consumer.entity, Kind.FETCH)
-        producer, jitter = produces.producer, world.streams.key("producer backoff", client.label)
+        producer, factor = produces.producer, backoff_factor(world.streams.key("producer backoff", client.label))
         self._backoff_us = producer.retry_backoff_us
-        self._backoff = Backoff(
-            producer.retry_backoff_us, producer.retry_backoff_max_us, lambda number: 800 + hash64(jitter, number) % 401
-        )
+        self._backoff = Backoff(producer.retry_backoff_us, producer.retry_backoff_max_us, factor)
         self._wait_key = process_key(consumer.entity, Kind.FAULT)
         self._connections: dict[int, Connection] = {}
         self._answers: dict[Exchange, simpy.Event] = {}

@@ -156,5 +156,4 @@ class DataLogs:
 
     def finish(self) -> None:
         """The horizon."""
-        for partition in sorted({where for _, where in self._books.sent}):
-            self._books.finish(partition, self._log(partition).appended)
+        self._books.finish(lambda partition: self._log(partition).appended)

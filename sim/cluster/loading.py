@@ -103,8 +103,11 @@ class Loading:
             self._move(number)
         self._led |= {name: self._control.partitions[name].leader for name in moved}
         applied.update({name: self._followed_us(name, applied[name]) for name in moved if name in applied})
-        for time in sorted(set(applied.values())):
-            self._env.at(time, self._key, serve, (tuple(name for name, due in applied.items() if due == time), time))
+        due: dict[int, list[Name]] = {}
+        for name, time in applied.items():
+            due.setdefault(time, []).append(name)
+        for time in sorted(due):
+            self._env.at(time, self._key, serve, (due[time], time))
         return applied
 
     def _followed_us(self, name: Name, applied_us: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,14 +10,13 @@ import numpy as np
 
 from groupsim.sim.books.broker_books import BrokerBooks
 from groupsim.sim.books.shard_books import ShardBooks
+from groupsim.sim.output.columns import Columns, of_tuples
 from groupsim.sim.tables import BROKERS, QUEUES, SHARDS
-
-Columns = dict[str, list[Any]]
 
 
 def broker_rows(books: BrokerBooks, horizon: int) -> Columns:
     """Columns of a row a stretch in which a broker was in one state and led as many partitions."""
-    return _columns(BROKERS, _broker_stretches(books, horizon))
+    return of_tuples(BROKERS, _broker_stretches(books, horizon))
 
 
 def _broker_stretches(books: BrokerBooks, horizon: int) -> Iterator[tuple[Any, ...]]:
@@ -28,7 +27,7 @@ def _broker_stretches(books: BrokerBooks, horizon: int) -> Iterator[tuple[Any, .
 
 def shard_rows(shards: Sequence[ShardBooks], horizon: int) -> Columns:
     """Columns of a row a stretch in which a shard was on one broker, or nowhere."""
-    return _columns(SHARDS, _shard_stretches(shards, horizon))
+    return of_tuples(SHARDS, _shard_stretches(shards, horizon))
 
 
 def _shard_stretches(shards: Sequence[ShardBooks], horizon: int) -> Iterator[tuple[Any, ...]]:
@@ -41,7 +40,7 @@ def _shard_stretches(shards: Sequence[ShardBooks], horizon: int) -> Iterator[tup
 def queue_rows(shards: Sequence[ShardBooks], every_us: int) -> Columns:
     """Columns of a row a shard whose requests take their turn, and stretch of this length in which any had it."""
     metered = [one for one in shards if one.figures.basis == "queue" and one.waits_us]
-    return _columns(QUEUES, (row for shard in metered for row in _waits(shard, every_us)))
+    return of_tuples(QUEUES, (row for shard in metered for row in _waits(shard, every_us)))
 
 
 def _waits(shard: ShardBooks, every_us: int) -> Iterator[tuple[Any, ...]]:
@@ -56,8 +55,3 @@ def _waits(shard: ShardBooks, every_us: int) -> Iterator[tuple[Any, ...]]:
 
 def _ends(begins: Sequence[int], horizon: int) -> list[int]:
     return [*begins, horizon][1:]
-
-
-def _columns(names: Iterable[str], rows: Iterable[Sequence[Any]]) -> Columns:
-    found = list(rows)
-    return {name: [row[i] for row in found] for i, name in enumerate(names)}

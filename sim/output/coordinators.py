@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from groupsim.sim.books.shard_books import ShardBooks
+from groupsim.sim.output.columns import of_mappings
 from groupsim.sim.tables import COORDINATORS, PLACEMENT
 
 
@@ -22,7 +23,7 @@ def placement_rows(shards: Sequence[ShardBooks], nodes: Sequence[int]) -> dict[s
     """Columns of a row a broker, and one for shards without any."""
     homeless = {one.figures.node for one in shards} - {*nodes}
     rows = [_placed(node, shards) for node in sorted({*nodes, *homeless})]
-    return {column: [row[column] for row in rows] for column in PLACEMENT}
+    return of_mappings(PLACEMENT, rows)
 
 
 def _placed(node: int, shards: Sequence[ShardBooks]) -> dict[str, Any]:

@@ -128,6 +128,6 @@ def _passed(instants: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np
     return np.searchsorted(np.sort(instants), times, side="right")
 
 
-def quantile(values: NDArray[np.int64] | NDArray[np.float64], q: float) -> float:
+def quantile(values: NDArray[np.int64], q: float) -> float:
     """Linear interpolation between order statistics; 0 for nothing."""
     return float(np.quantile(values, q)) if len(values) else 0.0

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from groupsim.sim.output.measures import quantile
+from groupsim.sim.output.columns import of_mappings
 from groupsim.sim.tables import ADD_UP, IDENTITY, OVER_GROUPS, SUMMARY, TEXT
 
 METRICS = tuple(name for name, dtype in SUMMARY.items() if dtype != TEXT and name not in IDENTITY)
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+"""Linear interpolation between order statistics."""
 
 
 def over_groups_rows(summary: Sequence[Mapping[str, Sequence[Any]]]) -> dict[str, list[Any]]:
@@ -24,7 +25,7 @@ def over_groups_rows(summary: Sequence[Mapping[str, Sequence[Any]]]) -> dict[str
     """
     groups = [one["group"][0] for one in summary]
     rows = [_row(metric, groups, [one[metric][0] for one in summary]) for metric in METRICS]
-    return {column: [row[column] for row in rows] for column in OVER_GROUPS}
+    return of_mappings(OVER_GROUPS, rows)
 
 
 def _row(metric: str, groups: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
@@ -34,8 +35,10 @@ def _row(metric: str, groups: Sequence[str], values: Sequence[Any]) -> dict[str,
     if not known:
         return row | dict.fromkeys(_QUANTILES)
     worst = int(numbers.argmax())
+    # Most runs have one group, and there is one row a metric: numpy would take longer than all the rest.
+    found = np.quantile(numbers, [*_QUANTILES.values()]) if len(numbers) > 1 else numbers.repeat(len(_QUANTILES))
     return row | {
         "total": float(numbers.sum()) if metric in ADD_UP else None,
-        **{name: quantile(numbers, q) for name, q in _QUANTILES.items()},
+        **dict(zip(_QUANTILES, found.tolist(), strict=True)),
         "max": float(numbers[worst]), "max_group": known[worst][1],
     }  # fmt: skip

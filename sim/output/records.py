@@ -12,6 +12,7 @@ from groupsim.sim.books.exact_ledger import ExactLedger
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record_reader import Records
+from groupsim.sim.output.columns import of_tuples
 from groupsim.sim.output.result import Text
 from groupsim.sim.protocol.messages import Positions
 
@@ -127,7 +128,7 @@ def latency_columns(group: str, records: Columns, measure: tuple[int, int]) -> C
             # What is committed before it is processed, or read by others, has waited for nothing.
             rows.append((group, span, *_quantiles(np.maximum(end - begin, 0)[counts])))
     names = ("group", "span", "records", "p50_us", "p99_us", "max_us")
-    return {name: [row[column] for row in rows] for column, name in enumerate(names)}
+    return of_tuples(names, rows)
 
 
 def _quantiles(spans: NDArray[np.int64]) -> Iterable[int]:

@@ -14,6 +14,7 @@ from groupsim.sim.books.record import ENDED_BY, GroupRecord
 from groupsim.sim.books.shard_books import ShardBooks, ShardFigures
 from groupsim.sim.model import Scenario
 from groupsim.sim.output.cluster import broker_rows, queue_rows, shard_rows
+from groupsim.sim.output.columns import of_mappings
 from groupsim.sim.output.coordinators import coordinator_rows, placement_rows
 from groupsim.sim.output.lag_figures import LagFigures
 from groupsim.sim.output.measures import (
@@ -99,7 +100,7 @@ class Tabulator:
             parts["output"].append(output_rows(group))
             for table in ("rebalances", "ownership", "lag", "requests", "states", "delivery", "events"):
                 parts[table].append(getattr(self, f"_{table}")(group))
-        parts["producers"].append({name: [row[name] for row in self._producers] for name in TABLES["producers"]})
+        parts["producers"].append(of_mappings(TABLES["producers"], self._producers))
         parts["coordinators"].append(coordinator_rows(self._shards))
         parts["placement"].append(placement_rows(self._shards, [one.id for one in self._scenario.cluster.brokers]))
         parts["brokers"].append(broker_rows(self._brokers, self._scenario.horizon_us))

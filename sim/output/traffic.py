@@ -101,7 +101,7 @@ class Traffic:
 def traffic_of(books: GroupBooks, lag: LagFigures, lives: NDArray[np.intp], window: Window) -> Traffic | None:
     """The traffic of a group; None if nobody has said how large records are of all topics that it reads."""
     sizes = books.partitions.record_bytes
-    return None if 0 in sizes else Traffic(books, np.array(sizes, np.int64), lag, lives, window)
+    return Traffic(books, sizes, lag, lives, window) if sizes.all() else None
 
 
 def traffic_summary(traffic: Traffic | None, scenario: Scenario, window: Window) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupsim.sim.books.group_books import GroupBooks
+from groupsim.sim.output.columns import of_tuples
 from groupsim.sim.tables import OUTPUT
 
 
@@ -40,7 +41,4 @@ def transaction_summary(group: GroupBooks) -> dict[str, list[float | None]]:
 def output_rows(group: GroupBooks) -> dict[str, list[Any]]:
     """One row for each partition that was written to."""
     rows = group.transactions.output
-    columns: dict[str, list[Any]] = {"group": [group.name] * len(rows)}
-    for at, column in enumerate(name for name in OUTPUT if name != "group"):
-        columns[column] = [row[at] for row in rows]
-    return columns
+    return {"group": [group.name] * len(rows)} | of_tuples((name for name in OUTPUT if name != "group"), rows)
