@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _REACH_S: Final = 10.0
 _CONNECT_PORT: Final = 15002
 _MASTER_PORT: Final = 7077
+_FIRST: Final[list[Path]] = []
+"""The folder of the first session of this process: the JVM goes on using it, whatever later sessions say, and makes it
+anew (``org.apache.spark.util.Utils.getOrCreateLocalRootDirs``)."""
 
 
 class SparkFailed(Exception):
@@ -100,6 +103,8 @@ def open_session(where: Where, modules: Sequence[str] = ()) -> Iterator[SparkSes
     if not where.connect:
         require_java()
     scratch = Path(tempfile.mkdtemp(prefix="groupsim-spark-"))
+    if not _FIRST:
+        _FIRST.append(scratch)
     log = scratch / "spark.log"
     try:
         with _stderr_to(log):
@@ -116,7 +121,8 @@ def open_session(where: Where, modules: Sequence[str] = ()) -> Iterator[SparkSes
             told += ["Spark's log ends with:", *logged]
         raise SparkFailed("\n  ".join([f"Spark on {where.url} failed", *told])) from error
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        for folder in (scratch, *_FIRST):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def reach(where: Where) -> None:

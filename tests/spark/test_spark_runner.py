@@ -95,6 +95,15 @@ print(folder.failures("one", 99)["error"][0])
 """
 
 
+TWO = """
+from groupsim.scenarios.spark.session import Where, open_session
+
+for _ in range(2):
+    with open_session(Where("local[1]")) as spark:
+        print(spark.range(3).count())
+"""
+
+
 def run_program(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """In a process of its own, whose JVM is its own too, and a folder where groupsim is not."""
     temporary = folder / "tmp"
@@ -111,6 +120,12 @@ def test_a_master_that_is_none_is_said_in_a_sentence(tmp_path: Path) -> None:
     assert "SparkFailed: Spark on no-such-master failed" in told.stderr
     assert "Master must either be yarn or start with spark, k8s, or local" in told.stderr
     assert [str(path) for path in tmp_path.rglob("*")] == [str(tmp_path / "tmp")]
+
+
+def test_sessions_one_after_the_other_leave_nothing(tmp_path: Path) -> None:
+    told = run_program(TWO, tmp_path)
+    assert told.stdout.split() == ["3", "3"], told.stderr
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 def test_executors_have_the_code_from_the_driver(tmp_path: Path) -> None:
