@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from groupsim.sim.books.watched import Watched
+from groupsim.sim.books.watched import Seen, Watched
 from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.protocol.consumer.messages import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from groupsim.sim.protocol.consumer.roster import Member
@@ -26,13 +26,25 @@ def consumer_group(group: Watched) -> ConsumerGroup | None:
     return machine if isinstance(machine, ConsumerGroup) else None
 
 
+def _records(machine: ConsumerGroup) -> list[object]:
+    """All that members have and are to have, as objects that are replaced when they change."""
+    roster = machine.roster
+    parts: list[object] = [machine, roster.group, roster.target, machine.topics.version, *roster.patterns.values()]
+    for one in roster:
+        parts += one.metadata, one.current
+    return [*parts, *roster.targets.values()]
+
+
 class OneHolder:
     """A partition is held by one member at a time, and is in one member's target."""
+
+    def __init__(self) -> None:
+        self._seen = Seen()
 
     def violated(self, now: int, group: Watched) -> str | None:
         """A partition that two members hold or are to have, if there is one."""
         machine = consumer_group(group)
-        if machine is None:
+        if machine is None or self._seen.is_same(group.books.name, _records(machine)):
             return None
         roster = machine.roster
         held = [part for one in roster for part in (one.current.assigned, one.current.pending)]
@@ -55,10 +67,13 @@ def _twice(parts: Iterable[np.ndarray]) -> int | None:
 class EpochsOrdered:
     """No member is ahead of the target, no target ahead of the group; who has left for a while has no epoch."""
 
+    def __init__(self) -> None:
+        self._seen = Seen()
+
     def violated(self, now: int, group: Watched) -> str | None:
         """An epoch that cannot be, if there is one."""
         machine = consumer_group(group)
-        if machine is None:
+        if machine is None or self._seen.is_same(group.books.name, _records(machine)):
             return None
         roster = machine.roster
         if roster.target.epoch > roster.group.epoch:
@@ -77,10 +92,13 @@ class StableIsStable:
     which comes with no new epoch (``GMM.hasMemberSubscriptionChanged``).
     """
 
+    def __init__(self) -> None:
+        self._seen = Seen()
+
     def violated(self, now: int, group: Watched) -> str | None:
         """A member of a stable group that is not where it is to be, if there is one."""
         machine = consumer_group(group)
-        if machine is None or not machine.is_stable:
+        if machine is None or self._seen.is_same(group.books.name, _records(machine)) or not machine.is_stable:
             return None
         roster = machine.roster
         if roster.group.epoch != roster.target.epoch:
@@ -182,6 +200,9 @@ class MembersWithinHoldings:
     Members of the classic protocol are passed over: theirs is what the last round has said.
     """
 
+    def __init__(self) -> None:
+        self._seen = Seen()
+
     def violated(self, now: int, group: Watched) -> str | None:
         """A member that owns what others may be given, if there is one."""
         machine = consumer_group(group)
@@ -191,6 +212,8 @@ class MembersWithinHoldings:
             member = consumer.machine
             known = None if member is None else machine.roster.members.get(member.member_id)
             if member is None or known is None or known.metadata.classic is not None or not member.owned.size:
+                continue
+            if self._seen.is_same((group.books.name, consumer.name), [member.owned, known.current]):
                 continue
             held = np.concatenate((known.current.assigned, known.current.pending))
             more = np.setdiff1d(member.owned, held)

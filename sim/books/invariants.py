@@ -13,6 +13,7 @@ from groupsim.sim.books.consumer_invariants import (
     OneHolder,
     StableIsStable,
 )
+from groupsim.sim.books.production import NOWHERE, Offsets
 from groupsim.sim.books.watched import Invariant, Watched
 from groupsim.sim.errors import InvariantViolation
 from groupsim.sim.kernel.environment import Environment
@@ -71,15 +72,22 @@ class GenerationsGrow:
 
 
 class CommitsWithinPositions:
-    """Nobody has committed what nobody has processed (commit before processing and broadcast exempt)."""
+    """Nobody has committed what nobody has processed (commit before processing and broadcast exempt).
+
+    It is looked at whenever offsets have been committed: processed records only become more.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, Offsets] = {}
 
     def violated(self, now: int, group: Watched) -> str | None:
         """A partition committed beyond its processed records, if there is one."""
         if group.books.is_broadcast or group.books.commits_ahead:
             return None
         ledger = group.books.ledger
-        if not len(ledger.committed):
+        if np.array_equal(ledger.committed, self._last.get(group.books.name, NOWHERE)):
             return None
+        self._last[group.books.name] = ledger.committed.copy()
         processed = np.maximum(ledger.processed(now), 0)
         for zombie in group.books.delivery.zombies:
             processed = np.maximum(processed, zombie.processed(now))

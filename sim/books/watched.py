@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any, Protocol
 
 from groupsim.sim.books.group_books import GroupBooks
@@ -49,6 +50,22 @@ class Watched:
     def books(self) -> GroupBooks:
         """What is written down about it."""
         return self.host.books
+
+
+class Seen:
+    """What an invariant was last held of, by name: as long as it is the same objects, the answer is the same.
+
+    So it is of whatever is replaced as a whole when it changes: records, assignments, arrays of positions.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[Hashable, list[object]] = {}
+
+    def is_same(self, name: Hashable, parts: list[object]) -> bool:
+        """Whether all of ``parts`` are what they were the last time."""
+        last = self._last.get(name)
+        self._last[name] = parts
+        return last is not None and len(last) == len(parts) and all(map(is_, last, parts))
 
 
 class Invariant(Protocol):

@@ -67,6 +67,21 @@ def test_each_invariant_tells_its_violation(groups: list[Any], monkeypatch: pyte
     assert violations(group) == ["OneHolder"]
 
 
+def test_what_was_held_once_is_held_of_what_changes(groups: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Invariants look at nothing twice, so each change must be seen, and be seen again when it is undone and redone."""
+    group = groups[0]
+    member = a_member(group)
+    wrong = replace(
+        member.current, pending=member.current.assigned[:1], member_epoch=group.machine.roster.target.epoch + 1
+    )
+    for one in (OneHolder(), EpochsOrdered(), StableIsStable()):
+        for _ in range(2):
+            assert [one.violated(0, group), one.violated(0, group)] == [None, None]
+            with monkeypatch.context() as patch:
+                patch.setattr(member, "current", wrong)
+                assert one.violated(0, group) is not None
+
+
 def test_a_watched_run_ends_with_the_violation() -> None:
     watch = Watch(SimpleNamespace(now=7), [])  # type: ignore[arg-type]
     watch._groups = [SimpleNamespace(books=SimpleNamespace(name="g"))]  # type: ignore[list-item]
