@@ -11,7 +11,7 @@ import pytest
 
 from groupsim.sim import InvariantViolation, simulate
 from groupsim.sim.books.consumer_invariants import EpochsOrdered, MembersWithinHoldings, OneHolder, StableIsStable
-from groupsim.sim.books.invariants import Watch
+from groupsim.sim.books.invariants import CommitsWithinPositions, Watch
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.model import Override, Scale
 from groupsim.sim.protocol.consumer.classic_members import ClassicMembers
@@ -80,6 +80,14 @@ def test_what_was_held_once_is_held_of_what_changes(groups: list[Any], monkeypat
             with monkeypatch.context() as patch:
                 patch.setattr(member, "current", wrong)
                 assert one.violated(0, group) is not None
+
+
+def test_an_offset_committed_beyond_what_was_processed(groups: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    group, one = groups[0], CommitsWithinPositions()
+    offsets = group.books.ledger.offsets
+    assert one.violated(20 * S, group) is None
+    monkeypatch.setattr(offsets, "offset", offsets.offset + np.where(np.arange(len(offsets.offset)) == 1, 10**6, 0))
+    assert one.violated(20 * S, group) == "partition 1 is committed beyond what was processed"
 
 
 def test_a_watched_run_ends_with_the_violation() -> None:
