@@ -67,7 +67,8 @@ class SilentAssignors:
     def __call__(self) -> None:
         """Look whether one is silent."""
         guarded_call = sys.modules.get("groupsim.assignors.guarded_call")  # whoever asks assignors has imported it
-        asked = guarded_call.being_asked() if guarded_call is not None else None
+        being_asked = getattr(guarded_call, "being_asked", None)  # or is in the middle of importing it
+        asked = being_asked() if being_asked is not None else None
         if asked is None or asked.name in self._named or time.monotonic() - asked.since_s < SILENT_S:
             return
         self._named.add(asked.name)

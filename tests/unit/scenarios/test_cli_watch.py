@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from groupsim.scenarios import load
 from groupsim.scenarios.cli import memory, watch
-from groupsim.scenarios.cli.watch import Pace, RunWatch
+from groupsim.scenarios.cli.watch import Pace, RunWatch, SilentAssignors
 from groupsim.sim import Gauge, simulate
 from groupsim.sim.gauge import Stage
 from groupsim.sim.units import S
@@ -336,3 +336,9 @@ def test_each_stage_of_a_run_has_its_words() -> None:
             assert looking.text() == "0 ms of 60.0 s simulated (0%)"
             gauge.stage = Stage.TABLES
             assert looking.text() == "making the tables"
+
+
+def test_nobody_is_silent_while_the_module_of_assignors_is_being_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Importing takes longer than half a second on a busy machine, and the other thread looks meanwhile."""
+    monkeypatch.setitem(sys.modules, "groupsim.assignors.guarded_call", ModuleType("guarded_call"))
+    SilentAssignors()()
