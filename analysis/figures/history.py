@@ -10,7 +10,7 @@ import pandas as pd
 
 from groupsim.analysis.data.availability import S, gaps
 from groupsim.analysis.data.load import Source, measure_of, table
-from groupsim.analysis.errors import ResultError
+from groupsim.analysis.errors import MissingTable, ResultError
 from groupsim.analysis.figures.cluster_history import ClusterHistory, cluster_history
 from groupsim.sim.tables import CAUSES
 
@@ -40,6 +40,9 @@ class History:
     pieces : DataFrame with row (position in ``partitions``), from_s, to_s, cause (position in ``CAUSES``)
     gaps : DataFrame with row (as pieces), from_s, to_s, startup (bool: the group had served nothing before)
     states : DataFrame with from_s, to_s, state, generation
+    generation : str
+        What a generation of the group is called: one that ZooKeeper holds together has none, and counts changes of its
+        members and topics.
     rebalances : DataFrame with from_s, to_s
     counted : mapping of str to float
         What the row of ``summary`` says of the window in which metrics count.
@@ -62,6 +65,7 @@ class History:
     pieces: pd.DataFrame
     gaps: pd.DataFrame
     states: pd.DataFrame
+    generation: str
     rebalances: pd.DataFrame
     counted: Mapping[str, float]
     measured: tuple[float, float]
@@ -89,7 +93,7 @@ def history(source: Source, group: str | None) -> History:
         The result has no such group.
     """
     names = ("summary", "ownership", "unavailability", "states", "rebalances")
-    tables = {name: table(source, name) for name in names}
+    tables = {name: table(source, name) for name in names} | _zookeeper(source)
     found = sorted({str(one) for frame in tables.values() for one in frame["group"].unique()})
     if group is not None and group not in found:
         raise ResultError(f"no group {group!r} in this result; it has: {', '.join(found) or 'none'}")
@@ -99,6 +103,14 @@ def history(source: Source, group: str | None) -> History:
     window = measure_of(source)
     own = events[events["group"].isin([chosen, ""])]
     return _built(chosen, len(found), mine, own, window, cluster_history(source))
+
+
+def _zookeeper(source: Source) -> dict[str, pd.DataFrame]:
+    """The table of groups that ZooKeeper holds together, if the result has it."""
+    try:
+        return {"zookeeper": table(source, "zookeeper")}
+    except MissingTable:
+        return {}
 
 
 def _worst(groups: list[str], unavailability: pd.DataFrame) -> str:
@@ -140,6 +152,7 @@ def _built(
         pieces=pieces,
         gaps=_gaps(unavailability, rows, served),
         states=states,
+        generation="change" if len(tables.get("zookeeper", ())) else "generation",
         rebalances=rebalances[["from_s", "to_s"]],
         counted={name: float(summary[name].sum()) for name in COUNTED},
         measured=(window.get("from", 0.0), min(window.get("to", horizon_s), horizon_s)),

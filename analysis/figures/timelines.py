@@ -124,7 +124,8 @@ def _states(axes: Axes, past: History, window: Window, width_in: float) -> None:
         colour, width = palette.STATES.get(state, palette.FAINT), end - start
         frame = {"edgecolor": palette.FAINT, "linewidth": 0.3} if colour == "#ffffff" else {"linewidth": 0}
         axes.add_patch(Rectangle((start, 0), width, 1, facecolor=colour, **frame))
-        stable = (f"Stable, generation {generation}", f"generation {generation}", f"{generation}")
+        numbered = f"{past.generation} {generation}"
+        stable = (f"Stable, {numbered}", numbered, f"{generation}")
         texts = stable if state == "Stable" else (state,)
         fitting = next((text for text in texts if text_width(text, 7) + 0.08 <= width * inch_s), "")
         axes.text(start + width / 2, 0.46, fitting, fontsize=7, color=palette.on(colour), ha="center", va="center",

@@ -34,6 +34,8 @@ class Replications:
     over_groups: list[dict[str, Any]] = field(default_factory=list)
     """One row per run and number of ``summary``."""
     rebalances: list[dict[str, Any]] = field(default_factory=list)
+    zookeeper: list[dict[str, Any]] = field(default_factory=list)
+    """One row per run and group that ZooKeeper holds together."""
     warnings: dict[str, None] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     runs: int = 0
@@ -46,6 +48,7 @@ class Replications:
         self.summary += summary
         self.over_groups += result.tables.rows("over_groups")
         self.rebalances += [row | own for row in result.tables.rows("rebalances")]
+        self.zookeeper += [row | own for row in result.tables.rows("zookeeper")]
         self.warnings |= dict.fromkeys(result.warnings)
         self.versions = result.manifest["versions"]
         self.runs += 1
@@ -76,13 +79,15 @@ class Replications:
     def as_json(self) -> dict[str, Any]:
         """Scenario, seed, summary and rebalances as plain data; means with intervals where there are several runs."""
         several = self.runs > 1
-        once = [{name: value for name, value in row.items() if name != "replication"} for row in self.rebalances]
         return {
             "scenario": self.scenario.name,
             "seed": self.seed,
             "summary": means(self.summary) if several else self.summary,
             "over_groups": means_over_groups(self.over_groups) if several else self.over_groups,
-            "rebalances": self.rebalances if several else once,
+            **{
+                name: rows if several else list(map(_without_replication, rows))
+                for name, rows in (("rebalances", self.rebalances), ("zookeeper", self.zookeeper))
+            },
             "unserved": self.unserved(),
             **({} if several else {"placement": self._placed(), "stands_out": list(map(asdict, self.outliers()))}),
         }
@@ -119,6 +124,10 @@ class Replications:
         from groupsim.analysis.text.unserved import unserved
 
         return unserved(self.summary)
+
+
+def _without_replication(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "replication"}
 
 
 def means(summary: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

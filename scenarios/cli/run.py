@@ -175,6 +175,7 @@ def _print(done: Replications, *, full: bool) -> None:
     from groupsim.analysis.text.groups import first_told, worst
     from groupsim.analysis.text.outliers import outliers_line
     from groupsim.analysis.text.summary import runs_table
+    from groupsim.analysis.text.zookeeper import zookeeper_lines
 
     for sentence in first_told(done.unserved(), "groups"):
         print_wrapped(sentence)
@@ -187,6 +188,8 @@ def _print(done: Replications, *, full: bool) -> None:
         told = len({row["group"] for row in shown})
         least = f", and all groups: above are the {told} that were unread longest" if told < groups else ""
         print_wrapped(f"--full shows all {len(METRICS)} numbers{least}")
+    for sentence in first_told(zookeeper_lines(done.zookeeper), "groups"):
+        print_wrapped(sentence)
     found = done.outliers() if done.runs == 1 else []
     if found:
         print_wrapped(outliers_line(found))

@@ -128,6 +128,16 @@ def test_legends_name_what_is_there_and_nothing_else(make_table: Maker) -> None:
     assert not {"detection", "resume", "Empty"} & set(shown)
 
 
+def test_a_group_that_zookeeper_holds_together_has_no_generations(make_table: Maker) -> None:
+    tables = result(
+        make_table,
+        ownership=[stretch(0, "g/0", 10, 60)],
+        states=[{"from_us": 0, "to_us": 60 * S, "state": "Stable", "generation": 20}],
+    )
+    assert "Stable, generation 20" in texts(timeline(tables))
+    assert "Stable, change 20" in texts(timeline(tables | {"zookeeper": make_table("zookeeper", [{"group": "g"}])}))
+
+
 def test_many_members_have_a_colour_for_each_block(make_restart: Callable[..., Tables]) -> None:
     figure = timeline(make_restart(32, 16, 120, 0, 1))
     served = [text for text in texts(figure) if text.startswith("billing/")]
