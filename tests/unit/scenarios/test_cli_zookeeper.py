@@ -41,9 +41,10 @@ def test_a_join_is_told_in_the_numbers_of_its_closed_form(groupsim: CommandLine,
     """N (N + 2 B + 6 + T) + P + 2 N + T reads and 2 P + 2 writes, as in the library's herd-effect."""
     told = groupsim("run", join)
     assert told.code == 0, told.err
-    assert ASKED in words(told.out)
-    assert "that failed, 0 rebalances given up; two readers at once for 0 partition·s; servers busy 0" in words(told.out)
-    assert words(told.out).endswith("Generations of such a group are changes of its members or topics.")
+    sentence = words(told.out)
+    assert ASKED in sentence
+    assert "that failed, 0 rebalances given up; two readers at once for 0 partition·s; servers busy 0" in sentence
+    assert sentence.endswith("Generations of such a group are changes of its members or topics.")
     assert max(map(len, told.out.splitlines())) <= 80
 
 
