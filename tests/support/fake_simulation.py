@@ -41,6 +41,7 @@ def simulate(
     """Numbers that depend on all that a real run depends on, and on nothing else."""
     numbers = np.random.default_rng([seed, replication, *variant.encode(), scenario.groups[0].members.count])
     columns = {name: _columns(name, scenario, numbers) for name in TABLES}
+    columns["zookeeper"] = {name: [] for name in TABLES["zookeeper"]}  # its groups have coordinators
     groups, rscores = columns["summary"]["group"], columns["summary"]["rscore"]
     own = {"scenario": scenario.name, "variant": variant, "seed": seed, "replication": replication, "horizon_s": 60.0}
     columns["summary"] |= {name: [value] * len(groups) for name, value in {**own, "end_state": "Stable"}.items()}
