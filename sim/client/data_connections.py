@@ -106,7 +106,7 @@ class DataConnections:
         """When the fetches that are parked at some of the `nodes` are answered."""
         consumption = self._consumption
         node = self.sources[consumption.partitions]
-        which = np.flatnonzero(np.isin(node, nodes))
+        which = np.flatnonzero(within(node, nodes))
         order, begins = by_connection(np.zeros(len(which), np.int64), node[which])
         which = which[order]
         chains = Chains(

@@ -31,7 +31,7 @@ from groupsim.sim.client.read_replicas import ReadReplicas
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.protocol.effects import Raise
 from groupsim.sim.protocol.interface import MemberMachine
-from groupsim.sim.protocol.messages import Error, OffsetFetch, OffsetFetchResponse, Positions
+from groupsim.sim.protocol.messages import Error, OffsetFetch, OffsetFetchResponse, Positions, within
 
 
 class Fetcher:
@@ -161,7 +161,7 @@ class Fetcher:
     def drop(self, now: int, positions: Positions, code: int) -> None:
         """Stop consuming; a first fetch of these that is under way is worth nothing."""
         for number, (asked, offsets) in list(self._awaited.items()):
-            keep = ~np.isin(asked, positions)
+            keep = ~within(asked, positions)
             if keep.any():
                 self._awaited[number] = (asked[keep], offsets[keep])
             else:
@@ -250,7 +250,7 @@ class Fetcher:
     def _offsets_of(self, now: int, held: Positions) -> Offsets:
         """How far it has got with some of what it reads. Shape (n,)."""
         consumption = self._consumption
-        return self._books.ledger.positions(consumption.holding, now)[np.isin(consumption.partitions, held)]
+        return self._books.ledger.positions(consumption.holding, now)[within(consumption.partitions, held)]
 
     def _stop(self, now: int, positions: Positions) -> None:
         """Nothing more comes of these; if poll() has nothing to return any more, its passes follow from here."""
@@ -267,7 +267,7 @@ class Fetcher:
         if client.frozen is not None:
             client.late.append(partial(self._ask_again, positions))
             return
-        held = positions[np.isin(positions, self._consumption.partitions)]
+        held = positions[within(positions, self._consumption.partitions)]
         lost = held[np.isin(self._books.partitions.leader[held], list(self.cut_off))]
         if lost.size:
             client.elision.wake()
@@ -300,7 +300,7 @@ class Fetcher:
         back = known[~self._replicas.needs(known, self.cut_off)]
         self._books.availability.sever(back, severed=False)
         at = np.array([self._unreachable.pop(int(p)) for p in back], np.int64)
-        owned = np.isin(back, machine.owned) & ~np.isin(back, machine.uninitialised)
+        owned = np.logical_and(within(back, machine.owned), ~within(back, machine.uninitialised))
         if owned.any():
             self._replicas.note(now, back[owned])
             self._consumption.begin(now, back[owned], at[owned], 0.0)
@@ -310,7 +310,7 @@ class Fetcher:
 
     def lose(self, now: int, positions: Positions) -> None:
         """The leaders of these are gone, or lead no more: what is read of them ends, and its position is kept."""
-        lost = positions[np.isin(positions, self._consumption.partitions)]
+        lost = positions[within(positions, self._consumption.partitions)]
         self._unknown.update(p for p in positions.tolist() if p in self._unreachable)
         if not lost.size:
             return
@@ -323,7 +323,7 @@ class Fetcher:
 
         Who reads from a follower that is in sync no more asks the leader; who waits for one that is again goes on.
         """
-        held = positions[np.isin(positions, self._consumption.partitions)]
+        held = positions[within(positions, self._consumption.partitions)]
         has_left = self._replicas.has_left(held)
         self._replicas.note(now, held[~has_left])
         if has_left.any():
@@ -392,7 +392,7 @@ class Fetcher:
         if is_new and known and self.cut_off.isdisjoint(asked):
             back = np.array(known, np.int32)
             offsets = np.array([self._unreachable.pop(p) for p in known], np.int64)
-            mine = np.logical_and(np.isin(back, self._machine.owned), ~np.isin(back, self._machine.uninitialised))
+            mine = np.logical_and(within(back, self._machine.owned), ~within(back, self._machine.uninitialised))
             if mine.any():
                 self._ask_brokers(now, back[mine], offsets[mine], is_refused=False)
         else:

@@ -41,6 +41,8 @@ class ReadReplicas:
 
     def needs(self, positions: Positions, nodes: frozenset[int]) -> NDArray[np.bool_]:
         """Whether to begin to read each of these takes one of some brokers, to ask or to read from. Shape (n,)."""
+        if not nodes:
+            return np.zeros(len(positions), np.bool_)
         some = list(nodes)
         return np.logical_or(np.isin(self._leaders.leader[positions], some), np.isin(self.nodes(positions), some))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.truncation import take_back, truncation
@@ -80,25 +82,39 @@ class Clients:
 
     def partitions_changed(self, names: Iterable[tuple[str, int]]) -> None:
         """Data partitions have other leaders, or none, or can be read again."""
-        known = set(names)
+        known = sorted(set(names))
         if self._world.data_logs is not None:
-            self._world.data_logs.changed(sorted(known))
+            self._world.data_logs.changed(known)
+        news = self._news(known)
         for name in sorted(self._world.groups):
             books = self._world.groups[name].books
-            positions = _positions(books, known)
-            if positions.size:
-                self._change(name, books, positions)
+            found = [(one, books.partitions.of(topic)) for topic, one in news.items()]
+            told = [one.of(positions) for one, positions in found if positions.size]
+            if told:
+                self._change(name, books, _merged(told))
         for one in known:
             if one not in self._world.catalog.unreadable:
                 self._lost_us.pop(one, None)
         self._world.share_anew()
 
-    def _change(self, group: str, books: GroupBooks, positions: Positions) -> None:
-        partitions, catalog, now = books.partitions, self._world.catalog, self._env.now
-        names = [(partitions.topic[p], int(partitions.number[p])) for p in positions.tolist()]
-        leader = np.array([catalog.leaders(topic, (number,))[0] for topic, number in names], np.int32)
-        readable = np.array([name not in catalog.unreadable for name in names])
-        since = np.array([self._lost_us.get(name, -1) for name in names], np.int64)
+    def _news(self, names: Sequence[tuple[str, int]]) -> dict[str, _News]:
+        """Topic -> what has become of some of its partitions."""
+        catalog, numbers = self._world.catalog, dict[str, list[int]]()
+        for topic, number in names:
+            numbers.setdefault(topic, []).append(number)
+        return {
+            topic: _News(
+                np.array(some, np.int32),
+                np.array(catalog.leaders(topic, some), np.int32),
+                np.array([(topic, number) not in catalog.unreadable for number in some]),
+                np.array([self._lost_us.get((topic, number), -1) for number in some], np.int64),
+            )
+            for topic, some in numbers.items()
+        }
+
+    def _change(self, group: str, books: GroupBooks, news: _News) -> None:
+        partitions, now = books.partitions, self._env.now
+        positions, leader, readable, since = news
         has_moved, was_readable = leader != partitions.leader[positions], partitions.is_readable[positions]
         gone = np.logical_and(was_readable, np.logical_or(~readable, has_moved))
         back = np.logical_and(readable, np.logical_or(~was_readable, has_moved))
@@ -106,21 +122,63 @@ class Clients:
         if not (gone.any() or back.any() or moved.any()):
             partitions.leader[positions] = leader
             return
-        self.disturb([group])
+        clients = self._readers(group, partitions.mask(positions))
         partitions.move(now, positions, leader)
         partitions.is_readable[positions] = readable
         books.availability.sever(positions, severed=False)
         books.availability.sever(positions[~readable], severed=True)
         books.availability.refresh(now, positions)
-        since[np.logical_and(since < 0, has_moved)] = now
-        for client in self._clients(group):
+        since = np.where(np.logical_and(since < 0, has_moved), now, since)
+        for client in clients:
             client.fetcher.lose(now, positions[gone])
             client.fetcher.find(now, positions[back], since[back])
             client.fetcher.follow(now, positions[np.logical_and(moved, ~np.logical_or(gone, back))])
             client.drive(now)
 
+    def _readers(self, group: str, positions: NDArray[np.bool_]) -> list[Client]:
+        """Who is concerned by a change of some partitions: awake from now on. Shape (n_partitions,).
+
+        Nobody else: whoever reads none of them goes on as before. While members take steps together nobody knows.
+        """
+        found = []
+        for consumer in self._world.members[group]:
+            client = consumer.incumbent
+            if client is None:
+                continue
+            if not client.elision.look() or _is_concerned(client, positions):
+                client.elision.wake()
+                found.append(client)
+        return found
+
     def _clients(self, group: str) -> list[Client]:
         return [one.client for one in self._world.members[group] if one.client is not None]
+
+
+def _is_concerned(client: Client, positions: NDArray[np.bool_]) -> bool:
+    """Whether it reads any of these, or would read anything that it cannot reach. Shape (n_partitions,)."""
+    return not client.fetcher.reaches_everything or bool(positions[client.consumption.partitions].any())
+
+
+class _News(NamedTuple):
+    """What has become of some partitions, of a topic by number or of a group by position. Shapes (k,)."""
+
+    which: Positions
+    leader: NDArray[np.int32]
+    is_readable: NDArray[np.bool_]
+    lost_us: NDArray[np.int64]
+    """When the former leader died; -1: it has not."""
+
+    def of(self, positions: Positions) -> _News:
+        """Those that a group knows: ``positions`` are those of the topic."""
+        known = self.which < len(positions)
+        return _News(positions[self.which[known]], *(column[known] for column in self[1:]))
+
+
+def _merged(news: Sequence[_News]) -> _News:
+    """Of several topics, by ascending position."""
+    columns = [np.concatenate(column) for column in zip(*news, strict=True)]
+    order = np.argsort(columns[0])
+    return _News(*(column[order] for column in columns))
 
 
 def _positions(books: GroupBooks, names: Iterable[tuple[str, int]]) -> Positions:
