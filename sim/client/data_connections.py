@@ -7,7 +7,7 @@ that is answered is arithmetic (`sim.client.parked_fetch`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.parked_fetch import Chains, Times, by_connection, period_us
 from groupsim.sim.protocol.messages import Positions, within
+
+
+_ONE: Final = np.zeros(1, np.intp)
+"""Where the partitions of the only connection begin."""
 
 
 class FirstFetch(NamedTuple):
@@ -83,9 +87,9 @@ class DataConnections:
         return self._partitions.read_from(self._rack)
 
     @property
-    def nodes(self) -> NDArray[np.int32]:
+    def nodes(self) -> list[int]:
         """Brokers that something is read from, ascending."""
-        return np.unique(self.sources[self._consumption.partitions])
+        return sorted(set(self.sources[self._consumption.partitions].tolist()))
 
     def stop(self, now: int, positions: Positions) -> None:
         """These are read no longer: the fetch that is parked for the last ones at a broker stays until it is over."""
@@ -104,23 +108,26 @@ class DataConnections:
 
     def _parked_until(self, at: Times, nodes: NDArray[np.int32]) -> Times:
         """When the fetches that are parked at some of the `nodes` are answered."""
-        consumption = self._consumption
-        node = self.sources[consumption.partitions]
+        node = self.sources[self._consumption.partitions]
         which = np.flatnonzero(within(node, nodes))
         order, begins = by_connection(np.zeros(len(which), np.int64), node[which])
-        which = which[order]
-        chains = Chains(
+        return self._chains(which[order], begins).parked_until(at)
+
+    def _chains(self, which: NDArray[np.intp], begins: NDArray[np.intp]) -> Chains:
+        """The fetches of some of what is read, those of one connection next to one another, which begin at these."""
+        consumption = self._consumption
+        return Chains(
             self._ledger, consumption.partitions[which], begins,
             np.maximum(consumption.since[which], self.restarted_us),
             np.repeat(self._ledger.caught_up(np.array([consumption.slot])), len(begins)),
             np.full(len(begins), self.period_us),
         )  # fmt: skip
-        return chains.parked_until(at)
 
     def free_at(self, at: int, node: int) -> int:
         """When a request is worked on that reaches a broker at ``at``, as it looks now."""
-        if self._is_read(node):
-            return int(self._parked_until(np.array([at]), np.array([node]))[0])
+        which = np.flatnonzero(self.sources[self._consumption.partitions] == node)
+        if which.size:
+            return int(self._chains(which, _ONE).parked_until(np.array([at]))[0])
         return max(at, self.parked.get(node, 0))
 
     def is_open(self, node: int) -> bool:
@@ -151,7 +158,7 @@ class DataConnections:
         arrived = known + trips.up
         worked = np.array([max(arrived, self.parked.get(node, 0)) for node in nodes.tolist()])
         resent = worked + self._service_us
-        reading = within(nodes, self.nodes)
+        reading = within(nodes, np.array(self.nodes, np.int32))
         if reading.any():
             worked[reading] = self._parked_until(np.full(np.count_nonzero(reading), arrived), nodes[reading])
             resent[reading] = self._parked_until(worked[reading] + self._service_us, nodes[reading])

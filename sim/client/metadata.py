@@ -149,7 +149,7 @@ class Metadata:
 
     def _wait_us(self, at: int) -> int:
         """For the fetch that is parked at the least loaded node, if no connection is idle (``leastLoadedNode``)."""
-        nodes = self._connections.nodes.tolist()
+        nodes = self._connections.nodes
         idle = [node for node, one in self._in_flight.asked.items() if node not in nodes and not one.broken]
         if idle or not nodes:
             return 0
