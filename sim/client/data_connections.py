@@ -16,7 +16,6 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.parked_fetch import Chains, Times, by_connection, period_us
 from groupsim.sim.protocol.messages import Positions, within
 
-
 _ONE: Final = np.zeros(1, np.intp)
 """Where the partitions of the only connection begin."""
 
