@@ -67,7 +67,7 @@ def found_beside(
         found = _Completion(data, options, validate).findings(refused, check)
         in_all &= {_key(one) for one in found}
     lost = least.lost_names()
-    return [one for one in found if _key(one) in in_all and not _is_within(one[0], places) and not _is_lost(one, lost)]
+    return [one for one in found if _key(one) in in_all and not is_within(one[0], places) and not _is_lost(one, lost)]
 
 
 def _key(finding: Finding) -> tuple[Place, str]:
@@ -83,7 +83,8 @@ def _is_small(data: Any) -> bool:
     return not trees
 
 
-def _is_within(place: Place, others: Iterable[Place]) -> bool:
+def is_within(place: Place, others: Iterable[Place]) -> bool:
+    """Whether a place is one of the others, or in it."""
     return any(place[: len(other)] == other for other in others)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +14,7 @@ from pydantic import ValidationError
 
 from groupsim.scenarios.build.checks import check_names
 from groupsim.scenarios.build.cluster_checks import check_cluster
-from groupsim.scenarios.build.completion import found_beside
+from groupsim.scenarios.build.completion import found_beside, is_within
 from groupsim.scenarios.build.data_checks import check_data
 from groupsim.scenarios.build.kafka_checks import check_kafka_rules
 from groupsim.scenarios.build.paths import set_path
@@ -21,7 +22,7 @@ from groupsim.scenarios.build.problems import Finding, findings_of, problems_of
 from groupsim.scenarios.build.scenario import build_scenario
 from groupsim.scenarios.errors import PROBLEMS_MAX, Problem, ScenarioFileError, nearest, shown
 from groupsim.scenarios.files.file_names import located
-from groupsim.scenarios.files.yaml_text import YamlDocument, read_yaml
+from groupsim.scenarios.files.yaml_text import YamlDocument, read_trapped, read_yaml
 from groupsim.scenarios.kafka.assignor_names import why_not_loaded, why_not_together
 from groupsim.scenarios.schema.key_places import belongs
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
@@ -62,8 +63,8 @@ def load(source: str | Path, *, set_: Mapping[str, Any] = _NOTHING, allow_code: 
         With every problem found.
     """
     path = path_of(source)
-    read = read_yaml(path)
-    document = YamlDocument(_mapping(read, str(source)), dict(read.lines))
+    read = read_trapped(path)
+    document = YamlDocument(_mapping(read, str(source)), dict(read.lines), read.traps, read.unread)
     problems: list[Problem] = []
     for where, value in located(set_, Path.cwd()).items():
         try:
@@ -72,7 +73,7 @@ def load(source: str | Path, *, set_: Mapping[str, Any] = _NOTHING, allow_code: 
             problems += refused.problems
             continue
         kept = {one: line for one, line in document.lines.items() if one[: len(place)] != place}
-        document = YamlDocument(document.data, {**kept, place: 0})
+        document = replace(document, lines={**kept, place: 0})
     try:
         found = _parse(document, file=str(source), name=path.stem, folder=path.parent, allow_code=allow_code)
     except ScenarioFileError as refused:
@@ -165,14 +166,21 @@ def _parse(
     def validate(data: Any) -> ScenarioFile:
         return ScenarioFile.model_validate(data, context={"folder": folder, "allow_code": tuple(allow_code)})
 
+    def check(scenario: ScenarioFile) -> list[Finding]:
+        return _check(scenario, allow_code)
+
+    refused: list[Finding] = [(place, "", None) for place in document.unread]
+    unread = len(refused)
     try:
         scenario = validate(data)
+        found = check(scenario) if not refused else []
     except ValidationError as error:
-        found = [*findings_of(error, belongs)]
-        found += found_beside(found, data, validate, lambda one: _check(one, allow_code)) if looks_on else []
-        raise ScenarioFileError(file, problems_of(found, document)) from None
-    if found := _check(scenario, allow_code):
-        raise ScenarioFileError(file, problems_of(found, document))
+        refused += [one for one in findings_of(error, belongs) if not is_within(one[0], document.unread)]
+        found = []
+    if refused:
+        found = [*refused[unread:], *(found_beside(refused, data, validate, check) if looks_on else ())]
+    if found or document.traps:
+        raise ScenarioFileError(file, [*document.traps, *problems_of(found, document, file)])
     resolved = scenario.model_dump(mode="json", by_alias=True, exclude_none=True)
     return build_scenario(scenario, name=name, allow_code=allow_code, document=resolved)
 

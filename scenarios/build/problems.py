@@ -16,9 +16,20 @@ from groupsim.scenarios.files.yaml_text import Place, YamlDocument, path_text
 Finding: TypeAlias = tuple[Place, str, object]
 """Where, what is wrong, and the value (None for none to show)."""
 
+_MISSING: Final = "is required"
+_EXAMPLES: Final[Mapping[str | int, str]] = MappingProxyType(
+    {
+        "version": "version: 1",
+        "question": "question: How long does nobody read?",
+        "horizon": "horizon: 5min",
+        "topics": "topics: {orders: {partitions: 12}}",
+        "groups": "groups: {billing: {topics: [orders], members: {count: 3}}}",
+    }
+)
+"""Of the keys that a scenario must have."""
 _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "missing": "is required",
+        "missing": _MISSING,
         "model_type": "must be a mapping",
         "dict_type": "must be a mapping",
         "list_type": "must be a list",
@@ -50,13 +61,35 @@ def findings_of(error: ValidationError, belongs: Callable[[str], str] = lambda k
         yield place[:-1] if place[-1:] == ("[key]",) else place, sentence, _value(one)
 
 
-def problems_of(findings: Iterable[Finding], document: YamlDocument) -> list[Problem]:
-    """The findings as problems, with paths as users write them and the lines on which they are."""
+def problems_of(findings: Iterable[Finding], document: YamlDocument, scenario: str = "") -> list[Problem]:
+    """The findings as problems, with paths as users write them and the lines on which they are.
+
+    Parameters
+    ----------
+    findings : iterable of (place, message, value)
+    document : YamlDocument
+    scenario : str
+        What errors call the document, if it is a scenario; empty for other files.
+    """
     names = _entry_names(document.data)
     return [
-        Problem(path_text(place, names), message, "" if value is None else shown(value), _line(document.lines, place))
+        Problem(
+            path_text(place, names),
+            _lacking(document, place[0], scenario) if (message, len(place)) == (_MISSING, 1) else message,
+            "" if value is None else shown(value),
+            _line(document.lines, place),
+        )
         for place, message, value in findings
     ]
+
+
+def _lacking(document: YamlDocument, key: str | int, scenario: str) -> str:
+    """What to do about a key that the file as a whole lacks: it has no line of its own."""
+    if (key,) in document.lines:
+        return f"{_MISSING}, and --set takes it away"
+    if not scenario:
+        return f"{_MISSING} at the top of the file"
+    return f"{_MISSING} at the top of {scenario}: write {_EXAMPLES[key]}, say"
 
 
 def _entry_names(data: Mapping[str, Any]) -> dict[Place, str]:

@@ -47,8 +47,9 @@ def _check_config(key: str, producers: ProducersFile) -> Iterator[Finding]:
     if "transactional.id" in config:
         message = "these producers have no transactions: produces of a group has"
         yield (*place, "transactional.id"), message, config["transactional.id"]
-    if len(set(producers.topics)) < len(producers.topics):
-        yield ("producers", key, "topics"), "must not name a topic twice", None
+    for position, topic in enumerate(producers.topics):
+        if topic in producers.topics[:position]:
+            yield ("producers", key, "topics", position), "must not name a topic twice", topic
 
 
 def _refusal(file: ScenarioFile, key: str, topic: str, acks: str) -> str:

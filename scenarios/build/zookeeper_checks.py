@@ -74,10 +74,10 @@ def _check_server(
         return
     text, nodes = format_target(target), file.cluster.zookeeper.nodes
     if not is_held:
-        yield place, "there is no ZooKeeper: no group has protocol: zookeeper", text
+        yield place, "nobody asks ZooKeeper: none of the groups has protocol: zookeeper", text
     elif target.indices and target.indices[-1] >= nodes:
         servers = f"servers 0 to {nodes - 1}" if nodes > 1 else "one server, number 0"
-        yield place, f"cluster.zookeeper has {servers}", text
+        yield place, f"there is no server {target.indices[-1]}: cluster.zookeeper has {servers}", text
     elif not isinstance(body, CutFile | KillFile | StartMembersFile):
         yield place, "ZooKeeper's servers are targets of kill, start and cut only", text
     elif isinstance(body, StartMembersFile) and target.pick == "leader":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
 
@@ -81,6 +81,30 @@ def error(step: str | int, reason: PydanticCustomError | str, value: object = No
 def again(found: Any) -> InitErrorDetails:
     """An error that pydantic has reported, to be raised once more with others."""
     return InitErrorDetails(type=refusal(found["msg"], found["type"]), loc=found["loc"], input=found["input"])
+
+
+def refuse_repeated(values: Iterable[Hashable], reason: str, *, at: tuple[str, ...] = (), key: str = "") -> None:
+    """Refuse a list in which something stands twice, at the place of each that is there before.
+
+    Parameters
+    ----------
+    values : iterable of hashable
+        An element each, or what of it must differ.
+    reason : str
+    at : tuple of str
+        Where the list is, from the validator's own place.
+    key : str
+        What must differ, where elements are mappings.
+    """
+    seen: set[Hashable] = set()
+    wrong: list[InitErrorDetails] = []
+    for position, value in enumerate(values):
+        if value in seen:
+            loc = (*at, position, *([key] if key else ()))
+            wrong.append(InitErrorDetails(type=refusal(reason), loc=loc, input=value))
+        seen.add(value)
+    if wrong:
+        raise ValidationError.from_exception_data("list", wrong)
 
 
 def one_form(value: Any, forms: Mapping[str, type[FileModel]], what: str, info: ValidationInfo) -> FileModel:

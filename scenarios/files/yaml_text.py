@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import isinf
+from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -14,6 +14,7 @@ import yaml
 
 from groupsim.scenarios.errors import Problem, ScenarioFileError, shown
 from groupsim.scenarios.files.text_files import read_bytes
+from groupsim.scenarios.files.yaml_errors import in_words
 
 Place: TypeAlias = tuple[str | int, ...]
 """Keys and list positions from the top of a document to a value."""
@@ -44,8 +45,8 @@ _TRAPS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = MappingProxyType(
             " a duration such as 90s, or quotes",
         ),
         "tag:yaml.org,2002:float": (
-            re.compile(r"[-+]?\d[\d_]*(:\d+)+(\.[\d_]*)?|[-+]?\.(inf|nan)", re.IGNORECASE),
-            "must be a plain, finite number (YAML reads colons in base 60)",
+            re.compile(r"[-+]?\d[\d_]*(:\d+)+(\.[\d_]*)?"),
+            "YAML reads this in base 60, for its colons: write a plain number, a duration such as 90s, or quotes",
         ),
         "tag:yaml.org,2002:timestamp": (
             re.compile(r".*", re.DOTALL),
@@ -57,10 +58,23 @@ _TRAPS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class YamlDocument:
-    """Plain data, and the line on which each value begins (counted from 1)."""
+    """Plain data, and the line on which each value begins (counted from 1).
+
+    Parameters
+    ----------
+    data : plain data
+        Keys that are no text are text here; a key that is given twice has the first value, completed by the second.
+    lines : mapping of place to int
+    traps : sequence of Problem
+        What the document has fallen into.
+    unread : sequence of places
+        Where the data has a text instead of a value that is not what it looks like.
+    """
 
     data: Any
     lines: Mapping[Place, int]
+    traps: tuple[Problem, ...] = ()
+    unread: tuple[Place, ...] = ()
 
 
 def read_yaml(path: Path) -> YamlDocument:
@@ -69,7 +83,18 @@ def read_yaml(path: Path) -> YamlDocument:
     Raises
     ------
     ScenarioFileError
-        The file cannot be read, is longer than 2 MiB, is no UTF-8, no YAML, or falls into a trap (`parse_yaml`).
+        As `read_trapped`, and where the document has fallen into a trap.
+    """
+    return _free_of_traps(read_trapped(path), str(path))
+
+
+def read_trapped(path: Path) -> YamlDocument:
+    """The document in a UTF-8 file, with the traps that it has fallen into, to be told with everything else.
+
+    Raises
+    ------
+    ScenarioFileError
+        The file cannot be read, is longer than 2 MiB, is no UTF-8 or no YAML.
     """
     try:
         raw = read_bytes(path, BYTES_MAX)
@@ -81,17 +106,33 @@ def read_yaml(path: Path) -> YamlDocument:
         line = raw.count(b"\n", 0, error.start) + 1
         message = f"is not UTF-8: byte 0x{raw[error.start]:02x} at offset {error.start}"
         raise ScenarioFileError(str(path), [Problem("", message, line=line)]) from None
-    return parse_yaml(text, str(path))
+    return _document(text, str(path))
 
 
 def parse_yaml(text: str, file: str) -> YamlDocument:
     """The document in a text.
 
-    Refused are duplicate keys, keys that are not text, ``1e3`` (text), ``1:30`` (90), ``010`` (8), yes, no, on and
-    off, dates, infinities, numbers of more than 40 digits, half of a surrogate pair, tags, and of course what is no
-    YAML at all, such as tabs.
-    So are documents of more than ``NODES_MAX`` values or nested deeper than ``DEPTH_MAX``: aliases count with all that
-    they stand for, and before anything is made of them.
+    Raises
+    ------
+    ScenarioFileError
+        With the line of each problem; ``file`` names the text in it.
+    """
+    return _free_of_traps(_document(text, file), file)
+
+
+def _free_of_traps(document: YamlDocument, file: str) -> YamlDocument:
+    if document.traps:
+        raise ScenarioFileError(file, document.traps)
+    return document
+
+
+def _document(text: str, file: str) -> YamlDocument:
+    """The document in a text, with its traps.
+
+    Traps are duplicate keys, keys that are not text, ``1e3`` (text), ``1:30`` (90), ``010`` (8), yes, no, on and off,
+    dates, infinities, numbers of more than 40 digits and half of a surrogate pair. Refused at once are tags, and of
+    course what is no YAML at all, such as tabs. So are documents of more than ``NODES_MAX`` values or nested deeper
+    than ``DEPTH_MAX``: aliases count with all that they stand for, and before anything is made of them.
 
     Raises
     ------
@@ -103,18 +144,13 @@ def parse_yaml(text: str, file: str) -> YamlDocument:
         data = reader.read(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        message = f"is not YAML: {error.problem or error.context}"
-        if "\\t" in message:
-            message += " (indent with spaces, never with tabs)"
-        raise ScenarioFileError(file, [Problem("", message, line=mark.line + 1 if mark else 0)]) from None
+        raise ScenarioFileError(file, [Problem("", in_words(error), line=mark.line + 1 if mark else 0)]) from None
     except _Refused as reason:
         raise ScenarioFileError(file, [Problem("", str(reason), line=reason.line)]) from None
     except (yaml.YAMLError, ValueError) as error:
         first = str(error).partition("\n")[0]
         raise ScenarioFileError(file, [Problem("", f"is not YAML: {first}")]) from None
-    if reader.problems:
-        raise ScenarioFileError(file, reader.problems)
-    return YamlDocument(data, reader.lines)
+    return YamlDocument(data, reader.lines, tuple(reader.traps), tuple(reader.unread))
 
 
 class _Refused(Exception):
@@ -173,20 +209,21 @@ def _below(node: yaml.Node) -> Iterator[yaml.Node]:
 
 
 class _Reader:
-    """Walks the nodes once: notes lines, collects problems."""
+    """Walks the nodes once: notes lines, collects traps."""
 
     def __init__(self) -> None:
         self.lines: dict[Place, int] = {}
-        self.problems: list[Problem] = []
+        self.traps: list[Problem] = []
+        self.unread: list[Place] = []
 
     def read(self, text: str) -> Any:
-        """The data of a text; None if there is none, or if there are problems."""
+        """The data of a text; None if there is none."""
         loader = _Loader(text)
         root = loader.get_single_node()
         if root is None:
             return None
         self._visit(root, ())
-        return None if self.problems else loader.construct_document(root)
+        return loader.construct_document(root)
 
     def _visit(self, node: yaml.Node, place: Place) -> None:
         self.lines.setdefault(place, node.start_mark.line + 1)
@@ -199,42 +236,68 @@ class _Reader:
         if isinstance(node, yaml.SequenceNode):
             yield from enumerate(node.value)
         elif isinstance(node, yaml.MappingNode):
-            seen: dict[str, int] = {}
-            for key, child in node.value:
-                if self._check_key(key, place, seen):
-                    yield key.value, child
+            first: dict[str, tuple[yaml.Node, yaml.Node]] = {}
+            node.value = [pair for pair in node.value if self._check_key(pair, place, first)]
+            yield from ((key.value, child) for key, child in node.value)
 
-    def _check_key(self, key: yaml.Node, place: Place, seen: dict[str, int]) -> bool:
-        line = key.start_mark.line + 1
+    def _check_key(
+        self, pair: tuple[yaml.Node, yaml.Node], place: Place, first: dict[str, tuple[yaml.Node, yaml.Node]]
+    ) -> bool:
+        """Whether the pair is one of the mapping: of a key that is given twice, the first."""
+        key, child = pair
         if not isinstance(key, yaml.ScalarNode) or key.tag not in _KEYS or _SURROGATE.search(key.value):
-            self._add(place, "a key must be text: put it in quotes", key, line)
+            self._add(place, "a key must be text: put it in quotes", key)
+            if not isinstance(key, yaml.ScalarNode) or _SURROGATE.search(key.value):
+                return False
+            key.tag = _TEXT
+        if key.value in first:
+            there, value = first[key.value]
+            self._add(
+                (*place, key.value), f"is given twice, first in line {there.start_mark.line + 1}", key, shows=False
+            )
+            _complete(value, child)
             return False
-        if key.value in seen:
-            self._add((*place, key.value), f"is given twice, first in line {seen[key.value]}", None, line)
-            return False
-        seen[key.value] = line
+        first[key.value] = pair
         return True
 
     def _check_scalar(self, node: yaml.ScalarNode, place: Place) -> None:
-        line = node.start_mark.line + 1
-        if _SURROGATE.search(node.value):
-            self._add(place, "holds half of a surrogate pair, which is no character", node, line)
-        elif node.tag in _NUMBERS and len(node.value) > _DIGITS_MAX:
-            self._add(place, f"is a number of more than {_DIGITS_MAX} characters", node, line)
-        elif node.style is None and node.tag in _TRAPS:
-            pattern, message = _TRAPS[node.tag]
-            if pattern.fullmatch(node.value) or _is_infinite(node):
-                self._add(place, message, node, line)
+        if message := _wrong(node):
+            self._add(place, message, node)
+            self.unread.append(place)
+            node.tag = _TEXT  # nothing is made of it: a date that is none, a number of 5,000 digits
 
-    def _add(self, place: Place, message: str, node: yaml.Node | None, line: int) -> None:
-        value = shown(node.value) if isinstance(node, yaml.ScalarNode) else ""
-        self.problems.append(Problem(path_text(place), message, value, line))
+    def _add(self, place: Place, message: str, node: yaml.Node, *, shows: bool = True) -> None:
+        value = shown(node.value) if shows and isinstance(node, yaml.ScalarNode) else ""
+        self.traps.append(Problem(path_text(place), message, value, node.start_mark.line + 1))
+
+
+def _complete(mapping: yaml.Node, by: yaml.Node) -> None:
+    """Add what the second of two values of one key has besides: mostly somebody meant to go on with the first."""
+    if isinstance(mapping, yaml.MappingNode) and isinstance(by, yaml.MappingNode):
+        there = {key.value for key, _ in mapping.value if isinstance(key, yaml.ScalarNode)}
+        mapping.value += [
+            pair for pair in by.value if isinstance(pair[0], yaml.ScalarNode) and pair[0].value not in there
+        ]
+
+
+def _wrong(node: yaml.ScalarNode) -> str:
+    """Why a value is not what it looks like; empty if it is."""
+    if _SURROGATE.search(node.value):
+        return "holds half of a surrogate pair, which is no character"
+    if node.tag in _NUMBERS and len(node.value) > _DIGITS_MAX:
+        return f"is a number of more than {_DIGITS_MAX} characters"
+    pattern, message = _TRAPS.get(node.tag, (None, "")) if node.style is None else (None, "")
+    if pattern is not None and pattern.fullmatch(node.value):
+        return message
+    return "must be a finite number" if node.style is None and _is_infinite(node) else ""
 
 
 def _is_infinite(node: yaml.ScalarNode) -> bool:
-    """Whether a number in decimal digits is beyond what a float can hold: ``1.0e+400``."""
+    """Whether a number is none, infinite, or in decimal digits beyond what a float can hold: ``1.0e+400``."""
     plain = node.tag == "tag:yaml.org,2002:float" and ":" not in node.value
-    return plain and isinf(float(node.value.replace("_", "")))
+    return plain and not isfinite(
+        float(node.value.lower().replace("_", "").replace(".inf", "inf").replace(".nan", "nan"))
+    )
 
 
 def path_text(place: Place, names: Mapping[Place, str] = MappingProxyType({})) -> str:

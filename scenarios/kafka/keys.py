@@ -41,6 +41,8 @@ _PLUGIN_PREFIXES: Final[Mapping[Kind, tuple[str, ...]]] = {
     "old consumer": (),
 }  # fmt: skip
 """Keys that Kafka hands to a plug-in without knowing them."""
+_OR_ONE: Final = re.compile(r"\[(-?\d+),\.\.\.,(-?\d+)\] or (-?\d+)")
+"""How ``CompressionType.levelValidator`` describes itself: ``[1,...,9] or -1`` of gzip."""
 _AUTHORIZER_KEYS: Final = ("super.users", "allow.everyone.if.no.acl.found")
 """Broker keys that ``StandardAuthorizer`` reads and ``KafkaConfig`` does not declare."""
 
@@ -89,6 +91,9 @@ class KafkaKey:
             raise ValueError(f"must be at least {self.minimum}")
         if self.maximum is not None and value > self.maximum:
             raise ValueError(f"must be at most {self.maximum}")
+        apart = _OR_ONE.fullmatch(self.valid)
+        if apart is not None and value != int(apart[3]) and not int(apart[1]) <= value <= int(apart[2]):
+            raise ValueError(f"must be from {apart[1]} to {apart[2]}, or {apart[3]}")
 
     def _check_list(self, values: list[str]) -> None:
         for value in values:

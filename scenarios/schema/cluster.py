@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from groupsim.scenarios.files.base_model import FileModel, made, refusal, version_text
+from groupsim.scenarios.files.base_model import FileModel, made, refusal, refuse_repeated, version_text
 from groupsim.scenarios.kafka.broker_config import (
     broker_config,
     coordinator_config,
@@ -18,7 +18,7 @@ from groupsim.scenarios.kafka.broker_config import (
 )
 from groupsim.scenarios.kafka.config import BrokerConfigField
 from groupsim.scenarios.schema.distributions import DistributionField, Duration
-from groupsim.scenarios.schema.sizes import Size
+from groupsim.scenarios.schema.sizes import Size, more_than_nothing
 from groupsim.scenarios.schema.targets import NAME_PATTERN
 from groupsim.sim.config import EventTimes, Timing
 from groupsim.sim.model import Broker, Cluster, Link, Network, Zookeeper
@@ -26,6 +26,7 @@ from groupsim.sim.model import Broker, Cluster, Link, Network, Zookeeper
 _DEFAULT = Network()
 _ZOOKEEPER = Zookeeper()
 _TIMES = EventTimes()
+_NO_BANDWIDTH = "without bandwidth there is no bound, and a broker that is to send nothing is closed or killed"
 _PLACE = re.compile(rf"broker:\d{{1,10}}|rack:{NAME_PATTERN}|{NAME_PATTERN}(/\d{{1,9}})?")
 
 
@@ -34,7 +35,7 @@ class BrokerFile(FileModel):
 
     id: int = Field(ge=0, le=2**31 - 1)
     rack: str = Field(default="", pattern=rf"^({NAME_PATTERN})?$")
-    bandwidth: Size | None = Field(default=None, gt=0)
+    bandwidth: Annotated[Size, BeforeValidator(more_than_nothing(_NO_BANDWIDTH))] | None = None
 
 
 def _brokers(value: Any) -> Any:
@@ -148,9 +149,8 @@ class ClusterFile(FileModel):
 
     @model_validator(mode="after")
     def _resolve(self) -> ClusterFile:
-        ids = [broker.id for broker in self.brokers]
-        if len(set(ids)) < len(ids):
-            raise refusal("brokers must have different ids")
+        ids = (broker.id for broker in self.brokers)
+        refuse_repeated(ids, "brokers must have different ids", at=("brokers",), key="id")
         self.config = resolved_broker(self.version, self.config)
         return self
 

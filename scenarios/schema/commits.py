@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-from groupsim.scenarios.files.base_model import checked, refusal
+from groupsim.scenarios.files.base_model import refusal
 from groupsim.scenarios.schema.distributions import DURATION_SCHEMA
 from groupsim.scenarios.schema.durations import format_duration, parse_duration
 
@@ -67,10 +67,18 @@ def _commit(value: Any) -> Commit:
         if (how, when) in (("sync", "batch"), ("sync", "record"), ("async", "record"), ("sync", "on_revoke")):
             return Commit(how, when)
         if how in ("sync", "async") and not str(when)[:1].isalpha():
-            every_us = checked(parse_duration)(when)
-            if every_us > 0:
-                return Commit(how, "every", every_us)
+            return Commit(how, "every", _interval_us(how, when))
     raise refusal(f"must be {_TOLD}")
+
+
+def _interval_us(how: str, when: Any) -> int:
+    try:
+        every_us = parse_duration(when)
+    except ValueError as reason:
+        raise refusal(f"{{{how}: {when}}}: {reason}; or must be {_TOLD}") from None
+    if not every_us:
+        raise refusal(f"{{{how}: {when}}}: must be more than nothing; {{{how}: batch}} is after each")
+    return every_us
 
 
 def _written(value: Commit) -> Any:

@@ -35,6 +35,8 @@ def parse_duration(text: object) -> int:
     """
     if isinstance(text, int | float) and not isinstance(text, bool):
         raise ValueError(f"a duration needs a unit (us, ms, s, min, h, d): write {text}s or {text}ms, say")
+    if isinstance(text, str) and _DURATION.fullmatch(text.strip().removeprefix("-")) and text.strip().startswith("-"):
+        raise ValueError("must not be negative: a duration has no sign")
     match = _DURATION.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
         raise ValueError("must be a duration: <number><us|ms|s|min|h|d>, such as 700ms or 1.5h")

@@ -92,13 +92,16 @@ class ScenarioFile(FileModel):
     def _name_entries(self) -> ScenarioFile:
         """Give entries without an id the name verb-n, n counted from 1 over the entries of that verb."""
         seen: Counter[str] = Counter()
-        for entry in self.timeline:
+        first: dict[str, int] = {}
+        wrong: list[InitErrorDetails] = []
+        for position, entry in enumerate(self.timeline):
             seen[entry.verb] += 1
             entry.id = entry.id or f"{entry.verb}-{seen[entry.verb]}"
-        twice = {name for name, number in Counter(entry.id for entry in self.timeline).items() if number > 1}
-        if twice:
-            wrong = error("timeline", f"ids must differ: {', '.join(sorted(map(str, twice)))}")
-            raise ValidationError.from_exception_data("scenario", [wrong])
+            if first.setdefault(entry.id, position) != position:
+                reason = f"ids must differ: timeline[{first[entry.id]}] has this one too"
+                wrong.append(InitErrorDetails(type=refusal(reason), loc=("timeline", position, "id"), input=entry.id))
+        if wrong:
+            raise ValidationError.from_exception_data("scenario", wrong)
         return self
 
     @model_validator(mode="after")

@@ -18,7 +18,7 @@ from pydantic import (
 
 from groupsim.assignors.java.re2_pattern import Re2Error, check_pattern
 from groupsim.assignors.java.regex import PatternError, java_pattern
-from groupsim.scenarios.files.base_model import FileModel, checked, one_form, refusal
+from groupsim.scenarios.files.base_model import FileModel, checked, one_form, refusal, refuse_repeated
 from groupsim.scenarios.schema.targets import NAME_PATTERN, format_indices, read_indices
 from groupsim.sim.model import Subscription
 
@@ -91,8 +91,7 @@ def read_subscription(value: Any, info: ValidationInfo) -> Subscription:
     """The subscription a value of the file describes: a list of topics, a pattern of either kind, or partitions."""
     if isinstance(value, list):
         names = _NAMES.validate_python(value)
-        if len(set(names)) < len(names):
-            raise refusal("must not name a topic twice")
+        refuse_repeated(names, "must not name a topic twice")
         return Subscription(topics=tuple(names))
     if isinstance(value, Mapping):
         form: Any = one_form(value, _FORMS, "what is read", info)

@@ -15,11 +15,13 @@ NAME_PATTERN: Final = r"[A-Za-z0-9._-]{1,249}"
 """Names of topics, groups and racks: Kafka's rule for topics (``Topic.validate``)."""
 INDEX_MAX: Final = 1_000_000
 _DIGITS: Final = 9
-FORMS: Final = (
-    "group, group/3, group/0-9, group/leader, group/random, group/random:3, group/share:0.1, broker:1, broker:0-2, "
-    "broker:all, broker:random, broker:controller, broker:coordinator/GROUP, broker:leader/TOPIC/PARTITION, rack:a, "
-    "zookeeper:0, zookeeper:0-2 or zookeeper:leader"
+_MEMBERS: Final = "group/3, group/0-9, group/leader, group/random, group/random:3 or group/share:0.1"
+_BROKERS: Final = (
+    "broker:1, broker:0-2, broker:all, broker:random, broker:controller, broker:coordinator/GROUP or "
+    "broker:leader/TOPIC/PARTITION"
 )
+_SERVERS: Final = "zookeeper:0, zookeeper:0-2 or zookeeper:leader"
+FORMS: Final = f"group, {_MEMBERS}; {_BROKERS}; rack:a; {_SERVERS}"
 _SOME_BROKERS: Final = ("all", "random", "controller")
 _PLACED_BROKER: Final = re.compile(rf"coordinator/{NAME_PATTERN}|leader/{NAME_PATTERN}/\d{{1,7}}", re.ASCII)
 _GROUP: Final = re.compile(rf"({NAME_PATTERN})(?:/(.+))?")
@@ -35,7 +37,7 @@ def parse_indices(text: object) -> tuple[int, ...]:
     """
     text = str(text) if isinstance(text, int) and not isinstance(text, bool) else text
     if not isinstance(text, str) or not re.fullmatch(r"\d+(-\d+)?(, ?\d+(-\d+)?)*", text, re.ASCII):
-        raise ValueError("must be numbers and ranges, such as 0-3,7")
+        raise ValueError("must be numbers from 0 on and ranges, such as 0-3,7")
     runs = [_run(part.strip()) for part in text.split(",")]
     if sum(map(len, runs)) > INDEX_MAX:
         raise ValueError(f"must not name more than {INDEX_MAX}")
@@ -91,7 +93,7 @@ def _broker_target(name: str) -> Target:
     try:
         indices = parse_indices(name)
     except ValueError as error:
-        raise ValueError(f"{name!r} picks no brokers ({error}): {FORMS}") from None
+        raise ValueError(f"{name!r} picks no brokers ({error}): write {_BROKERS}") from None
     return Target("broker", format_indices(indices), indices=indices)
 
 
@@ -101,7 +103,7 @@ def _server_target(name: str) -> Target:
     try:
         indices = parse_indices(name)
     except ValueError as error:
-        raise ValueError(f"{name!r} names no ZooKeeper servers ({error}): {FORMS}") from None
+        raise ValueError(f"{name!r} names no ZooKeeper servers ({error}): write {_SERVERS}") from None
     return Target("zookeeper", format_indices(indices), "index", indices=indices)
 
 
@@ -118,7 +120,7 @@ def _group_target(group: str, pick: str | None) -> Target:
     try:
         return Target("group", group, "index", indices=parse_indices(pick))
     except ValueError as error:
-        raise ValueError(f"{pick!r} picks no members ({error}): {FORMS}") from None
+        raise ValueError(f"{pick!r} picks no members ({error}): write {_MEMBERS}") from None
 
 
 def format_target(target: Target) -> str:

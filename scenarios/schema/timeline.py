@@ -8,10 +8,18 @@ from operator import or_
 from types import MappingProxyType
 from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationInfo, create_model, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    ValidationInfo,
+    create_model,
+    model_validator,
+)
 
 from groupsim.scenarios.errors import nearest
-from groupsim.scenarios.files.base_model import FileModel, refusal
+from groupsim.scenarios.files.base_model import FileModel, error, refusal
 from groupsim.scenarios.schema.distributions import DistributionField, Duration
 from groupsim.scenarios.schema.subscriptions import Name
 from groupsim.scenarios.schema.verbs import VERBS, TargetedFile
@@ -80,6 +88,7 @@ def _read(value: Any, info: ValidationInfo) -> EntryFile:
         raise refusal("must be a mapping with at or every, and one verb")
     verbs = [key for key in value if key in VERBS]
     if len(verbs) == 1:
+        _refuse_bare_target(verbs[0], value[verbs[0]])
         return ENTRIES[verbs[0]].model_validate(value, context=info.context)
     if verbs:
         raise refusal(f"has more than one verb: {', '.join(verbs)}; make an entry of each")
@@ -88,6 +97,12 @@ def _read(value: Any, info: ValidationInfo) -> EntryFile:
     hint = next((found for key in strange if (found := nearest(key, VERBS))), "")
     wrong = f"{', '.join(map(repr, strange))} is no verb; " if strange else ""
     raise refusal(f"{wrong}{hint}needs one verb of {', '.join(VERBS)}")
+
+
+def _refuse_bare_target(verb: str, body: Any) -> None:
+    if isinstance(body, str) and issubclass(VERBS[verb], TargetedFile):
+        wrong = error(verb, f"must be a mapping: write {verb}: {{target: {body}}}", body)
+        raise ValidationError.from_exception_data("entry", [wrong])
 
 
 EntryField: TypeAlias = Annotated[

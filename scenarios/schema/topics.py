@@ -11,10 +11,11 @@ from groupsim.scenarios.files.base_model import FileModel, refusal
 from groupsim.scenarios.kafka.broker_config import is_unclean, min_insync, retention_us
 from groupsim.scenarios.kafka.config import TopicConfigField
 from groupsim.scenarios.schema.rates import PerPartition, RateField
-from groupsim.scenarios.schema.sizes import Size
+from groupsim.scenarios.schema.sizes import Size, more_than_nothing
 from groupsim.sim.model import Topic
 
 PARTITIONS_MAX = 1_000_000
+_NO_SIZE = "without record_size no bytes are counted, and no bandwidth is felt"
 
 
 def _acks(value: Any) -> str:
@@ -45,7 +46,7 @@ class TopicFile(FileModel):
     rate: RateField = PerPartition(per_partition=0.0)
     replication_factor: int | None = Field(default=None, ge=1, le=100)
     acks: AcksField = "all"
-    record_size: Size | None = Field(default=None, gt=0)
+    record_size: Annotated[Size, BeforeValidator(more_than_nothing(_NO_SIZE))] | None = None
     config: TopicConfigField = {}
 
     def build(self, name: str, broker_config: Mapping[str, Any], horizon_us: int) -> Topic:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
-from groupsim.scenarios.files.base_model import FileModel, checked, made, refusal
+from groupsim.scenarios.files.base_model import FileModel, checked, made, refusal, refuse_repeated
 from groupsim.scenarios.kafka.config import ConsumerConfigField
 from groupsim.scenarios.schema.distributions import DURATION_SCHEMA, DistributionField, Duration
 from groupsim.scenarios.schema.durations import format_duration, parse_duration
@@ -305,8 +305,8 @@ class ReassignFile(VerbFile):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if len(set(self.replicas)) < len(self.replicas):
-            raise refusal("replicas must be different brokers (InvalidReplicaAssignmentException)")
+        reason = "replicas must be different brokers (InvalidReplicaAssignmentException)"
+        refuse_repeated(self.replicas, reason, at=("replicas",))
         if not self.throttle:
             raise refusal("throttle must be more than nothing, or nothing is ever copied")
         return self

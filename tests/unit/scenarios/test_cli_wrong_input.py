@@ -68,8 +68,8 @@ def test_a_file_that_is_no_scenario_is_told(groupsim: CommandLine, file: str, sa
 @pytest.mark.parametrize(
     ("setting", "says"),
     [
-        ("horizon=-5min", "must be a duration"),
-        ("horizon=.nan", "must be a plain, finite number"),
+        ("horizon=-5min", "must not be negative"),
+        ("horizon=.nan", "must be a finite number"),
         ("horizon=99999999999999999999d", "at most 36500d"),
         ("sample_every=1us", "sample_every = '1us' must give at most 1000000 samples"),
         ("groups.billing.members.count=99999999999999999999999", "less than or equal to 1000000"),

@@ -77,10 +77,8 @@ def test_a_way_to_commit_arrives_and_is_written_as_it_was_read(commit: str, expe
 @pytest.mark.parametrize(
     "commit",
     [
-        "{sync: 0s}",
         "{async: on_revoke}",
         "{sync: records}",
-        "{async: 0s}",
         "{}",
         "record",
         "{sync: batch, retry: true}",

@@ -46,7 +46,7 @@ def test_a_duration_is_a_number_and_a_unit(text: str, value_us: int) -> None:
         (0.5, "needs a unit"),
         ("20", "must be a duration"),
         ("s", "must be a duration"),
-        ("-1s", "must be a duration"),
+        ("-1s", "must not be negative"),
         ("1e3s", "must be a duration"),
         ("1m", "must be a duration"),
         ("1:30", "must be a duration"),

@@ -157,7 +157,7 @@ class TestLines:
 
     def test_of_ids_that_are_alike(self, tmp_path: Path) -> None:
         (problem,) = _written(tmp_path, TEXT.replace("id: deploy", "id: kill-1"))
-        assert (problem.path, problem.line) == ("timeline", 12)
+        assert (problem.path, problem.line) == ("timeline[kill-1].id", 15)
 
     def test_of_what_a_sweep_varies_and_sets(self, tmp_path: Path) -> None:
         (tmp_path / "s.yaml").write_text(TEXT)

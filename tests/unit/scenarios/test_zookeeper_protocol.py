@@ -247,7 +247,7 @@ def test_servers_without_a_group_are_no_target_and_their_settings_have_no_effect
     plain = {f"{GROUP}.protocol": "classic"}
     problem = _only({**plain, **_timeline("cut", {"between": ["billing", "zookeeper:0"], "for": "5s"})})
     assert problem.path == "timeline[it].cut.between[1]"
-    assert "there is no ZooKeeper: no group has protocol: zookeeper" in problem.message
+    assert "nobody asks ZooKeeper: none of the groups has protocol: zookeeper" in problem.message
     (warning,) = warnings_of(_loaded({**plain, "cluster": {"zookeeper": {"nodes": 5}}}))
     assert "cluster.zookeeper: has no effect" in warning
 
