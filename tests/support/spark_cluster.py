@@ -18,6 +18,8 @@ import pyspark
 HOME = Path(pyspark.__file__).parent
 _START_S = 60.0
 _LOOPBACK = "127.0.0.1"
+_SHORT_LIVED = "-XX:-UsePerfData -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""A JVM that ends after seconds is done sooner without its second compiler."""
 _UNTIL_INPUT_ENDS = '"$@" & read -r _; kill -9 -$$'
 """A command that ends with whoever holds the other end of its input, however that one ends."""
 
@@ -90,7 +92,7 @@ def environment(folder: Path) -> Mapping[str, str]:
     own = {
         "SPARK_LOCAL_IP": _LOOPBACK, "SPARK_HOME": str(HOME), "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_DIRS": str(folder), "TMPDIR": str(folder), "SPARK_NO_DAEMONIZE": "1",
-        "JDK_JAVA_OPTIONS": f"-Djava.io.tmpdir={folder} -XX:-UsePerfData", "PYTHONDONTWRITEBYTECODE": "1",
+        "JDK_JAVA_OPTIONS": f"-Djava.io.tmpdir={folder} {_SHORT_LIVED}", "PYTHONDONTWRITEBYTECODE": "1",
     }  # fmt: skip
     return {**{name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, **own}
 
