@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from groupsim.sim.errors import (
+    CannotBeginAged,
     ConfigError,
     EventBudgetExceeded,
     InvariantViolation,
@@ -24,13 +25,20 @@ from groupsim.sim.errors import (
 )
 
 if TYPE_CHECKING:
+    from groupsim.sim.client.overload import overload
     from groupsim.sim.gauge import Gauge
     from groupsim.sim.output.result import Result
     from groupsim.sim.simulation import simulate
 
-_HOMES = {"Gauge": "groupsim.sim.gauge", "Result": "groupsim.sim.output.result", "simulate": "groupsim.sim.simulation"}
+_HOMES = {
+    "Gauge": "groupsim.sim.gauge",
+    "Result": "groupsim.sim.output.result",
+    "overload": "groupsim.sim.client.overload",
+    "simulate": "groupsim.sim.simulation",
+}
 
 __all__ = [
+    "CannotBeginAged",
     "ConfigError",
     "EventBudgetExceeded",
     "Gauge",
@@ -41,6 +49,7 @@ __all__ = [
     "Result",
     "ScenarioError",
     "SimError",
+    "overload",
     "simulate",
 ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class SimError(Exception):
     """Base of all errors of the simulator."""
@@ -9,6 +11,23 @@ class SimError(Exception):
 
 class ConfigError(SimError, ValueError):
     """The user asked for something impossible."""
+
+
+class CannotBeginAged(ConfigError):
+    """Groups that are not what a group that begins aged is at 0.
+
+    Parameters
+    ----------
+    groups : mapping of str to str
+        Why not, by name.
+    """
+
+    def __init__(self, groups: Mapping[str, str]) -> None:
+        super().__init__(dict(groups))
+        self.groups = dict(groups)
+
+    def __str__(self) -> str:
+        return "; ".join(f"group {name} cannot begin aged: {reason}" for name, reason in self.groups.items())
 
 
 class ScenarioError(SimError):

@@ -23,7 +23,7 @@ from groupsim.sim.client.client import Client
 from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.heartbeat_thread import Cadence, next_beat
 from groupsim.sim.client.poll_schedule import PollSchedule
-from groupsim.sim.errors import ScenarioError
+from groupsim.sim.errors import CannotBeginAged
 from groupsim.sim.fastpath.heartbeats import Heartbeats
 from groupsim.sim.fastpath.trains import Train
 from groupsim.sim.kernel.environment import Environment
@@ -127,8 +127,8 @@ def live_through(world: World, *, is_loud: bool) -> None:
 
     Raises
     ------
-    ScenarioError
-        A group that begins aged is not Stable.
+    CannotBeginAged
+        Groups are not Stable then, or have lag.
     """
     env, origin = world.env, world.scenario.origin_us
     drifting = [one for one in _aged(world) if _rest_us(one)]
@@ -137,8 +137,9 @@ def live_through(world: World, *, is_loud: bool) -> None:
         for spec in drifting:
             _drift(world, spec)
     _go_to(env, origin)
-    for spec in _aged(world):
-        _arrive(world, spec)
+    unfit = {spec.name: reason for spec in _aged(world) if (reason := _arrive(world, spec))}
+    if unfit:
+        raise CannotBeginAged(unfit)
     if is_loud:
         _be_loud(world)
 
@@ -158,25 +159,32 @@ def _be_loud(world: World) -> None:
             consumer.be_loud()
 
 
-def _arrive(world: World, spec: Group) -> None:
-    """An aged group is at 0: whether it is what the scenario says, and what it counts from here."""
+def _arrive(world: World, spec: Group) -> str:
+    """An aged group is at 0, and counts from here: why it is not what the scenario says, or the empty string."""
     group = world.groups[spec.name]
     group.machine.on_config(world.env.now, world.scenario.cluster.config)
     group.fast_path.settle()
     state = group.books.record.states[-1][1] if group.books.record.states else "Dead"
     if state != "Stable" and spec.members.count:
-        raise ScenarioError(f"group {spec.name} begins aged, and is not Stable after that time but {state}")
+        return f"after that time it is not Stable but {state}"
+    reason = ""
     for consumer in world.members[spec.name]:
-        client = consumer.client
-        if client is not None:
-            client.life.rejoins = 0
-            holding = client.consumption.holding
-            if holding.partitions.size and holding.total_rate >= holding.capacity:
-                produced, processed = f"{holding.total_rate * 1e6:,.0f}", f"{holding.capacity * 1e6:,.0f}"
-                raise ScenarioError(
-                    f"group {spec.name} begins aged, and would begin with lag, for {consumer.name} cannot keep up:"
-                    f" {produced} records/s are produced for it, and it processes {processed}"
-                )
+        if consumer.client is not None:
+            consumer.client.life.rejoins = 0
+            reason = reason or _lags(consumer.client)
+    return reason
+
+
+def _lags(client: Client) -> str:
+    """Why a member that has been there for long would have lag; empty if it keeps up."""
+    holding = client.consumption.holding
+    if not holding.partitions.size or holding.total_rate < holding.capacity:
+        return ""
+    produced, processed = f"{holding.total_rate * 1e6:,.0f}", f"{holding.capacity * 1e6:,.0f}"
+    return (
+        f"it would begin with lag, for {client.consumer.name} cannot keep up: {produced} records/s are produced for it,"
+        f" and it processes {processed}"
+    )
 
 
 def _rest_us(group: Group) -> int:

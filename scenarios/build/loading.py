@@ -17,6 +17,7 @@ from groupsim.scenarios.build.cluster_checks import check_cluster
 from groupsim.scenarios.build.completion import found_beside, is_within
 from groupsim.scenarios.build.data_checks import check_data
 from groupsim.scenarios.build.kafka_checks import check_kafka_rules
+from groupsim.scenarios.build.past_checks import places
 from groupsim.scenarios.build.paths import set_path
 from groupsim.scenarios.build.problems import Finding, findings_of, problems_of
 from groupsim.scenarios.build.scenario import build_scenario
@@ -26,6 +27,7 @@ from groupsim.scenarios.files.yaml_text import YamlDocument, read_trapped, read_
 from groupsim.scenarios.kafka.assignor_names import why_not_loaded, why_not_together
 from groupsim.scenarios.schema.key_places import belongs
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
+from groupsim.sim.errors import CannotBeginAged
 from groupsim.sim.model import Scenario
 
 __all__ = ["LIBRARY", "list_names", "load", "load_document", "parse", "path_of", "set_path"]
@@ -81,6 +83,12 @@ def load(source: str | Path, *, set_: Mapping[str, Any] = _NOTHING, allow_code: 
     if problems:
         raise ScenarioFileError(str(source), problems)
     return found
+
+
+def not_aged(source: str | Path, scenario: Scenario, refused: CannotBeginAged) -> ScenarioFileError:
+    """What a run of a loaded scenario has shown not to be as its file says, with lines."""
+    file = ScenarioFile.model_validate(scenario.document, context={"allow_code": scenario.allow_assignors})
+    return ScenarioFileError(str(source), problems_of(places(file, refused.groups), read_yaml(path_of(source))))
 
 
 def load_document(source: str | Path) -> dict[str, Any]:

@@ -55,10 +55,10 @@ def run(
 
     Exit code 1: a goal of the scenario is missed.
     """
-    from groupsim.scenarios.build.loading import load
+    from groupsim.scenarios.build.loading import load, not_aged
     from groupsim.scenarios.build.notes import warnings_of
     from groupsim.scenarios.cli.replications import Replications
-    from groupsim.sim import ConfigError
+    from groupsim.sim import CannotBeginAged, ConfigError
 
     if replication is not None and replications > 1:
         raise ConfigError("--replication names one run and --replications asks for several: give one of the two")
@@ -75,7 +75,10 @@ def run(
     loaded = load(scenario, set_=changes, allow_code=allowed)
     done = Replications(loaded, seed, warnings=dict.fromkeys(warnings_of(loaded)))
     numbers = [replication] if replication is not None else list(range(replications))
-    _carry_out(done, numbers, replay, out, figures)
+    try:
+        _carry_out(done, numbers, replay, out, figures)
+    except CannotBeginAged as refused:
+        raise not_aged(scenario, loaded, refused) from None
     _tell(done, out, as_json=as_json, full=full)
 
 

@@ -13,7 +13,7 @@ from groupsim.sim import Result, simulate
 from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.heartbeat_thread import Cadence, next_beat
 from groupsim.sim.client.poll_schedule import Load, Pace, PollSchedule
-from groupsim.sim.errors import ScenarioError
+from groupsim.sim.errors import CannotBeginAged
 from groupsim.sim.model import (
     ZERO,
     Distribution,
@@ -171,7 +171,7 @@ def test_steps_of_a_rate_and_entries_come_after_0() -> None:
 
 def test_a_group_that_could_not_have_kept_up_is_refused() -> None:
     with pytest.raises(
-        ScenarioError, match=r"cannot keep up: 60 records/s are produced for it, and it processes (50|49)"
+        CannotBeginAged, match=r"cannot keep up: 60 records/s are produced for it, and it processes (50|49)"
     ):
         simulate(stable(MINUTE, processing=Processing(per_record=Distribution.constant(20 * MS))))
 
@@ -179,7 +179,7 @@ def test_a_group_that_could_not_have_kept_up_is_refused() -> None:
 def test_a_group_that_was_never_stable_is_refused() -> None:
     told = stable(MINUTE)
     strange = replace(told.groups[0], client=client(partition_assignment_strategy=("failing",)))
-    with pytest.raises(ScenarioError, match=r"begins aged, and is not Stable after that time but"):
+    with pytest.raises(CannotBeginAged, match="group g cannot begin aged: after that time it is not Stable but"):
         simulate(replace(told, groups=(strange,), allow_assignors=("tests.unit.sim.test_past:Failing",)))
 
 
