@@ -40,7 +40,10 @@ def _refusals(file: ScenarioFile, group: GroupFile) -> Iterator[str]:
     if file.producers:
         yield "does not go with producers, whose records are followed from the first on: topics have a rate instead"
     if file.data == "exact":
-        yield "does not go with data: exact, which follows each record from the first on: fluid is what goes with it"
+        yield (
+            "does not go with data: exact, which follows each record from the first on: say fluid, or let the group"
+            " start (at, every, within) and count from later on (measure.from)"
+        )
 
 
 def _lag(file: ScenarioFile, key: str, group: GroupFile) -> str:

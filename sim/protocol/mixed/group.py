@@ -265,6 +265,10 @@ class MixedGroup:
         """There is no such group any more."""
         return self.group.forget()
 
+    def resume(self, member_id: str, renewed_us: int) -> None:
+        """The session of a member counts from its last renewal, whichever protocol it speaks."""
+        self.group.resume(member_id, renewed_us)
+
     # --- time and the log ---------------------------------------------------------------------------------------------
 
     def on_deadline(self, now: int) -> Outcome:

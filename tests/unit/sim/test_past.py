@@ -134,8 +134,9 @@ def test_its_past_is_that_of_a_run_that_has_gone_on_for_so_long() -> None:
         {"processing": DRAWN},
         {"processing": replace(LIGHT, commit="after_batch")},
         {"overrides": (Override(members=frozenset({1}), processing=DRAWN),)},
+        {"processing": DRAWN, "overrides": (Override(members=frozenset({1}), client=MEMBERS["consumer"]),)},
     ],
-    ids=[*MEMBERS, "static", "drawn", "after batch", "one drawn"],
+    ids=[*MEMBERS, "static", "drawn", "after batch", "one drawn", "both protocols"],
 )
 def test_both_fidelities_begin_alike(given: dict[str, Any]) -> None:
     timeline = (kill(4 * S, 1, down_us=3 * S), join(14 * S, 6))
