@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.group_books import GroupBooks
-from groupsim.sim.books.ledger import Holding
+from groupsim.sim.books.holding import Holding
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record import LOST
 from groupsim.sim.books.record_reader import Appetite, Passes

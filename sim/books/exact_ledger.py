@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.ledger import Holding, Ledger
+from groupsim.sim.books.holding import Holding
+from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record_reader import Appetite, Passes, RecordReader
 from groupsim.sim.catalog import Catalog, Partitions

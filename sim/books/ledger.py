@@ -9,52 +9,24 @@ same anchors, so both get the same whole records. Pauses under a second move no 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.holding import Holding
 from groupsim.sim.books.lag_samples import LagSamples
 from groupsim.sim.books.offset_log import OffsetLog
 from groupsim.sim.books.production import NOWHERE, Offsets, Production
+from groupsim.sim.books.whole_records import whole_records
 from groupsim.sim.catalog import Catalog, Partitions
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
+from groupsim.sim.protocol.messages import Positions
 from groupsim.sim.protocol.offsets.table import OffsetTable
 from groupsim.sim.units import FOREVER
 
 _ENDLESS_US = 1e15
 Slots: TypeAlias = NDArray[np.intp]
 """Consumers, by their index in the group."""
-
-
-@dataclass(slots=True, eq=False)
-class Holding:
-    """What one consumer consumes.
-
-    Parameters
-    ----------
-    slot : int
-        Index of the consumer in the group.
-    partitions : int32 array, shape (n,), ascending
-    offset : int64 array, shape (n,)
-        Positions at ``since``.
-    """
-
-    slot: int
-    capacity: float = 0.0
-    partitions: Positions = field(default_factory=lambda: NO_PARTITIONS)
-    offset: Offsets = field(default_factory=lambda: NOWHERE)
-    offered: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    rate: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    since: int = 0
-    backlog: float = 0.0
-    total_rate: float = 0.0
-    running: bool = False
-
-    def clear(self, now: int) -> None:
-        """Nothing is consumed any more."""
-        self.partitions, self.offset, self.since, self.running = NO_PARTITIONS, NOWHERE, now, False
 
 
 class Ledger(Production):
@@ -195,7 +167,7 @@ class Ledger(Production):
         """Stop processing (frozen for long, stuck): positions stay where they are, and so does whose they are."""
         if holding.running:
             self.samples.settle()
-            holding.offset = self.positions(holding, now)
+            holding.offset = self.whole_positions(holding, now)
             mine = self._settle(holding.slot, now, holding.partitions, holding.offset)
             holding.since, holding.running = now, False
             self._offset[holding.partitions[mine]] = holding.offset[mine]
@@ -262,6 +234,19 @@ class Ledger(Production):
         worked = np.floor((holding.offered + holding.rate * elapsed) * (done / offered)).astype(np.int64)
         at: Offsets = np.minimum(holding.offset + worked, there)
         return at
+
+    def whole_positions(self, holding: Holding, now: int) -> Offsets:
+        """`positions` of a consumer that stands still: its fractions of records are put together to whole ones.
+
+        The partitions that lack least of their next record get them. Shape (n,).
+        """
+        at, elapsed = self.positions(holding, now), now - holding.since
+        offered, done = holding.backlog + holding.total_rate * elapsed, holding.capacity * elapsed
+        if not holding.running or elapsed <= 0 or done >= offered:
+            return at
+        worked = (holding.offered + holding.rate * elapsed) * (done / offered)
+        has_more = self.produced(now, holding.partitions) > at
+        return at + whole_records(worked - (at - holding.offset), has_more)
 
     def caught_up(self, slots: Slots) -> Offsets:
         """When consumers have no backlog any more; 0: they had none, `FOREVER`: never at this pace. Shape (n,)."""

@@ -1,9 +1,10 @@
 """What an application does between two polls that produces in transactions, as a SimPy process.
 
-A batch is what is processed from one poll() to the next. The producer sends while it is processed: the first record
-opens the transaction, the others go out at the latest when the batch is done. Then sendOffsetsToTransaction() and
-commitTransaction() keep the thread from the next poll() until they are answered. What cannot be committed is aborted,
-and read again from where the transaction began (``KafkaProducer``, ``TransactionManager``, Kafka 4.4; TV2).
+A batch is what is processed from one poll() to the next, in whole records. The producer sends while it is processed:
+the first record opens the transaction as soon as it is processed, the others go out when the batch is done. Then
+sendOffsetsToTransaction() and commitTransaction() keep the thread from the next poll() until they are answered. What
+cannot be committed is aborted, and read again from where the transaction began (``KafkaProducer``,
+``TransactionManager``, Kafka 4.4; TV2).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from groupsim.sim.client.fetcher import Fetcher
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.poll_loop import PollLoop
-from groupsim.sim.client.poll_schedule import NOT_INSIDE
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.kernel.environment import Kind, deadline_key, process_key
 from groupsim.sim.kernel.network import Connection, Exchange
 from groupsim.sim.protocol.effects import Raise
@@ -29,7 +30,7 @@ from groupsim.sim.protocol.messages import Api, Error, Positions, TxnOffsetCommi
 from groupsim.sim.protocol.producer.batches import Origin, Produce, RecordBatch, sequence_after
 from groupsim.sim.protocol.transactions.messages import EndTxn, InitProducerId, ProducerIdentity, TopicPartition
 from groupsim.sim.randomness import backoff_factor, mean_of
-from groupsim.sim.units import MS
+from groupsim.sim.units import FOREVER
 
 Step = Generator[simpy.Event, Any, Any]
 
@@ -37,8 +38,6 @@ _RETRIABLE = frozenset(
     {Error.CONCURRENT_TRANSACTIONS, Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE,
      Error.NOT_COORDINATOR, Error.REQUEST_TIMED_OUT}
 )  # fmt: skip
-_LEAST_US = MS
-"""So often it is looked at most whether the first record of a batch is processed."""
 
 
 class TransactionLoop:
@@ -132,16 +131,21 @@ class TransactionLoop:
         machine = self._client.machine
         if machine.generation >= 0:
             self._identity = (machine.member_id, machine.generation)
-        is_done = schedule.next_poll(now) == now and loop.stuck_until <= now
-        if is_done and any(at[position] > first for position, first in self._begun.items()):
+        if schedule.next_poll(now) != now or loop.stuck_until > now:
+            return
+        if any(at[position] > first for position, first in self._begun.items()):
             loop.hold(now)
             self._client.consumption.stand_still(now)
             self._processed.succeed()
+        else:
+            self._plan_first_send(now)
 
     def _positions(self, now: int) -> dict[int, int]:
+        """Up to where it has processed, or will have."""
         holding = self._client.consumption.holding
-        offsets = self._client.books.ledger.positions(holding, now)
-        return dict(zip(holding.partitions.tolist(), offsets.tolist(), strict=True))
+        offsets = self._client.books.ledger.whole_positions(holding, now)
+        at = dict(zip(holding.partitions.tolist(), offsets.tolist(), strict=True))
+        return {position: max(offset, self._sent.get(position, 0)) for position, offset in at.items()}
 
     def drop(self, positions: Positions) -> None:
         """Partitions are given up inside poll(): what is opened for them is aborted, and read by the next owner."""
@@ -151,30 +155,45 @@ class TransactionLoop:
                 self._error = Error.ILLEGAL_GENERATION
 
     def _plan_first_send(self, now: int) -> None:
-        """The first record of the batch that follows is sent when it is processed."""
+        """The first record of the batch that follows is sent when it is processed, if it comes in this pass."""
         schedule = self._poll_loop.schedule
         if schedule is None or self._client.is_over:
             return
-        inside = schedule.inside_until(now)
-        begin = now if inside == NOT_INSIDE else inside
-        cost = round(mean_of(self._client.processing.per_record) * self._client.consumer.slowdown())
         self._sends += 1
-        self._env.at(max(begin, now) + max(cost, 1), self._send_key, self._send_first, self._sends)
+        _, there_us = self._first_record(now, schedule)
+        cost = round(mean_of(self._client.processing.per_record) * self._client.consumer.slowdown())
+        # A poll() that waits returns with the record.
+        due = max(now + self._client.world.timing.poll_us, there_us) + max(cost, 1)
+        if due < schedule.next_poll(now + 1):
+            self._env.at(due, self._send_key, self._send_first, self._sends)
+
+    def _first_record(self, now: int, schedule: PollSchedule) -> tuple[int, int]:
+        """The partition whose record comes first in the batch under way, and when that is there; `FOREVER`: none is.
+
+        All are there of which the batch has some by its end; the one that has waited longest is first.
+        """
+        ledger = self._client.books.ledger
+        until = self._positions(schedule.next_poll(now + 1))
+        some = [one for one, begun in self._begun.items() if until.get(one, -1) > begun == self._sent[one]]
+        if not some:
+            return -1, FOREVER
+        positions = np.array(sorted(some), np.intp)
+        born = now - ledger.age(now, positions, np.array([self._begun[one] for one in sorted(some)], np.int64))
+        first = int(born.argmin())
+        return int(positions[first]), int(born[first])
 
     def _send_first(self, number: int) -> None:
-        client, now = self._client, self._env.now
-        if client.is_over or number != self._sends or self._poll_loop.is_held or self._poll_loop.schedule is None:
+        client, now, schedule = self._client, self._env.now, self._poll_loop.schedule
+        if client.is_over or number != self._sends or self._poll_loop.is_held or schedule is None:
             return
         if client.frozen is not None:
             client.late.append(partial(self._send_first, number))
             return
-        at = self._positions(now)
-        first = {one: begun + 1 for one, begun in self._begun.items() if at.get(one, -1) > begun == self._sent[one]}
-        schedule = self._poll_loop.known_schedule
-        if first:
-            self._first = self._env.process(self._send(first))
-        elif (rest := schedule.next_poll(now) - now) > _LEAST_US:
-            self._env.at(now + max(rest // 4, _LEAST_US), self._send_key, self._send_first, number)
+        one, there_us = self._first_record(now, schedule)
+        if there_us < now:
+            self._first = self._env.process(self._send({one: self._begun[one] + 1}))
+        else:
+            self._plan_first_send(now)
 
     # --- requests -----------------------------------------------------------------------------------------------------
 

@@ -7,10 +7,20 @@ from dataclasses import replace
 import pytest
 
 from groupsim.sim import Result
-from groupsim.sim.model import CrashAt, GcPause, Kill, Scale, StartMembers
+from groupsim.sim.model import CrashAt, CrashPoint, GcPause, Kill, Scale, StartMembers
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import FIDELITIES, entry, everybody, lasting, member, rows
-from tests.unit.sim.transactional_scenes import JITTER, WORK, answers, output, played, producing, total, transform
+from tests.unit.sim.transactional_scenes import (
+    EARLIEST,
+    JITTER,
+    WORK,
+    answers,
+    output,
+    played,
+    producing,
+    total,
+    transform,
+)
 
 ONCE = (0, 0)
 POINTS = {
@@ -112,7 +122,7 @@ def frozen(at_us: int) -> Result:
 
 def test_a_zombie_whose_transaction_timed_out_hears_it_from_the_partition_and_goes_on() -> None:
     """TV2: INVALID_PRODUCER_EPOCH on produce is abortable; EndTxn(abort) of the old epoch counts as a repetition."""
-    result = frozen(12_130_000)
+    result = frozen(12_186_000)
     assert answers(result, "Produce")["INVALID_PRODUCER_EPOCH"] == 1
     assert answers(result, "EndTxn").keys() == {"NONE"}
     (life,) = rows(result, "transactions", member="g/0")
@@ -123,7 +133,7 @@ def test_a_zombie_whose_transaction_timed_out_hears_it_from_the_partition_and_go
 
 def test_a_commit_after_a_time_out_ends_the_application() -> None:
     """TV2: EndTxn(commit) of a transaction that the coordinator has aborted is INVALID_TXN_STATE: fatal."""
-    result = frozen(12_182_000)
+    result = frozen(12_245_000)
     assert answers(result, "EndTxn")["INVALID_TXN_STATE"] == 1
     assert rows(result, "members", member="g/0")[0]["ended_by"] == "failed: INVALID_TXN_STATE"
     assert rows(result, "transactions", member="g/0")[0]["ended_by"] == "INVALID_TXN_STATE"
@@ -181,3 +191,33 @@ def test_the_aborted_share_is_of_all_transactions_and_empty_in_groups_that_produ
     assert summary["aborted_share"] == 1 / decided
     (idle,) = played(transform(horizon_s=5, produces=None)).tables.rows("summary")
     assert idle["aborted_share"] is None
+
+
+@pytest.mark.parametrize("most", [1, 2, 6, 500])
+def test_a_transaction_has_all_records_of_a_full_batch(most: int) -> None:
+    """Four partitions share it: what each has of a record is put together, and not cut off with the batch."""
+    client = replace(EARLIEST, max_poll_records=most)
+    result = played(transform(count=1, client=client, rate=100_000, horizon_s=20))
+    assert total(result, "records_committed") == most * total(result, "committed") > 0
+
+
+def died_us(at_us: int, point: CrashPoint, rate: int) -> int:
+    """When the only member dies, if it is to at this point."""
+    result = played(
+        transform(entry(at_us, CrashAt(target=member(0), point=point)), count=1, partitions=1, rate=rate, horizon_s=15)
+    )
+    (row,) = rows(result, "members")
+    assert row["ended_by"] == "killed"
+    return int(row["ended_us"])
+
+
+@pytest.mark.parametrize("rate", [1_000, 10_000, 100_000])
+def test_the_first_record_of_a_batch_is_sent_when_it_is_processed(rate: int) -> None:
+    """Whatever else is in the batch: poll() takes 1 ms and the record 5 ms. At 1 or 10 a second poll() waits for it.
+
+    6.6 ms to the leader, from there to the coordinator, and back: four latencies, two appends, two times 0.3 ms.
+    """
+    polled_us = died_us(12 * S, "after_poll", rate)
+    every_us = S * 1_000 // rate
+    there_us = -(-polled_us // every_us) * every_us if rate <= 10_000 else polled_us
+    assert died_us(polled_us + 1, "after_send", rate) == max(polled_us + MS, there_us) + 5 * MS + 6_600
