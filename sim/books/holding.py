@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from groupsim.sim.books.levels import Floats, Levels
 from groupsim.sim.books.production import NOWHERE, Offsets
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
+
+_FIRST = np.zeros(1, np.intp)
 
 
 @dataclass(slots=True, eq=False)
@@ -28,12 +30,29 @@ class Holding:
     capacity: float = 0.0
     partitions: Positions = field(default_factory=lambda: NO_PARTITIONS)
     offset: Offsets = field(default_factory=lambda: NOWHERE)
-    offered: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    rate: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    offered: Floats = field(default_factory=lambda: np.empty(0))
+    mrps: Offsets = field(default_factory=lambda: NOWHERE)
+    _shares: Levels | None = None
     since: int = 0
     backlog: float = 0.0
     total_rate: float = 0.0
     running: bool = False
+
+    def share(self, offered: Floats, mrps: Offsets) -> None:
+        """It begins with so much waiting in each partition, and so much that comes."""
+        self.offered, self.mrps, self._shares = offered, mrps, None
+
+    @property
+    def shares(self) -> Levels:
+        """What of its capacity each partition gets."""
+        if self._shares is None:
+            capacity, lengths = np.array([self.capacity]), np.array([len(self.partitions)])
+            self._shares = Levels(capacity, lengths, self.partitions, self.offered, self.mrps)
+        return self._shares
+
+    def level(self, elapsed: int) -> float:
+        """Up to how many records it has processed of each partition since it began."""
+        return float(self.shares.at(_FIRST, np.array([elapsed], np.float64))[0][0])
 
     def clear(self, now: int) -> None:
         """Nothing is consumed any more."""

@@ -1,9 +1,9 @@
 """Processed and committed records of a group, as vectors over its partitions.
 
 Nothing here advances by events. A position is a closed form from the last change: a member that serves its partitions
-since ``t0`` has processed ``min(offered, capacity * elapsed)`` records, shared over its partitions in proportion to
-what each offers (backlog at ``t0`` plus what was produced since). Both fidelities evaluate the same formula from the
-same anchors, so both get the same whole records. Pauses under a second move no anchor.
+since ``t0`` has processed ``min(offered, capacity * elapsed)`` records, of each of its partitions the same, up to what
+that offers: backlog at ``t0`` plus what was produced since (`sim.books.levels`). Both fidelities evaluate the same
+formula from the same anchors, so both get the same whole records. Pauses under a second move no anchor.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.holding import Holding
 from groupsim.sim.books.lag_samples import LagSamples
-from groupsim.sim.books.offset_log import OffsetLog
+from groupsim.sim.books.levels import Floats, Levels
+from groupsim.sim.books.offset_log import Load, OffsetLog
 from groupsim.sim.books.production import NOWHERE, Offsets, Production
 from groupsim.sim.books.whole_records import whole_records
 from groupsim.sim.catalog import Catalog, Partitions
-from groupsim.sim.protocol.messages import Positions
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
 from groupsim.sim.protocol.offsets.table import OffsetTable
 from groupsim.sim.units import FOREVER
 
@@ -49,8 +50,10 @@ class Ledger(Production):
         self._frontier: Offsets = NOWHERE
         self._holder: NDArray[np.int32] = np.empty(0, np.int32)
         self._offset: Offsets = NOWHERE
-        self._offered: NDArray[np.float64] = np.empty(0)
-        self._rate: NDArray[np.float64] = np.empty(0)
+        self._offered: Floats = np.empty(0)
+        self._mrps: Offsets = NOWHERE
+        self._loads: list[Load] = [(NO_PARTITIONS, np.empty(0), NOWHERE)] * slots
+        """Partitions of each consumer's service, with what they offered when it began, and their rates."""
         self._since = np.zeros(slots, np.int64)
         self._backlog = np.zeros(slots)
         self._total = np.zeros(slots)
@@ -84,7 +87,7 @@ class Ledger(Production):
         self._holder = np.concatenate([self._holder, np.full(new, -1, np.int32)])
         self._offset = np.concatenate([self._offset, np.zeros(new, np.int64)])
         self._offered = np.concatenate([self._offered, np.zeros(new)])
-        self._rate = np.concatenate([self._rate, np.zeros(new)])
+        self._mrps = np.concatenate([self._mrps, np.zeros(new, np.int64)])
 
     def set_rate(self, now: int, topic: str) -> Positions:
         """Take over another rate; the partitions whose rate changes."""
@@ -132,18 +135,18 @@ class Ledger(Production):
         slot = holding.slot
         offered = np.maximum(self.produced(now, partitions) - offset, 0).astype(np.float64)
         milli = self.rate_mrps[partitions]
-        rate = milli / 1e9
         holding.partitions, holding.offset, holding.since = partitions, offset, now
-        holding.offered, holding.rate = offered, rate
+        holding.share(offered, milli)
         holding.backlog, holding.total_rate = float(offered.sum()), int(milli.sum()) / 1e9
         holding.capacity, holding.running = capacity, True
         free = (self._holder[partitions] == slot) | (self._holder[partitions] < 0)
         mine = partitions[free]
         self._holder[mine] = slot
-        self._offset[mine], self._offered[mine], self._rate[mine] = offset[free], offered[free], rate[free]
+        self._offset[mine], self._offered[mine], self._mrps[mine] = offset[free], offered[free], milli[free]
+        self._loads[slot] = load = partitions, offered, milli
         self._since[slot], self._backlog[slot] = now, holding.backlog
         self._total[slot], self._capacity[slot] = holding.total_rate, capacity
-        self.log.serve(slot, now, mine, offset[free], holding.backlog, holding.total_rate, capacity)
+        self.log.serve(slot, now, mine, offset[free], holding.backlog, holding.total_rate, capacity, load)
         if len(mine) < len(partitions):
             self.log.raise_to(now, partitions[~free], self._frontier[partitions[~free]])
 
@@ -231,8 +234,8 @@ class Ledger(Production):
         there = np.maximum(produced, holding.offset)
         if done >= offered:
             return there
-        worked = np.floor((holding.offered + holding.rate * elapsed) * (done / offered)).astype(np.int64)
-        at: Offsets = np.minimum(holding.offset + worked, there)
+        worked = np.minimum(holding.offset + int(holding.level(elapsed)), there)
+        at: Offsets = np.where(elapsed >= holding.shares.caught_up, there, worked)
         return at
 
     def whole_positions(self, holding: Holding, now: int) -> Offsets:
@@ -244,7 +247,7 @@ class Ledger(Production):
         offered, done = holding.backlog + holding.total_rate * elapsed, holding.capacity * elapsed
         if not holding.running or elapsed <= 0 or done >= offered:
             return at
-        worked = (holding.offered + holding.rate * elapsed) * (done / offered)
+        worked = np.minimum(holding.offered + holding.mrps / 1e9 * elapsed, holding.level(elapsed))
         has_more = self.produced(now, holding.partitions) > at
         return at + whole_records(worked - (at - holding.offset), has_more)
 
@@ -290,12 +293,20 @@ class Ledger(Production):
         elapsed = np.maximum(at - self._since[slots], 0)
         begun = self._offset[partitions]
         offered, done = self._backlog[slots] + self._total[slots] * elapsed, self._capacity[slots] * elapsed
-        share = np.divide(done, offered, out=np.ones(len(slots)), where=offered > done)
-        produced = np.maximum(self.produced(at[which], partitions), begun)
-        part = (self._offered[partitions] + self._rate[partitions] * elapsed[which]) * share[which]
-        worked = np.minimum(begun + np.floor(part).astype(np.int64), produced)
-        offsets = np.where((done >= offered)[which], produced, worked)
+        offsets = np.maximum(self.produced(at[which], partitions), begun)
+        late = np.flatnonzero((offered > done)[which])
+        if late.size:
+            who, past = slots[which[late]], elapsed[which[late]].astype(np.float64)
+            offsets[late] = self._worked(who, partitions[late], past, begun[late], offsets[late])
         return np.where((elapsed > 0)[which], offsets, begun), which
+
+    def _worked(self, slots: Slots, partitions: Positions, elapsed: Floats, begun: Offsets, there: Offsets) -> Offsets:
+        """Where consumers have got to in partitions that are not all caught up: of ``there``, from ``begun`` on."""
+        busy, which = np.unique(slots, return_inverse=True)
+        loads = [self._loads[slot] for slot in busy.tolist()]
+        lengths = np.array([len(load[0]) for load in loads])
+        levels = Levels(self._capacity[busy], lengths, *map(np.concatenate, zip(*loads, strict=True)))
+        return levels.whole(which, levels.places(which, partitions), elapsed, begun, there)
 
     def release_all(self, slots: Slots, times: Offsets, partitions: Positions, at: Offsets) -> None:
         """Take everything away from some consumers, which have got to ``at`` in it; `Holding.clear` must follow.
@@ -313,7 +324,7 @@ class Ledger(Production):
 
     def anchor_all(
         self, slots: Slots, times: Offsets, partitions: Positions, offset: Offsets, lengths: NDArray[np.int64],
-        capacity: NDArray[np.float64],
+        capacity: Floats,
     ) -> None:  # fmt: skip
         """`take` and `anchor` for consumers without partitions, each from its own time on; `recall` must follow.
 
@@ -329,17 +340,20 @@ class Ledger(Production):
         offered = np.maximum(self.produced(np.repeat(times, lengths), partitions) - offset, 0).astype(np.float64)
         milli = self.rate_mrps[partitions]
         self._holder[partitions] = np.repeat(slots, lengths)
-        self._offset[partitions], self._offered[partitions], self._rate[partitions] = offset, offered, milli / 1e9
+        self._offset[partitions], self._offered[partitions], self._mrps[partitions] = offset, offered, milli
+        for slot, begin, end in zip(slots.tolist(), begins.tolist(), np.cumsum(lengths).tolist(), strict=True):
+            self._loads[slot] = partitions[begin:end], offered[begin:end], milli[begin:end]
         self._since[slots], self._capacity[slots] = times, capacity
         backlog, total = np.add.reduceat(offered, begins), np.add.reduceat(milli, begins) / 1e9
         self._backlog[slots], self._total[slots] = backlog, total
-        self.log.serve_all(slots, times, partitions, offset, lengths, backlog, total, capacity)
+        load = partitions, offered, milli
+        self.log.serve_all(slots, times, partitions, offset, lengths, backlog, total, capacity, load)
 
     def recall(self, holding: Holding, now: int, partitions: Positions, offset: Offsets) -> None:
         """What a consumer consumes since ``now``, as `anchor_all` has written it down."""
         slot = holding.slot
         holding.partitions, holding.offset = partitions, offset
-        holding.offered, holding.rate = self._offered[partitions], self._rate[partitions]
+        holding.share(self._offered[partitions], self._mrps[partitions])
         holding.since, holding.capacity, holding.running = now, float(self._capacity[slot]), True
         holding.backlog, holding.total_rate = float(self._backlog[slot]), float(self._total[slot])
 
@@ -365,10 +379,11 @@ class Ledger(Production):
             elapsed = (until - self._since[slot]).astype(np.float64)
             offered = self._backlog[slot] + self._total[slot] * elapsed
             done = self._capacity[slot] * elapsed
-            share = np.divide(done, offered, out=np.ones_like(done), where=offered > done)
-            produced = np.maximum(self.produced(until, held.astype(np.int32)), self._offset[held])
-            part = np.floor((self._offered[held] + self._rate[held] * elapsed) * share).astype(np.int64)
-            at = np.where(done >= offered, produced, np.minimum(self._offset[held] + part, produced))
+            at = np.maximum(self.produced(until, held.astype(np.int32)), self._offset[held])
+            row, late = np.nonzero(done < offered)
+            if late.size:
+                past, begun = elapsed[row, late], self._offset[held[late]]
+                at[row, late] = self._worked(slot[late], held[late], past, begun, at[row, late])
             result[:, held] = np.maximum(result[:, held], at)
         return result
 

@@ -8,7 +8,7 @@ order is that of time; for different partitions it need not be.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,10 @@ from groupsim.sim.protocol.messages import Positions
 
 SERVE, REST, RAISE, PRODUCE, CARRY = range(5)
 """Kinds of rows; `CARRY` stands for all that was said of a partition before."""
+
+
+Load: TypeAlias = tuple[Positions, NDArray[np.float64], NDArray[np.int64]]
+"""Partitions of services, what they offer, and milli-records a second that come; arrays of shape (k,)."""
 
 
 class Block(NamedTuple):
@@ -59,6 +63,8 @@ class OffsetLog:
         self.rows = 0
         self._services: list[tuple[Any, ...]] = []
         self._served = 0
+        self._loads: list[Load] = []
+        self._lengths: list[tuple[Any]] = []
         self._productions: list[tuple[Any, ...]] = []
         self._produced = 0
 
@@ -67,20 +73,25 @@ class OffsetLog:
         self.rows += len(block.partitions)
 
     def serve(
-        self, slot: int, now: int, partitions: Positions, offset: Any, backlog: float, rate: float, capacity: float
-    ) -> None:
-        """One consumer serves ``partitions`` from ``offset`` on; its backlog, rate and capacity are of all it has."""
+        self, slot: int, now: int, partitions: Positions, offset: Any, backlog: float, rate: float, capacity: float,
+        load: Load,
+    ) -> None:  # fmt: skip
+        """One consumer serves ``partitions`` from ``offset`` on; backlog, rate, capacity and load are of all it has."""
         self._add(Block(SERVE, partitions, now, offset, self._served))
         self._services.append((slot, now, backlog, rate, capacity))
+        self._loads.append(load)
+        self._lengths.append((len(load[0]),))
         self._served += 1
 
     def serve_all(
         self, slots: Any, times: Any, partitions: Positions, offset: Any, lengths: NDArray[np.int64],
-        backlog: NDArray[np.float64], rate: NDArray[np.float64], capacity: NDArray[np.float64],
+        backlog: NDArray[np.float64], rate: NDArray[np.float64], capacity: NDArray[np.float64], load: Load,
     ) -> None:  # fmt: skip
         """The same of many consumers: arrays of shape (n,); partitions and offsets one consumer after the other."""
         self._add(Block(SERVE, partitions, np.repeat(times, lengths), offset, self._served, lengths))
         self._services.append((slots, times, backlog, rate, capacity))
+        self._loads.append(load)
+        self._lengths.append((lengths,))
         self._served += len(slots)
 
     def rest(self, time: Any, partitions: Positions, offset: Any) -> None:
@@ -101,6 +112,12 @@ class OffsetLog:
         """Slot, since when, backlog, rate and capacity (records a microsecond) of each service. Shapes (n,)."""
         dtypes = (np.int64, np.int64, np.float64, np.float64, np.float64)
         return [_column(self._services, index, dtype) for index, dtype in enumerate(dtypes)]
+
+    def loads(self) -> tuple[NDArray[np.int64], Load]:
+        """How many partitions each service has, shape (n,), and of which it is what."""
+        none: Load = np.empty(0, np.int32), np.empty(0), np.empty(0, np.int64)
+        partitions, offered, mrps = (np.concatenate(column) for column in zip(*self._loads, none, strict=True))
+        return _column(self._lengths, 0, np.int64), (partitions, offered, mrps)
 
     def productions(self) -> list[NDArray[np.int64]]:
         """Since when, milli-records then, and rate of each production. Shapes (n,)."""

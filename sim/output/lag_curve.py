@@ -73,8 +73,8 @@ def line_above(motion: Motion, rows: Stretches) -> tuple[Floats, Floats]:
     """A line that the lag of each stretch never exceeds: its value at the beginning, and its slope a microsecond.
 
     Where nobody serves, that is production without its whole records. Where somebody works off a backlog, what is
-    left of a partition's share is convex in time, and below its chord, or concave, and below any tangent; whole
-    records and the record that is being produced add less than two.
+    left of a partition is concave in time, and below any tangent; whole records and the record that is being produced
+    add less than two.
     """
     rate = motion.mrps[rows.production] / 1e9
     ahead = rows.begin - motion.produced_since[rows.production]
@@ -87,26 +87,11 @@ def line_above(motion: Motion, rows: Stretches) -> tuple[Floats, Floats]:
 
 
 def _line_above_work(motion: Motion, rows: Stretches, rate: Floats) -> tuple[Floats, Floats]:
-    who = rows.service
-    backlog, total, capacity = motion.backlog[who], motion.rate[who], motion.capacity[who]
-    begin, last = rows.begin - motion.since[who], rows.end - 1 - motion.since[who]
-    length = np.maximum(last - begin, 1)
-
-    def left(elapsed: Floats) -> tuple[Floats, Floats, Floats]:
-        """What of the partition is left, which share of everything that is, and all that has been offered."""
-        offered = np.maximum(backlog + total * elapsed, 1e-30)
-        share = np.maximum(1 - capacity * elapsed / offered, 0)
-        return (rows.offered + rate * elapsed) * share, share, offered
-
-    at_begin, at_last = left(begin)[0], left(last)[0]
+    begin, last = rows.begin - motion.since[rows.service], rows.end - 1 - motion.since[rows.service]
     middle = (begin + last) / 2
-    at_middle, share, offered = left(middle)
-    falling = capacity * backlog / offered**2
-    tangent = rate * share - (rows.offered + rate * middle) * falling
-    is_convex = rate * backlog <= rows.offered * total
-    slope = np.where(is_convex, (at_last - at_begin) / length, tangent)
-    level = np.where(is_convex, at_begin, at_middle + tangent * (begin - middle))
-    return level + 2, slope
+    level, rise = motion.levels.at(rows.service, middle)
+    left, slope = np.maximum(rows.offered + rate * middle - level, 0), rate - rise
+    return left + slope * (begin - middle) + 2, slope
 
 
 class GroupLag:

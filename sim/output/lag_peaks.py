@@ -1,8 +1,8 @@
 """Exact peaks of single partitions: most unprocessed records of each, and the greatest age of one in all of them.
 
 Where nobody serves, both are highest at the end of a stretch. Where somebody works off a backlog, records are most
-when one arrives: at one of the two arrivals around the only peak of what is left of the partition's share, or at the
-first and the last where it has none. What that leaves open is settled by dividing time.
+when one arrives: at one of the two arrivals around the only peak of what is left of the partition. What that leaves
+open is settled by dividing time.
 """
 
 from __future__ import annotations
@@ -67,22 +67,13 @@ class RecordPeaks:
 def _arrivals_around_peak(motion: Motion, rows: Stretches) -> tuple[Integers, Integers]:
     """Two arrivals, one of which finds the most records unprocessed. Shapes (n,), microseconds.
 
-    With ``o`` offered by the partition and ``B`` by all of the service, rates ``r`` and ``R``, capacity ``C`` and
-    ``D = C - R``, what is left after ``e`` is ``(o + r e)(B - D e) / (B + R e)``, which grows where
-    ``B (r B - o C) - 2 r D B e - r D R e^2`` is positive. Without spare capacity it falls first, if at all, and then
-    grows.
+    What is left grows until the level rises faster than records come (`sim.books.levels`).
     """
     who, last = rows.service, rows.end - 1
-    backlog, total, capacity = motion.backlog[who], motion.rate[who], motion.capacity[who]
-    rate, spare = motion.mrps[rows.production] / 1e9, capacity - total
-    gains = rate * backlog - rows.offered * capacity
-    with np.errstate(divide="ignore", invalid="ignore"):
-        peak = backlog / total * (np.sqrt(np.maximum(1 + total * gains / (rate * spare * backlog), 1)) - 1)
-    elapsed = np.where((spare > 0) & (gains > 0), np.nan_to_num(peak, posinf=1e17), 0)
-    at = np.clip(motion.since[who] + np.minimum(elapsed, 1e17).astype(np.int64), rows.begin, last)
-    before = np.where(spare > 0, motion.produced(rows.production, at), motion.produced(rows.production, last))
-    after = np.where(spare > 0, before, motion.produced(rows.production, rows.begin)) + 1
-    return motion.arrival(rows.production, before), motion.arrival(rows.production, after)
+    elapsed = np.minimum(motion.levels.outpaced(who, motion.mrps[rows.production] / 1e9), 1e17)
+    at = np.clip(motion.since[who] + elapsed.astype(np.int64), rows.begin, last)
+    before = motion.produced(rows.production, at)
+    return motion.arrival(rows.production, before), motion.arrival(rows.production, before + 1)
 
 
 class OldestRecord:

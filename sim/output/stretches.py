@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.levels import Levels
 from groupsim.sim.books.offset_log import CARRY, PRODUCE, RAISE, REST, SERVE, Block, OffsetLog
 from groupsim.sim.units import FOREVER, S
 
@@ -95,6 +96,10 @@ class Motion:
         self.slot, self.since, self.backlog, self.rate, self.capacity = services
         self.produced_since, self.base, self.mrps = log.productions()
         self.caught_up = self._caught_up()
+        lengths, (partitions, offered, mrps) = log.loads()
+        self.levels = Levels(
+            self.capacity, np.append(lengths, 1), np.append(partitions, 0), np.append(offered, 0.0), np.append(mrps, 0)
+        )
 
     def _caught_up(self) -> Integers:
         """When each service has processed all that there is for the first time; nobody never. Shape (services + 1,)."""
@@ -121,10 +126,9 @@ class Motion:
         who = rows.service
         elapsed = at - self.since[who]
         offered, done = self.backlog[who] + self.rate[who] * elapsed, self.capacity[who] * elapsed
-        share = np.divide(done, offered, out=np.ones_like(done), where=offered > done)
         produced = np.maximum(self.produced(rows.production, at), rows.offset)
-        part = (rows.offered + self.mrps[rows.production] / 1e9 * elapsed) * share
-        worked = np.minimum(rows.offset + np.floor(part).astype(np.int64), produced)
+        places = self.levels.places(who, rows.partition)
+        worked = self.levels.whole(who, places, np.maximum(elapsed, 0).astype(np.float64), rows.offset, produced)
         return np.where((done >= offered) & (elapsed > 0), produced, worked)
 
     def processed(self, rows: Stretches, at: Integers) -> Integers:
@@ -139,11 +143,9 @@ class Motion:
     def left(self, rows: Stretches, at: Integers) -> Floats:
         """What is unprocessed where somebody serves, if records were divisible. Shape (n,)."""
         who, which = rows.service, rows.production
-        elapsed = at - self.since[who]
-        offered, done = self.backlog[who] + self.rate[who] * elapsed, self.capacity[who] * elapsed
-        share = np.divide(done, offered, out=np.ones_like(done), where=offered > done)
-        begun = self.base[which] / 1e3 - rows.offset + self.mrps[which] / 1e9 * (at - self.produced_since[which])
-        left: Floats = begun - (rows.offered + self.mrps[which] / 1e9 * elapsed) * share
+        elapsed, rate = (at - self.since[who]).astype(np.float64), self.mrps[which] / 1e9
+        begun = self.base[which] / 1e3 - rows.offset + rate * (at - self.produced_since[which])
+        left: Floats = begun - np.minimum(self.levels.at(who, elapsed)[0], rows.offered + rate * elapsed)
         return left
 
     def arrival(self, production: Integers, record: Integers) -> Integers:
@@ -165,16 +167,10 @@ class Motion:
         return by
 
     def _near_departure(self, rows: Stretches, record: Integers) -> Integers:
-        """The same but for rounding: where ``(o + r e) C e = k (B + R e)`` for the k-th record."""
-        who, count = rows.service, record - rows.offset
-        rate, capacity = self.mrps[rows.production] / 1e9, self.capacity[who]
-        half = (rows.offered * capacity - count * self.rate[who]) / 2
-        root = np.sqrt(np.maximum(half * half + rate * capacity * count * self.backlog[who], 0)) + np.abs(half)
-        constant = count * self.backlog[who]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            elapsed = np.where(half > 0, constant / root, root / (rate * capacity))
-        near: Integers = self.since[who] + np.nan_to_num(np.minimum(elapsed, 1e16)).astype(np.int64)
-        return near
+        """The same but for rounding: the record has come, and the level is at it."""
+        reached = self.levels.reached(rows.service, (record - rows.offset).astype(np.float64))
+        by_level: Integers = self.since[rows.service] + np.minimum(np.ceil(reached), 1e16).astype(np.int64)
+        return np.maximum(by_level, self.arrival(rows.production, record))
 
     def lagging(self, rows: Stretches, window: tuple[int, int]) -> Stretches:
         """Those parts of stretches within a window in which something is unprocessed, or can be.
@@ -183,7 +179,7 @@ class Motion:
         part is one that nobody serves.
         """
         begin = np.maximum(rows.begin, window[0])
-        end = np.minimum(np.minimum(rows.end, self.caught_up[rows.service]), window[1] + 1)
+        end = np.minimum(np.minimum(rows.end, self._caught_up_with(rows)), window[1] + 1)
         rests = np.flatnonzero(rows.service < 0)
         behind = self.arrival(rows.production[rests], rows.floor[rests] + 1)
         begin[rests] = np.maximum(begin[rests], behind)
@@ -193,6 +189,14 @@ class Motion:
         if not repeats.any():
             return found
         return Stretches.joined([found[~repeats], *self._once_and_twice(found[repeats])])
+
+    def _caught_up_with(self, rows: Stretches) -> Integers:
+        """When nothing is unprocessed in a stretch any more that somebody serves; `FOREVER` elsewhere. Shape (n,)."""
+        who = rows.service
+        own = np.minimum(np.ceil(self.levels.caught_up[self.levels.places(who, rows.partition)]), 1e17)
+        is_served = (who >= 0) & (own < 1e17)
+        times = np.where(is_served, self.since[who] + np.where(is_served, own, 0).astype(np.int64), FOREVER)
+        return np.minimum(times, self.caught_up[who])
 
     def _once_and_twice(self, rows: Stretches) -> tuple[Stretches, Stretches]:
         """Served stretches, as parts that nobody seems to serve, and what comes after all has been read again."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from groupsim.sim.books.holding import Holding
 from groupsim.sim.books.ledger import Ledger
+from groupsim.sim.books.levels import Levels
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.model import Rate, Topic
 from groupsim.sim.units import FOREVER, MS, S
@@ -206,13 +207,31 @@ def test_the_group_s_vector_is_what_its_members_have_done(
         assert (ledger.processed(now) >= last).all()
 
 
-def test_capacity_is_shared_in_proportion_to_what_is_offered() -> None:
-    ledger, _, _ = ledger_of(Rate(per_partition_mrps=((100_000, 300_000),)), partitions=2)
+def test_each_partition_gets_the_same_up_to_what_it_has() -> None:
+    """40 a second over 10, 200 and 200 a second: the first is caught up, the others share what is left."""
+    ledger, _, _ = ledger_of(Rate(per_partition_mrps=((10_000, 200_000, 200_000),)), partitions=3)
     holding = Holding(0)
-    ledger.anchor(holding, 0, everything(ledger), np.zeros(2, np.int64), 40 / S)
-    assert ledger.positions(holding, 10 * S).tolist() == [100, 300]
-    ledger.anchor(holding, 10 * S, everything(ledger), np.array([100, 300]), 1.0)
-    assert ledger.positions(holding, 11 * S).tolist() == [1_100, 3_300]
+    ledger.anchor(holding, 0, everything(ledger), np.zeros(3, np.int64), 40 / S)
+    assert ledger.positions(holding, 10 * S).tolist() == [100, 150, 150]
+    # 100, 1,850 and 1,850 wait: the first of them is through when 40 a second have given each 100 and what came.
+    ledger.anchor(holding, 10 * S, everything(ledger), np.array([0, 150, 150]), 90 / S)
+    assert ledger.positions(holding, 15 * S).tolist() == [150, 300, 300]
+    assert ledger.positions(holding, 20 * S).tolist() == [200, 500, 500]
+
+
+def test_what_all_have_together_is_what_the_capacity_gives() -> None:
+    """Levels by their definition: as high as what all partitions take up to it is the work done."""
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        offered = rng.choice([0.0, 1.0, 30.0, 500.0], 6)
+        mrps = rng.choice([0, 1_000, 30_000, 400_000], 6)
+        capacity, elapsed = float(rng.choice([5e-5, 5e-4])), np.array([float(rng.integers(1, 20 * S))])
+        levels = Levels(np.array([capacity]), np.array([6]), np.arange(6, dtype=np.int32), offered, mrps)
+        level = levels.at(np.zeros(1, np.intp), elapsed)[0][0]
+        has = offered + mrps / 1e9 * elapsed
+        assert np.minimum(has, level).sum() == pytest.approx(min(capacity * elapsed[0], has.sum()), rel=1e-9)
+        is_caught_up = elapsed[0] >= levels.caught_up
+        assert (is_caught_up == (has <= level + 1e-6)).all()
 
 
 def test_who_stands_still_keeps_its_partitions_though_a_zombie_reads_on() -> None:
