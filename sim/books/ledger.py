@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.holding import Holding
 from groupsim.sim.books.lag_samples import LagSamples
-from groupsim.sim.books.levels import Floats, Levels
+from groupsim.sim.books.levels import Floats, Levels, Which
 from groupsim.sim.books.offset_log import Load, OffsetLog
 from groupsim.sim.books.production import NOWHERE, Offsets, Production
 from groupsim.sim.books.whole_records import whole_records
@@ -300,7 +300,7 @@ class Ledger(Production):
             offsets[late] = self._worked(who, partitions[late], past, begun[late], offsets[late])
         return np.where((elapsed > 0)[which], offsets, begun), which
 
-    def _worked(self, slots: Slots, partitions: Positions, elapsed: Floats, begun: Offsets, there: Offsets) -> Offsets:
+    def _worked(self, slots: Which, partitions: Which, elapsed: Floats, begun: Offsets, there: Offsets) -> Offsets:
         """Where consumers have got to in partitions that are not all caught up: of ``there``, from ``begun`` on."""
         busy, which = np.unique(slots, return_inverse=True)
         loads = [self._loads[slot] for slot in busy.tolist()]

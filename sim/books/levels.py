@@ -9,6 +9,8 @@ whenever a partition is caught up; none falls behind again, since the level rise
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,8 @@ from groupsim.sim.books.production import Offsets
 from groupsim.sim.protocol.messages import Positions
 
 Floats = NDArray[np.float64]
-Which = NDArray[np.intp]
+Which = NDArray[np.integer[Any]]
+"""Indices, or partitions."""
 _PLACES = 1 << 32
 
 
@@ -99,7 +102,8 @@ class Levels:
         piece = self._piece(which, self._level, level)
         rise, missing = self._rise[piece], level - self._level[piece]
         more = np.divide(missing, rise, out=np.where(missing > 0, np.inf, 0.0), where=rise > 0)
-        return self._since[piece] + more
+        reached: Floats = self._since[piece] + more
+        return reached
 
     def outpaced(self, which: Which, rate: Floats) -> Floats:
         """How long it takes until each level rises faster than ``rate``; infinite: it never does. Shape (n,)."""
@@ -109,7 +113,7 @@ class Levels:
         since = np.where(is_slower, self._since[following], 0.0)
         return np.where(self._rise[following] > rate, since, np.inf)
 
-    def places(self, which: Which, partitions: Positions) -> Which:
+    def places(self, which: Which, partitions: Which) -> Which:
         """Where each partition of each service is among all of them. Shape (n,)."""
         return np.minimum(np.searchsorted(self._keys, which * _PLACES + partitions), len(self._keys) - 1)
 
