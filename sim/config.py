@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from groupsim.sim.distributions import Distribution
+from groupsim.sim.distributions import ZERO, Distribution
 from groupsim.sim.units import MS, S
 
 ClientFamily = Literal["java", "librdkafka", "franz-go", "kafka-python"]
@@ -213,9 +213,13 @@ class Timing:
     """
 
     service_us: int = 300
-    """Coordinator: from a request's arrival to its response on the wire."""
+    """Broker: what a request takes besides its turn in the event loop, from its arrival to its response on the wire."""
     append_us: int = 1_000
-    """Coordinator: append to __consumer_offsets until the high watermark passes it (leader SyncGroup, OffsetCommit)."""
+    """Broker: an append to a log, which is all that a write waits for without followers (leader SyncGroup,
+    OffsetCommit)."""
+    follower_fetch: Distribution | None = ZERO
+    """Broker: from the leader's append until the last follower in sync has fetched it and says so with its next fetch.
+    None: by the cluster's latency and its replicas (`sim.cluster.follower_fetch`)."""
     connect: Distribution = Distribution("lognormal", (1_500, 20 * MS))
     """Client: opening a connection, on top of the latency. FindCoordinator with its connection took 2.2, 5.9 and 30 ms
     (10, 50 and 90 %)."""

@@ -121,7 +121,8 @@ class World:
             shard = offered.setdefault(self._partition_of(spec.name), {})
             shard[spec.name] = offered_by(scenario, spec, self._slots[spec.name], self.catalog.specs)
         to = scenario.measure_to_us if scenario.measure_to_us is not None else scenario.horizon_us
-        return Shards(self.env, scenario.cluster, (scenario.measure_from_us, to), offered)
+        measure = (scenario.measure_from_us, to)
+        return Shards(self.env, self.streams, scenario.cluster, measure, offered, self.catalog.offsets_replicas)
 
     def _build(self, spec: Group) -> None:
         slots, partition = self._slots[spec.name], self._partition_of(spec.name)
@@ -131,7 +132,7 @@ class World:
         if coordinator is None:
             loop = self.shards.new_loop(partition, self.brokers[node].threads)
             coordinator = self.coordinators[partition] = Coordinator(
-                self.env, self.scenario.cluster, partition, node, loop
+                self.env, self.scenario.cluster, partition, node, loop, self.shards.new_watermark(partition)
             )
         shard = (coordinator.loop, coordinator.watermark)
         group = GroupHost(self.env, self.scenario, self.streams, spec, self.catalog, slots, *shard)
@@ -229,8 +230,8 @@ class World:
     def path_of(self, consumer: Identity) -> Path:
         """Latencies between this incarnation and the brokers."""
         name = f"{consumer.name}#{consumer.incarnation}"
-        wait = self.shards.wait_of(self._partition_of(consumer.group_name))
-        return Path(self.streams, self.scenario.cluster.network, self._latency_of(consumer), name, wait)
+        waits = self.shards.waits_of(self._partition_of(consumer.group_name))
+        return Path(self.streams, self.scenario.cluster.network, self._latency_of(consumer), name, *waits)
 
     def path_to_zookeeper(self, consumer: Identity) -> Path:
         """Latencies between this incarnation and ZooKeeper's servers."""

@@ -128,7 +128,7 @@ class _Walk:
             model = _entry_model(here) if kind is EntryFile else kind
             fields = {field.alias or name: field.annotation for name, field in model.model_fields.items()}
             if step in model.former_keys:
-                self.refuse(f"{self._where()}.{step} is called {self._where()}.{model.former_keys[step]} now")
+                self.refuse(f"{self._where()}.{step} is called {model.former_keys[step]} now")
             if step not in fields:
                 self.refuse(self._no_such(step, fields))
             return step, _plain(fields[step])

@@ -20,7 +20,7 @@ _UNKNOWN_MAX: Final = 100
 class FileModel(BaseModel):
     """A mapping of the scenario file. Unknown keys and keys without a value are errors of their own.
 
-    ``former_keys``: what keys were once called, and their names of today.
+    ``former_keys``: what keys were once called, and the paths of those of today.
     """
 
     former_keys: ClassVar[Mapping[str, str]] = {}

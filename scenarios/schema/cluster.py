@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, WithJsonSchema, model_validator
 
 from groupsim.scenarios.files.base_model import FileModel, made, refusal, refuse_repeated, version_text
 from groupsim.scenarios.kafka.broker_config import (
@@ -17,17 +17,41 @@ from groupsim.scenarios.kafka.broker_config import (
     transaction_config,
 )
 from groupsim.scenarios.kafka.config import BrokerConfigField
-from groupsim.scenarios.schema.distributions import DistributionField, Duration
+from groupsim.scenarios.schema.distributions import (
+    DISTRIBUTION_SCHEMA,
+    DistributionField,
+    Duration,
+    read_distribution,
+    write_distribution,
+)
 from groupsim.scenarios.schema.sizes import Size, more_than_nothing
 from groupsim.scenarios.schema.targets import NAME_PATTERN
 from groupsim.sim.config import EventTimes, Timing
-from groupsim.sim.model import Broker, Cluster, Link, Network, Zookeeper
+from groupsim.sim.model import Broker, Cluster, Distribution, Link, Network, Zookeeper
 
 _DEFAULT = Network()
 _ZOOKEEPER = Zookeeper()
 _TIMES = EventTimes()
 _NO_BANDWIDTH = "without bandwidth there is no bound, and a broker that is to send nothing is closed or killed"
 _PLACE = re.compile(rf"broker:\d{{1,10}}|rack:{NAME_PATTERN}|{NAME_PATTERN}(/\d{{1,9}})?")
+_BY_LATENCY = "by_latency"
+
+
+def _fetch(value: Any, info: ValidationInfo) -> Distribution | None:
+    return None if value == _BY_LATENCY else read_distribution(value, info)
+
+
+def _fetch_text(fetch: Distribution | None) -> Any:
+    return _BY_LATENCY if fetch is None else write_distribution(fetch)
+
+
+FetchField = Annotated[
+    Distribution | None,
+    BeforeValidator(_fetch),
+    PlainSerializer(_fetch_text),
+    WithJsonSchema({"anyOf": [{"const": _BY_LATENCY}, DISTRIBUTION_SCHEMA]}),
+]
+"""A distribution in the file, or ``by_latency``: None inside."""
 
 
 class BrokerFile(FileModel):
@@ -77,8 +101,11 @@ class NetworkFile(FileModel):
 class TimingFile(FileModel):
     """Times that come from the implementation and not from configuration (`sim.config.Timing`)."""
 
-    service: Duration = Timing().service_us
-    append: Duration = Timing().append_us
+    former_keys: ClassVar[Mapping[str, str]] = {
+        "service": "cluster.event_loop.handling",
+        "append": "cluster.offsets_topic.append",
+    }
+
     connect: DistributionField = Timing().connect
     join_prepare: DistributionField = Timing().join_prepare
     sync_prepare: DistributionField = Timing().sync_prepare
@@ -88,8 +115,13 @@ class TimingFile(FileModel):
 
 
 class EventLoopFile(FileModel):
-    """How long each kind of request keeps the event loop of its shard busy (`sim.config.EventTimes`): assumed."""
+    """How long each kind of request keeps the event loop of its shard busy (`sim.config.EventTimes`): assumed.
 
+    ``handling`` is what any request takes besides, in network and I/O threads; requests that no shard works on take
+    nothing else.
+    """
+
+    handling: Duration = Timing().service_us
     heartbeat: Duration = _TIMES.heartbeat_us
     join: Duration = _TIMES.join_us
     sync: Duration = _TIMES.sync_us
@@ -100,12 +132,15 @@ class EventLoopFile(FileModel):
 
 
 class OffsetsTopicFile(FileModel):
-    """``__consumer_offsets``: how large each of its partitions is that a coordinator reads when it is loaded.
+    """``__consumer_offsets``: what its partitions hold when a coordinator is loaded, and what a write to them waits for.
 
-    Partitions and replicas are ``offsets.topic.num.partitions`` and ``offsets.topic.replication.factor`` in ``config``.
+    ``size`` is that of each partition. ``append`` is what a broker takes to append to a log; ``follower_fetch`` is how much
+    later the last follower in sync has it, or ``by_latency``. Without followers there is no such wait. Partitions and replicas are ``offsets.topic.num.partitions`` and ``offsets.topic.replication.factor`` in ``config``.
     """
 
     size: Size = Cluster().offsets_log_bytes
+    append: Duration = Timing().append_us
+    follower_fetch: FetchField = Timing().follower_fetch
 
 
 class ZookeeperFile(FileModel):
@@ -132,7 +167,7 @@ class ClusterFile(FileModel):
     ``version`` says whose rules the group coordinator follows, and which of Kafka's keys it knows.
     """
 
-    former_keys: ClassVar[Mapping[str, str]] = {"coordinator": "version"}
+    former_keys: ClassVar[Mapping[str, str]] = {"coordinator": "cluster.version"}
 
     brokers: Annotated[
         list[BrokerFile],
@@ -162,7 +197,10 @@ class ClusterFile(FileModel):
             config=coordinator_config(self.version, self.config),
             log_retention_check_us=log_retention_check_us(self.config),
             network=made(Network, self.network, links=links),
-            timing=made(Timing, self.timing),
+            timing=made(
+                Timing, self.timing, service_us=self.event_loop.handling, append_us=self.offsets_topic.append,
+                follower_fetch=self.offsets_topic.follower_fetch,
+            ),
             event_times=made(EventTimes, self.event_loop),
             broker_config=broker_config(self.config),
             offsets_log_bytes=self.offsets_topic.size,

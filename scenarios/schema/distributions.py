@@ -127,6 +127,10 @@ _FORMS: Final[Mapping[str, type[FileModel]]] = MappingProxyType(
     }
 )
 
+DISTRIBUTION_SCHEMA: Final[dict[str, Any]] = {
+    "anyOf": [DURATION_SCHEMA, *({"type": "object", "required": [key], "maxProperties": 1} for key in _FORMS)]
+}
+
 
 def read_distribution(value: Any, info: ValidationInfo) -> Distribution:
     """The distribution a value of the file describes: a duration, or a mapping with one of five keys."""
@@ -158,9 +162,7 @@ DistributionField = Annotated[
     Distribution,
     BeforeValidator(read_distribution),
     PlainSerializer(write_distribution),
-    WithJsonSchema(
-        {"anyOf": [DURATION_SCHEMA, *({"type": "object", "required": [key], "maxProperties": 1} for key in _FORMS)]}
-    ),
+    WithJsonSchema(DISTRIBUTION_SCHEMA),
 ]
 """A distribution in the file; `sim.model.Distribution` inside."""
 

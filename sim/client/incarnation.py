@@ -84,7 +84,7 @@ class Incarnation(ABC):
         self.label: str = f"{consumer.name}#{consumer.incarnation}"
         self.config = config
         self.path: Path = world.path_of(consumer)
-        self.processing = with_wait(processing, self.path.mean_us, world.timing)
+        self.processing = with_wait(processing, self.path.commit_us, world.timing)
         self.opened_us: int = self.env.now
         self.is_over = False
         self.is_closing = False
@@ -129,12 +129,12 @@ class Incarnation(ABC):
 
 
 @cache
-def with_wait(processing: Processing, latency_us: int, timing: Timing) -> Processing:
-    """What an application does that waits for its commits, with what a wait takes at this mean latency.
+def with_wait(processing: Processing, trip_us: int, timing: Timing) -> Processing:
+    """What an application does that waits for its commits, with what a wait takes if this is the mean way there and back.
 
     commitSync keeps the thread until the answer is there. Every wait takes the mean here: so
     passes through the poll loop stay a closed form (`sim/decisions/0019-offsets-and-commits.md`).
     """
     if not processing.commit_waits:
         return processing
-    return replace(processing, commit_wait_us=2 * latency_us + timing.service_us + timing.append_us)
+    return replace(processing, commit_wait_us=trip_us + timing.service_us + timing.append_us)

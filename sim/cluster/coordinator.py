@@ -46,6 +46,8 @@ class Coordinator:
     node : int
         Broker that leads it first.
     loop : EventLoop
+    watermark : Watermark
+        Of its partition.
 
     Attributes
     ----------
@@ -53,11 +55,13 @@ class Coordinator:
         Broker where the groups are, or are being loaded; `NO_LEADER`: nowhere.
     is_loading : bool
         The log is being read: nothing is worked on yet.
-    watermark : Watermark
-        Of its partition.
+    watermark
+        As given.
     """
 
-    def __init__(self, env: Environment, cluster: Cluster, partition: int, node: int, loop: EventLoop) -> None:
+    def __init__(
+        self, env: Environment, cluster: Cluster, partition: int, node: int, loop: EventLoop, watermark: Watermark
+    ) -> None:
         self.env = env
         self._service_us = cluster.timing.service_us
         self.partition = partition
@@ -65,7 +69,7 @@ class Coordinator:
         self.loop = loop
         self.groups: dict[str, GroupHost] = {}
         self.is_loading = False
-        self.watermark = Watermark()
+        self.watermark = watermark
         self.resigned = env.event()
         self._note(ACTIVE)
         env.process(self.run())

@@ -85,14 +85,13 @@ class GroupHost:
         name = self.name = spec.name
         self.cluster: Cluster = scenario.cluster
         self._service_us = scenario.cluster.timing.service_us
-        self._append_us = scenario.cluster.timing.append_us
         self._watermark = watermark
         timeout_us = scenario.cluster.broker_config.offsets_commit_timeout_us
         self.books = GroupBooks(env, scenario, spec, catalog, slots)
-        self.log = GroupLog(self._append_us, timeout_us, watermark, self.books.ledger.offsets)
+        self.log = GroupLog(timeout_us, watermark, self.books.ledger.offsets)
         self.layouts = Layouts(self.books.partitions)
         self.protocols = protocols_of(scenario, spec)
-        self._batch = OpenBatch(watermark, self.protocols, self._append_us)
+        self._batch = OpenBatch(watermark, self.protocols)
         late = streams.draw(scenario.cluster.timing.initial_delay_late, "initial-delay", name)
         self._make = partial(
             new_machine, env, scenario, spec, catalog, self.protocols, self.books.partitions, self.layouts, late
@@ -213,8 +212,9 @@ class GroupHost:
 
     def _acknowledge(self, now: int, reply: Reply, batch: Batch) -> None:
         """What is answered when it is in the log; offsets count at once."""
-        exchange = _exchange(reply)
+        exchange, committed_us = _exchange(reply), self._watermark.passes(now)
         if isinstance(exchange.body, OffsetCommit):
+            committed_us = self._watermark.appends(now)  # the wait for followers is in the answer's latency
             self.fast_path.renewed(now, exchange.body.member_id)
             for record in batch.records:
                 moment = (now, exchange.connection.request_key)
@@ -224,7 +224,7 @@ class GroupHost:
             self.offsets.add_pending(batch.records)
         elif batch.number != _WRITES_NOTHING:
             self.books.requests.count_busy((exchange.sent_us,))
-        self._answer(reply, now + self._service_us + self._append_us)
+        self._answer(reply, committed_us + self._service_us)
 
     @property
     def _deadline(self) -> int:

@@ -34,8 +34,6 @@ class GroupLog:
 
     Parameters
     ----------
-    append_us : int, microseconds
-        From handing records to the log until the high watermark has passed them.
     timeout_us : int, microseconds
         ``offsets.commit.timeout.ms``.
     watermark : Watermark
@@ -49,8 +47,7 @@ class GroupLog:
         When the next batch is committed, or the waiters of one are told that it is not; `FOREVER` if none is open.
     """
 
-    def __init__(self, append_us: int, timeout_us: int, watermark: Watermark, offsets: OffsetTable) -> None:
-        self._append_us = append_us
+    def __init__(self, timeout_us: int, watermark: Watermark, offsets: OffsetTable) -> None:
         self._timeout_us = timeout_us
         self._open: deque[tuple[int, int]] = deque()
         self._held: deque[Held] = deque()
@@ -73,8 +70,13 @@ class GroupLog:
             self._watermark.is_behind = True
             self._held.append(Held(batch, now + self._timeout_us))
         elif batch.is_awaited:
-            self._open.append((now + self._append_us, batch.number))
+            earlier = self._open[-1][0] if self._open else 0
+            self._open.append((max(earlier, self._watermark.passes(now)), batch.number))
         self._set_due()
+
+    def is_instant(self, now: int) -> bool:
+        """Whether what is appended at ``now`` is committed at once."""
+        return self._watermark.passes(now) == now
 
     def write(self, batch: Batch) -> None:
         """Keep the records of a batch."""

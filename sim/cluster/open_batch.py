@@ -28,15 +28,12 @@ class OpenBatch:
         Of the shard.
     protocols : frozenset of str
         That the group's members use.
-    append_us : int, microseconds
-        From handing records to the log until they are committed.
     """
 
-    def __init__(self, watermark: Watermark, protocols: frozenset[str], append_us: int) -> None:
+    def __init__(self, watermark: Watermark, protocols: frozenset[str]) -> None:
         self._watermark = watermark
         self._is_consumer = protocols == CONSUMER_ONLY
         self._counts = "consumer" in protocols
-        self._append_us = append_us
 
     def is_met_by(self, now: int, request: object, machine: Any) -> bool:
         """Whether a request counts that ``machine`` is about to work on."""
@@ -50,7 +47,7 @@ class OpenBatch:
         if outcome.batch is None:
             return withdraw(outcome) if mark.committed_us > now else []
         if outcome.batch.records and not mark.is_stalled:
-            mark.committed_us = max(mark.committed_us, now + outcome.charged_us + self._append_us)
+            mark.committed_us = max(mark.committed_us, mark.passes(now + outcome.charged_us))
         return []
 
     @property

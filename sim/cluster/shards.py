@@ -10,18 +10,21 @@ milliseconds hide microseconds.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from groupsim.sim.books.shard_books import ShardBooks
 from groupsim.sim.cluster.event_loop import EventLoop
+from groupsim.sim.cluster.follower_fetch import follower_fetch
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.offered_load import Offered, shard_streams
 from groupsim.sim.cluster.shard_figures import computed, measured
 from groupsim.sim.cluster.waiting_time import utilisation, waiting_time
+from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.cluster.worker_threads import WorkerThreads
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import Cluster, Distribution
+from groupsim.sim.randomness import Streams
 from groupsim.sim.units import S
 
 METERED_FROM: Final = 0.5
@@ -34,10 +37,13 @@ class Shards:
     Parameters
     ----------
     env : Environment
+    streams : Streams
     cluster : Cluster
     measure : (int, int), microseconds
     offered : mapping of int to mapping
         By offsets partition what each of its groups offers it.
+    replicas : callable
+        Offsets partition and number of replicas -> their brokers, the leader first.
 
     Attributes
     ----------
@@ -46,32 +52,43 @@ class Shards:
     """
 
     def __init__(
-        self, env: Environment, cluster: Cluster, measure: tuple[int, int], offered: Mapping[int, Mapping[str, Offered]]
-    ) -> None:
+        self, env: Environment, streams: Streams, cluster: Cluster, measure: tuple[int, int],
+        offered: Mapping[int, Mapping[str, Offered]], replicas: Callable[[int, int], Sequence[int]],
+    ) -> None:  # fmt: skip
         self._env = env
+        self._streams = streams
+        self._append_us = cluster.timing.append_us
         self._times = cluster.event_times
         self._offered = offered
         self._measure = measure
-        self._streams = {
+        self._requests_of = {
             partition: shard_streams(groups[name] for name in sorted(groups)) for partition, groups in offered.items()
         }
-        self._loads = {partition: utilisation(streams) for partition, streams in self._streams.items()}
+        self._loads = {partition: utilisation(streams) for partition, streams in self._requests_of.items()}
         self._are_all_metered = sum(self._loads.values()) >= METERED_FROM * cluster.config.coordinator_threads
+        copies = min(cluster.broker_config.offsets_replication_factor, len(cluster.brokers))
+        self._fetches = {one: follower_fetch(cluster, replicas(one, copies)) for one in offered}
         self.books: dict[int, ShardBooks] = {}
 
     def is_metered(self, partition: int) -> bool:
         """Whether every request of a shard takes its turn."""
         return self._are_all_metered or self._loads[partition] >= METERED_FROM
 
-    def wait_of(self, partition: int) -> Distribution | None:
-        """What a heartbeat or a commit waits without being in a queue; None: nothing that matters."""
-        return None if self.is_metered(partition) else waiting_time(self._streams[partition])
+    def waits_of(self, partition: int) -> tuple[Distribution | None, Distribution | None]:
+        """What a heartbeat or a commit waits without being in a queue, and a commit for followers; None: nothing."""
+        is_metered = self.is_metered(partition)
+        return None if is_metered else waiting_time(self._requests_of[partition]), self._fetches[partition]
 
     def new_loop(self, partition: int, threads: WorkerThreads) -> EventLoop:
         """The event loop of a shard, on the broker with these threads."""
         books = self.books[partition] = ShardBooks(partition, self._measure)
         is_metered = self.is_metered(partition)
         return EventLoop(self._env, books, threads, self._times, is_metered=is_metered)
+
+    def new_watermark(self, partition: int) -> Watermark:
+        """The high watermark of a shard's log."""
+        law = self._fetches[partition]
+        return Watermark(self._append_us, law and self._streams.draw(law, "follower-fetch", partition))
 
     def finish(self, horizon: int, groups: Mapping[str, GroupHost]) -> None:
         """The run is over: put it into figures."""

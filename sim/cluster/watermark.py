@@ -5,9 +5,18 @@ Source: ``CoordinatorRuntime.append`` and ``CoordinatorPartitionWriter`` (Kafka 
 
 from __future__ import annotations
 
+from groupsim.sim.randomness import Draw
+
 
 class Watermark:
     """Of one offsets partition.
+
+    Parameters
+    ----------
+    append_us : int, microseconds
+        What the leader's append takes.
+    follows : Draw or None
+        How much later followers have it, by the instant of the append; None: nobody follows.
 
     Attributes
     ----------
@@ -21,11 +30,21 @@ class Watermark:
         When all is committed that has been appended, while it follows.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, append_us: int = 0, follows: Draw | None = None) -> None:
+        self._append_us = append_us
+        self._follows = follows
         self.is_stalled = False
         self.refuses = False
         self.is_behind = False
         self.committed_us = 0
+
+    def appends(self, now: int) -> int:
+        """When the leader has appended what is handed to the log at ``now``, microseconds."""
+        return now + self._append_us
+
+    def passes(self, now: int) -> int:
+        """When it passes what is appended at ``now``, while it follows, microseconds."""
+        return self.appends(now) + (self._follows(now) if self._follows is not None else 0)
 
     def stall(self, *, is_stalled: bool, refuses: bool) -> None:
         """It stands still from now on, or follows."""

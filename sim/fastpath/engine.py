@@ -46,6 +46,7 @@ class Engine:
     def __init__(
         self, env: Environment, group: GroupHost, consumers: Sequence[Consumer], slots: int, *, is_loud: bool
     ) -> None:
+        self._env = env
         self._group = group
         self._is_loud = is_loud
         self._has_preceded = False
@@ -88,7 +89,7 @@ class Engine:
 
     def _is_logged_at_once(self, request: SyncGroup) -> bool:
         """Whether the assignment is in the log as soon as it comes: who has sent SyncGroup by then has."""
-        return request.assignments is not None and not self._group.cluster.timing.append_us
+        return request.assignments is not None and self._group.log.is_instant(self._env.now)
 
     def before_deadline(self, now: int) -> None:
         """A timer of the group is due: what members have done by now is done."""

@@ -22,8 +22,10 @@ from groupsim.sim.randomness import Draw, Streams, draws, hash64, longest, mean_
 
 _MAX_RETRANSMISSIONS = 4
 _WAIT = name_hash("wait")
-_WAITING = ("heartbeat", "commit")
-"""Kinds of requests that quiet members send."""
+_REPLICATION = name_hash("replication")
+Waits = tuple[Distribution | None, Distribution | None]
+"""What a request waits on its way there, and back."""
+NO_WAITS: Waits = (None, None)
 
 
 @dataclass(slots=True, eq=False)
@@ -59,6 +61,8 @@ class Path:
         Member name and incarnation.
     wait : Distribution or None
         On its way there a heartbeat or commit also waits so long, for the event loop of its shard.
+    replication : Distribution or None
+        On its way back a commit also waits so long, for followers.
 
     Attributes
     ----------
@@ -66,18 +70,22 @@ class Path:
         Keys of the streams of latencies, by kind.
     law : Distribution or None
         What every latency is drawn from; None: messages can be lost, and come later than that.
-    waits : dict of str to Distribution
-        What requests wait for the event loop, by kind, where they do.
+    waits : dict of str to (Distribution or None, Distribution or None)
+        What requests wait on their way there and back, by kind, where they do.
     longest_us, mean_us : int
         The longest latency, and the mean of those without a loss.
+    commit_us : int
+        The mean way of a commit there and back, and of what it waits for followers.
     """
 
     __slots__ = (
         "_draws",
+        "_held",
         "_late",
         "_loss",
         "_loss_key",
         "_retransmission_us",
+        "commit_us",
         "keys",
         "law",
         "longest_us",
@@ -86,8 +94,9 @@ class Path:
     )
 
     def __init__(
-        self, streams: Streams, network: Network, latency: Distribution, client: str, wait: Distribution | None = None
-    ) -> None:
+        self, streams: Streams, network: Network, latency: Distribution, client: str, wait: Distribution | None = None,
+        replication: Distribution | None = None,
+    ) -> None:  # fmt: skip
         self._draws = {
             kind: streams.draw(latency, "latency", client, kind)
             for kind in ("heartbeat", "commit", "metadata", "other")
@@ -95,19 +104,24 @@ class Path:
         self.keys = {kind: draw.key for kind, draw in self._draws.items()}
         self._loss = int(network.loss * (1 << 64))
         self.law = None if self._loss else latency
-        self.waits = {} if wait is None else dict.fromkeys(_WAITING, wait)
-        self._late = {kind: Draw(self.keys[kind] ^ _WAIT, wait) for kind, wait in self.waits.items()}
+        self.waits = {"heartbeat": (wait, None), "commit": (wait, replication)}
+        self._late = {} if wait is None else {kind: Draw(self.keys[kind] ^ _WAIT, wait) for kind in self.waits}
+        self._held = None if replication is None else Draw(self.keys["commit"] ^ _REPLICATION, replication)
         self._loss_key = streams.key("loss", client)
         self._retransmission_us = network.retransmission_us
         extra = network.retransmission_us * ((1 << _MAX_RETRANSMISSIONS) - 1) if self._loss else 0
-        self.longest_us = max(1, longest(latency)) + extra + (longest(wait) if wait is not None else 0)
+        self.longest_us = max(1, longest(latency)) + extra
+        self.longest_us += sum(longest(one) for one in (wait, replication) if one is not None)
         self.mean_us = max(1, mean_of(latency))
+        self.commit_us = 2 * self.mean_us + (mean_of(replication) if replication is not None else 0)
 
     def latency(self, kind: str, number: int) -> int:
         """Microseconds on the wire, at least 1; number 2n is the n-th request's way there, 2n + 1 the way back."""
         latency = self._draws[kind](number) or 1
         if kind in self._late and not number & 1:
             latency += self._late[kind](number >> 1)
+        elif kind == "commit" and self._held is not None and number & 1:
+            latency += self._held(number >> 1)
         return latency + self._retransmissions(kind, number) if self._loss else latency
 
     def _retransmissions(self, kind: str, number: int) -> int:
@@ -125,18 +139,19 @@ def round_trips(paths: Sequence[Path], kind: str, numbers: NDArray[np.int64]) ->
     law = paths[0].law if paths else None
     if law is not None and all(path.law is law for path in paths):
         keys = np.array([path.keys[kind] for path in paths], np.uint64)
-        return round_trips_alike(law, keys, numbers, paths[0].waits.get(kind))
+        return round_trips_alike(law, keys, numbers, paths[0].waits.get(kind, NO_WAITS))
     ways = [zip(paths, way, strict=True) for way in ((2 * numbers).tolist(), (2 * numbers + 1).tolist())]
     return np.array([[path.latency(kind, number) for path, number in way] for way in ways], np.int64)
 
 
 def round_trips_alike(
-    law: Distribution, keys: NDArray[np.uint64], numbers: NDArray[np.int64], wait: Distribution | None
+    law: Distribution, keys: NDArray[np.uint64], numbers: NDArray[np.int64], waits: Waits
 ) -> NDArray[np.int64]:
     """`round_trips` on paths of one law without losses, by the keys of their streams. Shape (2, n)."""
     trips: NDArray[np.int64] = np.maximum([draws(law, keys, way) for way in (2 * numbers, 2 * numbers + 1)], 1)
-    if wait is not None:
-        trips[0] += draws(wait, keys ^ np.uint64(_WAIT), numbers)
+    for way, wait, purpose in zip(trips, waits, (_WAIT, _REPLICATION), strict=True):
+        if wait is not None:
+            way += draws(wait, keys ^ np.uint64(purpose), numbers)
     return trips
 
 

@@ -65,7 +65,7 @@ class GroupOfAnybody(RuleBasedStateMachine):
             offsets_retention_us=20_000 * MS, offsets_retention_check_interval_us=7_000 * MS,
         )  # fmt: skip
         self.group = ClassicGroup("g", self.config)
-        self.log = GroupLog(append * MS, 5 * S, Watermark(), OffsetTable())
+        self.log = GroupLog(5 * S, Watermark(append * MS), OffsetTable())
         self.now = 0
         self.ids: dict[str, str] = {}
         self.open: dict[int, tuple[str, str, str]] = {}

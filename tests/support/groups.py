@@ -64,7 +64,7 @@ class GroupHarness:
         self.group = ClassicGroup("g", config)
         self.offsets = GroupOffsets(self.group, OneTopic(), config, OffsetTable())
         self.offsets.table.cover(len(OneTopic().of("t")))
-        self._log = GroupLog(append * MS, 5 * S, Watermark(), OffsetTable())
+        self._log = GroupLog(5 * S, Watermark(append * MS), OffsetTable())
         self.facts: list[Fact] = []
         self.records: list[Any] = []
         self.last_batch = 0

@@ -192,7 +192,7 @@ def test_values_are_set_where_the_path_leads() -> None:
 
 def test_mappings_on_the_way_are_made() -> None:
     assert _set("groups.billing.members.static", True)["groups"]["billing"]["members"]["static"] is True
-    assert _set("cluster.timing.append", "1ms")["cluster"]["timing"] == {"append": "1ms"}
+    assert _set("cluster.timing.poll", "1ms")["cluster"]["timing"] == {"poll": "1ms"}
     assert _set("topics.orders.config[retention.ms]", 5)["topics"]["orders"]["config"] == {"retention.ms": 5}
 
 
@@ -213,7 +213,7 @@ def test_null_removes_a_key_with_all_below_it() -> None:
 def test_null_makes_nothing_on_the_way_and_needs_no_key_to_remove() -> None:
     before = load_document("rolling-deploy")
     assert _set("topics.orders.config[retention.ms]", None) == before
-    assert _set("cluster.timing.append", None) == before
+    assert _set("cluster.timing.poll", None) == before
     with pytest.raises(ScenarioFileError, match="did you mean 'horizon'"):
         _set("horizont", None)
 
@@ -245,6 +245,7 @@ def test_entries_without_an_id_go_by_verb_and_number_and_other_lists_by_position
     ("path", "message"),
     [
         ("cluster.coordinator", "cluster.coordinator is called cluster.version now"),
+        ("cluster.timing.append", "cluster.timing.append is called cluster.offsets_topic.append now"),
         ("horizont", "a scenario has no 'horizont'; did you mean 'horizon'?"),
         ("groups.biling.members.count", "groups has no 'biling'; did you mean 'billing'? known: billing"),
         ("groups.billing.member.count", "groups.billing has no 'member'; did you mean 'members'?"),

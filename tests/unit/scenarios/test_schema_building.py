@@ -97,7 +97,7 @@ def test_the_cluster_arrives() -> None:
             links: [{between: [rack:a, billing/2], latency: 2ms}]
             loss: 0.01
             retransmission: 100ms
-          timing: {append: 3ms}
+          offsets_topic: {append: 3ms}
         """
     ).cluster
     assert cluster.brokers == (model.Broker(id=7, rack="a"), model.Broker(id=3))
@@ -114,10 +114,21 @@ def test_the_cluster_arrives() -> None:
 def test_every_time_of_the_implementation_is_a_key_of_timing() -> None:
     drawn = {"connect": 1, "join_prepare": 2, "sync_prepare": 3, "initial_delay_late": 4, "pattern_resolve": 8}
     laws = {name: {"lognormal": {"median": f"{size}ms", "p99": f"{9 * size}ms"}} for name, size in drawn.items()}
-    always = {"service": "5ms", "append": "6ms", "poll": "7ms"}
-    timing = _scenario(cluster={"timing": laws | always}).cluster.timing
+    timing = _scenario(cluster={"timing": laws | {"poll": "7ms"}}).cluster.timing
     wanted = {name: Distribution("lognormal", (size * MS, 9 * size * MS)) for name, size in drawn.items()}
-    assert timing == Timing(**wanted, service_us=5 * MS, append_us=6 * MS, poll_us=7 * MS)
+    assert timing == Timing(**wanted, poll_us=7 * MS)
+
+
+def test_what_requests_and_writes_take_are_keys_of_the_event_loop_and_of_the_offsets_topic() -> None:
+    topic = {"append": "6ms", "follower_fetch": {"uniform": ["1ms", "2ms"]}}
+    timing = _scenario(cluster={"event_loop": {"handling": "5ms"}, "offsets_topic": topic}).cluster.timing
+    assert timing == Timing(service_us=5 * MS, append_us=6 * MS, follower_fetch=Distribution("uniform", (MS, 2 * MS)))
+
+
+def test_followers_fetch_by_latency_if_a_scenario_says_so() -> None:
+    given = {"offsets_topic": {"follower_fetch": "by_latency"}}
+    assert _scenario(cluster=given).cluster.timing.follower_fetch is None
+    assert _scenario().cluster.timing.follower_fetch == Distribution.constant(0)
 
 
 def test_a_number_of_brokers_gives_ids_from_0_on() -> None:

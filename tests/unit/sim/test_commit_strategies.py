@@ -96,7 +96,7 @@ def test_who_waits_for_its_commits_polls_later_by_that(fidelity: str) -> None:
 
 def test_a_wait_is_the_round_trip_at_the_coordinator() -> None:
     timing = Timing()
-    waits = with_wait(replace(EACH, commit_waits=True), 700, timing)
+    waits = with_wait(replace(EACH, commit_waits=True), 1_400, timing)
     assert waits.commit_wait_us == 1_400 + timing.service_us + timing.append_us
     assert with_wait(EACH, 700, timing) is EACH
 
