@@ -70,6 +70,7 @@ class Coordinator:
         self.groups: dict[str, GroupHost] = {}
         self.is_loading = False
         self.watermark = watermark
+        loop.before_hold = self._disturb
         self.resigned = env.event()
         self._note(ACTIVE)
         env.process(self.run())
@@ -80,6 +81,11 @@ class Coordinator:
     def run(self) -> Generator[simpy.Event, Any, None]:
         """Active until the broker resigns; then the groups are unloaded (``GroupCoordinatorService.onResignation``)."""
         yield self.resigned
+
+    def _disturb(self) -> None:
+        """Requests of all groups have to wait: none of their members may be quiet."""
+        for name in sorted(self.groups):
+            self.groups[name].fast_path.wake_all()
 
     def adopt(self, group: GroupHost) -> None:
         """Host a group."""

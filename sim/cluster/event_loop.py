@@ -4,7 +4,8 @@ Source: ``CoordinatorRuntime``, ``MultiThreadedEventProcessor``, ``EventAccumula
 partition are never worked on side by side, and all of a broker's share its threads.
 
 In a shard that is *metered* every event takes its time and waits for its turn. In all others only an assignor takes so
-long that others have to wait; what requests wait there is drawn (`sim.cluster.waiting_time`).
+long that others have to wait: it *holds* the shard, whose members are loud meanwhile, and queue. What requests wait for
+one another there is drawn (`sim.cluster.waiting_time`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from groupsim.sim.kernel.environment import Environment, Kind, message_key
 from groupsim.sim.protocol.interface import Reply
 from groupsim.sim.protocol.messages import Api, JoinResponse, SyncResponse
 from groupsim.sim.randomness import name_hash
+from groupsim.sim.units import MS
 
 Work = Callable[[], object]
 
@@ -29,6 +31,9 @@ EVENTS: Final = {
     Api.OFFSET_COMMIT: "commit_us", Api.OFFSET_FETCH: "fetch_us",
 }  # fmt: skip
 """Which of `EventTimes` a request takes; others are not worked on by a shard, or cost it nothing."""
+HELD_FROM_US: Final = 10 * MS
+"""How long an assignor must take to hold a shard that is not metered: what takes less is within the jitter of a message,
+and nobody waits for it but who is answered by it."""
 PARKED: Final = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP})
 """Requests that are answered by another event than their own."""
 
@@ -50,7 +55,11 @@ class EventLoop:
     ----------
     free_us : int, microseconds
         When it has worked on the event that it is at, or was at last.
+    before_hold : callable
+        Called before it is held: whoever belongs to its groups is loud from then on.
     """
+
+    before_hold: Callable[[], None]
 
     def __init__(
         self, env: Environment, books: ShardBooks, threads: WorkerThreads, times: EventTimes, *, is_metered: bool
@@ -72,10 +81,19 @@ class EventLoop:
         is_idle = self.free_us <= self._env.now and not self._waiting
         return is_idle and (not self.is_metered or self._threads.has_idle)
 
+    @property
+    def is_held(self) -> bool:
+        """Whether an assignor runs, in a shard whose members are not loud anyway."""
+        return not self.is_metered and self.free_us > self._env.now
+
     def run_assignor(self, duration_us: int) -> None:
         """An assignor runs in the event that is being worked on, microseconds."""
         if duration_us:
             self.books.run_assignor(self._env.now, duration_us)
+        if self.is_metered:
+            self.occupy(duration_us)
+        elif duration_us >= HELD_FROM_US:
+            self.before_hold()
             self.occupy(duration_us)
 
     def answer(self, replies: Iterable[Reply]) -> None:

@@ -306,8 +306,8 @@ class GroupHost:
 
     @property
     def is_calm(self) -> bool:
-        """Whether it has a coordinator, and what is appended is committed at once: members may be quiet."""
-        return self.is_active and not self._watermark.is_stalled
+        """Whether it has a coordinator that can work, and appends are committed at once: members may be quiet."""
+        return self.is_active and not self._watermark.is_stalled and not self._loop.is_held
 
     def unload(self) -> None:
         """The broker leads the group's partition no more: whoever waits is told so (``GMM.onUnloaded``)."""

@@ -181,8 +181,8 @@ class Engine:
 
     def wake_all(self) -> None:
         """Somebody looks at every member."""
-        for one in list(self._quiet.values()):
-            one.wake()
+        for consumer in self._deferred.consumers:
+            consumer.wake()
 
     def _settle_resuming(self) -> None:
         """Who is on the way from its SyncGroup to consumption has done what it has done by now."""
