@@ -16,7 +16,7 @@ from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import Entry, Group, Members, Processing, Scale, Scenario, Subscription, Target, Topic
 from groupsim.sim.units import MS, S
 from tests.support.fidelity import differences
-from tests.support.scenarios import LATENCY_US, LOOPBACK, STEADY, at, client, cooperative, group, kill, scenario
+from tests.support.scenarios import LOOPBACK, STEADY, at, client, cooperative, group, kill, scenario
 
 RUN_US = 2 * S
 GROWS_US = 40 * S
@@ -61,15 +61,19 @@ def held(result: Result) -> list[int]:
 @pytest.mark.parametrize("commits", ["auto", "after_batch"])
 def test_both_fidelities_queue_alike_behind_an_assignor(consumer: ClientConfig, commits: str) -> None:
     processing = Processing(per_poll_us=150 * MS, commit=commits)
-    dies = kill(GROWS_US + RUN_US // 2, 1, down_us=15 * S)
+    dies = kill(GROWS_US + RUN_US - 200 * MS, 1, down_us=15 * S)
     assert not differences(neighbours(consumer, dies, jitter=True, processing=processing), 1)
 
 
 @pytest.mark.usefixtures("slow")
+@pytest.mark.parametrize(
+    "consumer", [QUIET, client(heartbeat_interval_us=S, session_timeout_us=SESSION_US)], ids=["commits", "beats"]
+)
 @pytest.mark.parametrize("fidelity", ["elided", "message"])
-def test_a_heartbeat_that_waits_renews_the_session_when_its_turn_comes(fidelity: str) -> None:
-    """Member 1 dies while an assignor runs, its last commit in the queue: its session counts from the end of that."""
-    result = simulate(neighbours(QUIET, kill(GROWS_US + RUN_US - 200 * MS, 1)), fidelity=fidelity)  # type: ignore[arg-type]
+def test_a_heartbeat_that_waits_renews_the_session_when_its_turn_comes(fidelity: str, consumer: ClientConfig) -> None:
+    """Member 1 dies while an assignor runs, its last request in the queue: its session counts from the end of that."""
+    dies = kill(GROWS_US + RUN_US - 200 * MS, 1)
+    result = simulate(neighbours(consumer, dies), fidelity=fidelity)  # type: ignore[arg-type]
     (end,) = held(result)
     (expired,) = result.tables["rebalances"].query("group == 'g' and start_us > @GROWS_US")["start_us"].tolist()
     assert expired == end + SESSION_US
