@@ -132,10 +132,11 @@ class EventLoopFile(FileModel):
 
 
 class OffsetsTopicFile(FileModel):
-    """``__consumer_offsets``: what its partitions hold when a coordinator is loaded, and what a write to them waits for.
+    """``__consumer_offsets``: what its partitions hold when a coordinator is loaded, and what a write waits for.
 
-    ``size`` is that of each partition. ``append`` is what a broker takes to append to a log; ``follower_fetch`` is how much
-    later the last follower in sync has it, or ``by_latency``. Without followers there is no such wait. Partitions and replicas are ``offsets.topic.num.partitions`` and ``offsets.topic.replication.factor`` in ``config``.
+    ``size`` is that of each partition. ``append`` is what a broker takes to append to a log; ``follower_fetch`` is how
+    much later the last follower in sync has it, or ``by_latency``. Without followers there is no such wait.
+    Partitions and replicas are ``offsets.topic.num.partitions`` and ``offsets.topic.replication.factor`` in ``config``.
     """
 
     size: Size = Cluster().offsets_log_bytes
@@ -198,7 +199,10 @@ class ClusterFile(FileModel):
             log_retention_check_us=log_retention_check_us(self.config),
             network=made(Network, self.network, links=links),
             timing=made(
-                Timing, self.timing, service_us=self.event_loop.handling, append_us=self.offsets_topic.append,
+                Timing,
+                self.timing,
+                service_us=self.event_loop.handling,
+                append_us=self.offsets_topic.append,
                 follower_fetch=self.offsets_topic.follower_fetch,
             ),
             event_times=made(EventTimes, self.event_loop),

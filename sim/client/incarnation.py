@@ -130,7 +130,7 @@ class Incarnation(ABC):
 
 @cache
 def with_wait(processing: Processing, trip_us: int, timing: Timing) -> Processing:
-    """What an application does that waits for its commits, with what a wait takes if this is the mean way there and back.
+    """What an application does that waits for its commits, with what a wait takes at this mean round trip.
 
     commitSync keeps the thread until the answer is there. Every wait takes the mean here: so
     passes through the poll loop stay a closed form (`sim/decisions/0019-offsets-and-commits.md`).

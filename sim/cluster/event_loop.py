@@ -32,7 +32,7 @@ EVENTS: Final = {
 }  # fmt: skip
 """Which of `EventTimes` a request takes; others are not worked on by a shard, or cost it nothing."""
 HELD_FROM_US: Final = 10 * MS
-"""How long an assignor must take to hold a shard that is not metered: what takes less is within the jitter of a message,
+"""How long an assignor must take to hold a shard that is not metered: what takes less is within what latency varies by,
 and nobody waits for it but who is answered by it."""
 PARKED: Final = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP})
 """Requests that are answered by another event than their own."""

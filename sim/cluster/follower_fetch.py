@@ -1,9 +1,9 @@
 """How long a write of a coordinator waits for followers: until the last one in sync has fetched it and says so.
 
-Source: ``Partition.maybeIncrementLeaderHW``, ``DelayedFetch`` and ``AbstractFetcherThread`` (Kafka 4.4). A follower's fetch is
-parked at the leader and answered as soon as something is appended; the follower appends it, and its next fetch says
-that it has. So each takes a way there, an append and a way back, and the high watermark waits for the slowest. Without
-followers only the leader's own append is waited for.
+Source: ``Partition.maybeIncrementLeaderHW``, ``DelayedFetch`` and ``AbstractFetcherThread`` (Kafka 4.4). A follower's
+fetch is parked at the leader and answered as soon as something is appended; the follower appends it, and its next
+fetch says that it has. So each takes a way there, an append and a way back, and the high watermark waits for the
+slowest. Without followers only the leader's own append is waited for.
 
 Recorded from "Assignment received" to the first onPartitionsAssigned (5, 50 and 90 %): 1.0, 2.3 and 6.2 ms with one
 replica, 4.0, 8.0 and 24 ms with three (`tests/golden`), where one way took 2.4 ms in the middle.

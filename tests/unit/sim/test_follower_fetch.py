@@ -76,7 +76,9 @@ def test_the_wait_is_the_longest_of_as_many_fetches(followers: int) -> None:
 
 def _in_sync(brokers: int, timing: Timing) -> int:
     """How long the first round takes from the end of the join phase on, microseconds."""
-    (first, *_) = rounds(simulate(scenario(group(2, client=client()), horizon_us=20 * S, brokers=brokers, timing=timing)))
+    (first, *_) = rounds(
+        simulate(scenario(group(2, client=client()), horizon_us=20 * S, brokers=brokers, timing=timing))
+    )
     return first.end_us - first.joined_us
 
 

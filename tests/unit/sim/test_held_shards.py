@@ -16,11 +16,12 @@ from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import Entry, Group, Members, Processing, Scale, Scenario, Subscription, Target, Topic
 from groupsim.sim.units import MS, S
 from tests.support.fidelity import differences
-from tests.support.scenarios import LOOPBACK, STEADY, at, client, cooperative, group, kill, scenario
+from tests.support.scenarios import LOOPBACK, STEADY, TIMING, at, client, cooperative, group, kill, pause, scenario
 
 RUN_US = 2 * S
 GROWS_US = 40 * S
 SESSION_US = 10 * S
+SERVICE_US, APPEND_US = TIMING.service_us, TIMING.append_us
 QUIET = client(session_timeout_us=SESSION_US, enable_auto_commit=True, auto_commit_interval_us=S)
 NOISY = Group(
     name="noisy", subscription=Subscription(topics=("u",)), members=Members(count=3),
@@ -67,16 +68,34 @@ def test_both_fidelities_queue_alike_behind_an_assignor(consumer: ClientConfig, 
 
 @pytest.mark.usefixtures("slow")
 @pytest.mark.parametrize(
-    "consumer", [QUIET, client(heartbeat_interval_us=S, session_timeout_us=SESSION_US)], ids=["commits", "beats"]
+    ("consumer", "ahead_us"),
+    [
+        pytest.param(client(heartbeat_interval_us=1_400 * MS), 0, id="a heartbeat"),
+        pytest.param(client(heartbeat_interval_us=S), SERVICE_US, id="a heartbeat behind another"),
+        pytest.param(QUIET, SERVICE_US + APPEND_US, id="a commit behind another"),
+        pytest.param(
+            replace(QUIET, heartbeat_interval_us=1_400 * MS),
+            2 * (SERVICE_US + APPEND_US),
+            id="a heartbeat among commits",
+        ),
+    ],
 )
 @pytest.mark.parametrize("fidelity", ["elided", "message"])
-def test_a_heartbeat_that_waits_renews_the_session_when_its_turn_comes(fidelity: str, consumer: ClientConfig) -> None:
-    """Member 1 dies while an assignor runs, its last request in the queue: its session counts from the end of that."""
-    dies = kill(GROWS_US + RUN_US - 200 * MS, 1)
-    result = simulate(neighbours(consumer, dies), fidelity=fidelity)  # type: ignore[arg-type]
+def test_a_request_that_waits_renews_the_session_when_its_turn_comes(
+    fidelity: str, consumer: ClientConfig, ahead_us: int
+) -> None:
+    """Member 1 dies while an assignor runs and its requests wait: its session counts from the last one's turn.
+
+    It has had a pause since the assignor began, after which it would be quiet if it were not for that. Requests of one
+    connection are worked on one after the other, each when the one ahead is answered.
+    """
+    faults = pause(GROWS_US + S, 200 * MS, 1), kill(GROWS_US + RUN_US + 500 * MS, 1)
+    scene = neighbours(consumer, *faults)
+    result = simulate(scene, fidelity=fidelity)  # type: ignore[arg-type]
     (end,) = held(result)
-    (expired,) = result.tables["rebalances"].query("group == 'g' and start_us > @GROWS_US")["start_us"].tolist()
-    assert expired == end + SESSION_US
+    mine = result.tables["rebalances"].query("group == 'g' and start_us > @GROWS_US")
+    (expired,) = mine["start_us"].tolist()
+    assert expired == end + ahead_us + SESSION_US
 
 
 @pytest.mark.parametrize(("run_us", "holds"), [(HELD_FROM_US - 1, 0), (HELD_FROM_US, 1)])
