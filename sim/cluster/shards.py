@@ -88,7 +88,8 @@ class Shards:
     def new_watermark(self, partition: int) -> Watermark:
         """The high watermark of a shard's log."""
         law = self._fetches[partition]
-        return Watermark(self._append_us, law and self._streams.draw(law, "follower-fetch", partition))
+        follows = None if law is None else self._streams.draw(law, "follower-fetch", partition)
+        return Watermark(self._append_us, follows)
 
     def finish(self, horizon: int, groups: Mapping[str, GroupHost]) -> None:
         """The run is over: put it into figures."""
