@@ -29,6 +29,11 @@ def most(one: Any, other: Any) -> Any:
     return choose(one >= other, one, other)
 
 
+def some(condition: Any) -> bool:
+    """Whether it holds; of many, of any of them."""
+    return condition if condition is True or condition is False else bool(condition.any())
+
+
 def nearest(value: Any) -> Any:
     """The nearest whole number, the even one of two."""
     return np.rint(value).astype(np.int64) if isinstance(value, np.ndarray) else round(value)

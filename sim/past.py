@@ -25,7 +25,7 @@ from groupsim.sim.client.heartbeat_thread import Cadence, next_beat
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.errors import CannotBeginAged
 from groupsim.sim.fastpath.heartbeats import Heartbeats
-from groupsim.sim.fastpath.trains import Train
+from groupsim.sim.fastpath.trains import RecentTrain
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import Distribution, Entry, Group, Scenario, Topic
 from groupsim.sim.protocol.classic.member import ClassicMember
@@ -248,7 +248,7 @@ def due_after(schedule: PollSchedule | None, cadence: Cadence, due: int, since: 
         When the next heartbeat is due, and when the step in hand of the heartbeat thread began.
     end : int, microseconds
     """
-    beating = Heartbeats(Train(due, 0, cadence.interval_us, (0, 0), 0), cadence, since)
+    beating = Heartbeats(RecentTrain(due, 0, 0, cadence.interval_us, (0, 0), keep_us=0), cadence, since)
     beating.send(schedule, end)
     return beating.train.due
 

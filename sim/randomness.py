@@ -98,7 +98,7 @@ class Draw:
         self.distribution = distribution
         kind = distribution.kind
         self._constant = distribution.values[0] if kind == "constant" else -1
-        self._values = _table(distribution) if kind in ("exponential", "lognormal") else distribution.values
+        self._values = _values(distribution)
 
     def __call__(self, number: int) -> int:
         """The ``number``-th duration, microseconds."""
@@ -159,11 +159,24 @@ def quantiles(distribution: Distribution, count: int) -> list[int]:
 
 def longest(distribution: Distribution) -> int:
     """The largest value that can be drawn, microseconds."""
-    match distribution.kind:
-        case "constant" | "uniform" | "empirical":
-            return max(distribution.values)
-        case _:
-            return _table(distribution)[-1]
+    return _extremes(distribution)[1]
+
+
+def shortest(distribution: Distribution) -> int:
+    """The smallest value that can be drawn, microseconds."""
+    return _extremes(distribution)[0]
+
+
+@lru_cache(maxsize=512)
+def _extremes(distribution: Distribution) -> tuple[int, int]:
+    values = _values(distribution)
+    return min(values), max(values)
+
+
+def _values(distribution: Distribution) -> tuple[int, ...]:
+    """Values between which all are that can be drawn, microseconds."""
+    is_table = distribution.kind in ("exponential", "lognormal")
+    return _table(distribution) if is_table else distribution.values
 
 
 @lru_cache(maxsize=512)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from typing import Any
 
 import numpy as np
 
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, Pace, PollSchedule
-from groupsim.sim.randomness import Draw, longest
+from groupsim.sim.randomness import Draw, longest, shortest
 from groupsim.sim.units import FOREVER
 
 _BLOCK = 256
@@ -48,7 +49,7 @@ class DrawnPollSchedule(PollSchedule):
         super().__init__(start, pace, load, before, held_until, fetch_us)
         self._cost, self._first, self._fixed_us, self._record_wait_us = cost, first, fixed_us, record_wait_us
         self._records = (pace.full_records, pace.steady_records)
-        self._begins: list[int] = [0]
+        self._begins = array("q", [0])
 
     def _extend(self, elapsed: int) -> None:
         begins = self._begins
@@ -60,7 +61,7 @@ class DrawnPollSchedule(PollSchedule):
             wait = np.where(full, self.full_wait_us, self.steady_wait_us)
             each = costs * self.slowdown + self._record_wait_us
             busy = np.maximum(np.rint(each * records).astype(np.int64) + self._fixed_us, 1)
-            begins.extend((begins[-1] + np.cumsum(busy + wait)).tolist())
+            begins.frombytes((begins[-1] + np.cumsum(busy + wait)).tobytes())
 
     def _pass_at(self, time: int) -> tuple[int, int, int]:
         elapsed = time - self.start
@@ -74,7 +75,7 @@ class DrawnPollSchedule(PollSchedule):
         done = self._passes_before(upcoming)
         self._first += done
         self.full_passes = max(0, self.full_passes - done)
-        self._begins = [begin - self._begins[done] for begin in self._begins[done:]]
+        self._begins = array("q", [begin - self._begins[done] for begin in self._begins[done:]])
 
     def _passes_before(self, time: int) -> int:
         if time <= self.start:
@@ -103,6 +104,11 @@ class DrawnPollSchedule(PollSchedule):
         """Number of the first batch at or after ``time``."""
         return self._first + self._passes_before(time)
 
+    def polls(self, since: int, before: int) -> array[int]:
+        """All from ``since`` on that are before ``before``."""
+        first, start = self._passes_before(since), self.start
+        return array("q", [start + begin for begin in self._begins[first : self._passes_before(before)]])
+
     def train(self, poll: int, interval: int, before: int) -> tuple[int, int]:
         """Passes differ: no stride is constant."""
         return 0, interval
@@ -121,16 +127,26 @@ class DrawnPollSchedule(PollSchedule):
 
     @property
     def shortest_us(self) -> int:
-        """A lower bound of what can be drawn, microseconds."""
-        return int(min(self.full_wait_us, self.steady_wait_us)) + self._fixed_us
+        """Shortest pass that can be drawn, microseconds."""
+        return int(min(self._lengths(shortest(self._cost.distribution))))
+
+    def shortest_from(self, time: int) -> int:
+        """The same of passes that begin from ``time`` on: full ones that are known to be over do not count."""
+        begins, full = self._begins, self.full_passes
+        if full < len(begins) and begins[full] <= time - self.start:
+            return int(self._lengths(shortest(self._cost.distribution))[0])
+        return self.shortest_us
 
     @property
     def longest_us(self) -> int:
         """Longest pass that can be drawn, microseconds."""
-        cost = longest(self._cost.distribution) * self.slowdown + self._record_wait_us
-        full = self.full_wait_us + self._fixed_us + self._records[0] * cost if self.full_passes else 0
-        bound: int = round(max(full, self.steady_wait_us + self._fixed_us + self._records[1] * cost))
-        return bound
+        return round(max(self._lengths(longest(self._cost.distribution))))
+
+    def _lengths(self, cost_us: int) -> list[float]:
+        """Lengths of passes without a backlog, and of full ones if there are any, if a record costs so much."""
+        each_us = cost_us * self.slowdown + self._record_wait_us
+        full, steady = (self._fixed_us + records * each_us for records in self._records)
+        return [self.steady_wait_us + steady] + [self.full_wait_us + full] * (self.full_passes > 0)
 
     def passes_from(self, time: int) -> None:
         """Passes differ."""

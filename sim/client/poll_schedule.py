@@ -347,6 +347,10 @@ class PollSchedule:
         is_shorter = (self.full_passes > 0) & (self.full_us < self.steady_us)
         return self.steady_us - is_shorter * (self.steady_us - self.full_us)
 
+    def shortest_from(self, time: int) -> int:
+        """No pass from ``time`` on is shorter, microseconds; of one member."""
+        return int(self.shortest_us)
+
     @property
     def longest_us(self) -> Any:
         """Longest pass, microseconds."""

@@ -48,7 +48,7 @@ class Bounds:
         if schedule is None or not self.beats_apart:
             return self.beats_apart
         timing, heartbeat_us = self._client.world.timing, self._machine.heartbeat_interval_us
-        apart = commits_apart(self.stride(schedule), heartbeat_us, timing)
+        apart = commits_apart(self.stride(schedule, self._client.env.now), heartbeat_us, timing)
         return bool(apart) and self.polls_in_time(schedule.longest_us)
 
     def may_poll_always(self) -> bool:
@@ -65,13 +65,13 @@ class Bounds:
         longest = int(max(fixed + client.config.max_poll_records * cost, timeout)) + 1
         return bool(apart) and self.polls_in_time(longest)
 
-    def stride(self, schedule: PollSchedule | None) -> int:
-        """The least time between two commits, microseconds."""
+    def stride(self, schedule: PollSchedule | None, since: int) -> int:
+        """The least time between two commits from ``since`` on, microseconds."""
         machine = self._machine
         if schedule is None or machine.commits == "none":
             return self._session_us()
         commit_us: int = machine.commit_interval_us
-        return max(int(schedule.shortest_us), commit_us)
+        return max(schedule.shortest_from(since), commit_us)
 
     def polls_in_time(self, longest: int) -> bool:
         """Whether no pass, stretched by the short pauses that can fall into it, can exceed max.poll.interval.ms."""

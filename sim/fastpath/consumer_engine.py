@@ -27,7 +27,7 @@ from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.deferred import Elided, Phase
 from groupsim.sim.fastpath.heartbeats import Heartbeats, PunctualHeartbeats
 from groupsim.sim.fastpath.quiescence import Quiescence
-from groupsim.sim.fastpath.trains import Train
+from groupsim.sim.fastpath.trains import RecentTrain
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, Moment, deadline_key
 from groupsim.sim.protocol.interface import Reply
@@ -70,7 +70,7 @@ class ConsumerQuiescence(Quiescence):
         us: int = self._group.machine.session_timeout_us
         return us
 
-    def _beating(self, train: Train) -> Heartbeats:
+    def _beating(self, train: RecentTrain) -> Heartbeats:
         """Its heartbeats: the thread that sends them waits for nobody."""
         return PunctualHeartbeats(train, Cadence(train.interval, 0, FOREVER), 0)
 
@@ -263,7 +263,7 @@ class ConsumerEngine:
                 quiet.catch_up(moment)
             beats, longest[index] = quiet.heartbeats, one.bounds.round_trip_us
             # The last one that was passed over can still be on its way.
-            last = beats.last_before(beats.due)
+            last = beats.newer
             due[index], every[index] = last if last >= since - longest[index] else beats.due, beats.interval
             is_sure[index] = quiet.frozen is None
         sent = due + -(-np.maximum(since - longest - due, 0) // every) * every

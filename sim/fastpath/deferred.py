@@ -31,8 +31,9 @@ from groupsim.sim.fastpath.heartbeats import heartbeats_before, resumed
 from groupsim.sim.fastpath.parked_fetches import ParkedFetches
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.fastpath.request_times import RequestTimes
-from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
+from groupsim.sim.fastpath.steady_columns import SteadyColumns
 from groupsim.sim.fastpath.steady_state import Keys, SteadyState
+from groupsim.sim.fastpath.trains import Train
 from groupsim.sim.kernel.environment import Environment, Moment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Processing
@@ -257,10 +258,10 @@ class DeferredMembers:
         each = schedules.each(np.arange(len(slots)))
         sent, beats = heartbeats_before(beating, each, self.heartbeat_key[slots].tolist(), moment)
         return SteadyColumns(
-            Trains.of(sent, measure), beats,
-            Trains(
-                was.next_commit[slots], commits, commits.copy(), np.zeros(len(slots), np.int64),
-                self.commit_interval[slots], measure, never, never.copy(),
+            Train.of(sent, measure), beats,
+            Train(
+                was.next_commit[slots], commits, commits.copy(), self.commit_interval[slots], measure,
+                np.zeros_like(commits), never, never.copy(),
             ),
             schedules, self.next_start[slots], self.round_trip_us[slots],
         )  # fmt: skip

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from groupsim.sim.client.heartbeat_thread import Cadence, after_pause, first_wake, gait, next_beat
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.poll_schedules import PollSchedules, Times
-from groupsim.sim.fastpath.trains import Stretch, Train
+from groupsim.sim.fastpath.trains import RecentTrain, Stretch, Train
 from groupsim.sim.kernel.environment import Moment
 
 
@@ -21,14 +21,14 @@ class Heartbeats:
 
     Parameters
     ----------
-    train : Train
+    train : RecentTrain
         ``due`` is when the next should be sent; it is when the thread notices (`next_beat`).
     cadence : Cadence
     since : int, microseconds
         When the step in hand of the heartbeat thread began.
     """
 
-    train: Train
+    train: RecentTrain
     cadence: Cadence
     since: int
 
@@ -77,10 +77,10 @@ class Heartbeats:
         interval, due, since = cadence.interval_us, train.due, self.since
         if schedule is None:
             more = (before - 1 - due) // interval
-            sent.append((due, train.number, interval, more + 1, due + more * interval))
+            sent.append((train.number, range(due, due + more * interval + 1, interval)))
         else:
             while (beat := next_beat(schedule, cadence, due, since)) < before:
-                sent.append((beat, train.number + len(sent), interval, 1, beat))
+                sent.append((train.number + len(sent), range(beat, beat + 1)))
                 due, since = beat + interval, beat
                 if schedule.passes_from(since) is not None:
                     break
@@ -121,7 +121,7 @@ class Heartbeats:
                 else:
                     known[place] = (since, number)
             since = beat + more * gap
-            sent.append((beat, number, gap, more + 1, since))
+            sent.append((number, range(beat, since + 1, gap)))
             number += more + 1
         if not sent:
             return False
@@ -184,7 +184,8 @@ def resumed(
     """
     beating = list[Heartbeats]()
     for cadence, began, first, number in zip(cadences, since.tolist(), due.tolist(), numbers.tolist(), strict=True):
-        train = Train(first, number, cadence.interval_us, measure, 2 * (cadence.interval_us + cadence.step_us))
+        keep_us = 2 * (cadence.interval_us + cadence.step_us)
+        train = RecentTrain(first, number, number, cadence.interval_us, measure, keep_us=keep_us)
         beating.append(Heartbeats(train, cadence, began))
     return beating
 

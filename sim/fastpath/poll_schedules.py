@@ -15,7 +15,7 @@ from groupsim.sim.units import FOREVER
 Times = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Which = NDArray[np.intp]
-"""Indices of the members that are meant. Shape (n,), like everything that goes with it."""
+"""Indices of the members that are meant."""
 
 
 class PollSchedules:
@@ -33,6 +33,7 @@ class PollSchedules:
         self._table, self._drawn = table, drawn
         # A backlog that never ends has a billion passes; no instant is as late as this.
         table[2] = np.minimum(table[2], FOREVER // 2 // table[3])
+        self._closed = self._closed_form(*table)
         self._is_drawn = np.zeros(table.shape[1], np.bool_)
         self._is_drawn[list(drawn)] = True
 
@@ -55,38 +56,35 @@ class PollSchedules:
         drawn = {**self._drawn, **{n + index: one for index, one in other._drawn.items()}}
         return PollSchedules(np.concatenate([self._table, other._table], axis=1), drawn)
 
-    def _of(self, which: Any) -> PollSchedule:
-        """Some of them in closed form, as columns."""
-        start, held_until, passes, full, full_wait, steady, steady_wait = self._table[:, which]
+    @staticmethod
+    def _closed_form(
+        start: Any, held_until: Any, passes: Any, full: Any, full_wait: Any, steady: Any, steady_wait: Any
+    ) -> PollSchedule:
         return PollSchedule.of_columns(start, passes, full, full_wait, steady, steady_wait, 1.0, None, held_until)
 
     def each(self, which: Which) -> list[PollSchedule]:
         """Some of them, one by one."""
         rows = zip(which.tolist(), self._table[:, which].T.tolist(), strict=True)
-        return [
-            self._drawn[index] if index in self._drawn
-            else PollSchedule.of_columns(start, passes, full, full_wait, steady, steady_wait, 1.0, None, held_until)
-            for index, (start, held_until, passes, full, full_wait, steady, steady_wait) in rows
-        ]  # fmt: skip
+        return [self._drawn[index] if index in self._drawn else self._closed_form(*row) for index, row in rows]
 
-    def next_polls(self, times: Times, which: Which) -> Times:
-        """`PollSchedule.next_poll`."""
-        polls: Times = self._of(which).next_poll(times)
-        for index in np.flatnonzero(self._is_drawn[which]):
-            polls[index] = self._drawn[int(which[index])].next_poll(int(times[index]))
+    def next_poll(self, times: Times) -> Times:
+        """`PollSchedule.next_poll`, each at its own time."""
+        polls: Times = self._closed.next_poll(times)
+        for index, one in self._drawn.items():
+            polls[index] = one.next_poll(int(times[index]))
         return polls
 
-    def reactions(self, times: Times, which: Which) -> Times:
-        """`PollSchedule.reaction`."""
-        polls: Times = self._of(which).reaction(times)
-        for index in np.flatnonzero(self._is_drawn[which]):
-            polls[index] = self._drawn[int(which[index])].reaction(int(times[index]))
+    def reaction(self, times: Times) -> Times:
+        """`PollSchedule.reaction`, each at its own time."""
+        polls: Times = self._closed.reaction(times)
+        for index, one in self._drawn.items():
+            polls[index] = one.reaction(int(times[index]))
         return polls
 
-    def trains(self, polls: Times, intervals: Times, before: Times, which: Which) -> tuple[Times, Times]:
-        """`PollSchedule.train`."""
-        is_drawn, (more, strides) = self._is_drawn[which], self._of(which).train(polls, intervals, before)
-        return np.where(is_drawn, 0, more), np.where(is_drawn, intervals, strides)
+    def train(self, polls: Times, intervals: Times, before: Times) -> tuple[Times, Times]:
+        """`PollSchedule.train`, of each."""
+        more, strides = self._closed.train(polls, intervals, before)
+        return np.where(self._is_drawn, 0, more), np.where(self._is_drawn, intervals, strides)
 
     # --- in closed form only ------------------------------------------------------------------------------------------
 
@@ -113,7 +111,7 @@ class PollSchedules:
     @property
     def shortest_us(self) -> Times:
         """`PollSchedule.shortest_us`."""
-        shortest: Times = self._of(slice(None)).shortest_us
+        shortest: Times = self._closed.shortest_us
         return shortest
 
     def count_before(self, times: Times) -> Times:

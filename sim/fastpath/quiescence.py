@@ -20,7 +20,7 @@ from groupsim.sim.fastpath.eligibility import has_memory, is_plain
 from groupsim.sim.fastpath.heartbeats import Heartbeats
 from groupsim.sim.fastpath.resending import Resending
 from groupsim.sim.fastpath.steady_state import Beat, Keys, SteadyState, reach
-from groupsim.sim.fastpath.trains import Train
+from groupsim.sim.fastpath.trains import RecentTrain
 from groupsim.sim.kernel.environment import Kind, deadline_key, message_key, process_key
 from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.messages import Api
@@ -247,7 +247,7 @@ class Quiescence:
         """
         client, machine, measure = self.client, self._machine, self._group.books.measure
         numbers, heartbeat_us = client.in_flight.numbers, machine.heartbeat_interval_us
-        stride = self.bounds.stride(schedule)
+        stride = self.bounds.stride(schedule, commit_due)
         reach_us = reach(client.path.longest_us, stride, heartbeat_us, client.world.timing)
         # The last answered request of either kind, and what had a part in it.
         gap = max(
@@ -255,9 +255,13 @@ class Quiescence:
             machine.commit_interval_us + (schedule.longest_us if schedule is not None else 0),
         )
         keep_us = reach_us + 2 * (gap + SHORT_PAUSE_US + self.bounds.round_trip_us)
+
+        def train(kind: str, due: int, interval: int) -> RecentTrain:
+            return RecentTrain(due, numbers[kind], numbers[kind], interval, measure, keep_us=keep_us)
+
         self.quiet = SteadyState(
-            beating=self._beating(Train(heartbeat_due, numbers["heartbeat"], heartbeat_us, measure, keep_us)),
-            commits=Train(commit_due, numbers["commit"], machine.commit_interval_us, measure, keep_us),
+            beating=self._beating(train("heartbeat", heartbeat_due, heartbeat_us)),
+            commits=train("commit", commit_due, machine.commit_interval_us),
             schedule=schedule,
             pauses=self._pauses,
             next_pause=client.suspension.next_pause,
@@ -268,7 +272,7 @@ class Quiescence:
         if self.phase is None:
             self._others[machine.member_id] = self
 
-    def _beating(self, train: Train) -> Heartbeats:
+    def _beating(self, train: RecentTrain) -> Heartbeats:
         """Its heartbeats, which go with its polls."""
         return Heartbeats(train, self.client.poll_loop.cadence, self._machine.waiting_since)
 

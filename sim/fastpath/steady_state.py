@@ -18,10 +18,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
+from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.config import Timing
 from groupsim.sim.fastpath.heartbeats import Heartbeats
-from groupsim.sim.fastpath.trains import Train
+from groupsim.sim.fastpath.trains import RecentTrain
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Path
 from groupsim.sim.units import FOREVER
@@ -62,7 +63,7 @@ class SteadyState:
     Parameters
     ----------
     beating : Heartbeats
-    commits : Train
+    commits : RecentTrain
         ``commits.due`` is when a commit may be sent; it goes with the first poll from then on.
     pauses : sequence of (start, end)
         Every pause that is known of, ascending and disjoint; ``next_pause`` is the first that has not begun.
@@ -73,7 +74,7 @@ class SteadyState:
     """
 
     beating: Heartbeats
-    commits: Train
+    commits: RecentTrain
     schedule: PollSchedule | None
     pauses: Sequence[tuple[int, int]]
     next_pause: int
@@ -84,7 +85,7 @@ class SteadyState:
     sudden: frozenset[int] = frozenset()
 
     @property
-    def heartbeats(self) -> Train:
+    def heartbeats(self) -> RecentTrain:
         """Its heartbeats."""
         return self.beating.train
 
@@ -110,17 +111,14 @@ class SteadyState:
     def _advance(self, moment: Moment) -> None:
         """Heartbeats and commits before ``moment``, with no pause in between."""
         self.beating.send(self.schedule, moment[0] + (self.keys.heartbeat < moment[1]))
-        if self.schedule is not None and self.commits.due < FOREVER:
-            self._commit(self.schedule, moment[0] + (self.keys.poll < moment[1]))
-
-    def _commit(self, schedule: PollSchedule, before: int) -> None:
-        commits = self.commits
-        while commits.due < before:
-            poll = schedule.next_poll(commits.due)
-            if poll >= before:
-                return
-            more, stride = schedule.train(poll, commits.interval, before)
-            commits.add(poll, stride, more + 1)
+        schedule, commits = self.schedule, self.commits
+        before = moment[0] + (self.keys.poll < moment[1])
+        if schedule is None or commits.due >= before:
+            return
+        if commits.interval == 1 and isinstance(schedule, DrawnPollSchedule):
+            commits.add_each(schedule.polls(commits.due, before))  # each poll commits
+        else:
+            commits.send_at_polls(schedule, before)
 
     def is_frozen_at(self, moment: Moment) -> bool:
         """Whether a pause is under way at ``moment``; those that are over are behind it from now on."""

@@ -11,12 +11,13 @@ from dataclasses import replace
 
 import pytest
 
+from groupsim.sim import simulate
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.model import ZERO, Distribution, Override, Processing
 from groupsim.sim.units import MS, S
 from tests.support.fidelity import differences
 from tests.support.random_scenarios import Family, random_scenario
-from tests.support.scenarios import client, cooperative, group, join, pause, scenario
+from tests.support.scenarios import client, cooperative, group, join, kill, pause, scenario
 
 pytestmark = pytest.mark.property
 
@@ -97,3 +98,14 @@ def test_a_zombie_stands_still_while_who_has_its_partitions_rejoins() -> None:
     one = group(4, client=consumer, processing=Processing(per_poll_us=2 * S), overrides=slow)
     faults = (pause(20 * S, 7 * S, 1), join(31 * S, 5), pause(34 * S, 1_500 * MS, 1))
     assert not differences(scenario(one, *faults, horizon_us=45 * S, rate_mrps=400), seed=5)
+
+
+@pytest.mark.parametrize(
+    "consumer", [client(), cooperative(), client(group_protocol="consumer")], ids=["eager", "cooperative", "consumer"]
+)
+def test_commits_of_batches_whose_costs_are_drawn_are_no_events(consumer: ClientConfig) -> None:
+    drawn = Processing(per_record=Distribution("lognormal", (5 * MS, 50 * MS)), commit="after_batch")
+    faults = (pause(12 * S, 300 * MS, 1), kill(15 * S, 2, down_us=4 * S), pause(23 * S, 2 * S, 0))
+    one = scenario(group(4, client=consumer, processing=drawn), *faults, horizon_us=30 * S, rate_mrps=20_000)
+    assert not differences(one, seed=5)
+    assert simulate(one, seed=5, check=False).manifest["events"] < 3_000

@@ -60,7 +60,7 @@ class KeepPhase(AnswerPhase):
             deferred.sync[slot], now.sync_response[slot] = exchange, reply.response
         self._load_beats(slots)
         told = now.told[slots] = self._told(slots, exchanges, leave_us)
-        adopted = now.begun[slots] = deferred.schedules(slots).reactions(told, np.arange(len(slots)))
+        adopted = now.begun[slots] = deferred.schedules(slots).reaction(told)
         clear: NDArray[np.bool_] = adopted < now.first_beat[slots]
         clear &= keeps(deferred, slots, [response.assignment for response in now.sync_response[slots]])
         # Nobody may pause before the last one is through: nothing would ring for it.

@@ -35,7 +35,7 @@ class LatePhase(CohortPhase):
         """Work out when their SyncGroups are answered, and when they adopt that; who can go on."""
         deferred, now = self._deferred, self._deferred.now
         clear = plan_syncs(self._group, deferred, slots)
-        adopted = deferred.schedules(slots).reactions(now.told[slots], np.arange(len(slots)))
+        adopted = deferred.schedules(slots).reaction(now.told[slots])
         now.begun[slots] = adopted
         clear &= adopted < now.first_beat[slots]
         which = np.flatnonzero(clear)

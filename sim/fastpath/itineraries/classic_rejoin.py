@@ -111,9 +111,9 @@ class RejoinPhase(CohortPhase):
         learned += deferred.times.round_trips("heartbeat", slots, numbers).sum(axis=0)
         busy = BusyMembers(deferred, slots, steady, self._group.cluster.timing, beats, numbers)
         learned[busy.which] = busy.learned
-        polled = steady.reactions(learned)
+        polled = steady.schedules.reaction(learned)
         clear = (polled < beats + steady.heartbeats.interval) & (steady.next_start > polled)
-        steady.catch_up(polled)
+        steady.send_until(polled)
         clear[busy.which] &= busy.follow(moment[0], polled[busy.which])
         clear[busy.others] = False
         alone = steady.go_alone(moment[0])

@@ -52,7 +52,7 @@ class SyncPhase(AnswerPhase):
         if consuming.size:
             # Nobody but the application reads it, at its next poll.
             schedules = deferred.schedules(slots[consuming])
-            accepted[consuming] = schedules.reactions(accepted[consuming], np.arange(len(consuming)))
+            accepted[consuming] = schedules.reaction(accepted[consuming])
             now.accepted[slots] = accepted
         there, back = deferred.times.prepared(Api.SYNC_GROUP, slots, deferred.other[slots])
         now.sync_there[slots], now.sync_back[slots] = there, back

@@ -12,7 +12,7 @@ from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.heartbeat_thread import Cadence, first_wake, first_within, gait, next_beat
 from groupsim.sim.client.poll_schedule import Load, Pace, PollSchedule
 from groupsim.sim.fastpath.heartbeats import Heartbeats
-from groupsim.sim.fastpath.trains import Train
+from groupsim.sim.fastpath.trains import RecentTrain
 from groupsim.sim.model import Distribution
 from groupsim.sim.randomness import Draw
 from groupsim.sim.units import FOREVER, MS, S
@@ -81,10 +81,10 @@ def test_those_of_a_quiet_member_are_the_same_in_bulk(
     due = since + cadence.interval_us - late
     sent = iterated(schedule, cadence, due, since, 40_000)
     for end in (1_500, 2_000, 9_001, 39_000):
-        one = Heartbeats(Train(due, 5, cadence.interval_us, MEASURE, keep_us), cadence, since)
+        one = Heartbeats(RecentTrain(due, 5, 5, cadence.interval_us, MEASURE, keep_us=keep_us), cadence, since)
         one.send(schedule, end)
         before = [beat for beat in sent if beat < end]
-        assert (one.train.number, one.train.count) == (5 + len(before), len(before))
+        assert one.train.number == 5 + len(before)
         assert one.train.measured == sum(MEASURE[0] <= beat <= MEASURE[1] for beat in before)
         assert one.next(schedule) == sent[len(before)]
         recent = [(beat, 5 + index) for index, beat in enumerate(before) if beat >= before[-1] - keep_us]

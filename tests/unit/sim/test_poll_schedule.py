@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -153,9 +154,23 @@ def test_drawn_passes_answer_as_their_list_does(
         assert schedule.last_pass(at) == written.last_pass(at)
         assert schedule.reaction(at) == written.reaction(at)
         assert schedule.number_at(at) == 3 + number + bisect_left(written.polls, at)
+        assert schedule.polls(at, at + 500).tolist() == [poll for poll in written.polls if at <= poll < at + 500]
+        to_come = written.polls[bisect_left(written.polls, at) :]
+        assert schedule.shortest_from(at) <= min(after - begin for begin, after in pairwise(to_come))
     steps = [after - begin for begin, after in zip(written.polls, written.polls[1:], strict=False)]
     assert schedule.shortest_us <= min(steps)
     assert max(steps) <= schedule.longest_us
+
+
+def test_full_passes_that_are_over_no_longer_bound_those_that_are_drawn() -> None:
+    cost, paced = Draw(7, Distribution("uniform", (3, 9))), Pace(1, 10, 2, 1, 90, 4, 1.0, 1.0)
+    schedule = DrawnPollSchedule(0, paced, Load(0, 0), cost=cost, first=0, fixed_us=5)
+    schedule.full_passes = 3
+    assert schedule.shortest_us == schedule.shortest_from(0) == 10 + 5 + 2 * 3
+    switch = sum(10 + 5 + 2 * cost(number) for number in range(3))
+    assert schedule.next_poll(switch) == switch
+    assert schedule.shortest_from(switch - 1) == schedule.shortest_us
+    assert schedule.shortest_from(switch) == 90 + 5 + 4 * 3
 
 
 # --- pace -------------------------------------------------------------------------------------------------------------

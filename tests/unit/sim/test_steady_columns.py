@@ -15,9 +15,9 @@ from groupsim.sim.config import Timing
 from groupsim.sim.fastpath.flights import Requests, fly
 from groupsim.sim.fastpath.heartbeats import Heartbeats
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
-from groupsim.sim.fastpath.steady_columns import SteadyColumns, Trains
+from groupsim.sim.fastpath.steady_columns import SteadyColumns
 from groupsim.sim.fastpath.steady_state import Keys, SteadyState, commits_apart, reach
-from groupsim.sim.fastpath.trains import Train
+from groupsim.sim.fastpath.trains import RecentTrain, Train
 from groupsim.sim.model import Distribution, Processing
 from groupsim.sim.randomness import Draw, hash64
 from groupsim.sim.units import FOREVER
@@ -44,17 +44,15 @@ def schedules(draw: st.DrawFn) -> PollSchedule:
 
 @given(st.lists(schedules(), min_size=1, max_size=6), st.data())
 def test_poll_schedules_answer_as_each_of_them_does(several: list[PollSchedule], data: st.DataObject) -> None:
-    which = data.draw(st.lists(st.integers(0, len(several) - 1), min_size=1, max_size=9))
-    times = data.draw(st.lists(st.integers(0, 2_000), min_size=len(which), max_size=len(which)))
-    asked = [several[index] for index in which]
-    columns, at, indices = PollSchedules.of(several), np.array(times), np.array(which)
-    polls = [one.next_poll(time) for one, time in zip(asked, times, strict=True)]
-    assert columns.next_polls(at, indices).tolist() == polls
-    assert columns.reactions(at, indices).tolist() == [o.reaction(t) for o, t in zip(asked, times, strict=True)]
-    intervals, before = np.full(len(which), 70), np.array(polls) + at
-    trains = columns.trains(np.array(polls), intervals, before, indices)
+    times = data.draw(st.lists(st.integers(0, 2_000), min_size=len(several), max_size=len(several)))
+    columns, at = PollSchedules.of(several), np.array(times)
+    polls = [one.next_poll(time) for one, time in zip(several, times, strict=True)]
+    assert columns.next_poll(at).tolist() == polls
+    assert columns.reaction(at).tolist() == [o.reaction(t) for o, t in zip(several, times, strict=True)]
+    intervals, before = np.full(len(several), 70), np.array(polls) + at
+    trains = columns.train(np.array(polls), intervals, before)
     assert list(zip(*(one.tolist() for one in trains), strict=True)) == [
-        one.train(poll, 70, end) for one, poll, end in zip(asked, polls, before.tolist(), strict=True)
+        one.train(poll, 70, end) for one, poll, end in zip(several, polls, before.tolist(), strict=True)
     ]
 
 
@@ -94,7 +92,7 @@ def test_what_connections_make_of_requests(requests: list[tuple[int, ...]], orde
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 9), st.integers(1, 4)), max_size=6), GRID, GRID)
 def test_a_train_knows_what_it_has_sent(stretches: list[tuple[int, int, int]], low: int, length: int) -> None:
-    train, sent = Train(0, 5, 1, MEASURE, FOREVER), list[int]()
+    train, sent = RecentTrain(0, 5, 5, 1, MEASURE), list[int]()
     for gap, stride, count in stretches:
         first = (sent[-1] if sent else 0) + gap
         train.add(first, stride, count)
@@ -141,17 +139,17 @@ def quiets(draw: st.DrawFn) -> SteadyState:
         start = (pauses[-1][1] if pauses else 0) + gap
         pauses.append((start, start + length))
     due, cadence = draw(GRID), Cadence(100, draw(st.sampled_from([0, 10])), draw(st.sampled_from([30, FOREVER])))
-    beats = Heartbeats(Train(due, 4, 100, MEASURE, FOREVER), cadence, due - draw(GRID))
-    commits = Train(draw(GRID | st.just(FOREVER)), 7, 130, MEASURE, FOREVER)
+    beats = Heartbeats(RecentTrain(due, 4, 4, 100, MEASURE), cadence, due - draw(GRID))
+    commits = RecentTrain(draw(GRID | st.just(FOREVER)), 7, 7, draw(st.sampled_from([1, 130])), MEASURE)
     keys = Keys(heartbeat=5, poll=6, pause=1, thaw=2, request=0)
     return SteadyState(beats, commits, draw(schedules()), pauses, 0, 0, keys)
 
 
-def _state(trains: list[Train]) -> list[tuple[int, int, int]]:
+def _state(trains: list[RecentTrain]) -> list[tuple[int, int, int]]:
     return [(train.due, train.number, train.measured) for train in trains]
 
 
-def _columns(trains: Trains) -> list[tuple[int, int, int]]:
+def _columns(trains: Train) -> list[tuple[int, int, int]]:
     return list(zip(trains.due.tolist(), trains.number.tolist(), trains.measured.tolist(), strict=True))
 
 
@@ -175,7 +173,7 @@ def test_a_crowd_is_where_each_of_its_members_is(
         (one.beating.next(one.schedule), one.heartbeats.number) for one in alone
     ]
     polls = steady.beats + data.draw(st.integers(1, 99))
-    steady.catch_up(polls)
+    steady.send_until(polls)
     for one, poll in zip(alone, polls.tolist(), strict=True):
         one.pauses = ()
         one.next_pause = 0
@@ -208,7 +206,7 @@ def test_what_was_sent_long_ago_has_no_part_in_what_is_on_its_way(
     if not commits_apart(stride, heartbeat_us, timing):
         return
     keys = Keys(heartbeat=5, poll=6, pause=1, thaw=2, request=0)
-    beats, commits = Train(key % heartbeat_us, 0, heartbeat_us, MEASURE, FOREVER), Train(0, 0, 1, MEASURE, FOREVER)
+    beats, commits = RecentTrain(key % heartbeat_us, 0, 0, heartbeat_us, MEASURE), RecentTrain(0, 0, 0, 1, MEASURE)
     beating = Heartbeats(beats, Cadence(heartbeat_us, 0, 30), 0)
     beats.add(key % heartbeat_us, heartbeat_us, 4_000 // heartbeat_us)
     commits.add(key % stride, stride, 4_000 // stride)
