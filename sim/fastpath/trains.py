@@ -93,6 +93,10 @@ class RecentTrain(Train):
         What was sent longer before the last one than that is forgotten.
     """
 
+    due: int
+    number: int
+    interval: int
+    newer: int = -FOREVER
     keep_us: int = FOREVER
     recent: deque[Stretch] = field(default_factory=deque)
 
@@ -160,7 +164,7 @@ class RecentTrain(Train):
 
     def number_of(self, sent: int) -> int:
         """Number of the one sent at ``sent``: the last one, or one to come before which no pause comes."""
-        return int(self.number - 1 if sent < self.due else self.number + (sent - self.due) // self.interval)
+        return self.number - 1 if sent < self.due else self.number + (sent - self.due) // self.interval
 
     def fork(self) -> RecentTrain:
         """The same, to go on by itself."""
