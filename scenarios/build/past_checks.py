@@ -25,8 +25,10 @@ def check_past(file: ScenarioFile) -> Iterator[Finding]:
 
 def places(file: ScenarioFile, groups: Mapping[str, str]) -> Iterator[Finding]:
     """Where it says that groups begin aged that a run has shown cannot, and why; once for identical ones."""
-    reasons = {str(file.group_key(name)): reason for name, reason in reversed(groups.items())}
-    for key, reason in reversed(reasons.items()):
+    reasons: dict[str, str] = {}
+    for name, reason in groups.items():
+        reasons.setdefault(str(file.group_key(name)), reason)
+    for key, reason in reasons.items():
         yield ("groups", key, "members", "start", "aged"), f"cannot be: {reason}", None
 
 
