@@ -58,7 +58,9 @@ class Watched:
         assert self.zookeeper is not None
         root = f"{paths.ids('g').rsplit('/', 1)[0]}/owners/"
         nodes = self.zookeeper.ensemble.tree.nodes
-        found = ((path.removeprefix(root).split("/"), node.data) for path, node in nodes.items() if path.startswith(root))
+        found = (
+            (path.removeprefix(root).split("/"), node.data) for path, node in nodes.items() if path.startswith(root)
+        )
         return {(parts[0], int(parts[1])): data.removesuffix("-0") for parts, data in found if len(parts) == 2}
 
     def counted(self) -> Counter[str]:
@@ -74,7 +76,12 @@ class Watched:
 def watched(scenario: Scenario, seed: int) -> Watched:
     """Run a scenario."""
     seen = Watched()
-    made, report, send, receive = Zookeeper.__init__, ZookeeperGroup.on_report, ZookeeperSession._send, Zookeeper._receive
+    made, report, send, receive = (
+        Zookeeper.__init__,
+        ZookeeperGroup.on_report,
+        ZookeeperSession._send,
+        Zookeeper._receive,
+    )
     order = Zookeeper._counts_us
 
     def making(self: Zookeeper, *parts: Any) -> None:
