@@ -66,11 +66,12 @@ def clipped(frame: pd.DataFrame, window: tuple[float, float]) -> pd.DataFrame:
 
 
 def with_main_cause(gaps: pd.DataFrame, pieces: pd.DataFrame) -> pd.DataFrame:
-    """The gaps with a column ``cause``: that of the longest piece of each."""
+    """The gaps with ``cause``, ``main_from_s`` and ``main_to_s``: those of the longest piece of each."""
     parts = pieces.assign(length=pieces["to_s"] - pieces["from_s"]).sort_values("from_s", kind="stable")
     whole = gaps[["row", "from_s"]].assign(gap=gaps.index).sort_values("from_s", kind="stable")
     parts = pd.merge_asof(parts, whole, on="from_s", by="row").sort_values("length", kind="stable", ascending=False)
-    return gaps.assign(cause=parts.drop_duplicates("gap").set_index("gap")["cause"])
+    main = parts.drop_duplicates("gap").set_index("gap")
+    return gaps.assign(cause=main["cause"], main_from_s=main["from_s"], main_to_s=main["to_s"])
 
 
 def _scaffold(axes: Axes, labels: Sequence[str]) -> None:
@@ -89,17 +90,21 @@ def _rectangles(frame: pd.DataFrame, colours: NDArray[np.str_], top: float, heig
 def _label_gaps(
     axes: Axes, gaps: pd.DataFrame, following: pd.DataFrame, served: Sequence[str], inch_s: float
 ) -> dict[tuple[int, float], float]:
-    """Print durations in the gaps, or after the longest of a row; hand back how far these reach into what follows."""
+    """Print durations in the longest piece of gaps, so that no text is over two colours, or after the longest of a row.
+
+    Hands back how far these reach into what follows.
+    """
     used: dict[tuple[int, float], float] = {}
     room = {(row, start): (end, who) for row, start, end, who in rows(following, "row", "from_s", "to_s", "member")}
     ordered = gaps.assign(length=gaps["to_s"] - gaps["from_s"]).sort_values("length", ascending=False, kind="stable")
     ordered["beside"] = ~ordered.duplicated("row")
-    for row, start, end, cause, beside in rows(ordered.head(TEXTS), "row", "from_s", "to_s", "cause", "beside"):
+    columns = ("row", "from_s", "to_s", "cause", "main_from_s", "main_to_s", "beside")
+    for row, start, end, cause, main_from, main_to, beside in rows(ordered.head(TEXTS), *columns):
         text = duration(end - start)
         width = (text_width(text, SIZE) + 0.06) / inch_s
-        if width <= end - start:
+        if width <= main_to - main_from:
             colour = palette.CAUSES[CAUSES[cause]]
-            axes.text((start + end) / 2, row + 0.5, text, **_style(palette.on(colour), "center"),
+            axes.text((main_from + main_to) / 2, row + 0.5, text, **_style(palette.on(colour), "center"),
                       path_effects=[patheffects.withStroke(linewidth=1.8, foreground=colour)])  # fmt: skip
         elif beside and (row, end) in room and width + 0.1 / inch_s <= room[(row, end)][0] - end:
             colour = palette.on(served[room[(row, end)][1]])

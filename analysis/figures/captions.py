@@ -55,7 +55,7 @@ def _percent(share: float) -> str:
 
 def notes(past: History, window: tuple[float, float], width_in: float, as_image: bool) -> list[str]:
     """What a reader of one panel, ``width_in`` inches wide, must know."""
-    told = _image_notes(past) if as_image else []
+    told = _image_notes(past) if as_image else _mixed_notes(past, window)
     dot_s = (window[1] - window[0]) / width_in * ticks.DOT_IN
     if short := len(ticks.too_short(bars.clipped(past.gaps, window), dot_s)):
         told.append(f"ticks: {_counted(short, 'gap')} shorter than a dot ({duration(dot_s)})")
@@ -66,6 +66,13 @@ def notes(past: History, window: tuple[float, float], width_in: float, as_image:
     if past.shared:
         told.append("every member reads every partition: a row shows when a member did; unread is what nobody reads")
     return told
+
+
+def _mixed_notes(past: History, window: tuple[float, float]) -> list[str]:
+    """What a duration means that is written in one part of a gap."""
+    gaps = bars.with_main_cause(bars.clipped(past.gaps, window), bars.clipped(past.pieces, window))
+    mixed = (gaps["main_to_s"] - gaps["main_from_s"] < gaps["to_s"] - gaps["from_s"]).any()
+    return ["durations are those of whole gaps, in the longest part of each"] if mixed and not past.shared else []
 
 
 def _image_notes(past: History) -> list[str]:

@@ -22,20 +22,22 @@ NAMED: Final = len(palette.SERIES)
 
 
 def lag(source: Source) -> Figure:
-    """Lag of every group over time: records above, age of the oldest unprocessed record below.
+    """Lag of every group over the whole run: records above, age of the oldest unprocessed record below.
 
     Raises
     ------
     MissingTable, SchemaMismatch
-        The tables lag and events are needed.
+        The tables summary, lag and events are needed.
     """
-    samples, events = table(source, "lag"), table(source, "events")
-    window = (0.0, max(float(samples["time_us"].max()) / S, 1e-6)) if len(samples) else (0.0, 1.0)
-    peaks = samples.groupby("group")["lag_records"].max().sort_values(ascending=False, kind="stable")
-    named = {str(group): palette.SERIES[i] for i, group in enumerate(peaks.index[:NAMED])}
+    summary, samples, events = table(source, "summary"), table(source, "lag"), table(source, "events")
+    window = (0.0, max(float(summary["horizon_s"].max()), 1e-6) if len(summary) else 1.0)
+    peaks = _peaks(summary, samples)
+    groups = [str(group) for group in peaks.index]
+    late = max(int((peaks > 0).any(axis=1).sum()), 1) if len(groups) > NAMED else NAMED
+    named = {group: palette.SERIES[i] for i, group in enumerate(groups[: min(NAMED, late)])}
     sheet = Sheet(left_in=0.95)
-    only = str(peaks.index[0]) if len(peaks) == 1 else ""
-    sheet.text(f"Lag of {only or f'{len(peaks)} groups'}", 12, weight="bold")
+    only = groups[0] if len(groups) == 1 else ""
+    sheet.text(f"Lag of {only or f'{len(groups)} groups'}", 12, weight="bold")
     sheet.text("records not yet processed, over all partitions, and the age of the oldest of them", 9, above_in=0.04)
     shown = events.assign(time_s=events["time_us"] / S)
     some = marks.marks(shown, only, *window, sheet.axes_in)
@@ -49,12 +51,31 @@ def lag(source: Source) -> Figure:
     labels.set_xlim(window)
     marks.draw(labels, some, [records, age], marks.height(some))
     sheet.skip(0.4)
-    if len(peaks) > 1:
+    if len(groups) > 1:
         sheet.legend("group", [(group, colour, "") for group, colour in named.items()])
-    rest = f"{len(peaks) - NAMED} more groups in grey" if len(peaks) > NAMED else ""
+    more = len(groups) - len(named)
+    rest = f"{more} more groups, of no higher peak, in grey" if more else ""
     cut = "above the axis: outside measure, not counted" if _is_cut(samples, counted) else ""
-    sheet.text(" · ".join(note for note in (rest, cut, marks.unlabelled(some)) if note), 7.5, 0.06, palette.FAINT)
+    told = (_sampled(samples, window[1]), rest, cut, marks.unlabelled(some))
+    sheet.text(" · ".join(note for note in told if note), 7.5, 0.06, palette.FAINT)
     return sheet.close()
+
+
+def _peaks(summary: pd.DataFrame, samples: pd.DataFrame) -> pd.DataFrame:
+    """Of each group, the worst first, the exact peaks in the window that counts: samples may miss them."""
+    peaks = summary.groupby("group")[["lag_records_max", "lag_s_max"]].max().fillna(0.0)
+    peaks = peaks.reindex(sorted(samples["group"].unique()), fill_value=0.0)
+    return peaks.sort_values([*peaks.columns], ascending=False, kind="stable")
+
+
+def _sampled(samples: pd.DataFrame, end_s: float) -> str:
+    """What the curves are made of, and where they end."""
+    times = np.unique(samples["time_us"].to_numpy())
+    if len(times) < 2:
+        return ""
+    every, left = int(np.diff(times).min()) / S, end_s - int(times[-1]) / S
+    last = f", the last {left:g} s before the end" if left > 0 else ""
+    return f"a sample every {every:g} s{last}; peaks in the table summary are exact"
 
 
 def _counted(samples: pd.DataFrame, window: Mapping[str, float]) -> pd.DataFrame:

@@ -160,10 +160,32 @@ def test_the_lag_of_the_start_does_not_set_the_scale_of_what_is_measured(small: 
 
 def test_many_groups_are_grey_but_the_worst(make_table: Maker) -> None:
     rows = [{"group": f"g{i:02d}", "time_us": t, "lag_records": i * t} for i in range(20) for t in (0, 10**6)]
-    figure = lag({"lag": make_table("lag", rows), "events": make_table("events")})
+    worst = [{"group": f"g{i:02d}", "horizon_s": 1.0, "lag_records_max": 20.0 * 10**6 * (i == 5)} for i in range(20)]
+    worst = [{**one, "lag_s_max": float(i)} for i, one in enumerate(worst)]
+    tables = {"lag": make_table("lag", rows), "events": make_table("events"), "summary": make_table("summary", worst)}
+    figure = lag(tables)
     named = [text for text in texts(figure) if text.startswith("g") and text != "group"]
-    assert named == [f"g{i}" for i in range(19, 11, -1)]
-    assert "12 more groups in grey" in texts(figure)
+    assert named == ["g05", *(f"g{i}" for i in range(19, 12, -1))], "by exact peaks, whatever the samples have met"
+    assert any("12 more groups, of no higher peak, in grey" in text for text in texts(figure))
+
+
+def test_groups_without_lag_have_no_colour_beside_those_that_have(make_table: Maker) -> None:
+    rows = [{"group": f"g{i:02d}", "time_us": t} for i in range(20) for t in (0, 10**6)]
+    peaks = [{"group": f"g{i:02d}", "horizon_s": 1.0, "lag_records_max": float(i == 17)} for i in range(20)]
+    figure = lag(
+        {"lag": make_table("lag", rows), "events": make_table("events"), "summary": make_table("summary", peaks)}
+    )
+    assert [text for text in texts(figure) if text.startswith("g") and text != "group"] == ["g17"]
+    assert any("19 more groups" in text for text in texts(figure))
+
+
+def test_lag_is_drawn_to_the_end_of_the_run_and_says_how_it_is_sampled(make_table: Maker) -> None:
+    rows = [{"group": "g", "time_us": at_s * 10**6, "lag_records": 1} for at_s in (0, 10, 20)]
+    summary = make_table("summary", [{"group": "g", "horizon_s": 25.0}])
+    figure = lag({"lag": make_table("lag", rows), "events": make_table("events"), "summary": summary})
+    assert {axes.get_xlim() for axes in figure.axes if axes.get_ylabel()} == {(0.0, 25.0)}
+    note = "a sample every 10 s, the last 5 s before the end; peaks in the table summary are exact"
+    assert any(note in text for text in texts(figure))
 
 
 def test_lag_of_nothing_is_a_figure(empty: SimpleNamespace) -> None:

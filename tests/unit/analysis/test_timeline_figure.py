@@ -287,6 +287,22 @@ def test_a_missing_table_is_named(small: SimpleNamespace) -> None:
         timeline({name: frame for name, frame in small.tables.items() if name != "states"})
 
 
+def test_no_duration_stands_over_two_colours(make_table: Maker) -> None:
+    """It is in the longest piece of its gap where that has room, else beside the gap."""
+    pieces = [
+        gap(0, "detection", 10, 14),
+        gap(0, "barrier", 14, 30),
+        gap(1, "detection", 10, 10.7),
+        gap(1, "barrier", 10.7, 11),
+    ]
+    served = [stretch(row, "g/0", *span) for row, last in ((0, 30), (1, 11)) for span in ((0, 10), (last, 60))]
+    figure = timeline(result(make_table, ownership=served, unavailability=pieces), around=(0.0, 60.0))
+    (panel,) = row_panels(figure)
+    assert any("durations are those of whole gaps" in text for text in texts(figure))
+    shown = {text.get_text(): text.get_position()[0] for text in panel.texts if " s" in text.get_text()}
+    assert shown == {"20.0 s": 22.0, "◂ 1.0 s": pytest.approx(11.2, abs=0.2)}
+
+
 def test_long_labels_keep_both_ends(make_table: Maker) -> None:
     long = "com.example.payments.transactions.settled.version-2"
     figure = timeline(result(make_table, ownership=[stretch(7, "g/0", 0, 60) | {"topic": long}]))
