@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 LIMIT_S: Final = 2.0
 """Processor time of a pilot run."""
+_BUSY: Final = 1.5
+"""Time over processor time from which on it is said."""
 SHOWN: Final = 30
 """More variants than this are cut to the first and the last few."""
 FIRST: Final = 20
@@ -62,7 +64,7 @@ def tell_plan(sweep: Sweep, *, as_json: bool) -> None:
         print_json(_as_json(sweep, found, plan, once))
         return
     print_table(_table(plan, design_of_sweep(sweep)))
-    print_wrapped("\n".join(["", *_totals(sweep, once), *_measured(sweep, found), *_over(plan)]))
+    print_wrapped("\n".join(["", *_totals(sweep, once, found.slowness), *_measured(sweep, found), *_over(plan)]))
 
 
 def _as_json(sweep: Sweep, found: Pilot, plan: Sequence[Planned], once: Cost) -> dict[str, Any]:
@@ -106,7 +108,7 @@ def _table(plan: Sequence[Planned], design: Design) -> TextTable:
     )
 
 
-def _totals(sweep: Sweep, once: Cost) -> list[str]:
+def _totals(sweep: Sweep, once: Cost, slowness: float) -> list[str]:
     from groupsim.analysis.data.metrics import duration
 
     rule, cores = sweep.replications, _cores()
@@ -114,6 +116,8 @@ def _totals(sweep: Sweep, once: Cost) -> list[str]:
     runs = " to ".join(f"{len(sweep.variants) * times:,}" for times in bounds)
     events = " to ".join(_rounded(once.events * times) for times in bounds)
     seconds = " to ".join(duration(once.seconds * times / cores) for times in bounds)
+    late = " to ".join(duration(once.seconds * times * slowness / cores) for times in bounds)
+    busy = f"; {late} as busy as this machine is now" if slowness >= _BUSY else ""
     of_each = (
         f"until the mean of {rule.metric} is known to ± {rule.half_width * 100:.3g} %"
         if rule.metric
@@ -121,7 +125,7 @@ def _totals(sweep: Sweep, once: Cost) -> list[str]:
     )
     return [
         f"{runs} run{'' if runs == '1' else 's'}: {counted(len(sweep.variants), 'variant')}, {of_each}; all valid",
-        f"estimated: {events} events, {seconds} on {counted(cores, 'core')} once Spark has started",
+        f"estimated: {events} events, {seconds} on {counted(cores, 'core')} once Spark has started{busy}",
     ]
 
 

@@ -9,7 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groupsim.scenarios.cli.output import Progress, counted, print_json, print_table, print_wrapped, say, warn, width
+from groupsim.scenarios.cli.output import (
+    Progress,
+    counted,
+    print_json,
+    print_table,
+    print_wrapped,
+    say,
+    say_wrapped,
+    warn,
+    width,
+)
 from groupsim.scenarios.cli.replications import NUMBERS, plain_estimates
 from groupsim.scenarios.sweep.execution import Listener
 
@@ -21,6 +31,7 @@ if TYPE_CHECKING:
     from groupsim.scenarios.sweep.account import Account
     from groupsim.scenarios.sweep.loading import Sweep
 
+_LONG_S = 30.0
 _FAILURES_SHOWN = 5
 _WARNINGS_SHOWN = 2
 _WARNED_VARIANTS = 8
@@ -41,6 +52,13 @@ class SweepMessages(Listener):
     def begun(self, runs: int, variants: int, place: str) -> None:
         """Say what is carried out."""
         say(f"{counted(runs, 'run')} of {counted(variants, 'variant')}, {place}")
+
+    def estimated(self, seconds: float) -> None:
+        """Say how long it takes, where it is long."""
+        from groupsim.analysis.data.metrics import duration
+
+        if seconds >= _LONG_S:
+            say_wrapped(f"a long sweep: about {duration(seconds)} on one core, at the pace that this machine has now")
 
     def damaged(self, what: str) -> None:
         """Warn of a chunk that cannot be read."""

@@ -27,12 +27,16 @@ SILENT_S: Final = 5.0
 """So long somebody's own code may take to answer before it is named."""
 QUIET_S: Final = 3.0
 """A run that is over by then says nothing."""
+LONG_S: Final = 10.0
+"""Elsewhere than on a terminal a run has a line once it takes so long, or is seen to."""
 _LINE_EVERY_S: Final = 30.0
 LOOK_EVERY_S: Final = 0.5
 _SET_UP_S: Final = 1.5e-4
 """Per member, on one core; what they do takes longer."""
 _ANNOUNCED_S: Final = 3.0
 _ANNOUNCED_BYTES: Final = memory.GIB
+_BEGINNING: Final = 0.05
+"""The part of the horizon that says nothing of the pace of the rest."""
 _ERASE: Final = "\r\x1b[K"
 now_s: Callable[[], float] = time.monotonic
 """The clock that runs are watched by."""
@@ -176,9 +180,15 @@ class RunWatch:
         if sys.stderr.isatty():
             sys.stderr.write(f"{_ERASE}{self.text()[: terminal_width() - 1]}")
             sys.stderr.flush()
-        elif self._told_s == self._begin_s or at_s - self._told_s >= _LINE_EVERY_S:
+        elif self._is_due(at_s):
             self._told_s = at_s
             say_wrapped(self.text())
+
+    def _is_due(self, at_s: float) -> bool:
+        """Whether there is to be a line now; the first one not of a run that is about to end."""
+        if self._told_s > self._begin_s:
+            return at_s - self._told_s >= _LINE_EVERY_S
+        return at_s - self._begin_s + (self._left_s() or 0.0) >= LONG_S
 
     def text(self) -> str:
         """How far it has come."""
@@ -216,8 +226,8 @@ class Pace:
             self._marks.append((at_s, now_us))
 
     def left_s(self) -> float | None:
-        """Seconds; None as long as there is no pace."""
-        if len(self._marks) < 2:
+        """Seconds; None as long as there is no pace, the start of all members being the beginning of most runs."""
+        if len(self._marks) < 2 or self._marks[-1][1] < _BEGINNING * self._horizon_us:
             return None
         last_s, last_us = self._marks[-1]
         early = [mark for mark in self._marks[1:] if mark[1] <= last_us / 2]

@@ -36,6 +36,9 @@ class Listener:
     def begun(self, runs: int, variants: int, place: str) -> None:
         """So many runs are to be there in the end; ``place`` is where they are carried out."""
 
+    def estimated(self, seconds: float) -> None:
+        """What is missing takes so long on one core, at the pace that this machine has now."""
+
     def damaged(self, what: str) -> None:
         """A chunk of an earlier process cannot be read and is carried out again."""
 
@@ -73,27 +76,44 @@ def carry_out_sweep(
     if where is not None:
         reach(where)
     begin_s = time.monotonic()
-    with sweep_folder(out, identity_of(sweep), partial(_settle, sweep, simulate), resume=resume) as folder:
+    settling = _Settling(sweep, simulate)
+    with sweep_folder(out, identity_of(sweep), settling, resume=resume) as folder:
         running = SweepRun(sweep, folder)
-        done = _run(running, sweep, where, simulate, listener)
+        done = _run(running, sweep, where, simulate, settling.slowness, listener)
         running.drop_surplus()
         found = account(sweep, folder, running.wanted, listener.complete)
         finish(sweep, folder, found, effort(done, where.url if where else "in process", time.monotonic() - begin_s))
     return found
 
 
-def _settle(sweep: Sweep, simulate: Simulate) -> ChunkSizes:
-    found = pilot(sweep, simulate, limit_s=PILOT_LIMIT_S, share=PILOT_SHARE)
-    return chunk_sizes(sweep, {name: cost.seconds for name, cost in found.costs.items()})
+class _Settling:
+    """How runs are dealt out to chunks, after a pilot; asked once, and not where a sweep goes on.
+
+    Attributes
+    ----------
+    slowness : float
+        Of the machine during the pilot, as `scenarios.sweep.pilot.Pilot` has it; 1 without one.
+    """
+
+    def __init__(self, sweep: Sweep, simulate: Simulate) -> None:
+        self._sweep, self._simulate, self.slowness = sweep, simulate, 1.0
+
+    def __call__(self) -> ChunkSizes:
+        found = pilot(self._sweep, self._simulate, limit_s=PILOT_LIMIT_S, share=PILOT_SHARE)
+        self.slowness = found.slowness
+        return chunk_sizes(self._sweep, {name: cost.seconds for name, cost in found.costs.items()})
 
 
-def _run(running: SweepRun, sweep: Sweep, where: Where | None, simulate: Simulate, listener: Listener) -> list[Done]:
+def _run(
+    running: SweepRun, sweep: Sweep, where: Where | None, simulate: Simulate, slowness: float, listener: Listener
+) -> list[Done]:
     total = sweep.replications.at_least * len(sweep.variants)
     listener.begun(total, len(sweep.variants), f"on {where.url}" if where else "in this process")
     for damage in running.mend():
         listener.damaged(damage)
     if there := running.count()[0]:
         listener.resumed(there)
+    listener.estimated(running.missing_s * slowness)
     try:
         with _executor(where, sweep.allow_code) as execute, listener.progress(total) as progress:
             return running.carry_out(simulate, execute, progress)

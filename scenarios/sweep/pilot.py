@@ -15,7 +15,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from time import process_time
+from time import monotonic, process_time
 from typing import Any, Final
 
 from groupsim.scenarios.files.result_folder import to_arrow
@@ -74,10 +74,20 @@ class PilotRun:
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """The pilot runs of a sweep, and what they say of each variant."""
+    """The pilot runs of a sweep, and what they say of each variant.
+
+    Parameters
+    ----------
+    runs : tuple of PilotRun
+    costs : mapping of str to Cost
+        By variant.
+    slowness : float
+        Time that passed over processor time that was spent: above 1 where the machine has other work.
+    """
 
     runs: tuple[PilotRun, ...]
     costs: Mapping[str, Cost]
+    slowness: float = 1.0
 
 
 def pilot(sweep: Sweep, simulate: Simulate, *, limit_s: float, share: float = math.inf) -> Pilot:
@@ -90,7 +100,7 @@ def pilot(sweep: Sweep, simulate: Simulate, *, limit_s: float, share: float = ma
     share : float
         There is no further pilot run once they have taken this share of what the sweep is expected to take.
     """
-    variants, begin_s = sweep.variants, process_time()
+    variants, begin_s, began_s = sweep.variants, process_time(), monotonic()
     wanted = len(variants) * sweep.replications.at_least
     chosen, runs = _Chosen(variants), list[PilotRun]()
     while len(runs) < RUNS_MAX and (variant := chosen.another()) is not None:
@@ -102,7 +112,7 @@ def pilot(sweep: Sweep, simulate: Simulate, *, limit_s: float, share: float = ma
         if process_time() - begin_s > share * wanted * mean_s:
             break
     costs = {one.name: _scaled(runs[at], one) for one, at in zip(variants, chosen.nearest, strict=True)}
-    return Pilot(tuple(runs), costs)
+    return Pilot(tuple(runs), costs, max((monotonic() - began_s) / max(process_time() - begin_s, 1e-9), 1.0))
 
 
 class _Chosen:

@@ -74,6 +74,11 @@ class SweepRun:
         return self._folder.path
 
     @property
+    def missing_s(self) -> float:
+        """Processor time that the runs take which are wanted so far and not there, seconds."""
+        return sum(work.cost_s for work in self._pending.values())
+
+    @property
     def wanted(self) -> dict[str, int]:
         """How many runs of each variant are wanted so far."""
         return dict(self._wanted)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -51,6 +53,24 @@ class TestSweep:
         assert f"groupsim compare {folder / 'out'}" in told.err
         for variant in ("few", "many"):
             assert f"warning: {variant}, replication 0: one thing to know" in told.err
+
+    @pytest.mark.parametrize(("limit_s", "is_told"), [(30.0, False), (0.6, True)])
+    def test_says_before_it_begins_how_long_it_takes_on_a_machine_that_has_other_work(
+        self, groupsim: CommandLine, folder: Path, simulator: Callable[[Callable[..., object]], None],
+        monkeypatch: pytest.MonkeyPatch, limit_s: float, is_told: bool,
+    ) -> None:  # fmt: skip
+        """Runs that wait take more time than processor time."""
+
+        def waiting(scenario: Any, **run: Any) -> object:
+            time.sleep(0.2)
+            return fake.simulate(scenario, **run)
+
+        simulator(waiting)
+        monkeypatch.setattr("groupsim.scenarios.cli.sweep_report._LONG_S", limit_s)
+        told = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out")
+        first = told.err.splitlines()[:2]
+        assert first[0] == "6 runs of 2 variants, in this process"
+        assert first[1].startswith("a long sweep: about ") is is_told
 
     def test_writes_summary_failures_kept_runs_and_manifest(self, groupsim: CommandLine, folder: Path) -> None:
         groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,6 +38,18 @@ def test_tells_each_variant_and_its_cost(groupsim: CommandLine, folder: Path) ->
     assert "6 runs: 2 variants, 3 replications each; all valid" in told.out
     assert "estimated: " in told.out
     assert told.out.endswith("\nmeasured on this machine: one pilot run of 2 variants\n")
+
+
+def test_says_what_a_busy_machine_makes_of_it(
+    groupsim: CommandLine, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def waiting(scenario: Any, **run: Any) -> object:
+        time.sleep(0.5)
+        return simulate(scenario, **run)
+
+    monkeypatch.setattr("groupsim.sim.simulate", waiting, raising=False)
+    told = plan(groupsim, folder, "replications: 3").out.replace("\n  ", " ")
+    assert re.search(r"; [\d.]+ m?s as busy as this machine is now\n", told)
 
 
 def test_of_many_variants_shows_the_first_and_the_last(groupsim: CommandLine, folder: Path) -> None:

@@ -73,6 +73,7 @@ def _with(assignor: str) -> tuple[str, ...]:
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything is told at once, and looked at all the time."""
     monkeypatch.setattr(watch, "QUIET_S", 0.0)
+    monkeypatch.setattr(watch, "LONG_S", 0.0)
     monkeypatch.setattr(watch, "LOOK_EVERY_S", 0.002)
     monkeypatch.setattr(watch, "_LINE_EVERY_S", 0.0)
     monkeypatch.setattr("groupsim.scenarios.cli.LOOK_EVERY_S", 0.002)
@@ -192,6 +193,35 @@ class TestPace:
         for now_s in (1.0, 2.0):
             pace.mark(now_s, 5 * S)
         assert pace.left_s() is None
+
+    def test_is_none_while_members_start(self) -> None:
+        pace = Pace(horizon_us=100 * S)
+        for now_s, at_s in ((1.0, 1), (2.0, 2), (3.0, 4)):
+            pace.mark(now_s, at_s * S)
+        assert pace.left_s() is None
+
+
+class TestFirstLine:
+    @pytest.mark.parametrize(
+        ("at_s", "share", "is_told"), [(4.0, 0.5, False), (4.0, 0.2, True), (11.0, 0.99, True), (4.0, 0.01, False)]
+    )
+    def test_is_only_told_of_what_takes_long(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], at_s: float, share: float,
+        is_told: bool,
+    ) -> None:  # fmt: skip
+        """Four seconds: of a half there are as many left, of a fifth sixteen, of a hundredth nobody knows."""
+        times_s = [0.0]
+        monkeypatch.setattr(watch, "now_s", lambda: times_s[-1])
+        monkeypatch.setattr(watch, "LOOK_EVERY_S", 1000.0)
+        scenario, gauge, clock = fake.scenario(), Gauge(), SimpleNamespace(told_us=0, events=1)
+        gauge.attach(clock, ())
+        gauge.stage = Stage.RUNNING
+        with RunWatch(scenario, 1) as watching, watching.run(gauge):
+            for now_s, now_us in ((1e-3, 1), (at_s, int(share * scenario.horizon_us))):
+                times_s.append(now_s)
+                clock.told_us = now_us
+                watching._look()
+        assert ("simulated" in capsys.readouterr().err) is is_told
 
 
 class TestSize:
