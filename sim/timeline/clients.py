@@ -171,7 +171,8 @@ class _News(NamedTuple):
     def of(self, positions: Positions) -> _News:
         """Those that a group knows: ``positions`` are those of the topic."""
         known = self.which < len(positions)
-        return _News(positions[self.which[known]], *(column[known] for column in self[1:]))
+        which = positions[self.which[known]]
+        return _News(which, self.leader[known], self.is_readable[known], self.lost_us[known])
 
 
 def _merged(news: Sequence[_News]) -> _News:
