@@ -119,7 +119,7 @@ class Catalog:
         return spread(self._brokers, name_hash(topic) + number, number, self._replicas[topic])
 
     def offsets_replicas(self, number: int, copies: int) -> list[int]:
-        """Broker ids that hold an offsets partition, the preferred leader first: racks alternate as those of data do.
+        """Broker ids that hold a partition of coordinators, the preferred leader first: racks alternate as for data.
 
         Kafka's controller places internal topics as it places all others (``ReplicationControlManager.createTopic``).
         """

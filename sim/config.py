@@ -200,6 +200,9 @@ class TransactionConfig:
     remove_interval_us: int = 3600 * S
     topic_partitions: int = 50
     """``transaction.state.log.num.partitions``."""
+    replication_factor: int = 3
+    min_insync: int = 2
+    """``transaction.state.log.min.isr``."""
     producer_id_expiration_us: int = 24 * 3600 * S
     version: Literal[1, 2] = 2
     """The feature transaction.version (KIP-890)."""

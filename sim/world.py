@@ -95,7 +95,9 @@ class World:
         self.transactions: Transactions | None = None
         """Only if a group produces."""
         if any(spec.produces is not None for spec in scenario.groups):
-            self.transactions = Transactions(self.env, scenario, self.groups, self.brokers)
+            self.transactions = Transactions(
+                self.env, scenario, self.catalog, self.groups, self.brokers, self.coordinators
+            )
         self.producer_books = ProducerBooks()
         self.data_logs: DataLogs | None = None
         """Only if there are producers."""

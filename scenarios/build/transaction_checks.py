@@ -17,7 +17,8 @@ from groupsim.scenarios.schema.targets import format_target
 from groupsim.sim.units import MS
 
 NO_RATE = PerPartition(per_partition=0.0)
-_ALONE = "transactions are not modelled together with brokers that stop, or connections that are cut"
+_CUT = "transactions are not modelled together with connections that are cut"
+_UNCLEAN = "transactions are not modelled together with unclean elections"
 _AUTO_COMMIT = (
     "must be false in a group that produces: what auto-commit commits is in no transaction"
     " (KafkaProducer.sendOffsetsToTransaction)"
@@ -40,9 +41,10 @@ def check_transactions(file: ScenarioFile) -> Iterator[Finding]:
         if entry.verb == "crash_at" and file.group_key(entry.body.target.name) not in producing:
             message = "there is no producer here; crash_at is for groups that produce: its points are a transaction's"
             yield (*place, "target"), message, format_target(entry.body.target)
-        for where, target in entry_targets(entry.body, place) if producing else ():
-            if target.kind == "broker" or entry.verb == "cut":
-                yield where, _ALONE, format_target(target)
+        for where, target in entry_targets(entry.body, place) if producing and entry.verb == "cut" else ():
+            yield where, _CUT, format_target(target)
+        if producing and getattr(entry.body, "election", "") == "unclean":
+            yield (*place, "election"), _UNCLEAN, "unclean"
 
 
 def _check_output(file: ScenarioFile, key: str, group: GroupFile, produces: ProducesFile) -> Iterator[Finding]:

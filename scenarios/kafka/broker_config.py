@@ -123,6 +123,8 @@ _TRANSACTION_FIELDS: Final = MappingProxyType(
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": ("abort_interval_us", MS),
         "transaction.remove.expired.transaction.cleanup.interval.ms": ("remove_interval_us", MS),
         "transaction.state.log.num.partitions": ("topic_partitions", 1),
+        "transaction.state.log.replication.factor": ("replication_factor", 1),
+        "transaction.state.log.min.isr": ("min_insync", 1),
     }
 )
 _BALANCES: Final = "auto.leader.rebalance.enable"

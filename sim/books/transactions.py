@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from groupsim.sim.books.record import GroupRecord
-from groupsim.sim.protocol.producer.batches import Origin
+from groupsim.sim.protocol.producer.batches import Origin, RecordBatch
+from groupsim.sim.protocol.transactions.messages import WriteTxnMarkers
 
 LEVELS = ("read_committed", "read_uncommitted")
 """``isolation.level``."""
@@ -68,9 +69,11 @@ class ProducerLife:
 
 @dataclass(slots=True)
 class OpenTransaction:
-    """What was written in a transaction that is undecided, and by whom."""
+    """What was written in a transaction that is undecided, by whom and in which epoch of which producer id."""
 
     life: ProducerLife
+    producer_id: int
+    epoch: int
     origins: list[Origin] = field(default_factory=list)
 
 
@@ -80,48 +83,68 @@ class TransactionBooks:
     Attributes
     ----------
     lives : list of ProducerLife
-    open : dict of str to OpenTransaction
-        By transactional id.
+    open : list of OpenTransaction
     coverage : dict of (isolation level, position) to Coverage
     """
 
     def __init__(self) -> None:
         self.lives: list[ProducerLife] = []
-        self.open: dict[str, OpenTransaction] = {}
+        self.open: list[OpenTransaction] = []
         self.coverage: dict[tuple[str, int], Coverage] = {}
         self.output: list[tuple[str, int, int, int, int, int, int, int]] = []
         """Rows of table ``output`` without the group."""
         self._current: dict[str, ProducerLife] = {}
+        self._fenced: dict[int, int] = {}
+        """Producer id -> epoch of the last decision."""
 
     def begin(self, life: ProducerLife) -> None:
         """A producer has its id."""
         self.lives.append(life)
         self._current[life.transactional_id] = life
 
-    def written(self, transactional_id: str, origins: Iterable[Origin]) -> None:
-        """Records are in the output topic; everybody who reads uncommitted ones sees them."""
-        one = self.open.get(transactional_id)
-        if one is None:
-            one = self.open[transactional_id] = OpenTransaction(self._current[transactional_id])
+    def author(self, transactional_id: str) -> ProducerLife:
+        """Who writes in the name of a transactional id now."""
+        return self._current[transactional_id]
+
+    def shown(self, life: ProducerLife, batch: RecordBatch, origins: Iterable[Origin]) -> None:
+        """Records are in the output topic, and everybody who reads uncommitted ones sees them.
+
+        What was on its way to those in sync when the transaction was decided had no acknowledgement: it is aborted.
+        """
+        records = 0
         for origin in origins:
-            one.origins.append(origin)
+            records += origin.last - origin.first
             self._cover("read_uncommitted", origin)
+        if batch.epoch < self._fenced.get(batch.producer_id, -1):
+            life.records_aborted += records
+        else:
+            self._open(life, batch).origins.extend(origins)
+
+    def _open(self, life: ProducerLife, batch: RecordBatch) -> OpenTransaction:
+        for one in self.open:
+            if (one.producer_id, one.epoch) == (batch.producer_id, batch.epoch):
+                return one
+        self.open.append(OpenTransaction(life, batch.producer_id, batch.epoch))
+        return self.open[-1]
 
     def _cover(self, level: str, origin: Origin) -> None:
         self.coverage.setdefault((level, origin.position), Coverage()).add(origin.first, origin.last)
 
-    def decided(self, transactional_id: str, *, is_committed: bool) -> None:
+    def decided(self, markers: WriteTxnMarkers) -> None:
         """The coordinator has logged what becomes of the transaction."""
-        one = self.open.pop(transactional_id, None)
-        life = one.life if one is not None else self._current[transactional_id]
-        records = sum(origin.last - origin.first for origin in one.origins) if one is not None else 0
-        if not is_committed:
+        mine = [one for one in self.open if one.producer_id == markers.producer_id and one.epoch <= markers.epoch]
+        self.open = [one for one in self.open if one not in mine]
+        self._fenced[markers.producer_id] = markers.epoch
+        life = mine[0].life if mine else self._current[markers.transactional_id]
+        origins = [origin for one in mine for origin in one.origins]
+        records = sum(origin.last - origin.first for origin in origins)
+        if not markers.is_committed:
             life.aborted += 1
             life.records_aborted += records
             return
         life.committed += 1
         life.records_committed += records
-        for origin in one.origins if one is not None else ():
+        for origin in origins:
             self._cover("read_committed", origin)
 
     def count(self, record: GroupRecord) -> None:

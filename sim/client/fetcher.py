@@ -75,9 +75,9 @@ class Fetcher:
         self._consumption = client.consumption
         self.fetched_key = deadline_key(client.consumer.entity, Kind.FETCH)
         self._number = 0
-        self._awaited: dict[int, tuple[Positions, Offsets]] = {}
+        self.awaited: dict[int, tuple[Positions, Offsets]] = {}
         """First fetches that are under way, by number: of what, and from where on."""
-        self._unreachable: dict[int, int] = {}
+        self.unreachable: dict[int, int] = {}
         """Partition that would be consumed if its leader could be reached -> position."""
         self._unknown: set[int] = set()
         """Of these those whose leader is gone, or not known yet."""
@@ -88,12 +88,12 @@ class Fetcher:
     @property
     def is_under_way(self) -> bool:
         """Whether partitions have positions, but their first fetch is not answered yet."""
-        return bool(self._awaited)
+        return bool(self.awaited)
 
     @property
     def reaches_everything(self) -> bool:
         """Whether no cut keeps it from anything."""
-        return not self.cut_off and not self._unreachable
+        return not self.cut_off and not self.unreachable
 
     # --- from committed offsets to the first fetch --------------------------------------------------------------------
 
@@ -132,7 +132,7 @@ class Fetcher:
         for time in sorted(set(begun.tolist())):
             these = begun == time
             self._number += 1
-            self._awaited[self._number] = (positions[these], offsets[these])
+            self.awaited[self._number] = (positions[these], offsets[these])
             self._env.at(time, self.fetched_key, self._fetched, self._number)
 
     def _trip(self) -> tuple[int, int]:
@@ -142,12 +142,12 @@ class Fetcher:
 
     def _fetched(self, number: int) -> None:
         client, now = self._client, self._env.now
-        if client.is_over or number not in self._awaited:
+        if client.is_over or number not in self.awaited:
             return
         if client.frozen is not None or self._poll_loop.is_held:
             client.late.append(partial(self._fetched, number))
             return
-        positions, offsets = self._awaited.pop(number)
+        positions, offsets = self.awaited.pop(number)
         reachable = self._reaches(positions)
         if not reachable.all():
             self._leave_behind(positions[~reachable], offsets[~reachable])
@@ -160,17 +160,17 @@ class Fetcher:
 
     def drop(self, now: int, positions: Positions, code: int) -> None:
         """Stop consuming; a first fetch of these that is under way is worth nothing."""
-        for number, (asked, offsets) in list(self._awaited.items()):
+        for number, (asked, offsets) in list(self.awaited.items()):
             keep = ~within(asked, positions)
             if keep.any():
-                self._awaited[number] = (asked[keep], offsets[keep])
+                self.awaited[number] = (asked[keep], offsets[keep])
             else:
-                del self._awaited[number]
-        if self._unreachable:
+                del self.awaited[number]
+        if self.unreachable:
             for position in positions.tolist():
-                self._unreachable.pop(position, None)
-            self._unknown.intersection_update(self._unreachable)
-            self._diverged.intersection_update(self._unreachable)
+                self.unreachable.pop(position, None)
+            self._unknown.intersection_update(self.unreachable)
+            self._diverged.intersection_update(self.unreachable)
         self._connections.stop(now, positions)
         self._consumption.end(now, positions, code)
         self.repace(now)
@@ -281,7 +281,7 @@ class Fetcher:
         return np.logical_and(readable, ~self._replicas.needs(positions, self.cut_off))
 
     def _leave_behind(self, positions: Positions, offsets: Offsets) -> None:
-        self._unreachable.update(zip(positions.tolist(), offsets.tolist(), strict=True))
+        self.unreachable.update(zip(positions.tolist(), offsets.tolist(), strict=True))
 
     def heal(self) -> None:
         """Some brokers can be reached again."""
@@ -294,12 +294,12 @@ class Fetcher:
     def recover(self, now: int) -> None:
         """Fetch what can be reached again, from where the consumer was, as soon as it can do anything."""
         client, machine = self._client, self._machine
-        if not self._unreachable or client.frozen is not None or self._poll_loop.stuck_until > now:
+        if not self.unreachable or client.frozen is not None or self._poll_loop.stuck_until > now:
             return
-        known = np.array([p for p in self._unreachable if p not in self._unknown], np.int32)
+        known = np.array([p for p in self.unreachable if p not in self._unknown], np.int32)
         back = known[~self._replicas.needs(known, self.cut_off)]
         self._books.availability.sever(back, severed=False)
-        at = np.array([self._unreachable.pop(int(p)) for p in back], np.int64)
+        at = np.array([self.unreachable.pop(int(p)) for p in back], np.int64)
         owned = np.logical_and(within(back, machine.owned), ~within(back, machine.uninitialised))
         if owned.any():
             self._replicas.note(now, back[owned])
@@ -311,7 +311,7 @@ class Fetcher:
     def lose(self, now: int, positions: Positions) -> None:
         """The leaders of these are gone, or lead no more: what is read of them ends, and its position is kept."""
         lost = positions[within(positions, self._consumption.partitions)]
-        self._unknown.update(p for p in positions.tolist() if p in self._unreachable)
+        self._unknown.update(p for p in positions.tolist() if p in self.unreachable)
         if not lost.size:
             return
         self._leave_behind(lost, self._offsets_of(now, lost))
@@ -343,11 +343,11 @@ class Fetcher:
     def skip(self, gone: Truncation) -> None:
         """Some of these were in a log and are not any more: a position beyond them stays, others get past them."""
         for index, position in enumerate(gone.positions.tolist()):
-            if position in self._unreachable:
-                at = np.full(len(gone.positions), self._unreachable[position])
+            if position in self.unreachable:
+                at = np.full(len(gone.positions), self.unreachable[position])
                 if self._client.config.auto_offset_reset == "none" and gone.has_been_read(at)[index]:
                     self._diverged.add(position)
-                self._unreachable[position] += int(gone.skipped(at)[index])
+                self.unreachable[position] += int(gone.skipped(at)[index])
 
     def find(self, now: int, positions: Positions, since: NDArray[np.int64]) -> None:
         """Somebody leads these, and they can be read: the client knows when it has asked for metadata.
@@ -356,7 +356,7 @@ class Fetcher:
         watermark stood still, so that the fetch that is parked there is answered. Shape (n,).
         """
         client = self._client
-        wanted = np.array([p in self._unreachable for p in positions.tolist()], np.bool_)
+        wanted = np.array([p in self.unreachable for p in positions.tolist()], np.bool_)
         beyond = positions[np.logical_and(wanted, self._replicas.needs(positions, self.cut_off))]
         self._books.availability.sever(beyond, severed=True)
         self._books.availability.refresh(now, beyond)
@@ -378,20 +378,20 @@ class Fetcher:
         client, now, (positions, leaders, is_new) = self._client, self._env.now, news
         if client.is_over:
             return
-        if client.frozen is not None:
+        if client.frozen is not None or self._poll_loop.is_held:
             client.late.append(partial(self._found, news))
             return
         partitions = self._books.partitions
         is_current = np.logical_and(partitions.is_readable[positions], partitions.leader[positions] == leaders)
         self._unknown.difference_update(positions[is_current].tolist())
-        known = [p for p in positions[is_current].tolist() if p in self._unreachable]
+        known = [p for p in positions[is_current].tolist() if p in self.unreachable]
         if not self._diverged.isdisjoint(known):
             self._fail_to_reset(now, Error.OFFSET_OUT_OF_RANGE)
             return
         asked = {*leaders.tolist(), *self._replicas.nodes(positions).tolist()}
         if is_new and known and self.cut_off.isdisjoint(asked):
             back = np.array(known, np.int32)
-            offsets = np.array([self._unreachable.pop(p) for p in known], np.int64)
+            offsets = np.array([self.unreachable.pop(p) for p in known], np.int64)
             mine = np.logical_and(within(back, self._machine.owned), ~within(back, self._machine.uninitialised))
             if mine.any():
                 self._ask_brokers(now, back[mine], offsets[mine], is_refused=False)

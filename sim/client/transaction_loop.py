@@ -20,24 +20,17 @@ from groupsim.sim.books.transactions import ProducerLife
 from groupsim.sim.client.fetcher import Fetcher
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.client.left_behind import left_behind, seek
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
-from groupsim.sim.kernel.environment import Kind, deadline_key, process_key
-from groupsim.sim.kernel.network import Connection, Exchange
+from groupsim.sim.client.producer_requests import OF_GROUP, OF_TRANSACTIONS, ProducerRequests, Step, role_of
+from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.protocol.effects import Raise
-from groupsim.sim.protocol.lookup import Backoff
 from groupsim.sim.protocol.messages import Api, Error, Positions, TxnOffsetCommit
 from groupsim.sim.protocol.producer.batches import Origin, Produce, RecordBatch, sequence_after
 from groupsim.sim.protocol.transactions.messages import EndTxn, InitProducerId, ProducerIdentity, TopicPartition
-from groupsim.sim.randomness import backoff_factor, mean_of
+from groupsim.sim.randomness import mean_of
 from groupsim.sim.units import FOREVER
-
-Step = Generator[simpy.Event, Any, Any]
-
-_RETRIABLE = frozenset(
-    {Error.CONCURRENT_TRANSACTIONS, Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE,
-     Error.NOT_COORDINATOR, Error.REQUEST_TIMED_OUT}
-)  # fmt: skip
 
 
 class TransactionLoop:
@@ -59,19 +52,13 @@ class TransactionLoop:
         self._env = client.env
         self._poll_loop = poll_loop
         self._fetcher = fetcher
-        self._in_flight = in_flight
         self._produces = produces
         self._host = world.transactions
         self._outputs = world.catalog.counts[produces.to]
         self._id = produces.transactional_id.format(member=consumer.name, incarnation=consumer.incarnation)
         self._life = ProducerLife(consumer.name, consumer.incarnation, self._id)
         self._send_key = deadline_key(consumer.entity, Kind.FETCH)
-        producer, factor = produces.producer, backoff_factor(world.streams.key("producer backoff", client.label))
-        self._backoff_us = producer.retry_backoff_us
-        self._backoff = Backoff(producer.retry_backoff_us, producer.retry_backoff_max_us, factor)
-        self._wait_key = process_key(consumer.entity, Kind.FAULT)
-        self._connections: dict[int, Connection] = {}
-        self._answers: dict[Exchange, simpy.Event] = {}
+        self.requests = ProducerRequests(client, in_flight, world.transactions, self._id, produces.producer)
         self._producer_id = self._epoch = -1
         self._sequences: dict[TopicPartition, int] = {}
         self._begun: dict[int, int] = {}
@@ -121,7 +108,7 @@ class TransactionLoop:
     def look(self, now: int) -> None:
         """Somebody looks at the thread: if it is done with a batch, it does not poll yet."""
         schedule, loop, held = self._poll_loop.schedule, self._poll_loop, self._client.consumption.partitions
-        if loop.is_held or schedule is None:
+        if loop.is_held:
             return
         at = self._positions(now)
         for position in held.tolist():
@@ -131,9 +118,11 @@ class TransactionLoop:
         machine = self._client.machine
         if machine.generation >= 0:
             self._identity = (machine.member_id, machine.generation)
-        if schedule.next_poll(now) != now or loop.stuck_until > now:
+        # Who reads nothing any more, because leaders are gone, has nothing of the batch in hand left to process.
+        is_idle = schedule.next_poll(now) == now if schedule is not None else not loop.is_at_work
+        if not is_idle or loop.stuck_until > now:
             return
-        if any(at[position] > first for position, first in self._begun.items()):
+        if any(at.get(position, first) > first for position, first in self._begun.items()):
             loop.hold(now)
             self._client.consumption.stand_still(now)
             self._processed.succeed()
@@ -141,10 +130,11 @@ class TransactionLoop:
             self._plan_first_send(now)
 
     def _positions(self, now: int) -> dict[int, int]:
-        """Up to where it has processed, or will have."""
+        """Up to where it has processed, or will have, what it reads, and what it would read if somebody led it."""
         holding = self._client.consumption.holding
         offsets = self._client.books.ledger.whole_positions(holding, now)
-        at = dict(zip(holding.partitions.tolist(), offsets.tolist(), strict=True))
+        at = {one: offset for one, offset in left_behind(self._fetcher).items() if one in self._begun}
+        at.update(zip(holding.partitions.tolist(), offsets.tolist(), strict=True))
         return {position: max(offset, self._sent.get(position, 0)) for position, offset in at.items()}
 
     def drop(self, positions: Positions) -> None:
@@ -195,54 +185,9 @@ class TransactionLoop:
         else:
             self._plan_first_send(now)
 
-    # --- requests -----------------------------------------------------------------------------------------------------
-
-    def _request(self, node: int, api: Api, body: Any) -> simpy.Event:
-        """Ask a broker; the event that its answer triggers."""
-        if node not in self._connections:
-            self._connections[node] = Connection(
-                self._env, node, self._client.consumer.entity, self._host.receive, self._deliver
-            )
-        connection = self._connections[node]
-        exchange = self._in_flight.exchange(self._env.now, connection, api, body)
-        answer = self._answers[exchange] = self._env.event()
-        connection.send(exchange)
-        return answer
-
-    def _deliver(self, exchange: Exchange, response: Any) -> None:
-        client = self._client
-        if client.is_over:
-            return
-        if client.frozen is not None:
-            client.late.append(partial(self._deliver, exchange, response))
-            return
-        self._answers.pop(exchange).succeed(response)
-
-    def _ask(self, node: int, api: Api, body: Any) -> Step:
-        """Ask until the answer is none that says to ask again."""
-        return (yield from self._insist(self._request(node, api, body), node, api, body))
-
-    def _insist(self, answer: simpy.Event, node: int, api: Api, body: Any) -> Step:
-        """`_ask`, which has been done once.
-
-        Transactional requests wait the same each time (``TransactionManager.TxnRequestHandler.retryBackoffMs``),
-        batches longer and longer (``RecordAccumulator.shouldBackoff``).
-        """
-        failures = 0
-        while (response := (yield answer)).error in _RETRIABLE:
-            wait_us = self._backoff.after(failures) if api is Api.PRODUCE else self._backoff_us
-            yield self._env.until(self._env.now + wait_us, self._wait_key)
-            failures += 1
-            answer = self._request(node, api, body)
-        return response
-
-    @property
-    def _coordinator(self) -> int:
-        return self._host.node_of(self._id)
-
     def _initialise(self) -> Step:
         body = InitProducerId(self._id, self._produces.producer.transaction_timeout_us)
-        response = yield from self._ask(self._coordinator, Api.INIT_PRODUCER_ID, body)
+        response = yield from self.requests.ask(OF_TRANSACTIONS, Api.INIT_PRODUCER_ID, body)
         if not self._client.is_over:
             self._client.books.transactions.begin(self._life)
             self._adopt(response)
@@ -285,7 +230,7 @@ class TransactionLoop:
         body = self._output(to)
         if body is None:
             return
-        answer = yield from self._ask(self._leader(body), Api.PRODUCE, body)
+        answer = yield from self.requests.ask(role_of(body), Api.PRODUCE, body)
         if answer.error is not Error.NONE:
             self._error = answer.error
         yield from self._pass("after_send")
@@ -299,22 +244,21 @@ class TransactionLoop:
         )
         if not origins or self._producer_id < 0:
             return None
-        records: dict[TopicPartition, int] = {}
+        sources: dict[TopicPartition, list[Origin]] = {}
         numbers = self._client.books.partitions.number
         for one in origins:
             where = (self._produces.to, int(numbers[one.position]) % self._outputs)
-            records[where] = records.get(where, 0) + one.last - one.first
+            sources.setdefault(where, []).append(one)
             self._sent[one.position] = one.last
-        return Produce(self._id, tuple(self._batch(*each) for each in sorted(records.items())), origins)
+        batches = tuple(self._batch(where, sources[where]) for where in sorted(sources))
+        return Produce(self._id, batches, self._produces.producer.request_timeout_us)
 
-    def _batch(self, where: TopicPartition, records: int) -> tuple[TopicPartition, RecordBatch]:
-        first = self._sequences.get(where, 0)
+    def _batch(
+        self, where: TopicPartition, origins: list[Origin]
+    ) -> tuple[TopicPartition, RecordBatch, tuple[Origin, ...]]:
+        first, records = self._sequences.get(where, 0), sum(one.last - one.first for one in origins)
         self._sequences[where] = sequence_after(first, records)
-        return where, RecordBatch(records, self._producer_id, self._epoch, first, True)
-
-    def _leader(self, body: Produce) -> int:
-        nodes = self._client.world.broker_ids
-        return nodes[body.batches[0][0][1] % len(nodes)]
+        return where, RecordBatch(records, self._producer_id, self._epoch, first, True), tuple(origins)
 
     def _send_offsets(self, target: Mapping[int, int]) -> Step:
         """sendOffsetsToTransaction(), with what groupMetadata() said in the last poll()."""
@@ -325,16 +269,16 @@ class TransactionLoop:
             np.array([target[one] for one in sorted(target)], np.int64), self._producer_id,
             transactional_id=self._id, producer_epoch=self._epoch,
         )  # fmt: skip
-        response = yield from self._ask(self._client.group.node, Api.TXN_OFFSET_COMMIT, body)
+        response = yield from self.requests.ask(OF_GROUP, Api.TXN_OFFSET_COMMIT, body)
         if response.error is not Error.NONE:
             self._error = response.error
 
     def _end(self, *, is_committed: bool) -> Step:
         """commitTransaction() or abortTransaction(); what cannot be mended ends the application."""
-        ask = self._coordinator, Api.END_TXN, EndTxn(self._id, self._producer_id, self._epoch, is_committed)
-        answer = self._request(*ask)
+        ask = OF_TRANSACTIONS, Api.END_TXN, EndTxn(self._id, self._producer_id, self._epoch, is_committed)
+        answer = self.requests.send(*ask)
         yield from self._pass("after_end_txn")
-        response = yield from self._insist(answer, *ask)
+        response = yield from self.requests.insist(answer, *ask)
         if response.error is Error.NONE:
             self._adopt(response)
         elif not self._client.is_over:
@@ -345,6 +289,7 @@ class TransactionLoop:
         """The application seeks to where the aborted transaction began."""
         held = self._client.consumption.partitions
         self._client.consumption.rewind(np.array([self._begun[one] for one in held.tolist()], np.int64))
+        seek(self._fetcher, self._begun)
         self._sent = dict(self._begun)
 
     # --- the end of the process ---------------------------------------------------------------------------------------
@@ -358,7 +303,7 @@ class TransactionLoop:
             return
         body = self._output(self._positions(now))
         if body is not None:
-            self._request(self._leader(body), Api.PRODUCE, body)
+            self.requests.send(role_of(body), Api.PRODUCE, body)
 
     def end(self, error: Error) -> None:
         """The application ends with this error."""

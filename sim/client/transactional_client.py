@@ -38,6 +38,11 @@ class TransactionalClient(Client):
         self.transactions.drop(effect.positions)
         self.rebalancing.drop(now, effect)
 
+    def lose_broker(self, now: int, node: int) -> None:
+        """The producer's connection ends too."""
+        super().lose_broker(now, node)
+        self.transactions.requests.lose_broker(now, node)
+
     def kill(self, now: int) -> None:
         """SIGKILL: what the producer has sent is on the wire."""
         self.transactions.flush(now)

@@ -12,7 +12,7 @@ from groupsim.sim.cluster.worker_threads import WorkerThreads
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster
-from groupsim.sim.protocol.controller.partition import NO_LEADER
+from groupsim.sim.protocol.controller.partition import NO_LEADER, Name
 from groupsim.sim.protocol.messages import Error, FindCoordinator, FindCoordinatorResponse, failed
 
 
@@ -32,8 +32,9 @@ class Broker:
     ----------
     threads : WorkerThreads
         Those that work on events of its shards.
-    leaders : mapping of int to int
-        Leaders of offsets partitions by its metadata, where it has been told: who led first still leads all others.
+    leaders : mapping of Name to int
+        Leaders of partitions of coordinators by its metadata, where it has been told: who led first still leads all
+        others.
     incarnation : int
         How often it has been started again.
     """
@@ -45,7 +46,7 @@ class Broker:
         self._coordinators = coordinators
         self.id = id_
         self.threads = WorkerThreads(env, id_, cluster.config.coordinator_threads)
-        self.leaders: Mapping[int, int] = {}
+        self.leaders: Mapping[Name, int] = {}
         self.incarnation = 0
         self.stopped = env.event()
         env.process(self.run())
@@ -63,7 +64,7 @@ class Broker:
         """The process ends, one way or another."""
         self.stopped.succeed()
 
-    def start(self, leaders: Mapping[int, int]) -> None:
+    def start(self, leaders: Mapping[Name, int]) -> None:
         """The process runs again and has caught up with the metadata."""
         self.incarnation += 1
         self.leaders = leaders
@@ -88,7 +89,7 @@ class Broker:
     def _find(self, exchange: Exchange) -> None:
         """``KafkaApis.getCoordinator``: any broker answers, from its own metadata."""
         coordinator = self._coordinator_of(exchange.body.group)
-        node = self.leaders.get(coordinator.partition, coordinator.first_node)
+        node = self.leaders.get(coordinator.name, coordinator.first_node)
         if node == NO_LEADER:
             response = FindCoordinatorResponse(Error.COORDINATOR_NOT_AVAILABLE)
         else:

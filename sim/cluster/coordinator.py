@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from functools import cache, partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from groupsim.sim.cluster.worker_threads import WorkerThreads
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster
-from groupsim.sim.protocol.controller.partition import NO_LEADER
+from groupsim.sim.protocol.controller.partition import NO_LEADER, OFFSETS_TOPIC, Name
 from groupsim.sim.protocol.messages import Error, Heartbeat, SyncGroup, failed
 
 
@@ -57,6 +57,8 @@ class Coordinator:
         The log is being read: nothing is worked on yet.
     watermark
         As given.
+    on_serving : callable
+        Told its name when what is appended is committed again.
     """
 
     def __init__(
@@ -71,9 +73,20 @@ class Coordinator:
         self.is_loading = False
         self.watermark = watermark
         loop.before_hold = self._disturb
+        self.on_serving: Callable[[Name], None] = _nobody_waits
         self.resigned = env.event()
         self._note(ACTIVE)
         env.process(self.run())
+
+    @property
+    def name(self) -> Name:
+        """Its partition."""
+        return OFFSETS_TOPIC, self.partition
+
+    @property
+    def is_serving(self) -> bool:
+        """Whether it is on a broker that has loaded it, and what is appended is committed."""
+        return self.node != NO_LEADER and not self.is_loading and not self.watermark.is_stalled
 
     def _note(self, state: str) -> None:
         self.loop.books.places.append(Place(self.env.now, self.node, state))
@@ -122,12 +135,18 @@ class Coordinator:
         self.env.process(self.run())
         for name in sorted(self.groups):
             self.groups[name].load(self.node)
+        self._tell()
 
     def stall(self, *, is_stalled: bool, refuses: bool) -> None:
         """The high watermark of the partition stands still, or follows what is appended again."""
         self.watermark.stall(is_stalled=is_stalled, refuses=refuses)
         for name in sorted(self.groups):
             self.groups[name].on_watermark()
+        self._tell()
+
+    def _tell(self) -> None:
+        if self.is_serving:
+            self.on_serving(self.name)
 
     # --- what its replicas have ---------------------------------------------------------------------------------------
 
@@ -169,6 +188,10 @@ class Coordinator:
         """Answer a request that is not worked on."""
         self.groups[exchange.group_id].books.requests.count(exchange, response.error)
         exchange.connection.reply(exchange, response, self.env.now + self._service_us)
+
+
+def _nobody_waits(_: Name) -> None:
+    pass
 
 
 def while_loading(request: object) -> Any:

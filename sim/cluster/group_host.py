@@ -194,6 +194,7 @@ class GroupHost:
             self._append(now, outcome)
             return
         self.log.append(now, batch)
+        self.offsets.add_pending(batch.records)
         if not self._watermark.is_stalled:
             self._committed(now + outcome.charged_us, batch)
 
@@ -220,9 +221,7 @@ class GroupHost:
                 moment = (now, exchange.connection.request_key)
                 self.books.ledger.commit(record.positions, record.offsets, moment, contested=self.books.is_contested)
                 self.offsets.committed(now, record.positions)
-        elif isinstance(exchange.body, TxnOffsetCommit):
-            self.offsets.add_pending(batch.records)
-        elif batch.number != _WRITES_NOTHING:
+        elif batch.number != _WRITES_NOTHING and not isinstance(exchange.body, TxnOffsetCommit):
             self.books.requests.count_busy((exchange.sent_us,))
         self._answer(reply, committed_us + self._service_us)
 
@@ -324,7 +323,7 @@ class GroupHost:
         """The coordinator on another broker has read the log (``GMM.replay``, ``GMM.onLoaded``)."""
         self.node, now = node, self._env.now
         self.machine = self._make()
-        self.offsets = self._new_offsets()
+        self.offsets = self._new_offsets().after(self.offsets)
         for record in self.log.records:
             self.machine.replay(record)
         self.terms += 1

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.cluster.watermark import Watermark
+from groupsim.sim.cluster.worker_threads import WorkerThreads
 from groupsim.sim.protocol.controller.partition import Name
 from groupsim.sim.protocol.controller.replica_logs import Gap
 from groupsim.sim.protocol.interface import Reply
@@ -46,6 +48,51 @@ class FastPath(Protocol):
 
     def be_loud(self) -> None:
         """Who opens from now on never goes quiet; who is open is told by others."""
+        ...
+
+
+class Shard(Protocol):
+    """A coordinator of one partition, of groups or of transactions, as brokers that lead it or not see it."""
+
+    @property
+    def name(self) -> Name:
+        """Its partition."""
+        ...
+
+    @property
+    def node(self) -> int:
+        """Broker where it is, or is being loaded; `NO_LEADER`: nowhere."""
+        ...
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether its log is being read."""
+        ...
+
+    @property
+    def groups(self) -> Iterable[str]:
+        """Whose members have to be loud if it changes."""
+        ...
+
+    @property
+    def watermark(self) -> Watermark:
+        """Of its partition."""
+        ...
+
+    def resign(self) -> None:
+        """Another broker leads from now on, or nobody."""
+        ...
+
+    def elect(self, node: int) -> None:
+        """A broker leads from now on, and begins to read the log."""
+        ...
+
+    def load(self, threads: WorkerThreads) -> None:
+        """The log has been read."""
+        ...
+
+    def stall(self, *, is_stalled: bool, refuses: bool) -> None:
+        """The high watermark stands still, or follows what is appended again."""
         ...
 
 

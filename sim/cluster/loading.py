@@ -16,11 +16,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from groupsim.sim.cluster.broker import Broker
-from groupsim.sim.cluster.coordinator import Coordinator
-from groupsim.sim.cluster.interface import Audience
+from groupsim.sim.cluster.interface import Audience, Shard
 from groupsim.sim.kernel.environment import Environment, Kind, process_key
 from groupsim.sim.model import Cluster
-from groupsim.sim.protocol.controller.partition import NO_LEADER, OFFSETS_TOPIC, Name
+from groupsim.sim.protocol.controller.partition import INTERNAL_TOPICS, NO_LEADER, Name
 from groupsim.sim.protocol.controller.replication import ReplicationControl
 from groupsim.sim.randomness import Streams, name_hash
 from groupsim.sim.units import MS, S
@@ -48,14 +47,15 @@ class Loading:
     streams : Streams
     cluster : Cluster
     brokers : mapping of int to Broker
-    coordinators : mapping of int to Coordinator
+    shards : mapping of Name to Shard
+        Coordinators, by their partition.
     control : ReplicationControl
     audience : Audience
     """
 
     def __init__(
         self, env: Environment, streams: Streams, cluster: Cluster, brokers: Mapping[int, Broker],
-        coordinators: Mapping[int, Coordinator], control: ReplicationControl, audience: Audience,
+        shards: Mapping[Name, Shard], control: ReplicationControl, audience: Audience,
     ) -> None:  # fmt: skip
         self._env = env
         failover = cluster.failover
@@ -63,7 +63,7 @@ class Loading:
         self._changes = {id_: streams.draw(failover.leader_change, "leader_change", id_) for id_ in brokers}
         self._load_us = load_us(cluster.offsets_log_bytes)
         self._brokers = brokers
-        self._coordinators = coordinators
+        self._shards = shards
         self._control = control
         self._audience = audience
         self._number = 0
@@ -75,9 +75,9 @@ class Loading:
         self._key = process_key(name_hash("metadata"), Kind.FAULT)
 
     @property
-    def leaders(self) -> dict[int, int]:
-        """Who leads each offsets partition that a coordinator belongs to."""
-        return {number: self._control.partitions[OFFSETS_TOPIC, number].leader for number in self._coordinators}
+    def leaders(self) -> dict[Name, int]:
+        """Who leads each partition that a coordinator belongs to."""
+        return {name: self._control.partitions[name].leader for name in self._shards}
 
     def publish(self, changed: Collection[Name], reached: Collection[int], serve: Serve) -> dict[Name, int]:
         """Tell brokers that run and are ``reached``; coordinators of these partitions move if somebody else leads.
@@ -99,8 +99,8 @@ class Loading:
                 self._env.at(heard_us, self._key, self._hear, (broker, leaders, broker.incarnation))
                 self._heard_us[id_] = self._apply(id_, heard_us, led.get(id_, ()), applied)
         moved = {name for name in changed if self._is_news(name)}
-        for number in sorted(number for topic, number in changed if topic == OFFSETS_TOPIC):
-            self._move(number)
+        for name in sorted(name for name in changed if name[0] in INTERNAL_TOPICS):
+            self._move(name)
         self._led |= {name: self._control.partitions[name].leader for name in moved}
         applied.update({name: self._followed_us(name, applied[name]) for name in moved if name in applied})
         due: dict[int, list[Name]] = {}
@@ -145,16 +145,16 @@ class Loading:
             applied[name] = heard_us - (heard_us - until_us) // _STEP_US * _STEP_US
         return until_us
 
-    def _hear(self, told: tuple[Broker, Mapping[int, int], int]) -> None:
+    def _hear(self, told: tuple[Broker, Mapping[Name, int], int]) -> None:
         broker, leaders, incarnation = told
         if broker.is_up and broker.incarnation == incarnation:
             broker.leaders = leaders
 
-    def _move(self, number: int) -> None:
-        state = self._control.partitions[OFFSETS_TOPIC, number]
-        coordinator = self._coordinators.get(number)
+    def _move(self, name: Name) -> None:
+        state = self._control.partitions[name]
+        coordinator = self._shards.get(name)
         node, begins = state.leader, self._env.now
-        is_news = self._is_news((OFFSETS_TOPIC, number))
+        is_news = self._is_news(name)
         old = coordinator.node if coordinator is not None else NO_LEADER
         if coordinator is not None and old not in (node, NO_LEADER):
             begins = max(begins, self._heard_us.get(old, begins))
@@ -168,22 +168,22 @@ class Loading:
                 self._env.at(begins, self._key, self._elect, term)
                 self._env.at(done, self._key, self._load, term)
 
-    def _resign(self, term: tuple[Coordinator, int]) -> None:
+    def _resign(self, term: tuple[Shard, int]) -> None:
         coordinator, node = term
         if coordinator.node == node:
             self._audience.disturb(coordinator.groups)
             coordinator.resign()
 
-    def _is_current(self, coordinator: Coordinator, node: int, epoch: int) -> bool:
-        state = self._control.partitions[OFFSETS_TOPIC, coordinator.partition]
+    def _is_current(self, coordinator: Shard, node: int, epoch: int) -> bool:
+        state = self._control.partitions[coordinator.name]
         return (state.leader, state.epoch) == (node, epoch) and self._brokers[node].is_up
 
-    def _elect(self, term: tuple[Coordinator, int, int]) -> None:
+    def _elect(self, term: tuple[Shard, int, int]) -> None:
         coordinator, node, _ = term
         if coordinator.node == NO_LEADER and self._is_current(*term):
             coordinator.elect(node)
 
-    def _load(self, term: tuple[Coordinator, int, int]) -> None:
+    def _load(self, term: tuple[Shard, int, int]) -> None:
         coordinator, node, _ = term
         if coordinator.is_loading and coordinator.node == node and self._is_current(*term):
             coordinator.load(self._brokers[node].threads)
@@ -192,6 +192,6 @@ class Loading:
         """The broker's process has ended: its coordinators are nowhere."""
         self._free_us.pop(node, None)
         self._heard_us.pop(node, None)
-        for number in sorted(self._coordinators):
-            if self._coordinators[number].node == node:
-                self._coordinators[number].resign()
+        for name in sorted(self._shards):
+            if self._shards[name].node == node:
+                self._shards[name].resign()

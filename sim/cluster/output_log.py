@@ -2,23 +2,51 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from groupsim.sim.books.transactions import ProducerLife, TransactionBooks
 from groupsim.sim.protocol.messages import Error
-from groupsim.sim.protocol.producer.batches import RecordBatch
+from groupsim.sim.protocol.producer.batches import Origin, RecordBatch
 from groupsim.sim.protocol.producer.log import PartitionLog
 from groupsim.sim.protocol.transactions.messages import WriteTxnMarkers
 
 
+class WrittenBatch(NamedTuple):
+    """Records in the log, whose they are, and what they were made of."""
+
+    at_us: int
+    end: int
+    batch: RecordBatch
+    life: ProducerLife
+    origins: tuple[Origin, ...]
+
+
+class WrittenMarker(NamedTuple):
+    """A marker in the log."""
+
+    at_us: int
+    end: int
+    markers: WriteTxnMarkers
+
+
 class OutputLog:
-    """What is appended is committed at once.
+    """What is appended is committed at once, but while its high watermark stands still.
 
     Parameters
     ----------
     group : str
         Whose members write to it.
+    books : TransactionBooks
+        Of that group.
+    version : int
+        Level of transaction.version.
 
     Attributes
     ----------
     log : PartitionLog
+        Of the leader.
+    written : list of WrittenBatch or WrittenMarker
+        All that is in it, in the order of offsets.
     blocked_us, blocked_us_max : int, microseconds
         How long ``read_committed`` readers could not read to the end: in all, and for how long at most what stood
         first had to wait.
@@ -26,44 +54,81 @@ class OutputLog:
         High watermark less last stable offset, at most.
     """
 
-    def __init__(self, group: str) -> None:
+    def __init__(self, group: str, books: TransactionBooks, version: int) -> None:
         self.group = group
         self.log = PartitionLog()
+        self.written: list[WrittenBatch | WrittenMarker] = []
         self.blocked_us = self.blocked_us_max = self.lag_max = 0
+        self._books = books
+        self._version = version
+        self._shown = 0
+        """How many of ``written`` readers may see."""
         self._is_blocked = False
         self._since_us = 0
-        self._written_us: dict[int, int] = {}
+        self._unstable_us: dict[int, int] = {}
         """When each batch was written that is not stable yet, by its offset."""
 
-    def append(self, now: int, batch: RecordBatch) -> Error:
-        """``appendAsLeader``."""
+    def append(
+        self, now: int, batch: RecordBatch, transactional_id: str, origins: tuple[Origin, ...]
+    ) -> tuple[Error, int]:
+        """``appendAsLeader``: an error, or where the batch ends, be it there already."""
+        end = self.log.end
         response = self.log.append(now, batch)
-        if response.error is Error.NONE:
-            self._written_us.setdefault(response.offset, now)
-            self._advance(now)
-        return response.error
+        if response.error is not Error.NONE:
+            return response.error, -1
+        if self.log.end > end:
+            self._unstable_us[response.offset] = now
+            self.written.append(WrittenBatch(now, self.log.end, batch, self._books.author(transactional_id), origins))
+        return response.error, response.offset + batch.records
 
     def mark(self, now: int, markers: WriteTxnMarkers) -> None:
-        """A marker is written."""
-        self.log.mark(now, markers)
-        self._advance(now)
+        """A marker is written, unless the log knows better."""
+        if self.log.mark(now, markers).error is Error.NONE:
+            self.written.append(WrittenMarker(now, self.log.end, markers))
 
-    def _advance(self, now: int) -> None:
+    def commit(self, now: int) -> None:
+        """All in sync have all that is written: readers may see it."""
         self.log.advance()
+        for one in self.written[self._shown :]:
+            if isinstance(one, WrittenBatch):
+                self._books.shown(one.life, one.batch, one.origins)
+        self._shown = len(self.written)
         stable = self.log.last_stable_offset
         self.lag_max = max(self.lag_max, self.log.end - stable)
-        for offset in [offset for offset in self._written_us if offset < stable]:
-            self.blocked_us_max = max(self.blocked_us_max, now - self._written_us.pop(offset))
+        for offset in [offset for offset in self._unstable_us if offset < stable]:
+            self.blocked_us_max = max(self.blocked_us_max, now - self._unstable_us.pop(offset))
         self._count(now)
+
+    def cut(self, after_us: int) -> None:
+        """Another broker leads, which lacks what was written after that and is not committed.
+
+        What is known of producers is what its log says (``ProducerStateManager.truncateAndReload``).
+        """
+        kept = self.written[: self._shown] + [one for one in self.written[self._shown :] if one.at_us <= after_us]
+        if len(kept) == len(self.written):
+            return
+        high_watermark, self.log = self.log.high_watermark, PartitionLog()
+        for one in kept:
+            self._write_again(one)
+        self.written = kept
+        self.log.advance(high_watermark)
+        self._unstable_us = {offset: at for offset, at in self._unstable_us.items() if offset < self.log.end}
+
+    def _write_again(self, one: WrittenBatch | WrittenMarker) -> None:
+        if isinstance(one, WrittenMarker):
+            self.log.mark(one.at_us, one.markers)
+        else:
+            self.log.verified(one.batch.producer_id, self._version)
+            self.log.append(one.at_us, one.batch)
 
     def _count(self, now: int) -> None:
         """Time in which something stood behind the last stable offset."""
         if self._is_blocked:
             self.blocked_us += now - self._since_us
-        self._is_blocked, self._since_us = bool(self._written_us), now
+        self._is_blocked, self._since_us = bool(self._unstable_us), now
 
     def finish(self, horizon: int) -> None:
         """The horizon cuts what is open."""
-        for written in self._written_us.values():
+        for written in self._unstable_us.values():
             self.blocked_us_max = max(self.blocked_us_max, horizon - written)
         self._count(horizon)

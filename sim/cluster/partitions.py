@@ -13,10 +13,15 @@ from typing import Final
 from groupsim.sim.books.broker_books import CLOSING, DOWN, FENCED, STARTING, UNNOTICED, UP, BrokerBooks
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.broker import Broker
-from groupsim.sim.cluster.coordinator import Coordinator
-from groupsim.sim.cluster.interface import Audience
+from groupsim.sim.cluster.interface import Audience, Shard
 from groupsim.sim.model import Cluster, Topic
-from groupsim.sim.protocol.controller.partition import NO_LEADER, OFFSETS_TOPIC, Name
+from groupsim.sim.protocol.controller.partition import (
+    INTERNAL_TOPICS,
+    NO_LEADER,
+    OFFSETS_TOPIC,
+    TRANSACTIONS_TOPIC,
+    Name,
+)
 from groupsim.sim.protocol.controller.replication import Replicated, ReplicationControl
 
 _WITH_ELR: Final = ("4.4", "4.3", "4.2", "4.1")
@@ -32,9 +37,9 @@ class ClusterPartitions:
     catalog : Catalog
     brokers : mapping of int to Broker
         By id, ascending.
-    coordinators : mapping of int to Coordinator
+    shards : mapping of Name to Shard
+        Coordinators, by their partition.
     audience : Audience
-
     are_cut : callable
         Whether nothing gets through between two brokers.
     books : BrokerBooks
@@ -50,30 +55,39 @@ class ClusterPartitions:
 
     def __init__(
         self, cluster: Cluster, catalog: Catalog, brokers: Mapping[int, Broker],
-        coordinators: Mapping[int, Coordinator], audience: Audience, are_cut: Callable[[int, int], bool],
+        shards: Mapping[Name, Shard], audience: Audience, are_cut: Callable[[int, int], bool],
         books: BrokerBooks,
     ) -> None:  # fmt: skip
         self.brokers = brokers
         self.are_cut = are_cut
         self.awaited: dict[Name, int] = {}
-        self._served: dict[int, int] = {}
-        """Offsets partitions -> the leader epoch in which their high watermark moves."""
+        self._served: dict[Name, int] = {}
+        """Partitions of coordinators -> the leader epoch in which their high watermark moves."""
         self._reassigning: dict[Name, tuple[int, ...]] = {}
         """Partitions that are being moved -> where to."""
         self._copying: set[tuple[Name, int]] = set()
         """Replicas that do not have the log yet."""
         self._catalog = catalog
-        self._coordinators = coordinators
+        self._shards = shards
         self._audience = audience
         self._books = books
         self.control = ReplicationControl(has_elr=cluster.config.version in _WITH_ELR)
         config = cluster.broker_config
-        copies = min(config.offsets_replication_factor, len(brokers))
         offsets = Replicated(min_insync=config.min_insync_replicas, is_unclean=config.unclean_leader_election)
-        for partition in range(cluster.config.offsets_topic_num_partitions):
-            replicas = tuple(catalog.offsets_replicas(partition, copies))
-            self.control.add((OFFSETS_TOPIC, partition), replicas, offsets)
+        numbers = range(cluster.config.offsets_topic_num_partitions)
+        self._add((OFFSETS_TOPIC, numbers), config.offsets_replication_factor, offsets)
+        if any(topic == TRANSACTIONS_TOPIC for topic, _ in shards):
+            log = cluster.transactions
+            numbers = range(log.topic_partitions)
+            self._add((TRANSACTIONS_TOPIC, numbers), log.replication_factor, Replicated(min_insync=log.min_insync))
         self.cover()
+
+    def _add(self, named: tuple[str, range], copies: int, config: Replicated) -> None:
+        """Partitions of a topic of coordinators."""
+        topic, numbers = named
+        for number in numbers:
+            replicas = tuple(self._catalog.offsets_replicas(number, min(copies, len(self.brokers))))
+            self.control.add((topic, number), replicas, config)
 
     def cover(self) -> None:
         """Take in data partitions that have come into being."""
@@ -127,7 +141,7 @@ class ClusterPartitions:
         done = [name for name, replicas in self._reassigning.items() if self.control.complete(name, replicas)]
         for name in done:
             replicas = self._reassigning.pop(name)
-            if name[0] != OFFSETS_TOPIC:
+            if name[0] not in INTERNAL_TOPICS:
                 self._catalog.placed[name] = replicas
         return done
 
@@ -137,7 +151,7 @@ class ClusterPartitions:
 
     def note(self, now: int, closing: Collection[int], starting: Collection[int]) -> None:
         """Write down what each broker is doing and leads; these are on their way down, or up."""
-        led = (one.leader for (topic, _), one in self.control.partitions.items() if topic != OFFSETS_TOPIC)
+        led = (one.leader for (topic, _), one in self.control.partitions.items() if topic not in INTERNAL_TOPICS)
         self._books.note(now, self._states(closing, starting), Counter(led))
 
     def _states(self, closing: Collection[int], starting: Collection[int]) -> dict[int, str]:
@@ -164,21 +178,21 @@ class ClusterPartitions:
 
     def apply(self, names: Iterable[Name]) -> None:
         """These have changed, or somebody has died who matters to them."""
-        data = [name for name in names if name[0] != OFFSETS_TOPIC]
+        data = [name for name in names if name[0] not in INTERNAL_TOPICS]
         for name in data:
             self._apply(name)
         if data:
             self._audience.partitions_changed(data)
-        for number, coordinator in self._coordinators.items():
-            state, watermark = self.control.partitions[OFFSETS_TOPIC, number], coordinator.watermark
-            stalled, refuses = not state.advances(self.silent((OFFSETS_TOPIC, number))), not state.accepts
-            if (OFFSETS_TOPIC, number) in self.awaited:
-                stalled |= watermark.is_stalled or state.epoch != self._served.get(number, 0)
+        for name, shard in self._shards.items():
+            state, watermark = self.control.partitions[name], shard.watermark
+            stalled, refuses = not state.advances(self.silent(name)), not state.accepts
+            if name in self.awaited:
+                stalled |= watermark.is_stalled or state.epoch != self._served.get(name, 0)
             else:
-                self._served[number] = state.epoch
+                self._served[name] = state.epoch
             if (stalled, refuses) != (watermark.is_stalled, watermark.refuses):
-                self._audience.disturb(coordinator.groups)
-                coordinator.stall(is_stalled=stalled, refuses=refuses)
+                self._audience.disturb(shard.groups)
+                shard.stall(is_stalled=stalled, refuses=refuses)
 
     def serve(self, told: tuple[Iterable[Name], int]) -> None:
         """Leaders of these have applied what has changed, and it is that time; what has changed since is awaited."""

@@ -13,7 +13,7 @@ from groupsim.sim.cluster.coordinator import Coordinator
 from groupsim.sim.cluster.interface import Audience
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import Cluster
-from groupsim.sim.protocol.controller.partition import NO_LEADER, OFFSETS_TOPIC, Name
+from groupsim.sim.protocol.controller.partition import INTERNAL_TOPICS, NO_LEADER, OFFSETS_TOPIC, Name
 from groupsim.sim.protocol.controller.replica_logs import Acks, Gap, ReplicaLogs
 from groupsim.sim.protocol.controller.replication import ReplicationControl
 from groupsim.sim.randomness import Streams
@@ -109,7 +109,7 @@ class Replicas:
             self._led[name] = state.leader
             if state.leader == former and not self._logs.is_behind(name, former):
                 continue
-            if name[0] != OFFSETS_TOPIC:
+            if name[0] not in INTERNAL_TOPICS:
                 self._cut(name, state.leader, former, is_unclean=state.has_lost)
             gap = self._gap(name, state.leader, former, has_lost=state.has_lost)
             coordinator = self._coordinator(name)
@@ -129,7 +129,7 @@ class Replicas:
             self._audience.log_cut(name, lacks.from_us, is_unclean=is_unclean)
 
     def _gap(self, name: Name, leader: int, former: int, *, has_lost: bool) -> Gap | None:
-        acks = self._catalog.specs[name[0]].acks if name[0] != OFFSETS_TOPIC else _COORDINATORS_ACKS
+        acks = self._catalog.specs[name[0]].acks if name[0] not in INTERNAL_TOPICS else _COORDINATORS_ACKS
         unanswered_us, trip_us = self._unanswered.get(former, (0, 0))
         if acks == "0":
             unanswered_us += trip_us  # what was on its way when the leader died

@@ -1,4 +1,4 @@
-"""Transaction coordinators, and the brokers that lead the partitions of output topics.
+"""Transactions of a cluster: who asks whom, and in what order a produce request, its partitions and markers go.
 
 It adds no rule: requests go to the machines of `sim.protocol`, what they decide is carried out. Between brokers a
 message takes the mean latency of the network.
@@ -6,27 +6,34 @@ message takes the mean latency of the network.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
+from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.broker import Broker
-from groupsim.sim.cluster.coordinator import partition_for
+from groupsim.sim.cluster.coordinator import Coordinator, partition_for
 from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.cluster.output_log import OutputLog
-from groupsim.sim.kernel.alarm import Alarm
-from groupsim.sim.kernel.environment import Environment, Kind, deadline_key, message_key
+from groupsim.sim.cluster.output_partitions import OutputPartitions
+from groupsim.sim.cluster.transaction_shard import TransactionShard
+from groupsim.sim.kernel.environment import Environment, Kind, message_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Scenario
-from groupsim.sim.protocol.controller.partition import OFFSETS_TOPIC
-from groupsim.sim.protocol.messages import Acknowledgement, Error, TxnOffsetCommit
-from groupsim.sim.protocol.producer.batches import Kind as RecordKind
+from groupsim.sim.protocol.controller.partition import NO_LEADER, OFFSETS_TOPIC, Name
+from groupsim.sim.protocol.interface import Waiter
+from groupsim.sim.protocol.messages import (
+    Acknowledgement,
+    Error,
+    FindCoordinator,
+    FindCoordinatorResponse,
+    TxnOffsetCommit,
+)
 from groupsim.sim.protocol.producer.batches import Produce
-from groupsim.sim.protocol.transactions.coordinator import Decision, TransactionCoordinator
+from groupsim.sim.protocol.transactions.coordinator import TransactionCoordinator
 from groupsim.sim.protocol.transactions.messages import (
     AddPartitionsToTxn,
+    FindTransactionCoordinator,
     TopicPartition,
-    TransactionRequest,
     WriteTxnMarkers,
 )
 from groupsim.sim.randomness import mean_of, name_hash
@@ -34,6 +41,13 @@ from groupsim.sim.units import MS
 
 _RETRY_US, _RETRIES_US = 20 * MS, 100 * MS
 """``add.partitions.to.txn.retry.backoff.ms`` and its maximum: a leader asks again, and then tells the producer."""
+_TOLD: Final = {
+    Error.PRODUCER_FENCED: Error.INVALID_PRODUCER_EPOCH,
+    Error.NOT_COORDINATOR: Error.NOT_ENOUGH_REPLICAS,
+    Error.COORDINATOR_NOT_AVAILABLE: Error.NOT_ENOUGH_REPLICAS,
+    Error.COORDINATOR_LOAD_IN_PROGRESS: Error.NOT_ENOUGH_REPLICAS,
+}
+"""What a producer hears of the coordinator's answer to a leader (``ReplicaManager.handleProduceAppend``)."""
 
 
 class Transactions:
@@ -43,48 +57,63 @@ class Transactions:
     ----------
     env : Environment
     scenario : Scenario
+    catalog : Catalog
     groups : mapping of str to GroupHost
     brokers : mapping of int to Broker
+    coordinators : mapping of int to Coordinator
+        Of groups, by offsets partition.
 
     Attributes
     ----------
-    logs : dict of (topic, number) to OutputLog
-        Partitions that have been written to.
+    output : OutputPartitions
+    shards : dict of Name to TransactionShard
+        By partition of ``__transaction_state``.
     """
 
     def __init__(
-        self, env: Environment, scenario: Scenario, groups: Mapping[str, GroupHost], brokers: Mapping[int, Broker]
-    ) -> None:
+        self, env: Environment, scenario: Scenario, catalog: Catalog, groups: Mapping[str, GroupHost],
+        brokers: Mapping[int, Broker], coordinators: Mapping[int, Coordinator],
+    ) -> None:  # fmt: skip
         cluster = scenario.cluster
         self._env = env
         self._groups = groups
         self._brokers = brokers
-        self._nodes = tuple(sorted(brokers))
+        self._coordinators = coordinators
         self._config = cluster.transactions
         self._offsets_partitions = cluster.config.offsets_topic_num_partitions
         self._trip_us = max(1, mean_of(cluster.network.latency))
         self._service_us, self._append_us = cluster.timing.service_us, cluster.timing.append_us
-        ids = count()
-        self._coordinators = [
-            TransactionCoordinator(self._config, lambda: next(ids)) for _ in range(self._config.topic_partitions)
-        ]
-        self._alarms = [Alarm(env, self._key(at), self._fire_of(at)) for at in range(self._config.topic_partitions)]
+        self._ids = count()
+        self._shards = [self._new_shard(number) for number in range(self._config.topic_partitions)]
+        self.shards = {one.name: one for one in self._shards}
         self._group_of: dict[str, str] = {}
         self._fenced: dict[tuple[int, int], int] = {}
         """(Offsets partition, producer id) -> epoch of the last marker there."""
-        self.logs: dict[TopicPartition, OutputLog] = {}
+        self._unwritten: dict[TopicPartition, list[tuple[TransactionShard, WriteTxnMarkers]]] = {}
+        """Markers that wait for a leader."""
+        self.output = OutputPartitions(
+            env, catalog, groups, brokers, self._config.version, self._append_us, self._answer_produce
+        )
+        for coordinator in coordinators.values():
+            coordinator.on_serving = self.served
 
-    @staticmethod
-    def _key(number: int) -> int:
-        return deadline_key(name_hash("transaction coordinator", str(number)), Kind.TIMER)
+    def _new_shard(self, number: int) -> TransactionShard:
+        nodes = sorted(self._brokers)
+        node = nodes[number % len(nodes)]
+        return TransactionShard(
+            self._env, number, node, self._append_us, self._new_machine, self._answer, self._send_markers
+        )
 
-    def number_of(self, transactional_id: str) -> int:
-        """Partition of ``__transaction_state`` (``TransactionStateManager.partitionFor``)."""
-        return partition_for(transactional_id, self._config.topic_partitions)
+    def _new_machine(self, epoch: int) -> TransactionCoordinator:
+        return TransactionCoordinator(self._config, lambda: next(self._ids), epoch=epoch)
+
+    def _shard_of(self, transactional_id: str) -> TransactionShard:
+        """By the partition of ``__transaction_state`` (``TransactionStateManager.partitionFor``)."""
+        return self._shards[partition_for(transactional_id, self._config.topic_partitions)]
 
     def node_of(self, transactional_id: str) -> int:
-        """Broker of its coordinator."""
-        return self._nodes[self.number_of(transactional_id) % len(self._nodes)]
+        """Broker of its first coordinator."""
+        return self._shard_of(transactional_id).first_node
 
     def enrol(self, transactional_id: str, group: str) -> None:
         """A member of this group uses the id."""
@@ -93,40 +122,67 @@ class Transactions:
     # --- requests of producers ----------------------------------------------------------------------------------------
 
     def receive(self, exchange: Exchange) -> None:
-        """A request of a producer has arrived: at a coordinator, at leaders, or at the coordinator of its group."""
-        body = exchange.body
+        """A request of a producer has arrived at a broker: for a coordinator, leaders, or its group's coordinator."""
+        body, broker = exchange.body, self._brokers[exchange.connection.node]
+        if not broker.is_up:
+            return
         if isinstance(body, Produce):
             self._produce(exchange, self._env.now)
         elif isinstance(body, TxnOffsetCommit):
             self._commit_offsets(exchange)
+        elif isinstance(body, FindCoordinator):
+            broker.receive(exchange)
+        elif isinstance(body, FindTransactionCoordinator):
+            self._find(exchange, broker)
+        elif (shard := self._shard_of(body.transactional_id)).node == broker.id:
+            shard.ask(body, exchange)
         else:
-            self._ask(body, exchange)
+            self._reply(exchange, Acknowledgement(Error.NOT_COORDINATOR))
+
+    def _find(self, exchange: Exchange, broker: Broker) -> None:
+        """``KafkaApis.getCoordinator``: from the broker's own metadata."""
+        shard = self._shard_of(exchange.body.transactional_id)
+        node = broker.leaders.get(shard.name, shard.first_node)
+        error = Error.COORDINATOR_NOT_AVAILABLE if node == NO_LEADER else Error.NONE
+        self._reply(exchange, FindCoordinatorResponse(error, node))
 
     def _reply(self, exchange: Exchange, response: Any, after_us: int = 0) -> None:
-        self._groups[exchange.group_id].books.requests.count(exchange, response.error)
-        exchange.connection.reply(exchange, response, self._env.now + self._service_us + after_us)
+        if self._brokers[exchange.connection.node].is_up:
+            self._groups[exchange.group_id].books.requests.count(exchange, response.error)
+            exchange.connection.reply(exchange, response, self._env.now + self._service_us + after_us)
 
-    def _ask(self, request: TransactionRequest, waiter: object) -> None:
-        number = self.number_of(request.transactional_id or "")
-        self._carry_out(number, self._coordinators[number].on_request(self._env.now, request, waiter))
+    def _answer(self, waiter: Waiter, response: Any) -> None:
+        if isinstance(waiter, Exchange):
+            self._reply(waiter, response)
+        elif callable(waiter):
+            waiter(response)
+
+    def _answer_produce(self, exchange: Exchange, error: Error, after_us: int) -> None:
+        self._reply(exchange, Acknowledgement(error), after_us)
 
     def _ask_from_broker(self, request: AddPartitionsToTxn, done: Callable[[Error], None]) -> None:
         """A leader asks the coordinator to add its partitions (``AddPartitionsToTxnManager``)."""
-        env, key = self._env, self._key(self.number_of(request.transactional_id))
+        env, shard = self._env, self._shard_of(request.transactional_id)
 
         def answered(response: Acknowledgement) -> None:
-            env.at(env.now + self._service_us + self._trip_us, key, lambda _: done(response.error))
+            env.at(env.now + self._service_us + self._trip_us, shard.key, lambda _: done(response.error))
 
-        env.at(env.now + self._trip_us, key, lambda _: self._ask(request, answered))
+        env.at(env.now + self._trip_us, shard.key, lambda _: shard.ask(request, answered))
 
     # --- data ---------------------------------------------------------------------------------------------------------
 
     def _produce(self, exchange: Exchange, since_us: int) -> None:
         """``ReplicaManager.handleProduceAppend``: partitions that are new to the transaction are added first."""
+        if exchange.connection.broken:
+            return
+        refusal = self.output.refusal(exchange)
+        if refusal is not Error.NONE:
+            self._reply(exchange, Acknowledgement(refusal))
+            return
         body: Produce = exchange.body
         needed = []
-        for partition, batch in body.batches:
-            verdict = self._log_of(partition, exchange.group_id).log.needs_verification(batch)
+        for partition, batch, _ in body.batches:
+            verdict = self.output.of(partition, exchange.group_id).log.needs_verification(batch)
             if isinstance(verdict, Error):
                 self._reply(exchange, Acknowledgement(verdict))
                 return
@@ -135,7 +191,7 @@ class Transactions:
         if needed:
             self._add(exchange, tuple(needed), since_us)
         else:
-            self._append(exchange)
+            self.output.append(exchange)
 
     def _add(self, exchange: Exchange, needed: tuple[TopicPartition, ...], since_us: int) -> None:
         body: Produce = exchange.body
@@ -146,32 +202,27 @@ class Transactions:
 
         def added(error: Error) -> None:
             if error is Error.NONE:
-                for partition in needed:
-                    self.logs[partition].log.verified(first.producer_id, self._config.version)
-                self._append(exchange)
+                self._append_added(exchange, needed)
             elif error is Error.CONCURRENT_TRANSACTIONS and self._env.now - since_us < _RETRIES_US:
-                key = self._key(self.number_of(body.transactional_id))
+                key = self._shard_of(body.transactional_id).key
                 self._env.at(self._env.now + _RETRY_US, key, lambda _: self._produce(exchange, since_us))
             else:
-                told = Error.INVALID_PRODUCER_EPOCH if error is Error.PRODUCER_FENCED else error
-                self._reply(exchange, Acknowledgement(told))
+                self._reply(exchange, Acknowledgement(_TOLD.get(error, error)))
 
         self._ask_from_broker(request, added)
 
-    def _append(self, exchange: Exchange) -> None:
-        body: Produce = exchange.body
-        for partition, batch in body.batches:
-            error = self.logs[partition].append(self._env.now, batch)
-            if error is not Error.NONE:
-                self._reply(exchange, Acknowledgement(error))
-                return
-        self._groups[exchange.group_id].books.transactions.written(body.transactional_id, body.origins)
-        self._reply(exchange, Acknowledgement(Error.NONE), self._append_us)
-
-    def _log_of(self, partition: TopicPartition, group: str) -> OutputLog:
-        if partition not in self.logs:
-            self.logs[partition] = OutputLog(group)
-        return self.logs[partition]
+    def _append_added(self, exchange: Exchange, added: Iterable[TopicPartition]) -> None:
+        """Partitions are in the transaction; whoever has asked for that need not lead them any more."""
+        refusal = self.output.refusal(exchange)
+        if exchange.connection.broken:
+            return
+        if refusal is not Error.NONE:
+            self._reply(exchange, Acknowledgement(refusal))
+            return
+        producer_id = exchange.body.batches[0][1].producer_id
+        for partition in added:
+            self.output.logs[partition].log.verified(producer_id, self._config.version)
+        self.output.append(exchange)
 
     # --- offsets ------------------------------------------------------------------------------------------------------
 
@@ -179,16 +230,22 @@ class Transactions:
         """The group's broker adds the offsets partition, then the group decides (``KafkaApis``, TV2)."""
         body: TxnOffsetCommit = exchange.body
         number = partition_for(exchange.group_id, self._offsets_partitions)
+        broker = self._brokers[exchange.connection.node]
+        if self._coordinators[number].node != broker.id or self._coordinators[number].is_loading:
+            broker.receive(exchange)
+            return
         request = AddPartitionsToTxn(
             body.transactional_id, body.producer_id, body.producer_epoch, ((OFFSETS_TOPIC, number),),
             self._config.version,
         )  # fmt: skip
 
         def added(error: Error) -> None:
+            if exchange.connection.broken:
+                return
             if error is Error.NONE and body.producer_epoch < self._fenced.get((number, body.producer_id), 0):
                 error = Error.INVALID_PRODUCER_EPOCH
             if error is Error.NONE:
-                self._brokers[exchange.connection.node].receive(exchange)
+                broker.receive(exchange)
             else:
                 self._reply(exchange, Acknowledgement(error))
 
@@ -196,62 +253,61 @@ class Transactions:
 
     # --- decisions and markers ----------------------------------------------------------------------------------------
 
-    def _carry_out(self, number: int, decision: Decision) -> None:
-        env, key = self._env, self._key(number)
-        for reply in decision.replies:
-            waiter = reply.waiter
-            if isinstance(waiter, Exchange):
-                self._reply(waiter, reply.response)
-            elif callable(waiter):
-                waiter(reply.response)
-        for batch in decision.batches:
-            env.at(env.now + self._append_us, key, self._appended, (number, batch.number))
-        for markers in decision.markers:
-            self._decide(markers)
-            for partition in markers.partitions:
-                env.at(env.now + self._trip_us, key, self._mark, (number, markers, partition))
-        self._alarms[number].set(self._coordinators[number].deadline)
+    def _send_markers(self, shard: TransactionShard, markers: WriteTxnMarkers, is_news: bool) -> None:
+        """Every leader is told; ``is_news``: what becomes of the transaction is decided only now."""
+        if is_news:
+            self._groups[self._group_of[markers.transactional_id]].books.transactions.decided(markers)
+        for partition in markers.partitions:
+            self._env.at(self._env.now + self._trip_us, shard.key, self._mark, (shard, markers, partition))
 
-    def _decide(self, markers: WriteTxnMarkers) -> None:
-        books = self._groups[self._group_of[markers.transactional_id]].books.transactions
-        books.decided(markers.transactional_id, is_committed=markers.is_committed)
-
-    def _appended(self, what: tuple[int, int]) -> None:
-        number, batch = what
-        self._carry_out(number, self._coordinators[number].on_appended(self._env.now, batch, Error.NONE))
-
-    def _mark(self, what: tuple[int, WriteTxnMarkers, TopicPartition]) -> None:
-        """A leader writes a marker; the coordinator hears of it when it is replicated."""
-        _, markers, (topic, at) = what
-        if topic == OFFSETS_TOPIC:
-            self._fenced[at, markers.producer_id] = markers.epoch
-            for name in sorted(self._groups):
-                if partition_for(name, self._offsets_partitions) == at:
-                    self._groups[name].end_transaction(markers.producer_id, is_committed=markers.is_committed)
+    def _mark(self, what: tuple[TransactionShard, WriteTxnMarkers, TopicPartition]) -> None:
+        """A leader writes a marker, as soon as there is one; the coordinator hears of it when it is replicated."""
+        shard, markers, partition = what
+        if markers.coordinator_epoch != shard.epoch:
+            return  # whoever coordinates now has sent its own
+        if not self._is_writable(partition):
+            self._unwritten.setdefault(partition, []).append((shard, markers))
+            return
+        if partition[0] == OFFSETS_TOPIC:
+            self._end_offsets(partition[1], markers)
         else:
-            self.logs[topic, at].mark(self._env.now, markers)
-        later = self._env.now + self._append_us + self._trip_us
-        self._env.at(later, message_key(name_hash(topic, str(at)), Kind.RESPONSE), self._marked, what)
+            self.output.mark(partition, markers)
+        key = message_key(name_hash(partition[0], str(partition[1])), Kind.RESPONSE)
+        self._env.at(self._env.now + self._append_us + self._trip_us, key, self._marked, what)
 
-    def _marked(self, what: tuple[int, WriteTxnMarkers, TopicPartition]) -> None:
-        number, markers, partition = what
-        self._carry_out(number, self._coordinators[number].on_marker(self._env.now, markers, partition, Error.NONE))
+    def _is_writable(self, partition: TopicPartition) -> bool:
+        """Whether somebody leads it, and what is written is committed."""
+        if partition[0] == OFFSETS_TOPIC:
+            return self._coordinators[partition[1]].is_serving
+        return self.output.follows(partition)
+
+    def _end_offsets(self, number: int, markers: WriteTxnMarkers) -> None:
+        self._fenced[number, markers.producer_id] = markers.epoch
+        for name in sorted(self._groups):
+            if partition_for(name, self._offsets_partitions) == number:
+                self._groups[name].end_transaction(markers.producer_id, is_committed=markers.is_committed)
+
+    def _marked(self, what: tuple[TransactionShard, WriteTxnMarkers, TopicPartition]) -> None:
+        shard, markers, partition = what
+        shard.on_marker(markers, partition)
+
+    # --- the cluster --------------------------------------------------------------------------------------------------
+
+    def changed(self, partitions: Iterable[TopicPartition]) -> None:
+        """Others lead these data partitions, or their high watermarks follow again."""
+        names = list(partitions)
+        self.output.changed(names)
+        for name in names:
+            self.served(name)
+
+    def served(self, name: Name) -> None:
+        """Markers that wait for a leader of this partition are sent again, if there is one."""
+        if name in self._unwritten and self._is_writable(name):
+            for shard, markers in self._unwritten.pop(name):
+                self._env.at(self._env.now + self._trip_us, shard.key, self._mark, (shard, markers, name))
 
     def finish(self, horizon: int) -> None:
         """The horizon: write down what partitions have come to, and what readers see."""
-        for (topic, number), one in sorted(self.logs.items()):
-            one.finish(horizon)
-            log, books = one.log, self._groups[one.group].books
-            markers = sum(entry.kind is not RecordKind.DATA for entry in log.entries)
-            books.transactions.output.append(
-                (topic, number, log.high_watermark, log.last_stable_offset, markers, one.lag_max, one.blocked_us,
-                 one.blocked_us_max)
-            )  # fmt: skip
+        self.output.finish(horizon)
         for group in self._groups.values():
             group.books.transactions.count(group.books.record)
-
-    def _fire_of(self, number: int) -> Callable[[int], None]:
-        def fire(now: int) -> None:
-            self._carry_out(number, self._coordinators[number].on_deadline(now))
-
-        return fire

@@ -13,7 +13,7 @@ def transaction_rows(group: GroupBooks) -> dict[str, list[Any]]:
     """One row for each incarnation of a producer."""
     books = group.transactions
     open_records: dict[int, int] = {}
-    for one in books.open.values():
+    for one in books.open:
         records = sum(origin.last - origin.first for origin in one.origins)
         open_records[id(one.life)] = open_records.get(id(one.life), 0) + records
     lives = books.lives

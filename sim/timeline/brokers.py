@@ -8,12 +8,13 @@ from typing import Any
 from simpy.events import ProcessGenerator
 
 from groupsim.sim.cluster.controller import Controller
+from groupsim.sim.cluster.interface import Shard
 from groupsim.sim.cluster.loading import Loading
 from groupsim.sim.cluster.partitions import ClusterPartitions
 from groupsim.sim.cluster.replicas import Replicas
 from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.model import ElectLeaders, Kill, Reassign, RollingRestart, StartMembers, Target
-from groupsim.sim.protocol.controller.partition import OFFSETS_TOPIC, Name
+from groupsim.sim.protocol.controller.partition import INTERNAL_TOPICS, Name
 from groupsim.sim.randomness import name_hash
 from groupsim.sim.timeline.broker_targets import has_members, meant_brokers
 from groupsim.sim.timeline.clients import Clients
@@ -32,12 +33,17 @@ _PROBE_US = 100 * MS
 def new_controller(world: World) -> Controller:
     """The controller of a run in whose timeline something happens to brokers."""
     env, cluster, clients = world.env, world.scenario.cluster, Clients(world)
-    parts = (world.brokers, world.coordinators, clients, world.are_cut, world.broker_books)
+    shards: dict[Name, Shard] = {one.name: one for one in world.coordinators.values()}
+    if world.transactions is not None:
+        shards |= world.transactions.shards
+    parts = (world.brokers, shards, clients, world.are_cut, world.broker_books)
     partitions = ClusterPartitions(cluster, world.catalog, *parts)
+    if world.transactions is not None:
+        world.transactions.output.control = partitions.control
     if world.data_logs is not None:
         world.data_logs.control = partitions.control
     replicas = Replicas(env, world.streams, cluster, world.catalog, world.coordinators, partitions.control, clients)
-    loading = Loading(env, world.streams, cluster, world.brokers, world.coordinators, partitions.control, clients)
+    loading = Loading(env, world.streams, cluster, world.brokers, shards, partitions.control, clients)
     return Controller(env, world.streams, cluster, partitions, replicas, loading, clients)
 
 
@@ -84,7 +90,7 @@ class BrokerFaults:
     def _bytes_of(self, names: Sequence[Name]) -> list[int]:
         """How large logs are: of data partitions what was produced, if anybody reads it, and is not deleted."""
         world, (topic, _) = self._world, names[0]
-        if topic == OFFSETS_TOPIC:
+        if topic in INTERNAL_TOPICS:
             return [world.scenario.cluster.offsets_log_bytes] * len(names)
         for group in world.groups.values():
             if topic in group.books.partitions.topics:

@@ -46,7 +46,7 @@ class Clients:
         self.disturb(name for name in sorted(world.groups) if self._is_touched(name, node))
         for consumer in world.consumers.values():
             if consumer.incumbent is not None:
-                consumer.incumbent.requests.lose_broker(self._env.now, node)
+                consumer.incumbent.lose_broker(self._env.now, node)
         for topic, created in world.catalog.created_us.items():
             for number, leader in enumerate(world.catalog.leaders(topic, range(len(created)))):
                 if leader == node:
@@ -77,6 +77,8 @@ class Clients:
         """Who leads a data partition now lacks what its former leader wrote after ``after_us``."""
         if self._world.data_logs is not None:
             self._world.data_logs.cut(name, after_us, is_unclean=is_unclean)
+        if self._world.transactions is not None:
+            self._world.transactions.output.cut(name, after_us)
 
     # --- data partitions ----------------------------------------------------------------------------------------------
 
@@ -85,6 +87,8 @@ class Clients:
         known = sorted(set(names))
         if self._world.data_logs is not None:
             self._world.data_logs.changed(known)
+        if self._world.transactions is not None:
+            self._world.transactions.changed(known)
         news = self._news(known)
         for name in sorted(self._world.groups):
             books = self._world.groups[name].books

@@ -11,6 +11,9 @@ Name = tuple[str, int]
 
 NO_LEADER: Final = -1
 OFFSETS_TOPIC: Final = "__consumer_offsets"
+TRANSACTIONS_TOPIC: Final = "__transaction_state"
+INTERNAL_TOPICS: Final = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
+"""Topics of coordinators."""
 
 
 class Standing(NamedTuple):

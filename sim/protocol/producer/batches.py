@@ -87,9 +87,9 @@ class Origin:
 class Produce:
     """``ProduceRequest`` of a transaction, a batch for each partition; answered by one error for all.
 
-    ``origins`` is what nobody in Kafka knows: where the records come from.
+    Each batch comes with what nobody in Kafka knows: where its records come from.
     """
 
     transactional_id: str
-    batches: tuple[tuple[TopicPartition, RecordBatch], ...]
-    origins: tuple[Origin, ...]
+    batches: tuple[tuple[TopicPartition, RecordBatch, tuple[Origin, ...]], ...]
+    timeout_us: int

@@ -90,4 +90,11 @@ class WriteTxnMarkers:
     version: int = TV2
 
 
+@dataclass(frozen=True, slots=True)
+class FindTransactionCoordinator:
+    """``FindCoordinatorRequest`` for a transactional id."""
+
+    transactional_id: str
+
+
 TransactionRequest = InitProducerId | AddPartitionsToTxn | EndTxn

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from groupsim.sim import Result
 from groupsim.sim import simulate as run
+from groupsim.sim.cluster.output_log import OutputLog, WrittenBatch
+from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.config import CoordinatorConfig, ProducerConfig, Timing
 from groupsim.sim.model import Cluster, Distribution, Entry, Network, Produces, Scenario, Topic
 from groupsim.sim.units import MS, S
@@ -42,9 +47,10 @@ def transform(
     *timeline: Entry, protocol: str = "classic", horizon_s: int = 50, count: int = 2, **more: Any
 ) -> Scenario:
     """The scenario."""
+    replicated: dict[str, int] = {"replication_factor": more.pop("copies", 1)}
     topics = (
-        Topic(name="t", partitions=more.pop("partitions", 4), rate=constant(more.pop("rate", 10_000))),
-        Topic(name="out", partitions=2),
+        Topic(name="t", partitions=more.pop("partitions", 4), rate=constant(more.pop("rate", 10_000)), **replicated),
+        Topic(name="out", partitions=2, **replicated),
     )
     cluster = {"cluster": more.pop("cluster")} if "cluster" in more else {}
     more = {"client": CONFIGS[protocol], "processing": WORK, "produces": producing(), **more}
@@ -63,6 +69,39 @@ def output(result: Result) -> dict[str, tuple[int, int]]:
         level: (found.get(("output duplicate", level), 0), found.get(("output loss", level), 0))
         for level in ("read_committed", "read_uncommitted")
     }
+
+
+class Readers:
+    """What readers of output topics get at the end, record by record: from the logs, not from the books."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.logs: dict[tuple[str, int], OutputLog] = {}
+        self.committed: list[int] = []
+        finish = Transactions.finish
+
+        def finished(host: Transactions, horizon: int) -> None:
+            self.logs = host.output.logs
+            (group,) = host._groups.values()
+            self.committed = group.offsets.table.offset.tolist()
+            finish(host, horizon)
+
+        patch.setattr(Transactions, "finish", finished)
+
+    def counts(self, *, is_committed: bool = True) -> Counter[tuple[int, int]]:
+        """(Input partition, offset) -> how often a reader of an isolation level gets what was made of it."""
+        found: Counter[tuple[int, int]] = Counter()
+        for log in self.logs.values():
+            made = dict(_sources(log))
+            found.update(made[offset] for offset in log.log.read(0, is_committed=is_committed)[0])
+        return found
+
+
+def _sources(log: OutputLog) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Output offset -> input partition and offset."""
+    for one in log.written:
+        if isinstance(one, WrittenBatch):
+            made = [(origin.position, at) for origin in one.origins for at in range(origin.first, origin.last)]
+            yield from zip(range(one.end - one.batch.records, one.end), made, strict=True)
 
 
 def total(result: Result, column: str, reduce: Callable[[Any], int] = sum) -> int:

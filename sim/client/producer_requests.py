@@ -1,0 +1,195 @@
+"""Requests of one transactional producer: whom it asks, and until when it asks again.
+
+Source: ``Sender``, ``TransactionManager.TxnRequestHandler``, ``NetworkClient`` (clients, Kafka 4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from functools import partial
+from typing import Any, Final
+
+import simpy
+
+from groupsim.sim.client.in_flight import InFlight
+from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.config import ProducerConfig
+from groupsim.sim.kernel.environment import Kind, deadline_key, process_key
+from groupsim.sim.kernel.network import Connection, Exchange
+from groupsim.sim.protocol.lookup import Backoff
+from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, FindCoordinator
+from groupsim.sim.protocol.producer.batches import Produce
+from groupsim.sim.protocol.transactions.messages import FindTransactionCoordinator, TopicPartition
+from groupsim.sim.randomness import backoff_factor, hash64
+
+Step = Generator[simpy.Event, Any, Any]
+Role = str | TopicPartition
+"""Whom a request is for: a coordinator, or the leader of a partition."""
+
+OF_TRANSACTIONS: Final = "transactions"
+OF_GROUP: Final = "group"
+_RETRIABLE: Final = frozenset(
+    {Error.CONCURRENT_TRANSACTIONS, Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE,
+     Error.NOT_COORDINATOR, Error.REQUEST_TIMED_OUT, Error.NOT_LEADER_OR_FOLLOWER, Error.NOT_ENOUGH_REPLICAS,
+     Error.DISCONNECTED}
+)  # fmt: skip
+_MOVED: Final = frozenset(
+    {Error.COORDINATOR_NOT_AVAILABLE, Error.NOT_COORDINATOR, Error.NOT_LEADER_OR_FOLLOWER, Error.DISCONNECTED}
+)
+"""Answers after which it looks for whoever has to be asked."""
+
+
+def role_of(body: Produce) -> TopicPartition:
+    """The first partition's leader stands for all."""
+    return body.batches[0][0]
+
+
+class ProducerRequests:
+    """Of one producer.
+
+    Parameters
+    ----------
+    client : Incarnation
+    in_flight : InFlight
+        Of that client: it numbers requests.
+    host : Transactions
+    transactional_id : str
+    config : ProducerConfig
+    """
+
+    def __init__(
+        self, client: Incarnation, in_flight: InFlight, host: Transactions, transactional_id: str,
+        config: ProducerConfig,
+    ) -> None:  # fmt: skip
+        self._client = client
+        self._env = client.env
+        self._in_flight = in_flight
+        self._host = host
+        self._id = transactional_id
+        self._config = config
+        streams = client.world.streams
+        self._backoff_us = config.retry_backoff_us
+        factor = backoff_factor(streams.key("producer backoff", client.label))
+        self._backoff = Backoff(config.retry_backoff_us, config.retry_backoff_max_us, factor)
+        self._node_key = streams.key("producer node", client.label)
+        self._wait_key = process_key(client.consumer.entity, Kind.FAULT)
+        self._lost_key = deadline_key(client.consumer.entity, Kind.TIMER)
+        self._connections: dict[int, Connection] = {}
+        self._answers: dict[Exchange, simpy.Event] = {}
+        self._nodes: dict[Role, int] = {}
+        """Whom it takes for whom."""
+
+    # --- one request --------------------------------------------------------------------------------------------------
+
+    def send(self, role: Role, api: Api, body: Any) -> simpy.Event:
+        """Ask whoever it takes for that; the event that the answer triggers."""
+        node = self._nodes.get(role)
+        if node is None:
+            node = self._nodes[role] = self._first_node(role)
+        return self._request(node, api, body)
+
+    def _first_node(self, role: Role) -> int:
+        """It has been told when it started."""
+        if role == OF_TRANSACTIONS:
+            return self._host.node_of(self._id)
+        if isinstance(role, str):
+            return self._client.group.node
+        return self._client.world.catalog.leaders(role[0], (role[1],))[0]
+
+    def _request(self, node: int, api: Api, body: Any) -> simpy.Event:
+        connection = self._connections.get(node)
+        if connection is None:
+            connection = Connection(self._env, node, self._client.consumer.entity, self._host.receive, self._deliver)
+            if node in self._client.world.live_nodes:
+                self._connections[node] = connection
+        exchange = self._in_flight.exchange(self._env.now, connection, api, body)
+        answer = self._answers[exchange] = self._env.event()
+        if node in self._connections:
+            connection.send(exchange)
+        else:
+            # Nobody listens there: the connection is refused.
+            self._env.at(self._env.now + exchange.up_us + exchange.down_us, self._lost_key, self._lose, [exchange])
+        return answer
+
+    def _deliver(self, exchange: Exchange, response: Any) -> None:
+        client = self._client
+        if client.is_over or exchange not in self._answers:
+            return
+        if client.frozen is not None:
+            client.late.append(partial(self._deliver, exchange, response))
+            return
+        self._answers.pop(exchange).succeed(response)
+
+    # --- until it is answered -----------------------------------------------------------------------------------------
+
+    def ask(self, role: Role, api: Api, body: Any) -> Step:
+        """Ask until the answer is none that says to ask again."""
+        return (yield from self.insist(self.send(role, api, body), role, api, body))
+
+    def insist(self, answer: simpy.Event, role: Role, api: Api, body: Any) -> Step:
+        """`ask`, which has been done once.
+
+        Transactional requests wait the same each time (``TransactionManager.TxnRequestHandler.retryBackoffMs``),
+        batches longer and longer (``RecordAccumulator.shouldBackoff``), and not beyond ``delivery.timeout.ms``.
+        """
+        failures, since = 0, self._env.now
+        while (response := (yield answer)).error in _RETRIABLE:
+            is_batch = api is Api.PRODUCE
+            if is_batch and self._env.now - since >= self._config.delivery_timeout_us:
+                return Acknowledgement(Error.REQUEST_TIMED_OUT)
+            yield from self._wait(self._backoff.after(failures) if is_batch else self._backoff_us)
+            failures += 1
+            if response.error in _MOVED or (api is Api.TXN_OFFSET_COMMIT and response.error is Error.REQUEST_TIMED_OUT):
+                yield from self._find(role)
+            answer = self.send(role, api, body)
+        return response
+
+    def _wait(self, time_us: int) -> Step:
+        """Go on later: not while the process is frozen, and never if it is dead."""
+        client = self._client
+        yield self._env.until(self._env.now + time_us, self._wait_key)
+        while client.frozen is not None and not client.is_over:
+            thawed = self._env.event()
+            client.late.append(thawed.succeed)
+            yield thawed
+        if client.is_over:
+            yield self._env.event()
+
+    def _find(self, role: Role) -> Step:
+        """Ask somebody who is there."""
+        if not isinstance(role, str):
+            # A metadata request, and whoever leads by its answer.
+            number = self._in_flight.take_number("other")
+            latency = self._client.path.latency
+            yield from self._wait(latency("other", 2 * number) + latency("other", 2 * number + 1))
+            self._nodes[role] = self._client.world.catalog.leaders(role[0], (role[1],))[0]
+            return
+        group = self._client.group.name
+        body = FindTransactionCoordinator(self._id) if role == OF_TRANSACTIONS else FindCoordinator(group)
+        while True:
+            nodes = self._client.world.live_nodes
+            if nodes:
+                node = nodes[hash64(self._node_key, self._in_flight.numbers["other"]) % len(nodes)]
+                response = yield self._request(node, Api.FIND_COORDINATOR, body)
+                if response.error is Error.NONE:
+                    self._nodes[role] = response.node
+                    return
+            yield from self._wait(self._backoff_us)
+
+    # --- brokers that go ----------------------------------------------------------------------------------------------
+
+    def lose_broker(self, now: int, node: int) -> None:
+        """A broker's process has ended: what it has answered arrives, then the connection ends."""
+        connection = self._connections.pop(node, None)
+        if connection is not None:
+            self._env.at(now + self._client.path.mean_us, self._lost_key, self._disconnected, connection)
+
+    def _disconnected(self, connection: Connection) -> None:
+        """``NetworkClient.handleDisconnections``."""
+        connection.end()
+        self._lose([exchange for exchange in self._answers if exchange.connection is connection])
+
+    def _lose(self, exchanges: list[Exchange]) -> None:
+        for exchange in exchanges:
+            self._deliver(exchange, Acknowledgement(Error.DISCONNECTED))

@@ -1,0 +1,161 @@
+"""Leaders of the partitions of output topics: they append, wait for those in sync, and answer.
+
+A broker whose request names partitions of several leaders stands for all of them; that each leads is asked of the
+catalog. What is appended while a high watermark stands still is answered, and seen by readers, when it follows again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from groupsim.sim.catalog import Catalog
+from groupsim.sim.cluster.broker import Broker
+from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.output_log import OutputLog
+from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
+from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.protocol.controller.replication import ReplicationControl
+from groupsim.sim.protocol.messages import Error
+from groupsim.sim.protocol.producer.batches import Kind as RecordKind
+from groupsim.sim.protocol.producer.batches import Produce
+from groupsim.sim.protocol.transactions.messages import TopicPartition, WriteTxnMarkers
+from groupsim.sim.randomness import name_hash
+
+Answer = Callable[[Exchange, Error, int], None]
+"""Given a request, its answer, and after how long that goes out, microseconds."""
+
+
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    exchange: Exchange
+    ends: dict[TopicPartition, int]
+
+
+class OutputPartitions:
+    """Of one cluster.
+
+    Parameters
+    ----------
+    env : Environment
+    catalog : Catalog
+    groups : mapping of str to GroupHost
+    brokers : mapping of int to Broker
+    version : int
+        Level of transaction.version.
+    append_us : int, microseconds
+        From an append until the high watermark has passed it.
+    answer : callable
+
+    Attributes
+    ----------
+    control : ReplicationControl or None
+        Who is in sync; None: everybody, since nothing happens to brokers.
+    logs : dict of (topic, number) to OutputLog
+        Partitions that have been written to.
+    """
+
+    def __init__(
+        self, env: Environment, catalog: Catalog, groups: Mapping[str, GroupHost], brokers: Mapping[int, Broker],
+        version: int, append_us: int, answer: Answer,
+    ) -> None:  # fmt: skip
+        self._env = env
+        self._catalog, self._groups, self._brokers = catalog, groups, brokers
+        self._version, self._append_us, self._answer = version, append_us, answer
+        self.control: ReplicationControl | None = None
+        self.logs: dict[TopicPartition, OutputLog] = {}
+        self._waiting: list[_Waiting] = []
+        self._key = deadline_key(name_hash("output partitions"), Kind.TIMER)
+
+    def of(self, partition: TopicPartition, group: str) -> OutputLog:
+        """A partition's log; the first that writes to it is its group."""
+        if partition not in self.logs:
+            self.logs[partition] = OutputLog(group, self._groups[group].books.transactions, self._version)
+        return self.logs[partition]
+
+    # --- who leads ----------------------------------------------------------------------------------------------------
+
+    def refusal(self, exchange: Exchange) -> Error:
+        """Why a request is not worked on by whom it has reached; NONE: it is."""
+        body: Produce = exchange.body
+        leaders = [self._leader(partition) for partition, _, _ in body.batches]
+        if leaders[0] != exchange.connection.node or not all(self._brokers[node].is_up for node in leaders):
+            return Error.NOT_LEADER_OR_FOLLOWER
+        is_enough = all(self._accepts(partition) for partition, _, _ in body.batches)
+        return Error.NONE if is_enough else Error.NOT_ENOUGH_REPLICAS
+
+    def _leader(self, partition: TopicPartition) -> int:
+        return self._catalog.leaders(partition[0], (partition[1],))[0]
+
+    def _accepts(self, partition: TopicPartition) -> bool:
+        return self.control is None or self.control.partitions[partition].accepts
+
+    def follows(self, partition: TopicPartition) -> bool:
+        """Whether somebody leads it, and what is appended is committed."""
+        return partition not in self._catalog.unreadable
+
+    # --- data and markers ---------------------------------------------------------------------------------------------
+
+    def append(self, exchange: Exchange) -> None:
+        """Append what a request brings; it is answered when all in sync have that."""
+        body: Produce = exchange.body
+        ends: dict[TopicPartition, int] = {}
+        for partition, batch, origins in body.batches:
+            log = self.logs[partition]
+            error, ends[partition] = log.append(self._env.now, batch, body.transactional_id, origins)
+            if self.follows(partition):
+                log.commit(self._env.now)
+            if error is not Error.NONE:
+                self._answer(exchange, error, 0)
+                return
+        waiting = _Waiting(exchange, ends)
+        if self._is_committed(waiting):
+            self._answer(exchange, Error.NONE, self._append_us)
+        else:
+            self._waiting.append(waiting)
+            self._env.at(self._env.now + body.timeout_us, self._key, self._time_out, waiting)
+
+    def _time_out(self, one: _Waiting) -> None:
+        if one in self._waiting:
+            self._waiting.remove(one)
+            self._answer(one.exchange, Error.REQUEST_TIMED_OUT, 0)
+
+    def _is_committed(self, one: _Waiting) -> bool:
+        return all(end <= self.logs[partition].log.high_watermark for partition, end in one.ends.items())
+
+    def mark(self, partition: TopicPartition, markers: WriteTxnMarkers) -> None:
+        """A leader writes a marker."""
+        self.logs[partition].mark(self._env.now, markers)
+        self.logs[partition].commit(self._env.now)
+
+    # --- the cluster --------------------------------------------------------------------------------------------------
+
+    def cut(self, partition: TopicPartition, after_us: int) -> None:
+        """Somebody leads who lacks what was written after that."""
+        if partition in self.logs:
+            self.logs[partition].cut(after_us)
+
+    def changed(self, partitions: Iterable[TopicPartition]) -> None:
+        """Others lead these, or their high watermarks follow again; a former leader answers that it is none."""
+        for partition in partitions:
+            if partition in self.logs and self.follows(partition):
+                self.logs[partition].commit(self._env.now)
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            if self.refusal(one.exchange) is Error.NOT_LEADER_OR_FOLLOWER:
+                self._answer(one.exchange, Error.NOT_LEADER_OR_FOLLOWER, 0)
+            elif self._is_committed(one):
+                self._answer(one.exchange, Error.NONE, 0)
+            else:
+                self._waiting.append(one)
+
+    def finish(self, horizon: int) -> None:
+        """The horizon: write down what partitions have come to."""
+        for (topic, number), one in sorted(self.logs.items()):
+            one.finish(horizon)
+            log, books = one.log, self._groups[one.group].books
+            markers = sum(entry.kind is not RecordKind.DATA for entry in log.entries)
+            books.transactions.output.append(
+                (topic, number, log.high_watermark, log.last_stable_offset, markers, one.lag_max, one.blocked_us,
+                 one.blocked_us_max)
+            )  # fmt: skip
