@@ -1,6 +1,4 @@
-"""Partitions that a consumer has positions of and does not read yet, or not any more: nobody leads them, or who does has
-not answered its first fetch.
-"""
+"""Partitions that a consumer has positions of and does not read: nobody leads them, or its first fetch is under way."""
 
 from __future__ import annotations
 
