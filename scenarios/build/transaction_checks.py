@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from groupsim.scenarios.build.entry_targets import entry_targets
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.files.yaml_text import Place
-from groupsim.scenarios.kafka.broker_config import transaction_config
+from groupsim.scenarios.kafka.broker_config import is_unclean, transaction_config
 from groupsim.scenarios.kafka.producer_config import producer_refusals
 from groupsim.scenarios.schema.groups import GroupFile
 from groupsim.scenarios.schema.produces import ProducesFile
@@ -54,6 +54,8 @@ def _check_output(file: ScenarioFile, key: str, group: GroupFile, produces: Prod
         return
     if file.topics[produces.to].rate != NO_RATE:
         yield place, "the topic has a rate of its own: what a group produces to has none", produces.to
+    if is_unclean(file.topics[produces.to].config, file.cluster.config):
+        yield place, f"{_UNCLEAN}: unclean.leader.election.enable is true for this topic", produces.to
     readers = [name for name, one in file.groups.items() if produces.to in (one.topics.topics or ())]
     if readers:
         message = f"{', '.join(readers)} reads this topic: groups that read output are not modelled"

@@ -45,6 +45,10 @@ def role_of(body: Produce) -> TopicPartition:
     return body.batches[0][0]
 
 
+def _happen(event: simpy.Event) -> None:
+    event.succeed()
+
+
 class ProducerRequests:
     """Of one producer.
 
@@ -151,7 +155,7 @@ class ProducerRequests:
         yield self._env.until(self._env.now + time_us, self._wait_key)
         while client.frozen is not None and not client.is_over:
             thawed = self._env.event()
-            client.late.append(thawed.succeed)
+            client.late.append(partial(_happen, thawed))
             yield thawed
         if client.is_over:
             yield self._env.event()

@@ -194,7 +194,6 @@ class GroupHost:
             self._append(now, outcome)
             return
         self.log.append(now, batch)
-        self.offsets.add_pending(batch.records)
         if not self._watermark.is_stalled:
             self._committed(now + outcome.charged_us, batch)
 
@@ -221,7 +220,9 @@ class GroupHost:
                 moment = (now, exchange.connection.request_key)
                 self.books.ledger.commit(record.positions, record.offsets, moment, contested=self.books.is_contested)
                 self.offsets.committed(now, record.positions)
-        elif batch.number != _WRITES_NOTHING and not isinstance(exchange.body, TxnOffsetCommit):
+        elif isinstance(exchange.body, TxnOffsetCommit):
+            self.offsets.add_pending(batch.records)
+        elif batch.number != _WRITES_NOTHING:
             self.books.requests.count_busy((exchange.sent_us,))
         self._answer(reply, committed_us + self._service_us)
 

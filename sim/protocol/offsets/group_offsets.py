@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -253,12 +253,11 @@ class GroupOffsets:
             places = written + np.arange(len(record.positions))
             self.table.commit(record.positions, record.offsets, record.commit_us, record.expire_us, places)
 
-    def add_pending(self, records: Iterable[Any]) -> None:
-        """Those of these records that are offsets of transactions are in the log, after what was committed plainly."""
+    def add_pending(self, records: Iterable[CommittedOffsets]) -> None:
+        """Offsets of a transaction are in the log, after all that was committed plainly before."""
         for record in records:
-            if isinstance(record, CommittedOffsets) and record.producer_id != NOBODY:
-                self.replay(record, self._written)
-                self._written += len(record.positions)
+            self.replay(record, self._written)
+            self._written += len(record.positions)
 
     def after(self, former: GroupOffsets) -> GroupOffsets:
         """The same log, read by another coordinator: what was pending is."""

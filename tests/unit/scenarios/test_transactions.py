@@ -94,6 +94,12 @@ def test_without_transactions_idempotence_is_given_up_silently(config: dict[str,
         (document(produces={"to": "t"}), "has a rate of its own"),
         (document(topics={"t": {"partitions": 1}, "out": {"partitions": 1}}, produces={"to": "t"}), "reads this topic"),
         (document(count=2), "is for one group alone"),
+        (
+            document(
+                topics={**BASE["topics"], "out": {"partitions": 1, "config": {"unclean.leader.election.enable": True}}}
+            ),
+            "unclean.leader.election.enable is true",
+        ),
         ({**document(), "data": "exact"}, "fluid is what goes with produces"),
         (document(produces={"to": "out", "transactional_id": "{group}"}), "must be text with {member}"),
         (document({"at": "1s", "elect_leaders": {"topics": ["out"], "election": "unclean"}}), "with unclean elections"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,11 +14,13 @@ from groupsim.sim.model import CrashAt, Kill, Restart, Scenario, Target
 from groupsim.sim.protocol.messages import Api, Error
 from groupsim.sim.protocol.producer.batches import Origin, RecordBatch
 from groupsim.sim.protocol.transactions.messages import WriteTxnMarkers
+from groupsim.sim.randomness import name_hash
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import entry, lasting, member, rows
 from tests.unit.sim.transactional_scenes import SLOW_LOG, Readers, answers, output, played, producing, transform
 
 NODES = 3
+FIDELITIES = ("elided", "message")
 
 
 def broker(node: int | str) -> Target:
@@ -90,13 +91,21 @@ def test_a_transaction_goes_on_at_the_next_coordinator(readers: Readers) -> None
     assert is_once(readers, 450)
 
 
+def test_both_fidelities_agree() -> None:
+    faults = entry(9 * S, Kill(target=broker(0), down=lasting(4 * S))), entry(22 * S, Restart(target=broker(1)))
+    digests = [played(scenario(*faults, count=2, horizon_s=40), one).manifest["digests"] for one in FIDELITIES]
+    assert digests[0] == digests[1]
+
+
 def test_markers_wait_for_a_leader(readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
     """The transaction is decided, and readers wait until somebody leads the partition; nothing is sent in vain."""
     sent = instants(monkeypatch, "_send_markers")
-    produces = producing(transactional_id=APART)
+    leader = name_hash("out") % NODES
+    name = next(one for one in "abcdef" if coordinator_of(one) != leader)
+    produces = producing(transactional_id=name)
     played(scenario(cluster=SLOW_LOG, produces=produces, horizon_s=20))
     at = next(time for time in sent if time > 15 * S)
-    dead = Kill(target=broker("leader/out/0"), down=lasting(30 * S))
+    dead = Kill(target=broker(leader), down=lasting(30 * S))
     result = played(scenario(entry(at + MS, dead), cluster=SLOW_LOG, produces=produces, horizon_s=70))
     blocked = max(one["blocked_us_max"] for one in rows(result, "output"))
     assert 7 * S < blocked < 20 * S
@@ -119,28 +128,7 @@ def test_offsets_that_are_pending_survive_their_coordinator(readers: Readers, mo
     assert is_once(readers, 700)
 
 
-def test_nobody_begins_before_offsets_that_wait_for_a_follower(
-    readers: Readers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Offsets of a transaction are pending from the append on (``OffsetMetadataManager.replay``).
-
-    Their follower is dead, so that the answer waits; the group goes to another member meanwhile, which must not begin
-    at what was committed before.
-    """
-    asked = instants(monkeypatch, "receive", Api.TXN_OFFSET_COMMIT)
-    produces = producing(transactional_id="{member}")
-    base = scenario(cluster=SLOW_LOG, produces=produces, horizon_s=20, count=2)
-    played(base)
-    at = next(time for time in asked if time > 15 * S)
-    follower = next(node for node in range(NODES) if node not in (OF_GROUP, *map(coordinator_of, ("g/0", "g/1"))))
-    dead = entry(at - 50 * MS, Kill(target=broker(follower), down=lasting(30 * S)))
-    joins = entry(at + 700 * MS, Restart(target=member(1), down=lasting(100 * MS)))
-    result = played(replace(base, timeline=(dead, joins), horizon_us=90 * S))
-    assert answers(result, "TxnOffsetCommit")["NONE"] > 10
-    assert is_once(readers, 700)
-
-
-# --- the log of an output partition -------------------------------------------------------------------------------------
+# --- the log of an output partition -----------------------------------------------------------------------------------
 
 
 def batch(first: int, records: int = 2, epoch: int = 0) -> RecordBatch:
