@@ -205,7 +205,9 @@ class TransactionConfig:
     """``transaction.state.log.min.isr``."""
     producer_id_expiration_us: int = 24 * 3600 * S
     version: Literal[1, 2] = 2
-    """The feature transaction.version (KIP-890)."""
+    """The feature transaction.version (KIP-890): 2 in clusters that were made by 4.0 or newer."""
+    is_verified: bool = True
+    """``transaction.partition.verification.enable``: leaders ask whether a batch belongs to an open transaction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,8 @@ def check_transactions(file: ScenarioFile) -> Iterator[Finding]:
     if producing and file.data == "exact":
         message = "records are not followed one by one through transactions: fluid is what goes with produces"
         yield ("data",), message, file.data
+    if producing and file.cluster.version == "0.9":
+        yield ("cluster", "version"), "these brokers know no produces: transactions came with 0.11", "0.9"
     for key, group in producing.items():
         if group.produces is not None:
             yield from _check_output(file, key, group, group.produces)

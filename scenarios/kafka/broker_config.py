@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from groupsim.scenarios.kafka.keys import Value
 from groupsim.sim.config import BrokerConfig, CoordinatorConfig, TransactionConfig
@@ -127,6 +127,7 @@ _TRANSACTION_FIELDS: Final = MappingProxyType(
         "transaction.state.log.min.isr": ("min_insync", 1),
     }
 )
+_VERIFIED: Final = "transaction.partition.verification.enable"
 _BALANCES: Final = "auto.leader.rebalance.enable"
 _MIN_INSYNC: Final = "min.insync.replicas"
 _UNCLEAN: Final = "unclean.leader.election.enable"
@@ -136,7 +137,7 @@ RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 MODELLED_BROKER: Final = frozenset(
     {*_FIELDS, *_LOG_RETENTION, *_CLUSTER_FIELDS, *_TRANSACTION_FIELDS, ASSIGNORS, POLICY, PROTOCOLS, _CHECK, _BALANCES,
-     _UNCLEAN, SELECTOR, "default.replication.factor"}
+     _UNCLEAN, _VERIFIED, SELECTOR, "default.replication.factor"}
 )  # fmt: skip
 MODELLED_TOPIC: Final = frozenset({"retention.ms", _MIN_INSYNC, _UNCLEAN})
 
@@ -176,10 +177,13 @@ def broker_config(given: Mapping[str, Any]) -> BrokerConfig:
     )
 
 
-def transaction_config(given: Mapping[str, Any]) -> TransactionConfig:
-    """The transaction coordinators' configuration; 4.4's defaults where ``given`` has no value."""
+def transaction_config(given: Mapping[str, Any], version: Literal[1, 2] = 2) -> TransactionConfig:
+    """The transaction coordinators' configuration; 4.4's defaults where ``given`` has no value.
+
+    ``version`` is the level of the feature transaction.version.
+    """
     fields = {field: given[key] * unit for key, (field, unit) in _TRANSACTION_FIELDS.items() if key in given}
-    return TransactionConfig(**fields)
+    return TransactionConfig(**fields, version=version, is_verified=given.get(_VERIFIED, True))
 
 
 def min_insync(topic: Mapping[str, Any], broker: Mapping[str, Any]) -> int:

@@ -166,6 +166,8 @@ class ClusterFile(FileModel):
     """Brokers and everything between them and the clients.
 
     ``version`` says whose rules the group coordinator follows, and which of Kafka's keys it knows.
+    ``transaction_version`` is the level of the feature transaction.version: 2, unless the cluster was made before 4.0
+    and nobody has raised it since.
     """
 
     former_keys: ClassVar[Mapping[str, str]] = {"coordinator": "cluster.version"}
@@ -176,6 +178,7 @@ class ClusterFile(FileModel):
         Field(min_length=1, max_length=10_000),
     ] = [BrokerFile(id=index) for index in range(3)]
     version: Annotated[Literal["4.4", "4.3", "4.2", "4.1", "4.0", "0.9"], BeforeValidator(version_text)] = "4.4"
+    transaction_version: Literal[1, 2] = 2
     config: BrokerConfigField = {}
     network: NetworkFile = NetworkFile()
     timing: TimingFile = TimingFile()
@@ -209,5 +212,5 @@ class ClusterFile(FileModel):
             broker_config=broker_config(self.config),
             offsets_log_bytes=self.offsets_topic.size,
             zookeeper=made(Zookeeper, self.zookeeper),
-            transactions=transaction_config(self.config),
+            transactions=transaction_config(self.config, self.transaction_version),
         )

@@ -127,22 +127,26 @@ class ProducerRequests:
 
     # --- until it is answered -----------------------------------------------------------------------------------------
 
-    def ask(self, role: Role, api: Api, body: Any) -> Step:
+    def ask(self, role: Role, api: Api, body: Any, *, early_us: int | None = None) -> Step:
         """Ask until the answer is none that says to ask again."""
-        return (yield from self.insist(self.send(role, api, body), role, api, body))
+        return (yield from self.insist(self.send(role, api, body), role, api, body, early_us=early_us))
 
-    def insist(self, answer: simpy.Event, role: Role, api: Api, body: Any) -> Step:
+    def insist(self, answer: simpy.Event, role: Role, api: Api, body: Any, *, early_us: int | None = None) -> Step:
         """`ask`, which has been done once.
 
         Transactional requests wait the same each time (``TransactionManager.TxnRequestHandler.retryBackoffMs``),
-        batches longer and longer (``RecordAccumulator.shouldBackoff``), and not beyond ``delivery.timeout.ms``.
+        batches longer and longer (``RecordAccumulator.shouldBackoff``), and not beyond ``delivery.timeout.ms``;
+        ``early_us`` while the transaction before is being ended.
         """
         failures, since = 0, self._env.now
         while (response := (yield answer)).error in _RETRIABLE:
             is_batch = api is Api.PRODUCE
             if is_batch and self._env.now - since >= self._config.delivery_timeout_us:
                 return Acknowledgement(Error.REQUEST_TIMED_OUT)
-            yield from self._wait(self._backoff.after(failures) if is_batch else self._backoff_us)
+            wait_us = self._backoff.after(failures) if is_batch else self._backoff_us
+            if early_us is not None and response.error is Error.CONCURRENT_TRANSACTIONS:
+                wait_us = early_us
+            yield from self._wait(wait_us)
             failures += 1
             if response.error in _MOVED or (api is Api.TXN_OFFSET_COMMIT and response.error is Error.REQUEST_TIMED_OUT):
                 yield from self._find(role)

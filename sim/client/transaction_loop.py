@@ -4,7 +4,8 @@ A batch is what is processed from one poll() to the next, in whole records. The 
 the first record opens the transaction as soon as it is processed, the others go out when the batch is done. Then
 sendOffsetsToTransaction() and commitTransaction() keep the thread from the next poll() until they are answered. What
 cannot be committed is aborted, and read again from where the transaction began (``KafkaProducer``,
-``TransactionManager``, Kafka 4.4; TV2).
+``TransactionManager``, Kafka 4.4). Under TV1 the producer itself adds partitions to its transaction, and asks for another
+epoch only when a batch has failed.
 """
 
 from __future__ import annotations
@@ -25,12 +26,23 @@ from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.client.producer_requests import OF_GROUP, OF_TRANSACTIONS, ProducerRequests, Step, role_of
 from groupsim.sim.kernel.environment import Kind, deadline_key
+from groupsim.sim.protocol.controller.partition import OFFSETS_TOPIC
 from groupsim.sim.protocol.effects import Raise
 from groupsim.sim.protocol.messages import Api, Error, Positions, TxnOffsetCommit
 from groupsim.sim.protocol.producer.batches import Origin, Produce, RecordBatch, sequence_after
-from groupsim.sim.protocol.transactions.messages import EndTxn, InitProducerId, ProducerIdentity, TopicPartition
+from groupsim.sim.protocol.transactions.messages import (
+    TV2,
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    ProducerIdentity,
+    TopicPartition,
+)
 from groupsim.sim.randomness import mean_of
-from groupsim.sim.units import FOREVER
+from groupsim.sim.units import FOREVER, MS
+
+_ADD_US = 20 * MS
+"""``TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS``: so soon the first partition is asked for again."""
 
 
 class TransactionLoop:
@@ -59,6 +71,11 @@ class TransactionLoop:
         self._life = ProducerLife(consumer.name, consumer.incarnation, self._id)
         self._send_key = deadline_key(consumer.entity, Kind.FETCH)
         self.requests = ProducerRequests(client, in_flight, world.transactions, self._id, produces.producer)
+        self._version = world.transactions.version
+        self._added: set[TopicPartition] = set()
+        """TV1: partitions of the open transaction, as the coordinator has confirmed."""
+        self._owes_epoch = False
+        """TV1: a batch has failed, so that its sequences are not known (``clientSideEpochBumpRequired``)."""
         self._producer_id = self._epoch = -1
         self._sequences: dict[TopicPartition, int] = {}
         self._begun: dict[int, int] = {}
@@ -194,8 +211,9 @@ class TransactionLoop:
 
     def _adopt(self, identity: ProducerIdentity) -> None:
         """Sequences begin anew with each epoch."""
+        if (identity.producer_id, identity.epoch) != (self._producer_id, self._epoch):
+            self._sequences = {}
         self._producer_id, self._epoch = identity.producer_id, identity.epoch
-        self._sequences = {}
 
     # --- one transaction ----------------------------------------------------------------------------------------------
 
@@ -230,10 +248,26 @@ class TransactionLoop:
         body = self._output(to)
         if body is None:
             return
+        if (yield from self._add(Api.ADD_PARTITIONS_TO_TXN, _partitions(body))) is not Error.NONE:
+            return
         answer = yield from self.requests.ask(role_of(body), Api.PRODUCE, body)
         if answer.error is not Error.NONE:
-            self._error = answer.error
+            self._error, self._owes_epoch = answer.error, self._version < TV2
         yield from self._pass("after_send")
+
+    def _add(self, api: Api, partitions: set[TopicPartition]) -> Step:
+        """TV1: the coordinator has to know of partitions before anything is sent to them."""
+        new = tuple(sorted(partitions - self._added))
+        if self._version >= TV2 or not new:
+            return Error.NONE
+        early_us = None if self._added else _ADD_US
+        body = AddPartitionsToTxn(self._id, self._producer_id, self._epoch, new, self._version)
+        answer = yield from self.requests.ask(OF_TRANSACTIONS, api, body, early_us=early_us)
+        if answer.error is Error.NONE:
+            self._added.update(new)
+        else:
+            self._error = answer.error
+        return answer.error
 
     def _output(self, to: Mapping[int, int]) -> Produce | None:
         """Batches of what is not sent yet; None: there is nothing."""
@@ -269,21 +303,40 @@ class TransactionLoop:
             np.array([target[one] for one in sorted(target)], np.int64), self._producer_id,
             transactional_id=self._id, producer_epoch=self._epoch,
         )  # fmt: skip
+        where = (OFFSETS_TOPIC, self._host.offsets_partition_of(self._client.group.name))
+        if (yield from self._add(Api.ADD_OFFSETS_TO_TXN, {where})) is not Error.NONE:
+            return
         response = yield from self.requests.ask(OF_GROUP, Api.TXN_OFFSET_COMMIT, body)
         if response.error is not Error.NONE:
             self._error = response.error
 
     def _end(self, *, is_committed: bool) -> Step:
         """commitTransaction() or abortTransaction(); what cannot be mended ends the application."""
-        ask = OF_TRANSACTIONS, Api.END_TXN, EndTxn(self._id, self._producer_id, self._epoch, is_committed)
+        if self._version < TV2 and not self._added:
+            return  # nothing was sent: the coordinator knows of no transaction
+        body = EndTxn(self._id, self._producer_id, self._epoch, is_committed, self._version)
+        ask = OF_TRANSACTIONS, Api.END_TXN, body
         answer = self.requests.send(*ask)
         yield from self._pass("after_end_txn")
         response = yield from self.requests.insist(answer, *ask)
         if response.error is Error.NONE:
             self._adopt(response)
+            self._added = set()
+            yield from self._bump()
         elif not self._client.is_over:
             self._client.fail(self._env.now, Raise(response.error))
             yield self._env.event()
+
+    def _bump(self) -> Step:
+        """TV1: another epoch, with which sequences begin anew (``TransactionManager.beginCompletingTransaction``)."""
+        if self._owes_epoch:
+            self._owes_epoch = False
+            body = InitProducerId(
+                self._id, self._produces.producer.transaction_timeout_us, self._producer_id, self._epoch
+            )
+            response = yield from self.requests.ask(OF_TRANSACTIONS, Api.INIT_PRODUCER_ID, body)
+            if response.error is Error.NONE:
+                self._adopt(response)
 
     def _rewind(self) -> None:
         """The application seeks to where the aborted transaction began."""
@@ -302,9 +355,13 @@ class TransactionLoop:
         if schedule is None or schedule.inside_until(now) != NOT_INSIDE:
             return
         body = self._output(self._positions(now))
-        if body is not None:
+        if body is not None and (self._version >= TV2 or _partitions(body) <= self._added):
             self.requests.send(role_of(body), Api.PRODUCE, body)
 
     def end(self, error: Error) -> None:
         """The application ends with this error."""
         self._life.ended_by = error.value
+
+
+def _partitions(body: Produce) -> set[TopicPartition]:
+    return {partition for partition, _, _ in body.batches}

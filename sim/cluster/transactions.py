@@ -31,6 +31,7 @@ from groupsim.sim.protocol.messages import (
 from groupsim.sim.protocol.producer.batches import Produce
 from groupsim.sim.protocol.transactions.coordinator import TransactionCoordinator
 from groupsim.sim.protocol.transactions.messages import (
+    TV2,
     AddPartitionsToTxn,
     FindTransactionCoordinator,
     TopicPartition,
@@ -66,6 +67,8 @@ class Transactions:
     Attributes
     ----------
     output : OutputPartitions
+    version : int
+        Level of transaction.version.
     shards : dict of Name to TransactionShard
         By partition of ``__transaction_state``.
     """
@@ -81,6 +84,7 @@ class Transactions:
         self._coordinators = coordinators
         self._config = cluster.transactions
         self._offsets_partitions = cluster.config.offsets_topic_num_partitions
+        self.version = self._config.version
         self._trip_us = max(1, mean_of(cluster.network.latency))
         self._service_us, self._append_us = cluster.timing.service_us, cluster.timing.append_us
         self._ids = count()
@@ -188,28 +192,39 @@ class Transactions:
                 return
             if verdict:
                 needed.append(partition)
-        if needed:
+        if needed and self._asks_coordinator:
             self._add(exchange, tuple(needed), since_us)
+        elif needed:
+            self._append_added(exchange, needed)
         else:
             self.output.append(exchange)
 
     def _add(self, exchange: Exchange, needed: tuple[TopicPartition, ...], since_us: int) -> None:
         body: Produce = exchange.body
         first = body.batches[0][1]
+        version = self._config.version
         request = AddPartitionsToTxn(
-            body.transactional_id, first.producer_id, first.epoch, needed, self._config.version
+            body.transactional_id, first.producer_id, first.epoch, needed, version, verify_only=version < TV2
         )
 
         def added(error: Error) -> None:
+            is_early = error is Error.CONCURRENT_TRANSACTIONS
             if error is Error.NONE:
                 self._append_added(exchange, needed)
-            elif error is Error.CONCURRENT_TRANSACTIONS and self._env.now - since_us < _RETRIES_US:
+            elif is_early and version < TV2:
+                self._reply(exchange, Acknowledgement(Error.NOT_ENOUGH_REPLICAS))
+            elif is_early and self._env.now - since_us < _RETRIES_US:
                 key = self._shard_of(body.transactional_id).key
                 self._env.at(self._env.now + _RETRY_US, key, lambda _: self._produce(exchange, since_us))
             else:
                 self._reply(exchange, Acknowledgement(_TOLD.get(error, error)))
 
         self._ask_from_broker(request, added)
+
+    @property
+    def _asks_coordinator(self) -> bool:
+        """Whether who leads a partition asks about its transaction: TV2 to add it, TV1 to see that it is there."""
+        return self._config.version >= TV2 or self._config.is_verified
 
     def _append_added(self, exchange: Exchange, added: Iterable[TopicPartition]) -> None:
         """Partitions are in the transaction; whoever has asked for that need not lead them any more."""
@@ -227,16 +242,16 @@ class Transactions:
     # --- offsets ------------------------------------------------------------------------------------------------------
 
     def _commit_offsets(self, exchange: Exchange) -> None:
-        """The group's broker adds the offsets partition, then the group decides (``KafkaApis``, TV2)."""
+        """The group's broker adds the offsets partition, or sees that it is there; then the group decides."""
         body: TxnOffsetCommit = exchange.body
-        number = partition_for(exchange.group_id, self._offsets_partitions)
+        number = self.offsets_partition_of(exchange.group_id)
         broker = self._brokers[exchange.connection.node]
         if self._coordinators[number].node != broker.id or self._coordinators[number].is_loading:
             broker.receive(exchange)
             return
         request = AddPartitionsToTxn(
             body.transactional_id, body.producer_id, body.producer_epoch, ((OFFSETS_TOPIC, number),),
-            self._config.version,
+            self._config.version, verify_only=self._config.version < TV2,
         )  # fmt: skip
 
         def added(error: Error) -> None:
@@ -249,7 +264,14 @@ class Transactions:
             else:
                 self._reply(exchange, Acknowledgement(error))
 
-        self._ask_from_broker(request, added)
+        if self._asks_coordinator:
+            self._ask_from_broker(request, added)
+        else:
+            added(Error.NONE)
+
+    def offsets_partition_of(self, group: str) -> int:
+        """Of ``__consumer_offsets``."""
+        return partition_for(group, self._offsets_partitions)
 
     # --- decisions and markers ----------------------------------------------------------------------------------------
 
@@ -284,7 +306,7 @@ class Transactions:
     def _end_offsets(self, number: int, markers: WriteTxnMarkers) -> None:
         self._fenced[number, markers.producer_id] = markers.epoch
         for name in sorted(self._groups):
-            if partition_for(name, self._offsets_partitions) == number:
+            if self.offsets_partition_of(name) == number:
                 self._groups[name].end_transaction(markers.producer_id, is_committed=markers.is_committed)
 
     def _marked(self, what: tuple[TransactionShard, WriteTxnMarkers, TopicPartition]) -> None:

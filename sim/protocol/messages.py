@@ -61,6 +61,8 @@ class Api(Enum):
     INIT_PRODUCER_ID = "InitProducerId"
     PRODUCE = "Produce"
     END_TXN = "EndTxn"
+    ADD_PARTITIONS_TO_TXN = "AddPartitionsToTxn"
+    ADD_OFFSETS_TO_TXN = "AddOffsetsToTxn"
 
 
 class Error(Enum):

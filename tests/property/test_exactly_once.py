@@ -7,14 +7,16 @@ the time. What readers get is read from the logs of the output topic, record by 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from groupsim.sim.config import CoordinatorConfig, Timing
+from groupsim.sim.config import CoordinatorConfig, Timing, TransactionConfig
 from groupsim.sim.model import Cluster, CrashAt, Entry, GcPause, Kill, Restart, Scale, StartMembers, Stuck, Target
+from groupsim.sim.protocol.transactions.messages import TV1, TV2
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import entry, everybody, lasting, member, rows
 from tests.unit.sim.transactional_scenes import (
@@ -76,10 +78,12 @@ def settings_of_runs(draw: st.DrawFn) -> dict[str, Any]:
     """``transactional_id``: whether the next incarnation has the same."""
     name = draw(st.sampled_from(["{member}", "{member}-{incarnation}"]))
     timeout_us = draw(st.sampled_from([6, 15])) * S
+    cluster = draw(st.sampled_from([JITTER, SLOW_LOG, SLOW_ANSWERS]))
+    transactions = TransactionConfig(version=draw(st.sampled_from([TV2, TV2, TV1])))
     return {
         "protocol": draw(st.sampled_from(["classic", "cooperative", "cooperative", "consumer"])),
         "produces": producing(transaction_timeout_us=timeout_us, transactional_id=name),
-        "cluster": draw(st.sampled_from([JITTER, SLOW_LOG, SLOW_ANSWERS])),
+        "cluster": replace(cluster, transactions=transactions),
     }
 
 

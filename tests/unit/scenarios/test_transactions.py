@@ -114,6 +114,27 @@ def test_what_does_not_go_together_is_refused(given: dict[str, Any], reason: str
     assert reason in refusal(given)
 
 
+def test_the_level_of_transactions_is_the_clusters() -> None:
+    config = {"transaction.partition.verification.enable": False}
+    given = {**document(), "cluster": {"transaction_version": 1, "config": config}}
+    transactions = load(given).cluster.transactions
+    assert (transactions.version, transactions.is_verified) == (1, False)
+    assert (load(document()).cluster.transactions.version, load(document()).cluster.transactions.is_verified) == (
+        2,
+        True,
+    )
+    assert load(dict(load(given).document)).cluster.transactions == transactions
+
+
+@pytest.mark.parametrize("level", [0, 3, "2.0", None])
+def test_other_levels_are_refused(level: object) -> None:
+    assert "transaction_version" in refusal({**document(), "cluster": {"transaction_version": level}})
+
+
+def test_brokers_without_transactions_are_refused() -> None:
+    assert "transactions came with 0.11" in refusal({**document(), "cluster": {"version": "0.9"}})
+
+
 def test_keys_without_effect_are_listed() -> None:
     assert any("producer keys that have no effect here: compression.type" in one for one in
                warnings_of(load(produces(**{"compression.type": "lz4"}))))  # fmt: skip
