@@ -44,12 +44,15 @@ def test_under_tv1_the_producer_adds_what_it_writes_to(monkeypatch: pytest.Monke
     assert answers(result, "AddOffsetsToTxn")["NONE"] - ended in (0, 1)
     assert answers(result, "AddPartitionsToTxn")["NONE"] >= ended
     assert answers(result, "InitProducerId") == {"NONE": 1}
+    assert readers.epochs() == {0}
     assert set(readers.counts().values()) == {1}
     assert output(result)["read_committed"] == (0, 0)
 
 
-def test_under_tv2_the_brokers_do() -> None:
+def test_under_tv2_the_brokers_do_and_each_transaction_has_its_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    readers = Readers(monkeypatch)
     result = played(scenario(TV2))
+    assert len(readers.epochs()) == total(result, "committed")
     assert answers(result, "AddOffsetsToTxn") == answers(result, "AddPartitionsToTxn") == {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,10 +11,11 @@ from groupsim.sim.books.transactions import ProducerLife, TransactionBooks
 from groupsim.sim.cluster.coordinator import partition_for
 from groupsim.sim.cluster.output_log import OutputLog
 from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.config import TransactionConfig
 from groupsim.sim.model import CrashAt, Kill, Restart, Scenario, Target
 from groupsim.sim.protocol.messages import Api, Error
 from groupsim.sim.protocol.producer.batches import Origin, RecordBatch
-from groupsim.sim.protocol.transactions.messages import WriteTxnMarkers
+from groupsim.sim.protocol.transactions.messages import TV1, TV2, WriteTxnMarkers
 from groupsim.sim.randomness import name_hash
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import entry, lasting, member, rows
@@ -32,8 +34,10 @@ def coordinator_of(transactional_id: str) -> int:
 
 
 OF_GROUP = coordinator_of("g")
-APART = next(name for name in "abcdef" if coordinator_of(name) != OF_GROUP)
-"""A transactional id whose coordinator is on another broker than the group's."""
+LEADER = name_hash("out") % NODES
+"""Of the first partition of the output topic."""
+APART = next(name for name in "abcdef" if coordinator_of(name) not in (OF_GROUP, LEADER))
+"""A transactional id whose coordinator is on another broker than the group's, and than that leader."""
 
 
 @pytest.fixture
@@ -91,6 +95,20 @@ def test_a_transaction_goes_on_at_the_next_coordinator(readers: Readers) -> None
     assert is_once(readers, 450)
 
 
+@pytest.mark.parametrize("version", [TV1, TV2])
+def test_a_batch_that_is_given_up_is_aborted_and_read_again(readers: Readers, version: int) -> None:
+    """``delivery.timeout.ms`` is over before somebody leads: of TV1 the producer needs another epoch to go on."""
+    produces = producing(delivery_timeout_us=2 * S, transactional_id=APART)
+    cluster = replace(SLOW_LOG, transactions=TransactionConfig(version=version))
+    dead = entry(15 * S, Kill(target=broker(LEADER), down=lasting(8 * S)))
+    result = played(scenario(dead, produces=produces, cluster=cluster))
+    (life,) = rows(result, "transactions")
+    assert answers(result, "EndTxn")["NONE"] > life["committed"]
+    assert life["ended_by"] == ""
+    assert (answers(result, "InitProducerId")["NONE"] > 1) == (version == TV1)
+    assert is_once(readers, 450)
+
+
 def test_both_fidelities_agree() -> None:
     faults = entry(9 * S, Kill(target=broker(0), down=lasting(4 * S))), entry(22 * S, Restart(target=broker(1)))
     digests = [played(scenario(*faults, count=2, horizon_s=40), one).manifest["digests"] for one in FIDELITIES]
@@ -100,12 +118,10 @@ def test_both_fidelities_agree() -> None:
 def test_markers_wait_for_a_leader(readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
     """The transaction is decided, and readers wait until somebody leads the partition; nothing is sent in vain."""
     sent = instants(monkeypatch, "_send_markers")
-    leader = name_hash("out") % NODES
-    name = next(one for one in "abcdef" if coordinator_of(one) != leader)
-    produces = producing(transactional_id=name)
+    produces = producing(transactional_id=APART)
     played(scenario(cluster=SLOW_LOG, produces=produces, horizon_s=20))
     at = next(time for time in sent if time > 15 * S)
-    dead = Kill(target=broker(leader), down=lasting(30 * S))
+    dead = Kill(target=broker(LEADER), down=lasting(30 * S))
     result = played(scenario(entry(at + MS, dead), cluster=SLOW_LOG, produces=produces, horizon_s=70))
     blocked = max(one["blocked_us_max"] for one in rows(result, "output"))
     assert 7 * S < blocked < 20 * S

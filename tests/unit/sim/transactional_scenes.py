@@ -87,6 +87,11 @@ class Readers:
 
         patch.setattr(Transactions, "finish", finished)
 
+    def epochs(self) -> set[int]:
+        """Of the batches that are there."""
+        found = [one for log in self.logs.values() for one in log.written if isinstance(one, WrittenBatch)]
+        return {one.batch.epoch for one in found}
+
     def counts(self, *, is_committed: bool = True) -> Counter[tuple[int, int]]:
         """(Input partition, offset) -> how often a reader of an isolation level gets what was made of it."""
         found: Counter[tuple[int, int]] = Counter()
