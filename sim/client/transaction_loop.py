@@ -4,8 +4,8 @@ A batch is what is processed from one poll() to the next, in whole records. The 
 the first record opens the transaction as soon as it is processed, the others go out when the batch is done. Then
 sendOffsetsToTransaction() and commitTransaction() keep the thread from the next poll() until they are answered. What
 cannot be committed is aborted, and read again from where the transaction began (``KafkaProducer``,
-``TransactionManager``, Kafka 4.4). Under TV1 the producer itself adds partitions to its transaction, and asks for another
-epoch only when a batch has failed.
+``TransactionManager``, Kafka 4.4). Under TV1 the producer itself adds partitions to its transaction, and asks for
+another epoch only when a batch has failed.
 """
 
 from __future__ import annotations

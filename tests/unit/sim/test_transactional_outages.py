@@ -96,11 +96,16 @@ def test_a_transaction_goes_on_at_the_next_coordinator(readers: Readers) -> None
 
 
 @pytest.mark.parametrize("version", [TV1, TV2])
-def test_a_batch_that_is_given_up_is_aborted_and_read_again(readers: Readers, version: int) -> None:
+def test_a_batch_that_is_given_up_is_aborted_and_read_again(
+    readers: Readers, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
     """``delivery.timeout.ms`` is over before somebody leads: of TV1 the producer needs another epoch to go on."""
     produces = producing(delivery_timeout_us=2 * S, transactional_id=APART)
     cluster = replace(SLOW_LOG, transactions=TransactionConfig(version=version))
-    dead = entry(15 * S, Kill(target=broker(LEADER), down=lasting(8 * S)))
+    sent = instants(monkeypatch, "receive", Api.PRODUCE)
+    played(scenario(produces=produces, cluster=cluster, horizon_s=20))
+    at = next(time for time in sent if time > 15 * S)
+    dead = entry(at - MS, Kill(target=broker(LEADER), down=lasting(8 * S)))
     result = played(scenario(dead, produces=produces, cluster=cluster))
     (life,) = rows(result, "transactions")
     assert answers(result, "EndTxn")["NONE"] > life["committed"]
