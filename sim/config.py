@@ -122,6 +122,8 @@ class CoordinatorConfig:
     max_session_timeout_us: int = 1_800_000 * MS
     max_size: int = 2_147_483_647
     coordinator_threads: int = 4
+    append_linger_us: int = -1 * MS
+    """Below 0: adaptive."""
     new_member_join_timeout_us: int = 300 * S
     offsets_topic_num_partitions: int = 50
     offsets_retention_us: int = 10_080 * 60 * S

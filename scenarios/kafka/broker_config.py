@@ -17,6 +17,7 @@ _FIELDS: Final = MappingProxyType(
         "group.max.session.timeout.ms": ("max_session_timeout_us", MS),
         "group.max.size": ("max_size", 1),
         "group.coordinator.threads": ("coordinator_threads", 1),
+        "group.coordinator.append.linger.ms": ("append_linger_us", MS),
         "offsets.topic.num.partitions": ("offsets_topic_num_partitions", 1),
         "offsets.retention.minutes": ("offsets_retention_us", MINUTE),
         "offsets.retention.check.interval.ms": ("offsets_retention_check_interval_us", MS),
@@ -50,6 +51,7 @@ _4_4: Final[Mapping[str, Value]] = MappingProxyType(
         "group.max.session.timeout.ms": 1_800_000,
         "group.max.size": 2_147_483_647,
         "group.coordinator.threads": 4,
+        "group.coordinator.append.linger.ms": -1,
         "group.consumer.session.timeout.ms": 45_000,
         "group.consumer.min.session.timeout.ms": 45_000,
         "group.consumer.max.session.timeout.ms": 60_000,
@@ -77,6 +79,7 @@ _BEFORE_ITS_TIME: Final = MappingProxyType(
     {
         "group.initial.rebalance.delay.ms": ("initial_rebalance_delay_us", 0),
         "group.coordinator.threads": ("coordinator_threads", 8),
+        "group.coordinator.append.linger.ms": ("append_linger_us", 0),
         "group.consumer.assignment.interval.ms": ("consumer_assignment_interval_us", 0),
         "group.consumer.regex.refresh.interval.ms": ("consumer_regex_refresh_interval_us", FOREVER),
     }
@@ -90,16 +93,17 @@ def _without(base: Mapping[str, Value], *absent: str, **changed: Value) -> Mappi
 
 
 _4_2: Final = _without(_4_4, *_SINCE_4_3)
-_4_0: Final = _without(_4_2, *_SINCE_4_1)
+_4_1: Final = _without(_4_2, group_coordinator_append_linger_ms=5)
+_4_0: Final = _without(_4_1, *_SINCE_4_1)
 _CAME_AFTER_0_9: Final = (
     "group.initial.rebalance.delay.ms", "group.max.size", "group.coordinator.threads",
-    *(key for key in _4_4 if key.startswith("group.consumer."))
+    "group.coordinator.append.linger.ms", *(key for key in _4_4 if key.startswith("group.consumer."))
 )  # fmt: skip
 _0_9: Final = _without(
     _4_4, *_CAME_AFTER_0_9, group_max_session_timeout_ms=30_000, offsets_retention_minutes=1_440
 )  # fmt: skip
 COORDINATORS: Final[Mapping[str, Mapping[str, Value]]] = MappingProxyType(
-    {"4.4": _4_4, "4.3": _4_4, "4.2": _4_2, "4.1": _4_2, "4.0": _4_0, "0.9": _0_9}
+    {"4.4": _4_4, "4.3": _4_4, "4.2": _4_2, "4.1": _4_1, "4.0": _4_0, "0.9": _0_9}
 )
 """Defaults of the modelled keys by ``cluster.version``; those of 0.9 are 0.9.0.1's (``kafka.server.Defaults``)."""
 

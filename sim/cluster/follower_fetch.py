@@ -45,6 +45,15 @@ def follower_fetch(cluster: Cluster, replicas: Sequence[int]) -> Distribution | 
     return None if law == ZERO else law
 
 
+def both(first: Distribution | None, second: Distribution | None) -> Distribution | None:
+    """One wait after the other."""
+    if first is None or second is None:
+        return first or second
+    ways = [quantiles(one, 64) for one in (first, second)]
+    sums = sorted(one + other for one in ways[0] for other in ways[1])
+    return Distribution("empirical", tuple(sums[len(sums) // _QUANTILES // 2 :: len(sums) // _QUANTILES]))
+
+
 def _between(cluster: Cluster, a: int, b: int) -> Distribution:
     """One way between two brokers."""
     racks = {one.id: one.rack for one in cluster.brokers}

@@ -14,8 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from groupsim.sim.books.shard_books import ShardBooks
+from groupsim.sim.cluster.append_linger import append_linger
 from groupsim.sim.cluster.event_loop import EventLoop
-from groupsim.sim.cluster.follower_fetch import follower_fetch
+from groupsim.sim.cluster.follower_fetch import both, follower_fetch
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.offered_load import Offered, shard_streams
 from groupsim.sim.cluster.shard_figures import computed, measured
@@ -67,7 +68,8 @@ class Shards:
         self._loads = {partition: utilisation(streams) for partition, streams in self._requests_of.items()}
         self._are_all_metered = sum(self._loads.values()) >= METERED_FROM * cluster.config.coordinator_threads
         copies = min(cluster.broker_config.offsets_replication_factor, len(cluster.brokers))
-        self._fetches = {one: follower_fetch(cluster, replicas(one, copies)) for one in offered}
+        self._linger_us = cluster.config.append_linger_us
+        self._delays = {one: both(self._linger(one), follower_fetch(cluster, replicas(one, copies))) for one in offered}
         self.books: dict[int, ShardBooks] = {}
 
     def is_metered(self, partition: int) -> bool:
@@ -75,9 +77,9 @@ class Shards:
         return self._are_all_metered or self._loads[partition] >= METERED_FROM
 
     def waits_of(self, partition: int) -> tuple[Distribution | None, Distribution | None]:
-        """What a heartbeat or a commit waits without being in a queue, and a commit for followers; None: nothing."""
+        """What a heartbeat or commit waits without being in a queue, and a commit in its batch and for followers."""
         is_metered = self.is_metered(partition)
-        return None if is_metered else waiting_time(self._requests_of[partition]), self._fetches[partition]
+        return None if is_metered else waiting_time(self._requests_of[partition]), self._delays[partition]
 
     def new_loop(self, partition: int, threads: WorkerThreads) -> EventLoop:
         """The event loop of a shard, on the broker with these threads."""
@@ -87,9 +89,15 @@ class Shards:
 
     def new_watermark(self, partition: int) -> Watermark:
         """The high watermark of a shard's log."""
-        law = self._fetches[partition]
-        follows = None if law is None else self._streams.draw(law, "follower-fetch", partition)
-        return Watermark(self._append_us, follows)
+        law = self._delays[partition]
+        delay = None if law is None else self._streams.draw(law, "append", partition)
+        return Watermark(self._append_us, delay)
+
+    def _linger(self, partition: int) -> Distribution | None:
+        """What records wait in an open batch; nothing in a metered shard, if that is adaptive."""
+        writes = sum(one.commits.rate_per_s for one in self._offered[partition].values())
+        requests = () if self.is_metered(partition) else self._requests_of[partition]
+        return append_linger(self._linger_us, writes, requests)
 
     def finish(self, horizon: int, groups: Mapping[str, GroupHost]) -> None:
         """The run is over: put it into figures."""

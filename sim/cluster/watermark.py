@@ -15,8 +15,8 @@ class Watermark:
     ----------
     append_us : int, microseconds
         What the leader's append takes.
-    follows : Draw or None
-        How much later followers have it, by the instant of the append; None: nobody follows.
+    delay : Draw or None
+        What else passes until it is in the log and followers have it, by the instant at which it is handed over.
 
     Attributes
     ----------
@@ -30,21 +30,21 @@ class Watermark:
         When all is committed that has been appended, while it follows.
     """
 
-    def __init__(self, append_us: int = 0, follows: Draw | None = None) -> None:
+    def __init__(self, append_us: int = 0, delay: Draw | None = None) -> None:
         self._append_us = append_us
-        self._follows = follows
+        self._delay = delay
         self.is_stalled = False
         self.refuses = False
         self.is_behind = False
         self.committed_us = 0
 
     def appends(self, now: int) -> int:
-        """When the leader has appended what is handed to the log at ``now``, microseconds."""
+        """When the leader has appended what is handed to the log at ``now``, but for the delay, microseconds."""
         return now + self._append_us
 
     def passes(self, now: int) -> int:
         """When it passes what is appended at ``now``, while it follows, microseconds."""
-        return self.appends(now) + (self._follows(now) if self._follows is not None else 0)
+        return self.appends(now) + (self._delay(now) if self._delay is not None else 0)
 
     def stall(self, *, is_stalled: bool, refuses: bool) -> None:
         """It stands still from now on, or follows."""

@@ -153,6 +153,7 @@ COORDINATOR: dict[str, tuple[Play, object]] = {
     "max_size": (_played(), 2),
     "offsets_topic_num_partitions": (_far_coordinator, 2),
     "coordinator_threads": (_busy_shards, 1),
+    "append_linger_us": (_played(), 50 * MS),
     "offsets_retention_us": (_empty, 10 * MINUTE),
     "offsets_retention_check_interval_us": (_empty, 10 * MINUTE),
     "new_member_join_timeout_us": (_played(kill(800 * MS, 0)), 1 * S),
