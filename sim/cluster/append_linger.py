@@ -19,12 +19,14 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
-from groupsim.sim.cluster.waiting_time import LEAST_MEAN_US, Stream, utilisation
+from groupsim.sim.cluster.waiting_time import Stream, utilisation
 from groupsim.sim.distributions import Distribution
 from groupsim.sim.units import S
 
 _QUANTILES: Final = 512
 _TERMS: Final = 40
+_LEAST_MEAN_US: Final = 10.0
+"""What waits less than that on average for an adaptive flush does not wait: the append takes a hundred times as much."""
 
 
 @lru_cache(maxsize=512)
@@ -59,7 +61,7 @@ def _behind(requests: Sequence[Stream]) -> Distribution | None:
     average_us = utilisation(requests) * S / rate
     reached = list(accumulate(_left_behind(requests)))
     found = [sum(one <= (cell + 0.5) / _QUANTILES for one in reached) * average_us for cell in range(_QUANTILES)]
-    if sum(found) / _QUANTILES < LEAST_MEAN_US:
+    if sum(found) / _QUANTILES < _LEAST_MEAN_US:
         return None
     return Distribution("empirical", tuple(map(round, found)))
 

@@ -15,7 +15,7 @@ from groupsim.sim.model import Distribution
 
 _CELLS_A_SERVICE: Final = 64
 _QUANTILES: Final = 4_096
-LEAST_MEAN_US: Final = 1.0
+_LEAST_MEAN_US: Final = 1.0
 """What waits less than that on average does not wait: latencies are jitter of a thousand times as much."""
 
 
@@ -50,7 +50,7 @@ def waiting_time(streams: tuple[Stream, ...]) -> Distribution | None:
     streams : tuple of Stream
         With a `utilisation` below 1.
     """
-    if mean_wait_us(streams) < LEAST_MEAN_US:
+    if mean_wait_us(streams) < _LEAST_MEAN_US:
         return None
     unit_us = max(1, max(one.service_us for one in streams) // _CELLS_A_SERVICE)
     values, reached, wait = [], 0.0, 0

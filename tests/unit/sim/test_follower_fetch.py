@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from groupsim.sim import simulate
-from groupsim.sim.cluster.follower_fetch import follower_fetch
+from groupsim.sim.cluster.follower_fetch import both, follower_fetch
 from groupsim.sim.config import ClientConfig, Timing
 from groupsim.sim.model import Broker, Cluster, Distribution, Link, Network, Processing, Scenario
 from groupsim.sim.randomness import Draw
@@ -72,6 +72,14 @@ def test_the_wait_is_the_longest_of_as_many_fetches(followers: int) -> None:
     longest = ways.sum(axis=1).max(axis=0) + BY_LATENCY.append_us
     for share in (0.1, 0.5, 0.9):
         assert np.quantile(law.values, share) == pytest.approx(np.quantile(longest, share), rel=0.03)
+
+
+def test_one_wait_after_the_other() -> None:
+    batch, fetch = Distribution("uniform", (0, 10 * MS)), Distribution.constant(7 * MS)
+    law = both(batch, fetch)
+    assert law is not None
+    assert np.quantile(law.values, [0.1, 0.5, 0.9]) == pytest.approx([8 * MS, 12 * MS, 16 * MS], rel=0.02)
+    assert both(batch, None) == both(None, batch) == batch
 
 
 def _in_sync(brokers: int, timing: Timing) -> int:
