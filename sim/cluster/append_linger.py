@@ -26,7 +26,7 @@ from groupsim.sim.units import S
 _QUANTILES: Final = 512
 _TERMS: Final = 40
 _LEAST_MEAN_US: Final = 10.0
-"""What waits less than that on average for an adaptive flush does not wait: the append takes a hundred times as much."""
+"""What waits less than that on average for an adaptive flush does not wait: an append takes a hundred times as long."""
 
 
 @lru_cache(maxsize=512)
