@@ -41,6 +41,10 @@ class Listener(Protocol):
         ...
 
 
+def _ignore(now: int) -> None:
+    """Nobody lives."""
+
+
 class Alarms:
     """When a consumer must be looked at again, by reason.
 
@@ -49,45 +53,24 @@ class Alarms:
     env : Environment
     entity : int
         `sim.randomness.name_hash` of the consumer.
-
-    Attributes
-    ----------
-    listener : Listener or None
-        The incarnation that is open.
     """
 
     def __init__(self, env: Environment, entity: int) -> None:
-        self.listener: Listener | None = None
-        self.heartbeat = Alarm(env, deadline_key(entity, Kind.HEARTBEAT), self._on_deadline)
-        self.poll = Alarm(env, deadline_key(entity, Kind.POLL), self._on_poll)
-        self.max_poll = Alarm(env, deadline_key(entity, Kind.MAX_POLL), self._on_poll_expired)
-        self.timeout = Alarm(env, deadline_key(entity, Kind.TIMER), self._on_timeout)
-        self.metadata = Alarm(env, deadline_key(entity, Kind.METADATA), self._on_metadata_due)
-        self.pause = Alarm(env, process_key(entity, Kind.PAUSE), self._on_pause)
+        self.heartbeat = Alarm(env, deadline_key(entity, Kind.HEARTBEAT), _ignore)
+        self.poll = Alarm(env, deadline_key(entity, Kind.POLL), _ignore)
+        self.max_poll = Alarm(env, deadline_key(entity, Kind.MAX_POLL), _ignore)
+        self.timeout = Alarm(env, deadline_key(entity, Kind.TIMER), _ignore)
+        self.metadata = Alarm(env, deadline_key(entity, Kind.METADATA), _ignore)
+        self.pause = Alarm(env, process_key(entity, Kind.PAUSE), _ignore)
 
-    def _on_deadline(self, now: int) -> None:
-        if self.listener is not None:
-            self.listener.on_deadline(now)
-
-    def _on_poll(self, now: int) -> None:
-        if self.listener is not None:
-            self.listener.on_poll(now)
-
-    def _on_poll_expired(self, now: int) -> None:
-        if self.listener is not None:
-            self.listener.on_poll_expired(now)
-
-    def _on_timeout(self, now: int) -> None:
-        if self.listener is not None:
-            self.listener.on_timeout(now)
-
-    def _on_metadata_due(self, now: int) -> None:
-        if self.listener is not None:
-            self.listener.on_metadata_due(now)
-
-    def _on_pause(self, now: int) -> None:
-        if self.listener is not None:
-            self.listener.on_pause(now)
+    def ring_for(self, listener: Listener | None) -> None:
+        """An incarnation opens, or (None) nobody lives any more."""
+        self.heartbeat.action = _ignore if listener is None else listener.on_deadline
+        self.poll.action = _ignore if listener is None else listener.on_poll
+        self.max_poll.action = _ignore if listener is None else listener.on_poll_expired
+        self.timeout.action = _ignore if listener is None else listener.on_timeout
+        self.metadata.action = _ignore if listener is None else listener.on_metadata_due
+        self.pause.action = _ignore if listener is None else listener.on_pause
 
     def watch_member(self, heartbeat: int, poll: int, max_poll: int, timeout: int) -> None:
         """When each timer of a loud member rings, microseconds (`FOREVER`: never); most stay as they are."""

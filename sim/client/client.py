@@ -275,7 +275,8 @@ class Client(Incarnation):
     def _pass(self, now: int) -> Effects:
         self.poll_loop.passed(now)
         effects: Effects = self.machine.on_poll(now)
-        self.do(now, effects)
+        if effects:
+            self.do(now, effects)
         return effects
 
     def _rest(self, now: int) -> None:

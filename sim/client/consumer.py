@@ -124,14 +124,16 @@ class Consumer:
         kind: type[Client] = ZookeeperClient if self.config.group_protocol == "zookeeper" else Client
         if self.world.specs[self.group_name].produces is not None:
             kind = TransactionalClient
-        client = self.incumbent = self.alarms.listener = kind(
+        client = self.incumbent = kind(
             self, self.world, self.group, self.alarms, self.config, self.processing, self.subscription, self._gone
         )
+        self.alarms.ring_for(client)
         client.elision = self._elide(client)
         client.open(self.env.now)
 
     def _gone(self) -> None:
-        self.incumbent = self.alarms.listener = None
+        self.incumbent = None
+        self.alarms.ring_for(None)
         self.gone.succeed()
 
     def start(self) -> None:

@@ -76,6 +76,9 @@ class PollLoop:
         self._job: Job | None = None
         self._held_us = -1
         """Since when the thread does something between two polls of which nobody knows the end; -1: it does not."""
+        self._asked: tuple[Any, ...] = ()
+        self._beat_us = 0
+        """When the heartbeat thread acts next, as worked out for what is in ``_asked``."""
 
     def be_loud(self) -> None:
         """Each poll is an event from now on."""
@@ -237,21 +240,27 @@ class PollLoop:
 
     def thread_due(self, now: int) -> int:
         """When time alone makes the member act, microseconds: by a thread of its own, or with the next poll."""
-        due, member = self._machine.deadline, self._beating
+        member = self._beating
+        if member is not None and member.config.behaviour.background_heartbeat:
+            return min(member.deadline_without_heartbeat, self._beat(member, now))
+        due = self._machine.deadline
         if member is None:
             return due
-        if member.config.behaviour.background_heartbeat:
-            return min(member.deadline_without_heartbeat, self._beat(member, now))
         return self.reaction(max(due, now)) if due < FOREVER else due
 
     def _beat(self, member: ClassicMember, now: int) -> int:
         """When the heartbeat thread acts on the next heartbeat that is due, from ``now`` on, microseconds."""
-        due = member.heartbeat_wanted
+        due, since, schedule, job = member.heartbeat_wanted, member.waiting_since, self.schedule, self._job
         if due >= FOREVER:
             return FOREVER
-        ready = due - self.cadence.late_us
-        inside = self.reaction(ready)
-        return max(due, now, inside if inside <= due else min(inside, self._first_wake(member.waiting_since, ready)[1]))
+        passes = (schedule.start, schedule.held_until) if schedule is not None else None
+        asked = due, since, schedule, passes, job, job and job.due, self._held_us, self.stuck_until, self._client.frozen
+        if asked != self._asked:
+            ready = due - self.cadence.late_us
+            inside = self.reaction(ready)
+            beat = inside if inside <= due else min(inside, self._first_wake(since, ready)[1])
+            self._asked, self._beat_us = asked, max(due, beat)
+        return max(self._beat_us, now)
 
     def _first_wake(self, since: int, time: int) -> tuple[int, int]:
         """`first_wake`, also while a job or a hang keeps the application from poll()."""

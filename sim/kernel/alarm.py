@@ -9,7 +9,7 @@ from groupsim.sim.units import FOREVER
 
 
 class Alarm:
-    """Calls ``action(now)`` at its deadline.
+    """Calls ``action(now)``, as it is by then, at its deadline.
 
     Without a deadline, what is queued is dropped, and taken up again if the next deadline is not before it. Moving the
     deadline later leaves the queued event where it is; when that surfaces too early, the alarm queues itself
@@ -24,12 +24,12 @@ class Alarm:
         Called with the current time in microseconds.
     """
 
-    __slots__ = ("_action", "_env", "_key", "_queued", "_queued_for", "deadline")
+    __slots__ = ("_env", "_key", "_queued", "_queued_for", "action", "deadline")
 
     def __init__(self, env: Environment, key: int, action: Callable[[int], None]) -> None:
         self._env = env
         self._key = key
-        self._action = action
+        self.action = action
         self._queued: Occurrence | None = None
         self._queued_for = FOREVER
         self.deadline = FOREVER
@@ -65,4 +65,4 @@ class Alarm:
             self._queue()
             return
         self.deadline = FOREVER
-        self._action(now)
+        self.action(now)

@@ -78,6 +78,11 @@ class Occurrence(simpy.Event):
         From `message_key`, `process_key` or `deadline_key`.
     action : callable or None
         None for occurrences that a process yields.
+
+    Raises
+    ------
+    ProtocolMisuse
+        ``time`` is in the past.
     """
 
     __slots__ = ("action", "key")
@@ -91,8 +96,10 @@ class Occurrence(simpy.Event):
         self.action = action
         self._ok = True
         self._value = value
-        self.callbacks = [_act]
-        env.push(time, key, self)
+        self.callbacks = []
+        if time < env.now:
+            raise ProtocolMisuse(f"an event for {time} us was asked for at {env.now} us")
+        heappush(env._queue, (time, key, next(env._eid), self))  # type: ignore[misc]
 
     def drop(self) -> None:
         """Make sure that nothing is called: what stays in the queue until due is no event."""
@@ -104,18 +111,13 @@ class Occurrence(simpy.Event):
         return self.callbacks is None
 
 
-def _act(occurrence: Occurrence) -> None:
-    occurrence.env.key = occurrence.key  # type: ignore[attr-defined]
-    action = occurrence.action
-    if action is not None:
-        action(occurrence._value)
-
-
 class Environment(simpy.Environment):
     """Virtual time in integer microseconds.
 
     Attributes
     ----------
+    now : int, microseconds
+        A plain attribute, unlike SimPy's: it is read several times an event.
     key : int
         Key of the occurrence that is being carried out.
     events : int
@@ -127,7 +129,7 @@ class Environment(simpy.Environment):
         What times are told from.
     """
 
-    now: int
+    now: int = 0
 
     def __init__(self, event_budget: int, origin_us: int = 0) -> None:
         super().__init__(initial_time=0)
@@ -138,17 +140,14 @@ class Environment(simpy.Environment):
         self.event_budget = event_budget
         self.after_each: Callable[[], None] | None = None
 
-    def push(self, time: int, key: int, event: simpy.Event) -> None:
-        """Let an event happen at ``time``: `simpy.Environment.schedule` for an instant instead of a delay.
+    @property
+    def _now(self) -> int:
+        """Where SimPy keeps the time."""
+        return self.now
 
-        Raises
-        ------
-        ProtocolMisuse
-            That is in the past.
-        """
-        if time < self._now:
-            raise ProtocolMisuse(f"an event for {time} us was asked for at {self._now} us")
-        heappush(self._queue, (time, key, next(self._eid), event))  # type: ignore[misc]
+    @_now.setter
+    def _now(self, now: int) -> None:
+        self.now = now
 
     @property
     def told_us(self) -> int:
@@ -190,26 +189,32 @@ class Environment(simpy.Environment):
             event = queue[0][3]
             if type(event) is Occurrence:
                 # As `simpy.Environment.step` does, for an event that cannot fail.
-                self._now = heappop(queue)[0]
+                self.now = heappop(queue)[0]  # type: ignore[assignment]
                 callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]
-                if event.action is None and len(callbacks) == 1:
+                action = event.action
+                if action is None and not callbacks:
                     continue
-                self._count()
+                self.events += 1
+                if self.events > self.event_budget:
+                    raise self._too_many()
+                self.key = event.key
+                if action is not None:
+                    action(event._value)
                 for callback in callbacks:
                     callback(event)
             else:
-                self._count()
+                self.events += 1
+                if self.events > self.event_budget:
+                    raise self._too_many()
                 self.step()
             if check is not None:
                 check()
 
-    def _count(self) -> None:
-        self.events += 1
-        if self.events > self.event_budget:
-            raise EventBudgetExceeded(
-                f"more than {self.event_budget:,} events by {self.told_us / 1e6:.3f} s of virtual time: "
-                f"raise event_budget, or make the scenario smaller"
-            )
+    def _too_many(self) -> EventBudgetExceeded:
+        return EventBudgetExceeded(
+            f"more than {self.event_budget:,} events by {self.told_us / 1e6:.3f} s of virtual time: "
+            f"raise event_budget, or make the scenario smaller"
+        )
 
     def replay(self, since: Moment, action: Callable[[], None]) -> None:
         """Carry out what an entity that touches nobody else has done since a moment of the past, late.
@@ -224,17 +229,17 @@ class Environment(simpy.Environment):
         """
         queue, (now, key) = self._queue, self.moment
         before, self.is_replaying = self.is_replaying, True
-        self._queue, (self._now, self.key) = [], since
+        self._queue, (self.now, self.key) = [], since
         try:
             action()
             self._carry_out((now, key), None)
         finally:
-            rest, self._queue, self._now, self.key = self._queue, queue, now, key
+            rest, self._queue, self.now, self.key = self._queue, queue, now, key
             self.is_replaying = before
         for occurrence in rest:
             heappush(self._queue, occurrence)
 
     def close_at(self, horizon: int) -> None:
         """Stand at the horizon, before anything that would happen there."""
-        self._now = horizon
+        self.now = horizon
         self.key = 0
