@@ -23,6 +23,7 @@ from groupsim.sim.client.client import Client
 from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.heartbeat_thread import Cadence, next_beat
 from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.config import ClientConfig
 from groupsim.sim.errors import CannotBeginAged
 from groupsim.sim.fastpath.heartbeats import Heartbeats
 from groupsim.sim.fastpath.trains import RecentTrain
@@ -41,8 +42,9 @@ _CHANCES: Final = 10**9
 _CHANCE: Final = Distribution("uniform", (0, _CHANCES - 1))
 _GATHERING_US: Final = 3 * S
 """All members of a classic group join in one round: its initial delay is at least this, the default."""
-_RECONCILED_US: Final = MINUTE
-"""A consumer group is stable after some heartbeats, each 15 s after the last at most."""
+_RECONCILED_US: Final = 3 * MINUTE
+"""A consumer group is stable after some heartbeats, each 15 s after the last at most. Members that work for 19 parts of
+20 have processed by then what came in their first ten seconds, when some partitions were nobody's."""
 
 
 # --- the scenario -----------------------------------------------------------------------------------------------------
@@ -86,8 +88,29 @@ def _entry(origin: int, entry: Entry) -> Entry:
 
 def _past_us(scenario: Scenario, group: Group) -> int:
     """How long before 0 an aged group starts."""
-    is_classic = group.client.group_protocol == "classic"
-    return _gone_through_us(group) + (gathering_us(scenario) if is_classic else _RECONCILED_US)
+    return _gone_through_us(group) + _joining_us(scenario, group)
+
+
+def _joining_us(scenario: Scenario, group: Group) -> int:
+    """How long it takes until an aged group is Stable for the first time, but for the way of messages.
+
+    Who comes while the first member of a classic group waits buys it a second window
+    (``GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule``, Kafka 4.4).
+    """
+    if not _is_classic(group):
+        return _RECONCILED_US
+    window_us = gathering_us(scenario)
+    left_us = max(min(one.rebalance_timeout_us for one in _clients(group)) - window_us, 0)
+    return window_us + (min(window_us, left_us) if group.members.count > 1 else 0)
+
+
+def _is_classic(group: Group) -> bool:
+    return all(one.group_protocol == "classic" for one in _clients(group))
+
+
+def _clients(group: Group) -> list[ClientConfig]:
+    """Configurations of its members."""
+    return [group.client, *(one.client for one in group.overrides if one.client is not None)]
 
 
 def gathering_us(scenario: Scenario) -> int:
@@ -98,12 +121,11 @@ def gathering_us(scenario: Scenario) -> int:
 def _gone_through_us(group: Group) -> int:
     """What of its age a group goes through."""
     age_us = group.members.start.value_us
-    clients = [group.client, *(one.client for one in group.overrides if one.client is not None)]
     processings = [group.processing, *(one.processing for one in group.overrides if one.processing is not None)]
     is_closed = all(
         one.per_record.kind == "constant" and one.commit in ("auto", "none") and not one.commit_every_us
         for one in processings
-    ) and all(one.auto_commit_interval_us >= S for one in clients)
+    ) and all(one.auto_commit_interval_us >= S for one in _clients(group))
     return age_us if is_closed else min(age_us, WALKED_US)
 
 
@@ -115,11 +137,14 @@ def _aged(world: World) -> list[Group]:
 
 
 def gather(world: World) -> None:
-    """Members of aged groups that have not started yet will join in one round."""
+    """Members of aged groups that have not started yet will join in one round, before which there are no records."""
     config = world.scenario.cluster.config
     patient = replace(config, initial_rebalance_delay_us=gathering_us(world.scenario))
     for spec in _aged(world):
-        world.groups[spec.name].machine.on_config(world.env.now, patient)
+        group = world.groups[spec.name]
+        group.machine.on_config(world.env.now, patient)
+        if _is_classic(spec):  # Others read while they join.
+            group.books.ledger.begins_us = spec.members.start.offset_us + _joining_us(world.scenario, spec)
 
 
 def live_through(world: World, *, is_loud: bool) -> None:

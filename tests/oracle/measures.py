@@ -56,10 +56,7 @@ def rounds(facts: Iterable[Fact]) -> list[Round]:
 
 
 def beats_apart(facts: Iterable[Fact], at_us: int) -> tuple[int, int]:
-    """How many members beat before an instant, and how far apart, microseconds: heartbeats of the classic protocol.
-
-    Members with a period in common beat on a circle: the spread is the circle less the widest gap on it.
-    """
+    """How many members beat before an instant, and how far apart, microseconds: heartbeats of the classic protocol."""
     beats: dict[str, list[int]] = defaultdict(list)
     for fact in facts:
         if fact["what"] == "request" and fact["api"] == "Heartbeat" and not fact["error"] and fact["at_us"] <= at_us:
@@ -68,9 +65,17 @@ def beats_apart(facts: Iterable[Fact], at_us: int) -> tuple[int, int]:
     if len(living) < 2:
         return len(living), 0
     period_us = min(some[-1] - some[-2] for some in living.values())
-    phases = sorted((at_us - some[-1]) % period_us for some in living.values())
+    return len(living), spread((at_us - some[-1] for some in living.values()), period_us)
+
+
+def spread(instants_us: Iterable[int], period_us: int) -> int:
+    """The shortest span that holds one beat of each of some members, microseconds, of each of whom one is given.
+
+    Members with a period in common beat on a circle: the spread is the circle less the widest gap on it.
+    """
+    phases = sorted(one % period_us for one in instants_us)
     gaps = [later - one for one, later in pairwise(phases)] + [phases[0] + period_us - phases[-1]]
-    return len(living), period_us - max(gaps)
+    return period_us - max(gaps)
 
 
 def beats_late_ms(facts: Sequence[Fact]) -> float:
