@@ -17,6 +17,7 @@ from groupsim.sim.cluster.partitions import ClusterPartitions
 from groupsim.sim.cluster.replicas import Replicas
 from groupsim.sim.kernel.environment import Environment, Kind, process_key
 from groupsim.sim.model import Cluster
+from groupsim.sim.protocol.controller.elections import leaderless_us
 from groupsim.sim.protocol.controller.partition import Name
 from groupsim.sim.protocol.controller.sessions import BrokerSessions
 from groupsim.sim.randomness import Streams, hash64, name_hash
@@ -140,8 +141,8 @@ class Controller:
 
     def _unannounced_us(self, node: int) -> int:
         """Until another controller is elected that nobody has told of the end of this one, microseconds."""
-        election_us = self._streams.key("election", node, self._elections) % self._config.quorum_election_timeout_us
-        return self._config.quorum_fetch_timeout_us + election_us
+        key = self._streams.key("election", node, self._elections)
+        return leaderless_us(self._config, partial(hash64, key)) + self._draw("metadata", node)
 
     def _go_down(self, node: int, last_beat_us: int) -> None:
         self._partitions.cover()

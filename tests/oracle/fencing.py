@@ -13,6 +13,8 @@ from tests.oracle.trace import Fact
 CHECKS_PER_SESSION = 8
 LATE_S = 0.05
 """By so much a log line may be later than what it tells of."""
+VOTE_S = 0.25
+"""So long a vote may take on the recording machine, and the elected one to become active."""
 
 
 @dataclass(frozen=True)
@@ -54,3 +56,14 @@ def allowed(scenario: Scenario) -> tuple[float, float]:
     """The shortest and the longest session: a controller looks for those that are over eight times in one."""
     session_s = scenario.cluster.broker_config.session_timeout_us / 1e6
     return session_s, session_s * (1 + 1 / CHECKS_PER_SESSION) + LATE_S
+
+
+def votes(scenario: Scenario) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The shortest and the longest election: if the first vote is won, and if nobody wins that.
+
+    By `groupsim.sim.protocol.controller.elections`: what was fetched last is up to 0.5 s old when a controller dies.
+    """
+    config = scenario.cluster.broker_config
+    silent_s, timeout_s = config.quorum_fetch_timeout_us / 1e6, config.quorum_election_timeout_us / 1e6
+    first = (silent_s - 0.5, silent_s + VOTE_S)
+    return first, (first[0] + timeout_s, first[1] + 2 * timeout_s)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.oracle.broker_instants import before_outages, instants, names
 from tests.oracle.failures import CannotPlay
-from tests.oracle.fencing import allowed, fencings
+from tests.oracle.fencing import allowed, fencings, votes
 from tests.oracle.measures import beats_late_ms, unread
 from tests.oracle.outage_measures import LOADED, NO_COMMITS, NO_COMMITS_OF_ONE, durations
 from tests.oracle.outage_report import RECORDINGS, REPORT, Outage, page, rebalances, study
@@ -43,6 +43,13 @@ def test_killed_brokers_are_fenced_when_the_sessions_rule_says() -> None:
     low, high = allowed(played("coordinator-killed-range", RECORDINGS))
     assert {one.was_controller for one in found} == {True, False}
     assert [one for one in found if not low <= one.session <= high] == []
+
+
+def test_controllers_are_elected_in_one_vote_or_in_two() -> None:
+    told = [one.elected for name in recorded() for each in fit(name) for one in fencings(each.facts)]
+    found, bounds = [one for one in told if one is not None], votes(played("coordinator-killed-range", RECORDINGS))
+    kinds = [[low <= one <= high for low, high in bounds] for one in found]
+    assert {tuple(one) for one in kinds} == {(True, False), (False, True)}
 
 
 @pytest.mark.parametrize("name", ["coordinator-killed-range", "consumer-coordinator-killed"])

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
+from groupsim.sim.config import BrokerConfig
+from groupsim.sim.protocol.controller.elections import leaderless_us
 from groupsim.sim.protocol.controller.partition import NO_LEADER
 from groupsim.sim.protocol.controller.replication import Replicated, ReplicationControl
 from groupsim.sim.protocol.controller.sessions import BrokerSessions
+from groupsim.sim.randomness import hash64
 from groupsim.sim.units import MS, S
 
 NAME = ("t", 0)
@@ -205,3 +210,17 @@ def test_another_controller_gives_every_session_its_full_length_and_forgets_the_
     assert sessions.silent == (1,)
     assert sessions.due(1) == 40 * S
     assert sessions.free_at(2) == 0
+
+
+def test_a_controller_that_is_gone_is_followed_a_fetch_timeout_after_it_answered_last_or_after_another_vote() -> None:
+    times = [leaderless_us(BrokerConfig(), partial(hash64, key)) for key in range(9_000)]
+    at_once, later = [one for one in times if one <= 2 * S], [one for one in times if one > 2 * S]
+    assert 1_500 * MS < min(at_once) < 1_510 * MS and 1_990 * MS < max(at_once) <= 2 * S
+    assert 2_500 * MS < min(later) < 2_600 * MS and 3_600 * MS < max(later) < 4 * S
+    assert sum(later) / len(later) == pytest.approx((1_750 + 1_000 + 333) * MS, rel=0.01)
+    assert len(later) / len(times) == pytest.approx(2 / 9, abs=0.02)
+
+
+def test_a_fetch_timeout_that_is_shorter_than_a_fetch_is_over_at_once() -> None:
+    config = BrokerConfig(quorum_fetch_timeout_us=0, quorum_election_timeout_us=0)
+    assert {leaderless_us(config, partial(hash64, key)) for key in range(100)} == {0}
