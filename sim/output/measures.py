@@ -129,5 +129,11 @@ def _passed(instants: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np
 
 
 def quantile(values: NDArray[np.int64], q: float) -> float:
-    """Linear interpolation between order statistics; 0 for nothing."""
-    return float(np.quantile(values, q)) if len(values) else 0.0
+    """Linear interpolation between order statistics, bit-equal to `numpy.quantile`; 0 for nothing."""
+    if not len(values):
+        return 0.0
+    place = (len(values) - 1) * q
+    index = int(place)
+    low, high = np.sort(values)[[index, min(index + 1, len(values) - 1)]].tolist()
+    part = place - index
+    return float(high - (high - low) * (1 - part)) if part >= 0.5 else float(low + (high - low) * part)

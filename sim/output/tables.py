@@ -340,5 +340,7 @@ def _concatenate(parts: list[Any]) -> Any:
         return []
     if isinstance(parts[0], Text):
         return Text.joined(parts) if len(parts) > 1 else parts[0]
+    if len(parts) > 1 and all(type(part) is list for part in parts):
+        return np.asarray([value for part in parts for value in part])
     # A copy of millions of rows costs as much as everything else that is done to them.
     return np.concatenate([np.asarray(part) for part in parts]) if len(parts) > 1 else np.asarray(parts[0])

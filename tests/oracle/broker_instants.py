@@ -8,14 +8,20 @@ against the recordings in `tests.oracle.fencing`; what coordinators and clients 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
 
 from groupsim.sim.catalog import spread
 from groupsim.sim.cluster.coordinator import partition_for
 from groupsim.sim.model import Scenario
+from groupsim.sim.units import MS
 from tests.oracle.measures import BROKER
 from tests.oracle.trace import Fact
+
+PROBE_US: Final = 100 * MS
+"""By so much later than a broker is in sync a roll goes on, at most."""
 
 
 @dataclass
@@ -31,7 +37,7 @@ class BrokerInstants:
     last_beats, fenced : dict of int to int
         When a broker that was killed had beaten last, and when its session was over.
     took : dict of (what, node) to list of int
-        How long something of a broker took, each time: ``controlled_shutdown``, ``start``, ``election``.
+        How long something of a broker took, each time: ``controlled_shutdown``, ``start``, ``catch_up``, ``election``.
     """
 
     leaders: dict[str, list[int]] = field(default_factory=dict)
@@ -87,9 +93,21 @@ def instants(scenario: Scenario, facts: Sequence[Fact], then: Callable[[int], in
     )
     of_brokers = [fact for fact in facts if fact["what"] == "broker"]
     told.controllers += [called[one["node"]] for one in of_brokers if one["change"] == "active"]
-    for act in (one for one in facts if one["what"] == "action" and one["target"].startswith(BROKER)):
+    acts = [one for one in facts if one["what"] == "action" and one["target"].startswith(BROKER)]
+    for act in acts:
         _take(told, called[node_of(act["target"])], act, _news(of_brokers, act), then)
+    _take_catching_up(told, called, acts, of_brokers)
     return told
+
+
+def _take_catching_up(
+    told: BrokerInstants, called: Mapping[int, int], acts: Sequence[Fact], of: Sequence[Fact]
+) -> None:  # fmt: skip
+    """A roll goes on when who was started is in sync again, which it looks for every 0.1 s."""
+    for start, following in pairwise(acts):
+        if start["verb"] == "start" and following["verb"] == "close":
+            took_us = following["at_us"] - _news(of, start)["unfenced"] - PROBE_US
+            told.took["catch_up", called[node_of(start["target"])]].append(max(took_us, 0))
 
 
 def _news(of_brokers: Sequence[Fact], act: Fact) -> dict[str, int]:

@@ -73,6 +73,8 @@ def _give_times(patch: pytest.MonkeyPatch, told: BrokerInstants) -> None:
     last_beat = Controller._last_beat_us
 
     def drawn(self: Controller, what: str, node: int) -> int:
+        if what == "catch_up" and node in self._closing:  # It never does.
+            return draw(self, what, node)
         known = next(took.get((what, node), iter(())), None)
         return draw(self, what, node) if known is None else known
 

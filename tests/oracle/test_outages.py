@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from tests.oracle.broker_instants import before_outages, instants, names
+from tests.oracle.broker_instants import before_outages, instants, names, node_of
 from tests.oracle.failures import CannotPlay
 from tests.oracle.fencing import allowed, fencings, votes
 from tests.oracle.measures import beats_late_ms, unread
@@ -96,6 +97,19 @@ def test_a_replay_has_who_led_what_under_its_own_names() -> None:
     assert told.controllers[0] == called[roles["controller"]]
     assert kill["at_us"] - 2_100_000 < told.last_beats[victim] - 7 <= kill["at_us"] < told.fenced[victim]
     assert max(fact["at_us"] for fact in before_outages(one.facts)) < kill["at_us"]
+
+
+def test_a_replayed_roll_goes_on_with_brokers_that_are_in_sync() -> None:
+    scenario, one = played("brokers-rolled-range", RECORDINGS), fit("brokers-rolled-range")[0]
+    told, called = instants(scenario, one.facts, lambda at_us: at_us), names(scenario, one.facts)
+    took = {node: some for (what, node), some in told.took.items() if what == "catch_up"}
+    closes = [fact for fact in one.facts if fact["what"] == "action" and fact["verb"] == "close"]
+    unfenced = [fact["at_us"] for fact in one.facts if fact["what"] == "broker" and fact["change"] == "unfenced"]
+    assert sorted(took) == sorted(called[node_of(fact["target"])] for fact in closes[:2])
+    for fact, later in pairwise(closes):
+        (one_us,) = took[called[node_of(fact["target"])]]
+        back_us = max(at_us for at_us in unfenced if at_us < later["at_us"])
+        assert later["at_us"] - 200_000 < back_us + one_us < later["at_us"] or one_us == 0
 
 
 # --- what is measured -------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ They fetch from it: an answer comes every 500 ms at the latest (``KafkaRaftClien
 ``controller.quorum.fetch.timeout.ms`` after the last one a controller asks the others whether they would vote for it.
 Those who have fetched from the old one, and still wait for it, would not (``FollowerState.canGrantVote``); as all have
 had their last answer at about the same time, that is soon over. If two become candidates at once each votes for itself,
-and both wait until the election timeout of one of them, which is ``controller.quorum.election.timeout.ms`` to twice that
+and both wait for the election timeout of one of them, which is ``controller.quorum.election.timeout.ms`` to twice that
 (``QuorumState.randomElectionTimeoutMs``, ``KafkaRaftClient.maybeHandleElectionLoss``); it asks anew, and wins.
 
 Source: KIP-996; classes of ``kafka-raft`` 4.4.0.

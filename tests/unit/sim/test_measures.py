@@ -98,6 +98,13 @@ def test_nothing_is_nothing() -> None:
     assert quantile(np.empty(0, np.int64), 0.99) == 0
 
 
+@pytest.mark.parametrize("q", [0.0, 0.25, 0.5, 0.99, 1.0])
+def test_a_quantile_is_numpys_to_the_bit(q: float) -> None:
+    values = np.cumsum(np.arange(1, 40) ** 3)[::-1]
+    sizes = range(1, len(values) + 1)
+    assert [quantile(values[:size], q) for size in sizes] == [float(np.quantile(values[:size], q)) for size in sizes]
+
+
 def test_a_quantile_lies_between_order_statistics() -> None:
     assert quantile(np.arange(101), 0.99) == 99
     assert quantile(np.array([0, 10]), 0.99) == pytest.approx(9.9)
