@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from groupsim.sim import Result, simulate
 from groupsim.sim.catalog import Catalog, spread
+from groupsim.sim.client.client import Client
 from groupsim.sim.cluster.coordinator import while_loading
 from groupsim.sim.cluster.loading import Loading, load_us
 from groupsim.sim.config import BrokerConfig
 from groupsim.sim.model import Close, Distribution, Entry, Kill, Restart, Scenario, StartMembers, Target, Verb
 from groupsim.sim.protocol.controller.replication import ReplicationControl
 from groupsim.sim.protocol.messages import Error, Heartbeat, OffsetCommit, SyncGroup
+from groupsim.sim.timeline import clients
+from groupsim.sim.timeline.clients import Clients
 from groupsim.sim.units import FOREVER, MS, S
 from tests.support.coordinators import moved
 from tests.support.scenarios import at, client, group, scenario
@@ -74,6 +78,28 @@ def test_a_restarted_broker_follows_and_leads_again_after_a_preferred_election()
     assert len(returns.loaded_s) == 2
     assert 100.0 < returns.loaded_s[1] < 101.0
     assert returns.rebalances(29.0) == 0
+
+
+@pytest.mark.parametrize("fidelity", ["elided", "message"])
+def test_leaders_that_move_concern_their_readers_alone(fidelity: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = at(30 * S, Restart(target=COORDINATOR, down=Distribution.constant(S)))
+    made = world(entry, config=replace(QUIET, leader_imbalance_check_us=60 * S))
+    told: list[int] = []
+    readers = Clients._readers
+
+    def heard(self: Clients, *whom: Any) -> list[Client]:
+        found = readers(self, *whom)
+        told.append(len(found))
+        return found
+
+    monkeypatch.setattr(Clients, "_readers", heard)
+    few = simulate(made, fidelity=fidelity)  # type: ignore[arg-type]
+    assert {1, 2} & {*told}, told
+    monkeypatch.setattr(clients, "_is_concerned", lambda *_: True)
+    told.clear()
+    everybody = simulate(made, fidelity=fidelity)  # type: ignore[arg-type]
+    assert {*told} == {3}
+    assert few.manifest["digests"] == everybody.manifest["digests"]
 
 
 def test_only_sigkill_needs_a_log_recovery() -> None:
