@@ -242,17 +242,18 @@ class PollLoop:
         """When time alone makes the member act, microseconds: by a thread of its own, or with the next poll."""
         member = self._beating
         if member is not None and member.config.behaviour.background_heartbeat:
-            return min(member.deadline_without_heartbeat, self._beat(member, now))
+            beat_due, others_due = member.deadlines
+            return min(others_due, self._beat(member, beat_due, now))
         due = self._machine.deadline
         if member is None:
             return due
         return self.reaction(max(due, now)) if due < FOREVER else due
 
-    def _beat(self, member: ClassicMember, now: int) -> int:
-        """When the heartbeat thread acts on the next heartbeat that is due, from ``now`` on, microseconds."""
-        due, since, schedule, job = member.heartbeat_wanted, member.waiting_since, self.schedule, self._job
+    def _beat(self, member: ClassicMember, due: int, now: int) -> int:
+        """When the heartbeat thread acts on the heartbeat that is due at ``due``, from ``now`` on, microseconds."""
         if due >= FOREVER:
             return FOREVER
+        since, schedule, job = member.waiting_since, self.schedule, self._job
         passes = (schedule.start, schedule.held_until) if schedule is not None else None
         asked = due, since, schedule, passes, job, job and job.due, self._held_us, self.stuck_until, self._client.frozen
         if asked != self._asked:

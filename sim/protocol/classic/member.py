@@ -147,26 +147,19 @@ class ClassicMember(MemberParts):
     @property
     def deadline(self) -> int:
         """When `on_deadline` wants to be called, microseconds."""
-        return min(self.deadline_without_heartbeat, self.heartbeat_wanted)
+        return min(self.deadlines)
 
     @property
-    def heartbeat_wanted(self) -> int:
-        """When the next heartbeat is due, microseconds; `FOREVER` while none is to be sent."""
-        is_wanted = self.lookup.node is not None and self.membership.heartbeats_enabled
-        return self.heartbeats.due if is_wanted else FOREVER
-
-    @property
-    def deadline_without_heartbeat(self) -> int:
-        """`deadline`, but for the next heartbeat."""
-        lookup, membership = self.lookup, self.membership
+    def deadlines(self) -> tuple[int, int]:
+        """The same by what is due: the next heartbeat, and everything else; `FOREVER`: nothing."""
+        lookup, fetch_at, join_at = self.lookup, self.ownership.fetch_retry_at, self.membership.join_retry_at
         if lookup.node is None:
-            return FOREVER if lookup.in_flight else lookup.retry_at
-        due = self.heartbeats.session_due if membership.heartbeats_enabled else FOREVER
-        if self.ownership.fetch_retry_at:
-            due = min(due, self.ownership.fetch_retry_at)
-        if membership.join_retry_at:
-            due = min(due, membership.join_retry_at)
-        return due
+            return FOREVER, FOREVER if lookup.in_flight else lookup.retry_at
+        beats, heartbeats = self.membership.heartbeats_enabled, self.heartbeats
+        due = heartbeats.session_due if beats else FOREVER
+        if fetch_at or join_at:
+            due = min(due, fetch_at or FOREVER, join_at or FOREVER)
+        return heartbeats.due if beats else FOREVER, due
 
     def on_deadline(self, now: int) -> Effects:
         """A pass of the heartbeat thread, in its order: coordinator, session, heartbeat (``HeartbeatThread.run``)."""
