@@ -272,8 +272,8 @@ class ConsumerMember(ConsumerMemberParts):
 
     @property
     def is_joining(self) -> bool:
-        """Whether it is not at rest in the group."""
-        return not self.is_settled
+        """Whether it is not at rest in the group; that it looks for the coordinator does not count."""
+        return not self._is_at_rest
 
     @property
     def next_commit_us(self) -> int:
@@ -289,9 +289,12 @@ class ConsumerMember(ConsumerMemberParts):
     @property
     def is_settled(self) -> bool:
         """Stable, with positions, and nothing under way: the future depends on time alone."""
+        return self._is_at_rest and self.lookup.node is not None
+
+    @property
+    def _is_at_rest(self) -> bool:
         return (
             self.state is STABLE
-            and self.lookup.node is not None
             and self.failed is None
             and self.reconciliation.running is None
             and not self.listening
