@@ -111,6 +111,10 @@ class ExactLedger(Ledger):
             return holding.offset
         return self._reader_of[holding].positions(now)
 
+    def whole_positions(self, holding: Holding, now: int) -> Offsets:
+        """`positions`: nothing has fractions. Shape (n,)."""
+        return self.positions(holding, now)
+
     def returned(self, holding: Holding, until: int) -> Offsets:
         """What poll() has returned before ``until`` (next offset), per partition of the holding. Shape (n,)."""
         return self._reader_of[holding].returned(until) if holding.running else holding.offset
