@@ -1,0 +1,63 @@
+"""What the scenario leader-death says, simulated: acks and idempotence decide what a leader's death costs.
+
+Closed form: a follower has what was written two latencies before (10 ms each), so a leader that dies takes up to 20 ms
+of its partition with it: two records, of one or two partitions, twice in a run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from tests.conformance.library.runs import runs
+
+SEEDS = range(1, 4)
+CONFIG = "producers.shop.config"
+ALL: dict[str, Any] = {f"{CONFIG}[acks]": "all"}
+IDEMPOTENT = {**ALL, f"{CONFIG}[enable.idempotence]": True}
+NOBODY = {f"{CONFIG}[acks]": "0"}
+LOST = ["lost_leader", "lost_unclean", "lost_unsent"]
+
+
+def fates(changes: dict[str, Any] | None = None) -> pd.DataFrame:
+    """Table ``producers``, summed up: a row for each seed."""
+    return pd.DataFrame(
+        [one.tables["producers"].select_dtypes("number").sum() for one in runs("leader-death", changes, seeds=SEEDS)]
+    )
+
+
+def test_with_acks_1_what_was_acknowledged_is_lost() -> None:
+    found = fates()
+    assert found["lost_leader"].between(1, 2 * 2 * 2 + 2).all()
+    assert (found[["lost_unclean", "lost_unsent", "failed"]] == 0).all(axis=None)
+    assert (found["took_us_max"] > 0).all()
+
+
+def test_readers_lose_what_the_log_has_lost() -> None:
+    for result in runs("leader-death", seeds=SEEDS):
+        delivery = result.tables["delivery"].set_index(["kind", "cause"])["records"]
+        lost = result.tables["producers"]["lost_leader"].sum()
+        assert abs(delivery["loss", "truncated log"] - lost) <= 4, "a record of a partition each time that it is cut"
+
+
+def test_with_acks_all_nothing_is_lost_and_retries_write_twice_and_out_of_order() -> None:
+    found = fates(ALL)
+    assert (found[[*LOST, "failed"]] == 0).all(axis=None)
+    assert (found["duplicated"] > 0).all()
+    assert (found["reordered"] > 0).all()
+
+
+def test_with_idempotence_nothing_is_lost_nor_written_twice_nor_out_of_order() -> None:
+    found = fates(IDEMPOTENT)
+    assert (found[[*LOST, "failed", "duplicated", "reordered"]] == 0).all(axis=None)
+    assert (found["retries"] > 0).all()
+    assert (found["in_log"] >= found["acknowledged"]).all()
+
+
+def test_with_acks_0_more_is_lost_and_nobody_hears_of_it() -> None:
+    found = fates(NOBODY)
+    assert (found["lost_unsent"] > 0).all()
+    assert (found[LOST].sum(axis=1) > fates()[LOST].sum(axis=1)).all()
+    assert (found["acknowledged"] + found["open"] == found["records"]).all()
+    assert (found["retries"] == 0).all()
