@@ -50,7 +50,7 @@ class PollLoop:
     cadence : Cadence
         Of the heartbeat thread, which needs to know where the application is.
     stuck_until : int, microseconds
-        End of the last hang.
+        End of the last hang; before its first pass if there was none.
     """
 
     def __init__(self, client: Incarnation) -> None:
@@ -71,7 +71,7 @@ class PollLoop:
         self._poll_key = deadline_key(client.consumer.entity, Kind.POLL)
         self.cadence = Cadence.of(client.config, client.world.timing)
         self.schedule: PollSchedule | None = None
-        self.stuck_until = 0
+        self.stuck_until = self._passed_us
         self._stuck_since = 0
         self._job: Job | None = None
         self._held_us = -1

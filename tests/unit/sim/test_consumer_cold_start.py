@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from groupsim.sim import simulate
-from groupsim.sim.model import Processing, Start
+from groupsim.sim.model import Distribution, Processing, Start
 from groupsim.sim.units import MS, S
+from tests.conformance.protocol.consumer_oracle import FIND, consumer
+from tests.conformance.protocol.oracle import WAY
 from tests.support.scenarios import client, group, rounds, scenario
 
 
@@ -23,3 +25,13 @@ def test_a_cold_start_ends_early_if_the_first_member_beats_first(
     result = simulate(scenario(one, horizon_us=20 * S), fidelity=fidelity)  # type: ignore[arg-type]
     first, last = rounds(result)[0], rounds(result)[-1]
     assert least_s * S < last.end_us - first.start_us < most_s * S
+
+
+@pytest.mark.parametrize("fidelity", ["elided", "message"])
+@pytest.mark.parametrize("boot_us", [0, 10 * MS, 700 * MS])
+def test_a_member_joins_with_its_own_first_pass_however_early_it_opens(fidelity: str, boot_us: int) -> None:
+    """Also before the run is as old as a pass: passes count from its first poll(), not from the run's beginning."""
+    boot, processing = Distribution.constant(boot_us), Processing(poll_timeout_us=100 * MS)
+    one = group(1, client=consumer(), boot=boot, processing=processing)
+    result = simulate(scenario(one, horizon_us=5 * S), fidelity=fidelity)  # type: ignore[arg-type]
+    assert rounds(result)[0].start_us == boot_us + FIND + WAY
