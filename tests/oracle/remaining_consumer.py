@@ -13,8 +13,15 @@ _NAMES: Final = (
     " patterns every 10 s at most, and topics of other groups, played at the same time, are topics too"
 )
 _ORDER: Final = (
-    "the order of what comes within milliseconds (members that start at once, or the last heartbeat of one "
-    "protocol and the first of the other) makes another course"
+    "a survivor's heartbeat came 7 and 43 ms before the next member left, who then was back before anybody beat: no "
+    "target for that epoch. In the replay it comes 0.1 s after, because it gave up something earlier in one pass "
+    "through poll() more, and computes one"
+)
+_LATE_TOPIC: Final = (
+    "a broker tells its coordinators of a new topic when it has made its partitions (BrokerMetadataPublisher): of 500 "
+    "on this machine 9 to 16 s after clients knew it, when all fifty had joined and owned nothing. In the replay it is "
+    "there from the beginning. Fifty cold clients in one process take 4 to 7 s to join, and 0.1 to 0.8 s until they "
+    "acknowledge"
 )
 _SLOW_START: Final = "a first member on a busy machine waits for its processors"
 _COLD: Final = (
@@ -38,7 +45,7 @@ _PASSES: Final = (
 
 CONSUMER_REMAINING: Final = {
     "consumer-downgrade": Remaining(_ORDER, repetitions=(1, 2)),
-    "consumer-fifty-members": Remaining(_ORDER, repetitions=(2, 4, 5, 6)),
+    "consumer-fifty-members": Remaining(_LATE_TOPIC, repetitions=(2, 4, 5, 6)),
     "consumer-freeze-long": Remaining(_PASSES, repetitions=(1, 2, 4, 5, 6)),
     "consumer-freeze-short": Remaining(_PASSES, repetitions=(1, 2, 3, 4, 5)),
     "consumer-join": Remaining(_PASSES, repetitions=(1, 3, 4, 5, 6)),
@@ -69,14 +76,8 @@ CONSUMER_REMAINING: Final = {
 }
 
 CONSUMER_UNSETTLED: Final = (
-    Unsettled(
-        _ORDER,
-        NOT_SHOWN,
-        {
-            "consumer-downgrade": (EVERYTHING,),
-            "consumer-fifty-members": (EVERYTHING,),
-        },
-    ),
+    Unsettled(_ORDER, NOT_SHOWN, {"consumer-downgrade": (EVERYTHING,)}),
+    Unsettled(_LATE_TOPIC, NOT_SHOWN, {"consumer-fifty-members": (EVERYTHING,)}),
     Unsettled(
         _COLD,
         NOT_SHOWN,

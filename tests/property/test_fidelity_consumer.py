@@ -63,6 +63,11 @@ def test_a_pause_before_everything_is_taken_away_between_two_passes() -> None:
         assert not differences(replace(found, horizon_us=38 * S, timeline=timeline), 91038), at
 
 
+def test_epochs_of_which_the_log_was_late_stay() -> None:
+    """JoinGroups of classic members in a consumer group were undone after offsets.commit.timeout.ms, as if refused."""
+    assert not _differences(730202, "placed", "mixed")
+
+
 def _differences(seed: int, family: str, protocols: Protocols) -> list[str]:
     return differences(consumer_scenario(seed, family, protocols), seed)
 

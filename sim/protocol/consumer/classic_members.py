@@ -99,6 +99,10 @@ class ClassicMembers:
             timers.joined(member_id)
             timers.await_sync(member_id, now + sync_us)
 
+    def forget_one(self, batch: int) -> None:
+        """The log has not had this batch in time: its answer was an error, and times nothing."""
+        self._answered.pop(batch, None)
+
     def forget(self, batch: int) -> None:
         """The log has refused this batch, and all that followed."""
         self._answered = {number: one for number, one in self._answered.items() if number < batch}

@@ -238,11 +238,18 @@ class ConsumerGroup:
         return self._core.take(expired=expired)
 
     def on_appended(self, now: int, batch: int, error: Error) -> Outcome:
-        """The log has a batch, or has refused it: it and what was built upon it are undone, but for timers."""
+        """The log has a batch, or has refused it: it and what was built upon it are undone, but for timers.
+
+        One that is not committed in time stays: only who waits for it is told (``CoordinatorRuntime``, Kafka 4.4: an
+        ``OperationTimeout`` completes the event, and reverts nothing).
+        """
         core = self._core
         if error is Error.NONE:
             core.journal.committed(batch)
             self.classic_members.appended(now, batch)
+            return Outcome()
+        if error is Error.REQUEST_TIMED_OUT:
+            self.classic_members.forget_one(batch)
             return Outcome()
         self.classic_members.forget(batch)
         for undo in core.journal.failed(batch):

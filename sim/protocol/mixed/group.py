@@ -279,13 +279,18 @@ class MixedGroup:
         return self._followed(group, group.on_deadline(now))
 
     def on_appended(self, now: int, batch: int, error: Error) -> Outcome:
-        """The batch is committed, or has failed with ``error``: then the group is what it was before the batch."""
+        """The batch is committed, or has failed with ``error``: then the group is what it was before the batch.
+
+        One that is late may still be committed.
+        """
         owner = self._owner(batch)
         outcome = owner.on_appended(now, batch, error)
         if owner is not self.group:
             outcome.facts.clear()
         if error is Error.NONE:
             self._conversions = [one for one in self._conversions if one.batch > batch]
+            return outcome
+        if error is Error.REQUEST_TIMED_OUT:
             return outcome
         undone = [one for one in self._conversions if one.writer is owner and one.batch >= batch]
         if undone:

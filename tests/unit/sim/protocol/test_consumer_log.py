@@ -63,6 +63,13 @@ def test_what_was_built_upon_a_failed_batch_is_undone_with_it() -> None:
     assert run.group.roster.held.are_free(at(0, 1, 2, 3)).all()
 
 
+def test_a_batch_that_is_not_committed_in_time_is_not_undone() -> None:
+    """Only who waits for it is told; the log has it, and may commit it one day."""
+    run = moving()
+    outcome = run.group.on_appended(run.now, run.records[-1].number, Error.REQUEST_TIMED_OUT)
+    assert (outcome.facts, run.owned("a")) == ([], [0, 1])
+
+
 def test_a_batch_that_the_log_has_cannot_be_undone_any_more() -> None:
     run = moving()
     number = run.records[-1].number

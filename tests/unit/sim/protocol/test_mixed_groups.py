@@ -164,7 +164,7 @@ def test_timers_of_the_group_that_comes_back_have_run_to_no_effect() -> None:
     run.classic_group(a=(0, 1), b=(2, 3))
     upgraded = run.group.on_request(run.now, run.heartbeat("c"), "c")
     run.now += 20 * S  # the sessions of a and b are over
-    run.take(run.group.on_appended(run.now, _number(upgraded), Error.REQUEST_TIMED_OUT))
+    run.take(run.group.on_appended(run.now, _number(upgraded), Error.NOT_ENOUGH_REPLICAS))
     assert run.group.deadline > run.now
     assert sorted(one.member_id for one in run.classic.roster) == ["a", "b"]
 
