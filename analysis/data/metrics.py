@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -89,6 +89,15 @@ HEADLINE: Final = (
     "lag_s_max", "duplicates", "losses",
 )  # fmt: skip
 """What a reader wants first, most wanted first."""
+
+
+COST: Final = ("cross_rack_bytes", "cross_rack_cost_per_month")
+"""What a reader wants besides where there is a price."""
+
+
+def headline_of(runs: Iterable[Mapping[str, object]]) -> list[str]:
+    """What a reader wants first of these rows of ``summary``: what crosses racks too, where it has a price."""
+    return [*HEADLINE, *(COST if any(row.get(COST[-1]) is not None for row in runs) else ())]
 
 
 def metric(name: str) -> Metric:

@@ -174,7 +174,7 @@ def _tell(done: Replications, out: Path | None, *, as_json: bool, full: bool) ->
 
 
 def _print(done: Replications, *, full: bool) -> None:
-    from groupsim.analysis.data.metrics import HEADLINE, METRICS
+    from groupsim.analysis.data.metrics import METRICS, headline_of
     from groupsim.analysis.text.groups import first_told, worst
     from groupsim.analysis.text.outliers import outliers_line
     from groupsim.analysis.text.summary import runs_table
@@ -186,7 +186,7 @@ def _print(done: Replications, *, full: bool) -> None:
     if groups > 1:
         _print_over_groups(done, full=full)
     shown = done.summary if full else worst(done.summary)
-    print_table(runs_table(shown, None if full else HEADLINE, width()))
+    print_table(runs_table(shown, None if full else headline_of(done.summary), width()))
     if not full:
         told = len({row["group"] for row in shown})
         least = f", and all groups: above are the {told} that were unread longest" if told < groups else ""
@@ -199,11 +199,11 @@ def _print(done: Replications, *, full: bool) -> None:
 
 
 def _print_over_groups(done: Replications, *, full: bool) -> None:
-    from groupsim.analysis.data.metrics import HEADLINE
+    from groupsim.analysis.data.metrics import headline_of
     from groupsim.analysis.text.groups import over_groups_table
     from groupsim.analysis.text.summary import metrics_shown
 
-    metrics = metrics_shown() if full else list(HEADLINE)
+    metrics = metrics_shown() if full else headline_of(done.summary)
     print_table(over_groups_table(done.over_groups, done.summary, metrics, width()))
     print_wrapped(done.placement())
     print()
