@@ -272,15 +272,17 @@ read to the end, ``blocked_us_max``: how long a record waited to become readable
 PRODUCERS: Final = MappingProxyType(
     {
         "producer": TEXT, "topic": TEXT, "partition": INT, "records": INT, "acknowledged": INT, "failed": INT,
-        "open": INT, "batches": INT, "retries": INT, "in_log": INT, "lost_leader": INT, "lost_unclean": INT,
-        "lost_unsent": INT, "failed_in_log": INT, "duplicated": INT, "reordered": INT, "took_us_max": INT,
+        "open": INT, "batches": INT, "retries": INT, "in_log": INT, "truncated_leader": INT,
+        "truncated_unclean": INT, "lost_unsent": INT, "failed_in_log": INT, "duplicated": INT, "reordered": INT,
+        "took_us_max": INT,
     }
 )  # fmt: skip
 """One row per producer of ``producers`` and partition, in records over the whole run; ``batches`` that were
 acknowledged or given up, and how often they were sent again.
 
-``lost_...`` were acknowledged and are in no log: only a leader that died had them (``leader``), a leader was elected
-that was not in sync (``unclean``), nobody heard of them (``unsent``: acks=0). ``failed_in_log``: given up, and in the
+``truncated_...`` and ``lost_...`` were acknowledged and are in no log: only a leader that died had them (``leader``), a
+leader was elected that was not in sync (``unclean``), nobody heard of them (``unsent``: acks=0). Readers lose the first
+two by ``truncated log`` in ``delivery``. ``failed_in_log``: given up, and in the
 log all the same; ``duplicated``: written again by a retry; ``reordered``: behind a record that was sent later;
 ``took_us_max``: until a batch was acknowledged.
 """

@@ -97,7 +97,7 @@ def _fates(one: Sent, appended: list[Appended]) -> dict[str, int]:
         "records": one.records, "acknowledged": int(acknowledged.sum()), "failed": int(failed.sum()),
         "open": one.records - int(np.logical_or(acknowledged, failed).sum()),
         "batches": one.batches, "retries": one.retries, "in_log": int((times > 0).sum()),
-        "lost_leader": int((lost == _LEADER).sum()), "lost_unclean": int((lost == _UNCLEAN).sum()),
+        "truncated_leader": int((lost == _LEADER).sum()), "truncated_unclean": int((lost == _UNCLEAN).sum()),
         "lost_unsent": int((lost == _NOBODY).sum()),
         "failed_in_log": int(np.logical_and(failed, times > 0).sum()),
         "duplicated": int(np.maximum(times - 1, 0).sum()), "reordered": _reordered(first[first >= 0]),

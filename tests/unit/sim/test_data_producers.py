@@ -54,7 +54,7 @@ def test_where_nothing_happens_everything_is_there_once_and_in_order() -> None:
     seen = fates(producing(horizon_s=20))
     assert seen["records"] == pytest.approx(20 * RATE, abs=2)
     assert seen["in_log"] + seen["open"] >= seen["records"] > seen["acknowledged"] >= seen["records"] - 60
-    wrong = ("failed", "retries", "lost_leader", "lost_unclean", "lost_unsent", "duplicated", "reordered")
+    wrong = ("failed", "retries", "truncated_leader", "truncated_unclean", "lost_unsent", "duplicated", "reordered")
     assert {seen[name] for name in wrong} == {0}
 
 
@@ -68,23 +68,25 @@ def test_producers_share_what_is_sent() -> None:
 
 def test_with_acks_1_a_leader_that_dies_takes_what_it_has_acknowledged() -> None:
     seen = [fates(producing(KILL, acks=1, **PLAIN), seed) for seed in SEEDS]
-    assert 0 < sum(one["lost_leader"] for one in seen) <= 20 * len(SEEDS)
+    assert 0 < sum(one["truncated_leader"] for one in seen) <= 20 * len(SEEDS)
     for one in seen:
-        assert one["lost_unclean"] == one["lost_unsent"] == one["failed"] == 0
-        assert one["in_log"] >= one["acknowledged"] - one["lost_leader"]
+        assert one["truncated_unclean"] == one["lost_unsent"] == one["failed"] == 0
+        assert one["in_log"] >= one["acknowledged"] - one["truncated_leader"]
 
 
 def test_with_acks_all_nothing_that_was_acknowledged_is_lost_and_idempotence_writes_it_once() -> None:
     for seed in SEEDS:
         seen = fates(producing(KILL), seed)
         assert 0 < seen["retries"] <= 5, "what was under way, once: nothing is sent to who is not there"
-        assert {seen[name] for name in ("lost_leader", "lost_unclean", "failed", "duplicated", "reordered")} == {0}
+        assert {
+            seen[name] for name in ("truncated_leader", "truncated_unclean", "failed", "duplicated", "reordered")
+        } == {0}
 
 
 def test_without_idempotence_retries_write_twice_and_out_of_order() -> None:
     """What followers have and nobody has acknowledged is sent again; what failed last goes first."""
     seen = [fates(producing(KILL, **PLAIN), seed) for seed in SEEDS]
-    assert all(one["lost_leader"] == 0 for one in seen)
+    assert all(one["truncated_leader"] == 0 for one in seen)
     assert sum(one["duplicated"] for one in seen) > 0
     assert sum(one["reordered"] for one in seen) > 0
 
@@ -106,8 +108,8 @@ def test_with_acks_0_nobody_hears_of_what_is_on_its_way_to_a_leader_that_dies() 
 def test_an_unclean_election_loses_what_all_in_sync_had(is_unclean: bool, least: int, most: int) -> None:
     """From 30 s to 70 s the leader was alone; acks=all waited for nobody once the ISR was it."""
     seen = fates(sent_by(the_one_behind_leads(unclean_leader_election=is_unclean)))
-    assert least <= seen["lost_unclean"] <= most
-    assert seen["lost_leader"] == 0
+    assert least <= seen["truncated_unclean"] <= most
+    assert seen["truncated_leader"] == 0
 
 
 def test_what_cannot_be_delivered_in_time_is_given_up_and_the_application_knows() -> None:
@@ -118,7 +120,7 @@ def test_what_cannot_be_delivered_in_time_is_given_up_and_the_application_knows(
     )
     seen = fates(lonely)
     assert seen["failed"] > 5 * RATE
-    assert seen["lost_leader"] == seen["lost_unclean"] == seen["duplicated"] == seen["reordered"] == 0
+    assert seen["truncated_leader"] == seen["truncated_unclean"] == seen["duplicated"] == seen["reordered"] == 0
     assert seen["in_log"] - seen["failed_in_log"] >= seen["acknowledged"]
 
 
@@ -128,7 +130,7 @@ def test_with_too_few_in_sync_producers_that_wait_for_all_are_refused() -> None:
     away, back = at(20 * S, Kill(target=broker("leader/t/0"))), at(40 * S, StartMembers(target=broker("all")))
     seen = fates(producing(away, back, horizon_s=70, topic=two))
     assert seen["took_us_max"] > 15 * S
-    assert seen["lost_leader"] == seen["failed"] == seen["duplicated"] == 0
+    assert seen["truncated_leader"] == seen["failed"] == seen["duplicated"] == 0
 
 
 def test_both_fidelities_agree() -> None:
