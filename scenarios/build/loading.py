@@ -113,6 +113,8 @@ def path_of(source: str | Path, library: Path = LIBRARY, kind: str = "scenario")
         There is neither a built-in one nor a file of that name, or the name is no UTF-8: manifests could not hold it.
     """
     text, path = str(source), Path(source)
+    if not text:
+        raise ScenarioFileError("the name", [Problem("", f"is empty: name a built-in {kind}, or a file")])
     if re.search("[\ud800-\udfff]", text):
         raise ScenarioFileError(text, [Problem("", "has a name that is not UTF-8: rename the file")])
     if text not in names_in(library) and (path.suffix or path.exists() or len(path.parts) > 1):

@@ -71,13 +71,13 @@ def problems_of(findings: Iterable[Finding], document: YamlDocument, scenario: s
     scenario : str
         What errors call the document, if it is a scenario; empty for other files.
     """
-    names = _entry_names(document.data)
+    names, changed = _entry_names(document.data), _changed(document.lines)
     return [
         Problem(
             path_text(place, names),
             _lacking(document, place[0], scenario) if (message, len(place)) == (_MISSING, 1) else message,
             "" if value is None else shown(value),
-            _line(document.lines, place),
+            0 if place in changed else _line(document.lines, place),
         )
         for place, message, value in findings
     ]
@@ -97,6 +97,11 @@ def _entry_names(data: Mapping[str, Any]) -> dict[Place, str]:
     entries = data.get("timeline")
     ids = entry_ids(entries) if isinstance(entries, list) else []
     return {("timeline", position): name for position, name in enumerate(ids)}
+
+
+def _changed(lines: Mapping[Place, int]) -> set[Place]:
+    """What the command line has set, and all that it is in: what is wrong with these is in no line."""
+    return {place[:depth] for place, line in lines.items() if not line for depth in range(1, len(place) + 1)}
 
 
 def _line(lines: Mapping[Place, int], place: Place) -> int:

@@ -62,8 +62,8 @@ def run(
 
     if replication is not None and replications > 1:
         raise ConfigError("--replication names one run and --replications asks for several: give one of the two")
-    if out is not None and figures is not None and out.absolute() == figures.absolute():
-        raise ConfigError("--out and --figures name the same folder: give each its own")
+    if out is not None and figures is not None:
+        _check_apart(out, figures)
     changes, allowed = parse_settings(set_ or []), allow_code or []
     import_allowed(allowed)
 
@@ -80,6 +80,17 @@ def run(
     except CannotBeginAged as refused:
         raise not_aged(scenario, loaded, refused) from None
     _tell(done, out, as_json=as_json, full=full)
+
+
+def _check_apart(out: Path, figures: Path) -> None:
+    """Refuse what could only be found out after the run: each folder is new, and so has nothing in it."""
+    from groupsim.sim import ConfigError
+
+    one, other = out.resolve(), figures.resolve()
+    if one == other:
+        raise ConfigError("--out and --figures name the same folder: give each its own")
+    if one in other.parents or other in one.parents:
+        raise ConfigError("--out and --figures: neither can be in the other: both are new folders, side by side")
 
 
 def _carry_out(

@@ -120,7 +120,8 @@ def one_form(value: Any, forms: Mapping[str, type[FileModel]], what: str, info: 
         What the value is, for the error.
     """
     if not isinstance(value, Mapping):
-        raise refusal(f"must be {what}: a mapping with one of {', '.join(forms)}")
+        example = f"; write {{{next(iter(forms))}: {value}}}, say" if isinstance(value, int | float) else ""
+        raise refusal(f"must be {what}: a mapping with one of {', '.join(forms)}{example}")
     present = [key for key in value if key in forms]
     if len(present) == 1:
         return forms[present[0]].model_validate(value, context=info.context)

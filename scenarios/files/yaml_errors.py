@@ -13,6 +13,7 @@ _IN_WORDS: Final[tuple[tuple[str, str], ...]] = (
     ("found '<block sequence start>'", "this list is indented less than what it belongs to"),
     ("found '<scalar>'", "this follows what has ended already: look for a comma, a colon or indentation that lacks"),
     ("found '-'", "an entry of a list stands where a key is expected: look at the indentation"),
+    ("found '<stream end>'", "the text ends before what is open is closed"),
     ("could not find expected ':'", "a key without a colon: write key: value"),
     ("expected ',' or '}'", "a { is not closed, or a comma lacks"),
     ("expected ',' or ']'", "a [ is not closed, or a comma lacks"),

@@ -43,6 +43,8 @@ _PLUGIN_PREFIXES: Final[Mapping[Kind, tuple[str, ...]]] = {
 """Keys that Kafka hands to a plug-in without knowing them."""
 _OR_ONE: Final = re.compile(r"\[(-?\d+),\.\.\.,(-?\d+)\] or (-?\d+)")
 """How ``CompressionType.levelValidator`` describes itself: ``[1,...,9] or -1`` of gzip."""
+_MS_OF: Final = {"ms": 1, "s": 1_000, "min": 60_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_DURATION: Final = re.compile(rf"(\d{{1,9}}) ?({'|'.join(_MS_OF)})", re.ASCII)
 _AUTHORIZER_KEYS: Final = ("super.users", "allow.everyone.if.no.acl.found")
 """Broker keys that ``StandardAuthorizer`` reads and ``KafkaConfig`` does not declare."""
 
@@ -77,7 +79,10 @@ class KafkaKey:
         ------
         ``ConfigDef.parseType`` and ``ConfigDef.Validator``, 4.4.0.
         """
-        value = _typed(self.type, raw.strip() if isinstance(raw, str) else raw)
+        try:
+            value = _typed(self.type, raw.strip() if isinstance(raw, str) else raw)
+        except ValueError as reason:
+            raise ValueError(f"{reason}{self._meant(raw)}") from None
         if isinstance(value, int | float) and not isinstance(value, bool):
             self._check_bounds(value)
         elif isinstance(value, list):
@@ -85,6 +90,11 @@ class KafkaKey:
         elif isinstance(value, str):
             self._check_text(value)
         return value
+
+    def _meant(self, raw: object) -> str:
+        """What to write instead of a duration with a unit, where Kafka counts milliseconds."""
+        match = _DURATION.fullmatch(raw.strip()) if isinstance(raw, str) and self.name.endswith(".ms") else None
+        return f", of milliseconds: write {int(match[1]) * _MS_OF[match[2]]}" if match else ""
 
     def _check_bounds(self, value: float) -> None:
         if self.minimum is not None and value < self.minimum:

@@ -38,6 +38,8 @@ def parse_duration(text: object) -> int:
     if isinstance(text, str) and _DURATION.fullmatch(text.strip().removeprefix("-")) and text.strip().startswith("-"):
         raise ValueError("must not be negative: a duration has no sign")
     match = _DURATION.fullmatch(text.strip()) if isinstance(text, str) else None
+    if isinstance(text, str) and re.fullmatch(r"\d{1,9} ?m", text.strip(), re.ASCII):
+        raise ValueError(f"must be a duration, and m is no unit: write {text.strip()}in or {text.strip()}s")
     if match is None:
         raise ValueError("must be a duration: <number><us|ms|s|min|h|d>, such as 700ms or 1.5h")
     value_us = Decimal(match[1]) * UNITS[match[2]]

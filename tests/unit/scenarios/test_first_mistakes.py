@@ -16,6 +16,7 @@ from groupsim.scenarios.cli.watch import SilentAssignors
 from groupsim.scenarios.errors import Problem, ScenarioFileError
 from groupsim.scenarios.files.yaml_text import parse_yaml
 from groupsim.scenarios.kafka.keys import find_key
+from tests.support.command_line import CommandLine
 
 TEXT = """\
 version: 1
@@ -155,6 +156,10 @@ class TestWhatTheFileLacks:
         ("timeline[kill].kill.target", "billing/-1", "write group/3"),
         ("timeline[kill].kill.target", "zookeeper:9", "nobody asks ZooKeeper"),
         ("timeline[kill].kill", "billing/0", "write kill: {target: billing/0}"),
+        ("topics.orders.rate", 50, "write {per_partition: 50}"),
+        ("horizon", "5m", "write 5min or 5ms"),
+        ("groups.billing.config", {"session.timeout.ms": "45s"}, "of milliseconds: write 45000"),
+        ("groups.billing.config", {"max.poll.records": "45s"}, "must be a whole number"),
     ],
 )  # fmt: skip
 def test_a_refused_value_is_told_what_to_write(path: str, value: Any, words: str) -> None:
@@ -183,6 +188,7 @@ def test_a_server_that_is_not_there_is_named() -> None:
         ("a:\n  b\n  c: 2\n", 3, "a colon"),
         ("a: {b: 1\nc: 2\n", 2, "a { is not closed"),
         ("a: [b\nc: 2\n", 2, "a [ is not closed"),
+        ("a: [\n", 2, "the text ends before what is open is closed"),
     ],
 )
 def test_what_is_no_yaml_is_told_in_plain_words(text: str, line: int, words: str) -> None:
@@ -191,6 +197,45 @@ def test_what_is_no_yaml_is_told_in_plain_words(text: str, line: int, words: str
     (problem,) = caught.value.problems
     assert problem.line == line
     assert words in problem.message
+
+
+class TestLinesOfWhatTheCommandLineSets:
+    @pytest.mark.parametrize(
+        ("path", "value", "told"),
+        [
+            ("groups.billing.config.session.timeout.ms", 5000, "groups.billing.config"),
+            ("topics.orders", None, "topics"),
+            ("measure.to", "1d", "measure"),
+        ],
+    )
+    def test_are_none(self, tmp_path: Path, path: str, value: Any, told: str) -> None:
+        """What is wrong with the whole is wrong by what was set in it."""
+        text = TEXT.replace("members:", "config: {client.id: a}\n    members:").replace(
+            "topics:", "measure: {}\ntopics:", 1
+        )
+        assert (told, 0) in [(place, line) for place, line, _ in _told(tmp_path, text, **{path: value})]
+
+    def test_leave_others_where_they_are(self, tmp_path: Path) -> None:
+        text = TEXT.replace("count: 4", "count: four")
+        assert [(path, line) for path, line, _ in _told(tmp_path, text, **{"groups.billing.client": "4.4"})] == [
+            ("groups.billing.members.count", 9)
+        ]
+
+
+def test_a_name_that_is_empty_is_no_folder() -> None:
+    with pytest.raises(ScenarioFileError, match=r"is empty: name a built-in scenario, or a file"):
+        load("")
+
+
+@pytest.mark.parametrize(("out", "figures"), [("a", "a/b"), ("a/b", "a"), ("a", "./x/../a")])
+def test_folders_in_one_another_are_refused_before_the_run(
+    groupsim: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, figures: str
+) -> None:
+    monkeypatch.setattr("groupsim.sim.simulate", lambda *_, **__: 1 / 0, raising=False)
+    told = groupsim("run", "kill-detection", "--out", tmp_path / out, "--figures", tmp_path / figures)
+    assert told.code == 2
+    assert told.err.startswith("error: --out and --figures")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", ["producer", "topic", "broker"])
