@@ -196,7 +196,17 @@ def load_summaries(folders: Sequence[str | Path], metrics: Sequence[str] | None 
 
     A variant keeps its name as long as no other folder has it too; otherwise it becomes ``<folder>/<variant>``, or the
     folder's name when the variant has none. Folders of the same name are told apart by their paths.
+
+    Raises
+    ------
+    ResultError
+        A folder is named twice: its runs would count as two samples.
     """
+    there: set[Path] = set()
+    for folder in folders:
+        if Path(folder).resolve() in there:
+            raise ResultError(f"{folder} is named twice: name each folder once")
+        there.add(Path(folder).resolve())
     summaries = [load_summary(folder, metrics) for folder in folders]
     called = [Path(folder).resolve().name for folder in folders]
     if len(set(called)) < len(called):

@@ -223,6 +223,12 @@ class TestCompare:
         assert missing in told.err
         assert "Traceback" not in told.err
 
+    def test_of_one_result_with_itself_is_refused(self, groupsim: CommandLine, folder: Path) -> None:
+        groupsim("run", folder / "small.yaml", "--out", folder / "one")
+        told = groupsim("compare", folder / "one", folder / "." / "nowhere" / ".." / "one")
+        assert (told.code, told.out) == (2, "")
+        assert told.err.endswith("is named twice: name each folder once\n")
+
     def test_of_one_result_tells_its_numbers(self, groupsim: CommandLine, folder: Path) -> None:
         groupsim("run", folder / "small.yaml", "--out", folder / "out")
         told = groupsim("compare", folder / "out")
