@@ -74,7 +74,12 @@ _SYNC: Final = "sync phases, most of them a group's first, take up to 39 ms long
 _SPREAD: Final = "the replays of six repetitions are not near enough to one another"
 _TOPIC: Final = "members hear of the new topic within 0.07 s of one another; in the model all at once"
 
-_TWICE: Final = "a few records are read twice in more of the simulated runs than of the repetitions; why is not known"
+_TWICE: Final = (
+    "when, within their tenth of a second, records come decides whether one falls between a member's commit before it"
+    " joins and its giving up partitions, 10 to 30 ms later: the recorded ones come 25 to 45 ms before multiples of it,"
+    " the simulated ones on them, and round 2 ends around one. Nothing is read twice in 17 of 31 repetitions and in 8 of"
+    " 40 runs; with records 37 or 46 ms earlier in 16 or 26 of 40"
+)
 
 UNSETTLED: Final = (
     *CONSUMER_UNSETTLED,
