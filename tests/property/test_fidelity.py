@@ -13,7 +13,7 @@ import pytest
 
 from groupsim.sim import simulate
 from groupsim.sim.config import ClientConfig
-from groupsim.sim.model import ZERO, Distribution, Override, Processing
+from groupsim.sim.model import ZERO, Distribution, Entry, Override, Processing, Restart, SetConfig, Target
 from groupsim.sim.units import MS, S
 from tests.support.fidelity import differences
 from tests.support.random_scenarios import Family, random_scenario
@@ -109,3 +109,22 @@ def test_commits_of_batches_whose_costs_are_drawn_are_no_events(consumer: Client
     one = scenario(group(4, client=consumer, processing=drawn), *faults, horizon_us=30 * S, rate_mrps=20_000)
     assert not differences(one, seed=5)
     assert simulate(one, seed=5, check=False).manifest["events"] < 3_000
+
+
+def test_members_whose_costs_are_drawn_come_back_with_one_cost_for_all_records() -> None:
+    """They resume in closed form, where what they drew before must be forgotten."""
+    everybody, consumer = Target("group", "g"), client(enable_auto_commit=True)
+    drawn = Processing(per_record=Distribution("lognormal", (4 * MS, 16 * MS)))
+    constant = SetConfig(
+        target=everybody, client=consumer, processing=Processing(per_record=Distribution.constant(30 * MS))
+    )
+    timeline = (
+        join(20 * S, 7),
+        Entry(id="config", at_us=30 * S, verb=constant),
+        Entry(id="restart", at_us=31 * S, verb=Restart(target=everybody, down=Distribution.constant(S), stop="close")),
+        join(50 * S, 8),
+        pause(57 * S, 3 * S, 1),
+        kill(60 * S, 2),
+    )
+    one = group(6, client=consumer, processing=drawn)
+    assert not differences(scenario(one, *timeline, horizon_us=90 * S, rate_mrps=3_000), seed=3)

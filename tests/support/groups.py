@@ -32,6 +32,7 @@ from groupsim.sim.protocol.offsets.group_offsets import GroupOffsets
 from groupsim.sim.protocol.offsets.records import CommittedOffsets
 from groupsim.sim.protocol.offsets.table import OffsetTable
 from groupsim.sim.units import FOREVER, MS, S
+from tests.support.turns import Turns
 
 DELAY, SESSION, REBALANCE = 3_000, 10_000, 60_000
 """Initial rebalance delay, session and rebalance timeout unless a test says otherwise, milliseconds."""
@@ -171,7 +172,9 @@ class GroupHarness:
         """Let time pass, deadline by deadline; who was answered what meanwhile."""
         until = (self.now + ms) * MS
         before = len(self.answers)
+        turns = Turns()
         while (due := min(self.group.deadline, self._log.due, self.offsets.due)) <= until:
+            turns.take()
             self.now = max(due // MS, self.now)
             self.take(Outcome())
             self.take(self.group.on_deadline(self.now * MS))

@@ -49,6 +49,7 @@ from groupsim.sim.model import (
     Verb,
 )
 from groupsim.sim.units import FOREVER, MS, S
+from tests.support.scenarios import EVENTS_MAX
 
 Family = Literal["jitter", "grid", "dense", "crowd", "aged", "delivery"]
 HORIZON_US = 80 * S
@@ -140,6 +141,7 @@ class Maker:
             name=name,
             question="Do both fidelities agree?",
             horizon_us=HORIZON_US,
+            event_budget=EVENTS_MAX,
             cluster=self._cluster(),
             topics=(
                 Topic(

@@ -82,6 +82,10 @@ def group(
     )  # fmt: skip
 
 
+EVENTS_MAX = 3_000_000
+"""More than any scenario of the tests needs: one in which time stands still fails within a minute."""
+
+
 def scenario(
     one: Group,
     *timeline: Entry,
@@ -105,6 +109,7 @@ def scenario(
     )
     topic = Topic(name="t", partitions=partitions, rate=Rate(per_partition_mrps=((rate_mrps,),)))
     return Scenario(
+        event_budget=EVENTS_MAX,
         name="test", question="", horizon_us=horizon_us, cluster=cluster, topics=(topic, *more_topics), groups=(one,),
         timeline=timeline, measure_from_us=measure_from_us,
     )  # fmt: skip

@@ -16,6 +16,7 @@ from groupsim.sim.protocol.facts import Fact
 from groupsim.sim.protocol.interface import Outcome, Task
 from groupsim.sim.protocol.messages import Error, OffsetCommit, Positions
 from groupsim.sim.units import S
+from tests.support.turns import Turns
 
 MOST = 100
 """Partitions that a topic can have here; the first position of topic n is n * MOST."""
@@ -170,7 +171,9 @@ class Coordination:
     def sleep(self, duration_us: int) -> None:
         """Let time pass, with every timer at its instant."""
         end = self.now + duration_us
+        turns = Turns()
         while (due := self.group.deadline) <= end:
+            turns.take()
             self.now = max(due, self.now)
             self.take(self.group.on_deadline(self.now))
         self.now = end

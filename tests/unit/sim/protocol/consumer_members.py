@@ -18,6 +18,7 @@ from groupsim.sim.protocol.messages import (
     Positions,
 )
 from groupsim.sim.units import FOREVER, MS
+from tests.support.turns import Turns
 
 
 def positions(*numbers: int) -> Positions:
@@ -98,7 +99,9 @@ class ConsumerHarness:
     def sleep(self, ms: int) -> ConsumerHarness:
         """Let time pass, deadline by deadline; the application is busy."""
         until = (self.now + ms) * MS
+        turns = Turns()
         while (due := self.member.deadline) <= until and due < FOREVER:
+            turns.take()
             self.now = max(self.now, due // MS)
             self.do(self.member.on_deadline(self.now * MS))
         self.now = until // MS

@@ -19,6 +19,7 @@ from groupsim.sim.protocol.messages import (
     SyncResponse,
 )
 from groupsim.sim.units import FOREVER, MS
+from tests.support.turns import Turns
 
 
 class _Assignor:
@@ -95,7 +96,9 @@ class MemberHarness:
 
     def drive(self) -> MemberHarness:
         """The application thread's turn."""
+        turns = Turns()
         while not self.busy and self.member.needs_application and not self._raised:
+            turns.take()
             effects = self.member.on_poll(self.now * MS)
             if not effects:
                 break
@@ -114,7 +117,9 @@ class MemberHarness:
     def sleep(self, ms: int) -> MemberHarness:
         """Let time pass, deadline by deadline."""
         until = (self.now + ms) * MS
+        turns = Turns()
         while (due := self.member.deadline) <= until and due < FOREVER:
+            turns.take()
             self.now = max(self.now, due // MS)
             self.do(self.member.on_deadline(self.now * MS))
             self.drive()

@@ -22,6 +22,7 @@ from groupsim.sim.protocol.transactions.messages import (
 )
 from groupsim.sim.protocol.transactions.records import TransactionRecord
 from groupsim.sim.units import S
+from tests.support.turns import Turns
 
 T0: TopicPartition = ("t0", 0)
 T1: TopicPartition = ("t1", 0)
@@ -56,7 +57,9 @@ class TransactionScene:
         self.go_on()
 
     def go_on(self) -> None:
+        turns = Turns()
         while (self.unlogged and not self.is_slow) or (self.markers and not self.holds_markers):
+            turns.take()
             if self.unlogged and not self.is_slow:
                 self.append()
             else:
@@ -80,7 +83,9 @@ class TransactionScene:
     def wait_until(self, seconds: float) -> None:
         """Let time pass, with every scan that finds something."""
         until = round(seconds * S)
+        turns = Turns()
         while self.coordinator.deadline <= until:
+            turns.take()
             self.now = self.coordinator.deadline
             self.carry_out(self.coordinator.on_deadline(self.now))
         self.now = until
