@@ -17,7 +17,7 @@ CONFIG = "producers.shop.config"
 ALL: dict[str, Any] = {f"{CONFIG}[acks]": "all"}
 IDEMPOTENT = {**ALL, f"{CONFIG}[enable.idempotence]": True}
 NOBODY = {f"{CONFIG}[acks]": "0"}
-LOST = ["lost_leader", "lost_unclean", "lost_unsent"]
+LOST = ["truncated_leader", "truncated_unclean", "lost_unsent"]
 
 
 def fates(changes: dict[str, Any] | None = None) -> pd.DataFrame:
@@ -29,15 +29,15 @@ def fates(changes: dict[str, Any] | None = None) -> pd.DataFrame:
 
 def test_with_acks_1_what_was_acknowledged_is_lost() -> None:
     found = fates()
-    assert found["lost_leader"].between(1, 2 * 2 * 2 + 2).all()
-    assert (found[["lost_unclean", "lost_unsent", "failed"]] == 0).all(axis=None)
+    assert found["truncated_leader"].between(1, 2 * 2 * 2 + 2).all()
+    assert (found[["truncated_unclean", "lost_unsent", "failed"]] == 0).all(axis=None)
     assert (found["took_us_max"] > 0).all()
 
 
 def test_readers_lose_what_the_log_has_lost() -> None:
     for result in runs("leader-death", seeds=SEEDS):
         delivery = result.tables["delivery"].set_index(["kind", "cause"])["records"]
-        lost = result.tables["producers"]["lost_leader"].sum()
+        lost = result.tables["producers"]["truncated_leader"].sum()
         assert abs(delivery["loss", "truncated log"] - lost) <= 4, "a record of a partition each time that it is cut"
 
 
