@@ -224,7 +224,7 @@ class Timing:
     append_us: int = 1_000
     """Broker: an append to a log, which is all that a write waits for without followers (leader SyncGroup,
     OffsetCommit)."""
-    follower_fetch: Distribution | None = ZERO
+    follower_fetch: Distribution | None = None
     """Broker: from the leader's append until the last follower in sync has fetched it and says so with its next fetch.
     None: by the cluster's latency and its replicas (`sim.cluster.follower_fetch`)."""
     connect: Distribution = Distribution("lognormal", (1_500, 20 * MS))

@@ -40,6 +40,7 @@ STEADY = Distribution.constant(LATENCY_US)
 AT_ONCE = Start()
 AUTO = Processing()
 TIMING = Timing(
+    follower_fetch=ZERO,
     connect=Distribution.constant(1_500), join_prepare=Distribution.constant(500), sync_prepare=ZERO,
     initial_delay_late=ZERO, pattern_resolve=Distribution.constant(1_000),
 )  # fmt: skip

@@ -86,7 +86,7 @@ def test_sigkill_of_the_coordinators_broker_waits_for_its_session(protocol: str)
     assert {one.was_active for one in killed(protocol)} == {False, True}
     for seed, one in zip(SEEDS, killed(protocol), strict=True):
         since_s = at_us(seed) / 1e6
-        low, high = (11.0, 13.2) if one.was_active else (7.0, 10.2)
+        low, high = (10.5, 13.2) if one.was_active else (7.0, 10.2)
         assert low <= one.loaded_s[0] - since_s <= high + PROPAGATION_S
         assert low <= one.first_commit_s(one.loaded_s[0]) - since_s <= one.loaded_s[0] - since_s + 2.2
         assert low <= one.unread_s(since_s) <= high + 1.5

@@ -125,10 +125,11 @@ def test_what_requests_and_writes_take_are_keys_of_the_event_loop_and_of_the_off
     assert timing == Timing(service_us=5 * MS, append_us=6 * MS, follower_fetch=Distribution("uniform", (MS, 2 * MS)))
 
 
-def test_followers_fetch_by_latency_if_a_scenario_says_so() -> None:
-    given = {"offsets_topic": {"follower_fetch": "by_latency"}}
-    assert _scenario(cluster=given).cluster.timing.follower_fetch is None
-    assert _scenario().cluster.timing.follower_fetch == Distribution.constant(0)
+def test_followers_fetch_by_latency_unless_a_scenario_says_otherwise() -> None:
+    for given in ({}, {"offsets_topic": {"follower_fetch": "by_latency"}}):
+        assert _scenario(cluster=given).cluster.timing.follower_fetch is None
+    at_once = {"offsets_topic": {"follower_fetch": "0s"}}
+    assert _scenario(cluster=at_once).cluster.timing.follower_fetch == Distribution.constant(0)
 
 
 def test_a_number_of_brokers_gives_ids_from_0_on() -> None:

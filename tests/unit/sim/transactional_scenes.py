@@ -14,7 +14,7 @@ from groupsim.sim import simulate as run
 from groupsim.sim.cluster.output_log import OutputLog, WrittenBatch
 from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.config import CoordinatorConfig, ProducerConfig, Timing
-from groupsim.sim.model import Cluster, Distribution, Entry, Network, Produces, Scenario, Topic
+from groupsim.sim.model import ZERO, Cluster, Distribution, Entry, Network, Produces, Scenario, Topic
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import CLIENT, PROCESSING, constant, delivered, group, lasting, rows, scene
 
@@ -30,7 +30,7 @@ JITTER = Cluster(
 SLOW_LOG = Cluster(
     config=CoordinatorConfig(initial_rebalance_delay_us=0),
     network=Network(latency=Distribution.constant(200 * MS)),
-    timing=Timing(append_us=200 * MS),
+    timing=Timing(append_us=200 * MS, follower_fetch=ZERO),
 )
 """A transaction takes more than a second to end: members spend most of their time in commitTransaction()."""
 WORK = replace(PROCESSING, per_record=lasting(5 * MS), commit="none")
