@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from groupsim.sim.distributions import ZERO, Distribution
+from groupsim.sim.distributions import Distribution
 from groupsim.sim.units import MS, S
 
 ClientFamily = Literal["java", "librdkafka", "franz-go", "kafka-python"]

@@ -19,7 +19,7 @@ STICKY: Mapping[str, Any] = {STRATEGY: ["sticky"]}
 STATIC: Mapping[str, Any] = {"groups.billing.members.static": True}
 
 TRIPS_S = 0.1
-"""What a few round trips, an assignor, an append and its followers take, the slowest of some ten members and one message
+"""What a few round trips, an assignor, an append and its followers take, the slowest of some ten members, one message
 in a hundred above 5 ms: the r, a, w, o and f of the closed forms."""
 STEP_S = 0.1
 """retry.backoff.ms: a heartbeat that falls due while its application processes is late by that at most."""
