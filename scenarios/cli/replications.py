@@ -36,6 +36,8 @@ class Replications:
     rebalances: list[dict[str, Any]] = field(default_factory=list)
     zookeeper: list[dict[str, Any]] = field(default_factory=list)
     """One row per run and group that ZooKeeper holds together."""
+    producers: list[dict[str, Any]] = field(default_factory=list)
+    """One row per run, process of ``producers`` and partition."""
     warnings: dict[str, None] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     runs: int = 0
@@ -49,6 +51,7 @@ class Replications:
         self.over_groups += result.tables.rows("over_groups")
         self.rebalances += [row | own for row in result.tables.rows("rebalances")]
         self.zookeeper += [row | own for row in result.tables.rows("zookeeper")]
+        self.producers += [row | own for row in result.tables.rows("producers")]
         self.warnings |= dict.fromkeys(result.warnings)
         self.versions = result.manifest["versions"]
         self.runs += 1
@@ -79,15 +82,13 @@ class Replications:
     def as_json(self) -> dict[str, Any]:
         """Scenario, seed, summary and rebalances as plain data; means with intervals where there are several runs."""
         several = self.runs > 1
+        told = {"rebalances": self.rebalances, "zookeeper": self.zookeeper, "producers": self.producers}
         return {
             "scenario": self.scenario.name,
             "seed": self.seed,
             "summary": means(self.summary) if several else self.summary,
             "over_groups": means_over_groups(self.over_groups) if several else self.over_groups,
-            **{
-                name: rows if several else list(map(_without_replication, rows))
-                for name, rows in (("rebalances", self.rebalances), ("zookeeper", self.zookeeper))
-            },
+            **{name: rows if several else list(map(_without_replication, rows)) for name, rows in told.items()},
             "unserved": self.unserved(),
             **({} if several else {"placement": self._placed(), "stands_out": list(map(asdict, self.outliers()))}),
         }

@@ -41,10 +41,12 @@ def simulate(
     """Numbers that depend on all that a real run depends on, and on nothing else."""
     numbers = np.random.default_rng([seed, replication, *variant.encode(), scenario.groups[0].members.count])
     columns = {name: _columns(name, scenario, numbers) for name in TABLES}
-    columns["zookeeper"] = {name: [] for name in TABLES["zookeeper"]}  # its groups have coordinators
+    for table in ("zookeeper", "producers"):  # its groups have coordinators, and its records come by themselves
+        columns[table] = {name: [] for name in TABLES[table]}
     groups, rscores = columns["summary"]["group"], columns["summary"]["rscore"]
     own = {"scenario": scenario.name, "variant": variant, "seed": seed, "replication": replication, "horizon_s": 60.0}
     columns["summary"] |= {name: [value] * len(groups) for name, value in {**own, "end_state": "Stable"}.items()}
+    columns["summary"]["cross_rack_cost_per_month"] = np.full(len(groups), np.nan)  # nothing has a price
     null = [None if group == min(groups) else rscore for group, rscore in zip(groups, rscores, strict=True)]
     columns["summary"]["rscore"] = np.array(null, dtype=object)
     tables = Tables(columns)

@@ -67,7 +67,7 @@ class TestJson:
     def test_has_an_object_per_group(self, groupsim: CommandLine, small: Path) -> None:
         told = groupsim("run", small, "--seed", 9, "--json").json
         assert list(told)[:4] == ["scenario", "seed", "summary", "over_groups"]
-        assert list(told)[4:] == ["rebalances", "zookeeper", "unserved", "placement", "stands_out", "out"]
+        assert list(told)[4:] == ["rebalances", "zookeeper", "producers", "unserved", "placement", "stands_out", "out"]
         assert (told["scenario"], told["seed"], told["out"]) == ("small", 9, None)
         assert [row["group"] for row in told["summary"]] == ["billing"]
         assert list(told["summary"][0]) == list(SUMMARY)

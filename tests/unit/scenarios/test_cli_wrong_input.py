@@ -57,7 +57,7 @@ def refused(told: Told, says: str) -> None:
         ("absent.yaml", "cannot be read: No such file or directory"),
         ("/dev/zero", "is longer than 2 MiB"),
         ("kill-detektion", "did you mean 'kill-detection'?"),
-        ("", "cannot be read: Is a directory"),
+        ("", "is empty: name a built-in scenario, or a file"),
         ("sweep.yaml", "it is a sweep, for groupsim sweep"),
     ],
 )

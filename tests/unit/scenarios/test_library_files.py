@@ -18,11 +18,13 @@ FILES = [*sorted(LIBRARY.glob("*.yaml")), *sorted((LIBRARY / "sweeps").glob("*.y
 
 
 NOTED = {
+    "leader-death": "billing read it at the topic's rate",
     "slow-assignor": "KIP-735",
     "rebalance-given-up": "rebalance.max.retries",
     "twelve-pod-deploy": "no group has protocol: zookeeper",
 }
-"""Two have the configuration of somebody who was in trouble; of the last, a sweep's variant has such a group."""
+"""Where producers are looked at, readers are told of; two have the configuration of somebody who was in trouble; of the
+last, a sweep's variant has such a group."""
 
 
 def _scenario(name: str) -> Scenario:
