@@ -17,6 +17,8 @@ from groupsim.sim.tables import FLOAT, INT, SUMMARY
 
 RECOVERY_LAG: Final = "recovery_lag_records"
 """The one goal that is no bound: the lag at which a group counts as recovered."""
+RECOVERY: Final = "recovery_s"
+"""The column that has values only where that lag is given."""
 COLUMNS: Final = tuple(name for name, dtype in SUMMARY.items() if dtype in (INT, FLOAT))
 
 _OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxyType(
@@ -65,7 +67,7 @@ def parse_goal(column: str, text: object) -> Goal:
         raise ValueError(f"is no numeric column of the summary; {nearest(column, known)}known: {', '.join(known)}")
     match = _BOUND.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
-        raise ValueError(f'must be a bound in quotes, such as "< 60" ({" ".join(_OPERATORS)})')
+        raise ValueError(f'must be a bound in quotes, such as "< 60" or "== 0" ({" ".join(_OPERATORS)})')
     return Goal(column, match[1], float(match[2]))
 
 

@@ -12,7 +12,7 @@ from groupsim.scenarios.files.base_model import FileModel, error, refusal
 from groupsim.scenarios.schema.cluster import ClusterFile
 from groupsim.scenarios.schema.distributions import Duration
 from groupsim.scenarios.schema.durations import format_duration
-from groupsim.scenarios.schema.goals import GoalsField
+from groupsim.scenarios.schema.goals import RECOVERY, RECOVERY_LAG, GoalsField
 from groupsim.scenarios.schema.groups import GROUPS_MAX, MEMBERS_MAX, GroupFile
 from groupsim.scenarios.schema.producers import ProducersFile
 from groupsim.scenarios.schema.subscriptions import Name, TopicName
@@ -54,6 +54,15 @@ class ScenarioFile(FileModel):
         end = self.horizon if self.measure.to is None else self.measure.to
         if not self.measure.from_ < end <= self.horizon:
             wrong = error("measure", "must have measure.from < measure.to <= horizon")
+            raise ValidationError.from_exception_data("scenario", [wrong])
+        return self
+
+    @model_validator(mode="after")
+    def _check_recovery(self) -> ScenarioFile:
+        """Of a lag that nobody has named nothing recovers, and none is below 0: such a goal could only be missed."""
+        if RECOVERY in self.goals and not self.goals.get(RECOVERY_LAG):
+            reason = f"needs {RECOVERY_LAG} beside it, from 1 on: a group has recovered once its lag is below that"
+            wrong = InitErrorDetails(type=refusal(reason), loc=("goals", RECOVERY), input=self.goals[RECOVERY])
             raise ValidationError.from_exception_data("scenario", [wrong])
         return self
 

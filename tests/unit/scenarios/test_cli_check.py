@@ -122,7 +122,9 @@ class TestCheck:
         assert "baseline null, now 12 s" in told.err
 
     def test_a_missed_goal_may_be_null(self, groupsim: CommandLine, suite: Path, runs: Given) -> None:
-        suite.write_text('scenarios: {small: {scenario: small.yaml, goals: {recovery_s: "< 60"}}}')
+        suite.write_text(
+            'scenarios: {small: {scenario: small.yaml, goals: {recovery_s: "< 60", recovery_lag_records: 9}}}'
+        )
         runs.numbers["recovery_s"] = None
         told = groupsim("check", suite)
         assert told.code == 1

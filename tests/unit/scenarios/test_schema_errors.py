@@ -53,6 +53,18 @@ def test_the_base_itself_is_fine() -> None:
     assert parse(yaml.safe_load(BASE), file="s.yaml", name="s").name == "s"
 
 
+@pytest.mark.parametrize("beside", [{}, {"recovery_lag_records": 0}])
+def test_a_goal_of_recovery_from_a_lag_that_nobody_has_named_is_refused(beside: dict[str, int]) -> None:
+    (problem,) = _problems(goals={"recovery_s": "< 300", **beside})
+    assert problem.path == "goals.recovery_s"
+    assert "needs recovery_lag_records beside it, from 1 on" in problem.message
+
+
+def test_a_goal_of_recovery_is_fine_with_its_lag() -> None:
+    goals = {"recovery_s": "< 300", "recovery_lag_records": 1}
+    assert parse(yaml.safe_load(BASE) | {"goals": goals}, file="s.yaml", name="s").recovery_lag_records == 1
+
+
 @pytest.mark.parametrize("name", [".", ".."])
 def test_topics_cannot_be_named_as_folders_are(name: str) -> None:
     """org.apache.kafka.common.internals.Topic.validate refuses these names."""
@@ -96,6 +108,7 @@ def test_a_key_without_a_value_is_refused(text: str, path: str, tmp_path: Path) 
         ("goals.unavailable_gap_max", "< 60", "did you mean 'unavailable_gap_s_max'?"),
         ("goals.scenario", "< 60", "is no numeric column of the summary"),
         ("goals.unavailable_gap_s_max", 60, 'must be a bound in quotes, such as "< 60"'),
+        ("goals.losses", 0, 'or "== 0" (< <= > >= ==)'),
         ("goals.unavailable_gap_s_max", "about 60", "must be a bound in quotes"),
         ("goals.recovery_lag_records", "1000", "must be a number of records"),
         ("topics", {}, "must have at least 1 item"),
