@@ -79,7 +79,7 @@ def _carry_out(sweep: Sweep, out: Path, where: Where | None, *, resume: bool, as
     from groupsim.scenarios.sweep.execution import carry_out_sweep
     from groupsim.sim import simulate
 
-    messages, one_run = SweepMessages(), _guarded if where is None else simulate
+    messages, one_run = SweepMessages(sweep), _guarded if where is None else simulate
     found = carry_out_sweep(sweep, out, where, one_run, resume=resume, listener=messages)
     tell(sweep, found, messages, out, as_json=as_json)
     return found.failed

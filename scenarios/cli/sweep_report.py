@@ -21,6 +21,7 @@ from groupsim.scenarios.cli.output import (
     width,
 )
 from groupsim.scenarios.cli.replications import NUMBERS, plain_estimates
+from groupsim.scenarios.schema.goals import Goal, goals_of
 from groupsim.scenarios.sweep.execution import Listener
 
 if TYPE_CHECKING:
@@ -37,15 +38,26 @@ _WARNINGS_SHOWN = 2
 _WARNED_VARIANTS = 8
 _UNSERVED_SHOWN = 8
 _ENTRIES_SHOWN = 40
+_MET_SHOWN = 8
 
 Entries = dict[tuple[str, str], dict[str, "Estimate"]]
 """Of each variant and group, the estimate of each number."""
 
 
 class SweepMessages(Listener):
-    """Says on standard error how a sweep proceeds; keeps the means of each variant, and which groups never read."""
+    """Says on standard error how a sweep proceeds; keeps what is told of its variants.
 
-    def __init__(self) -> None:
+    Their means, who met which goal, and which groups never read anything.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        Whose scenarios say what the goals are.
+    """
+
+    def __init__(self, sweep: Sweep) -> None:
+        self._goals = {one.name: goals_of(one.scenario.document) for one in sweep.variants}
+        self.met_by: dict[Goal, list[str]] = {goal: [] for goals in self._goals.values() for goal in goals}
         self.entries: Entries = {}
         self.unserved: list[str] = []
 
@@ -75,12 +87,17 @@ class SweepMessages(Listener):
             yield progress
 
     def complete(self, variant: str, summary: pa.Table) -> None:
-        """Estimate the means of a variant, and look for groups that never read anything."""
+        """Estimate the means of a variant, hold it to its goals, and look for groups that never read anything."""
         from groupsim.analysis.text.unserved import unserved
 
         self.entries |= {(variant, group): cells for group, cells in _estimates(summary).items()}
-        if summary["first_service_s"].null_count:
-            self.unserved += unserved(row | {"variant": variant} for row in summary.to_pylist())
+        if not (self._goals[variant] or summary["first_service_s"].null_count):
+            return
+        rows = summary.to_pylist()
+        self.unserved += unserved(row | {"variant": variant} for row in rows)
+        for goal in self._goals[variant]:
+            if all(map(goal.met_by, rows)):
+                self.met_by[goal].append(variant)
 
     def interrupted(self, runs: int, folder: Path) -> None:
         """Say how to go on."""
@@ -100,20 +117,29 @@ def _estimates(summary: pa.Table) -> dict[str, dict[str, Estimate]]:
 
 def tell(sweep: Sweep, found: Account, messages: SweepMessages, out: Path, *, as_json: bool) -> None:
     """Print groups that never read, the means, failures, and what comes next."""
-    entries = messages.entries
+    entries, met_by = messages.entries, _met_by(messages, found)
     if as_json:
         told = {"sweep": sweep.name, "scenario": sweep.source, "runs": found.runs, "failed": found.failed}
-        print_json({**told, "unserved": messages.unserved, "summary": _means(sweep, entries), "out": str(out)})
+        goals = [{"goal": str(goal), "met_by": variants} for goal, variants in met_by.items()]
+        means = _means(sweep, entries)
+        print_json({**told, "unserved": messages.unserved, "goals": goals, "summary": means, "out": str(out)})
     else:
         _print_unserved(messages.unserved)
         if entries:
-            _print_entries(entries, design_of_sweep(sweep))
+            _print_entries(entries, design_of_sweep(sweep), [goal.column for goal in met_by])
+        _print_goals(met_by)
     _warn_of_kept({name: out / one["kept"] for name, one in found.variants.items() if one["kept"]})
     for row in found.failures[:_FAILURES_SHOWN]:
         say(f"failed: {row['variant']}, replication {row['replication']}: {row['error']}\n  replay: {row['replay']}")
     if found.failed:
         say(f"{counted(found.failed, 'run')} of {found.runs:,} failed: see {out / 'failures'}")
     say(f"results in {out}; next: groupsim compare {out}")
+
+
+def _met_by(messages: SweepMessages, found: Account) -> dict[Goal, list[str]]:
+    """The variants that met each goal; not those of which a run failed, whatever the others of its runs met."""
+    failed = {row["variant"] for row in found.failures}
+    return {goal: [name for name in names if name not in failed] for goal, names in messages.met_by.items()}
 
 
 def _means(sweep: Sweep, entries: Entries) -> list[dict[str, Any]]:
@@ -141,11 +167,18 @@ def _print_unserved(sentences: Sequence[str]) -> None:
         print_wrapped(f"and {len(sentences) - _UNSERVED_SHOWN:,} more that never read a partition: see --json")
 
 
-def _print_entries(entries: Entries, design: Design) -> None:
+def _print_goals(met_by: Mapping[Goal, Sequence[str]]) -> None:
+    for goal, variants in met_by.items():
+        more = [f"{len(variants) - _MET_SHOWN:,} more"] if len(variants) > _MET_SHOWN else []
+        print_wrapped(f"{goal}: met in every run by {', '.join([*variants[:_MET_SHOWN], *more]) or 'no variant'}")
+
+
+def _print_entries(entries: Entries, design: Design, first: Sequence[str]) -> None:
+    from groupsim.analysis.data.metrics import METRICS
     from groupsim.analysis.text.summary import entries_table, metrics_shown
 
     shown = dict(list(entries.items())[:_ENTRIES_SHOWN])
-    metrics = metrics_shown()
+    metrics = list(dict.fromkeys([*(name for name in first if name in METRICS), *metrics_shown()]))
     told = {key: [cells[name] for name in metrics] for key, cells in shown.items()}
     print_table(entries_table(told, metrics, width(), design))
     if len(entries) > len(shown):

@@ -93,6 +93,28 @@ class TestSweep:
         assert [row["variant"] for row in told["summary"]] == ["few", "many"]
         assert told["summary"][0]["requests"]["n"] == 3
 
+    def test_of_goals_begins_with_their_columns_and_names_who_met_them_in_every_run(
+        self, groupsim: CommandLine, folder: Path
+    ) -> None:
+        """The faked numbers lie between 0 and 100."""
+        goals = 'goals: {losses: "< 0", recovery_s: "< 1000", recovery_lag_records: 5}'
+        (folder / "small.yaml").write_text(f"{SCENARIO}{goals}\n")
+        told = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out")
+        assert told.code == 0
+        assert told.out.split()[:3] == ["variant", "losses", "recovery"]
+        assert "losses < 0: met in every run by no variant\n" in told.out
+        assert "recovery_s < 1000: met in every run by few, many\n" in told.out
+        again = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "json", "--json").json
+        assert [one["met_by"] for one in again["goals"]] == [[], ["few", "many"]]
+
+    def test_a_goal_is_met_by_no_variant_of_which_a_run_failed(
+        self, groupsim: CommandLine, folder: Path, simulator: Callable[[Callable[..., object]], None]
+    ) -> None:
+        (folder / "small.yaml").write_text(f'{SCENARIO}goals: {{losses: ">= 0"}}\n')
+        simulator(fake.fail_on_second)
+        told = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out")
+        assert "losses >= 0: met in every run by no variant\n" in told.out
+
     def test_goes_on_after_a_failed_run(
         self, groupsim: CommandLine, folder: Path, simulator: Callable[..., None]
     ) -> None:
