@@ -120,7 +120,8 @@ def one_form(value: Any, forms: Mapping[str, type[FileModel]], what: str, info: 
         What the value is, for the error.
     """
     if not isinstance(value, Mapping):
-        example = f"; write {{{next(iter(forms))}: {value}}}, say" if isinstance(value, int | float) else ""
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        example = f"; write {{{next(iter(forms))}: {value}}}, say" if is_number else ""
         raise refusal(f"must be {what}: a mapping with one of {', '.join(forms)}{example}")
     present = [key for key in value if key in forms]
     if len(present) == 1:

@@ -8,22 +8,22 @@ import yaml
 
 _IN_WORDS: Final[tuple[tuple[str, str], ...]] = (
     ("mapping values are not allowed", "a colon makes no sense here: look at the indentation of this line, and of the"
-     " one before; text that holds ': ' is written in quotes"),
+     " one before; put text that holds ': ' in quotes"),
     ("found '<block mapping start>'", "this line is indented less than those it belongs to, or more than it may be"),
     ("found '<block sequence start>'", "this list is indented less than what it belongs to"),
-    ("found '<scalar>'", "this follows what has ended already: look for a comma, a colon or indentation that lacks"),
+    ("found '<scalar>'", "this follows what has ended already: look for a comma, a colon or indentation that is missing"),
     ("found '-'", "an entry of a list stands where a key is expected: look at the indentation"),
     ("found '<stream end>'", "the text ends before what is open is closed"),
     ("could not find expected ':'", "a key without a colon: write key: value"),
-    ("expected ',' or '}'", "a { is not closed, or a comma lacks"),
-    ("expected ',' or ']'", "a [ is not closed, or a comma lacks"),
+    ("expected ',' or '}'", "a { is not closed, or a comma is missing"),
+    ("expected ',' or ']'", "a [ is not closed, or a comma is missing"),
     ("\\t", "indent with spaces, never with tabs"),
 )  # fmt: skip
-"""What the parser says, and what has gone wrong as a rule."""
+"""What the parser says, and what usually causes it."""
 
 
 def in_words(error: yaml.MarkedYAMLError) -> str:
-    """What has gone wrong as a rule where the parser says this, and to what the line belongs."""
+    """What usually causes this error of the parser, with the line where the enclosing value begins."""
     said = str(error.problem or error.context)
     meant = next((words for pattern, words in _IN_WORDS if pattern in said), "")
     begun, found = error.context_mark, error.problem_mark

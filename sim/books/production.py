@@ -90,7 +90,7 @@ class Production:
         """Produce with another rate from ``time`` on."""
         self._segment_base[positions] = self._produced_milli(time, positions)
         self._segment_us[positions] = time
-        self.rate_mrps[positions] = _rates(row, self._partitions.number[positions])
+        self.rate_mrps[positions] = rates_of(row, self._partitions.number[positions])
 
     def set_rate(self, now: int, topic: str) -> Positions:
         """Take over the rate that the catalog has for ``topic`` from now on; the partitions whose rate changes."""
@@ -98,7 +98,7 @@ class Production:
         since, rate = self._catalog.rates[topic]
         step = int(np.searchsorted(np.array(rate.times_us), now - since, side="right")) - 1
         row = rate.per_partition_mrps[max(step, 0)]
-        changed: Positions = positions[self.rate_mrps[positions] != _rates(row, self._partitions.number[positions])]
+        changed: Positions = positions[self.rate_mrps[positions] != rates_of(row, self._partitions.number[positions])]
         if row != self._steps[topic][-1][1]:
             self._steps[topic].append((now, row))
             self._step(now, row, positions)
@@ -214,7 +214,7 @@ class Production:
         created, number = self._partitions.created_us[positions], self._partitions.number[positions]
         base, end = self._segment_base[positions], self._segment_us[positions]
         for time, row in reversed(self._steps[topic][:-1]):
-            begin, rate = np.minimum(np.maximum(time, created), end), _rates(row, number)
+            begin, rate = np.minimum(np.maximum(time, created), end), rates_of(row, number)
             base = base - rate * (end - begin) // S
             yield begin, base, rate
             end = begin
@@ -244,7 +244,7 @@ class Production:
         return born
 
 
-def _rates(row: tuple[int, ...], numbers: NDArray[np.int32]) -> Offsets:
+def rates_of(row: tuple[int, ...], numbers: NDArray[np.int32]) -> Offsets:
     """A step's rates of partitions, milli-records per second: partitions beyond the row get its mean (`Rate`)."""
     known = np.array([*row, sum(row) // len(row)], np.int64)
     rates: Offsets = known[np.minimum(numbers, len(row))]

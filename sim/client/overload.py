@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from groupsim.sim.books.production import rates_of
 from groupsim.sim.client.poll_schedule import Load, pace
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.model import Group, Processing, Topic
@@ -63,13 +66,8 @@ def _capacities(group: Group, poll_us: int) -> Iterator[tuple[int, float]]:
 
 def _rates(topics: Sequence[Topic]) -> list[float]:
     """First rate of each partition, records per second."""
-    rows = [(topic.partitions, topic.rate.per_partition_mrps[0]) for topic in topics]
-    means = [sum(row) / len(row) for _, row in rows]
-    return [
-        (row[number] if number < len(row) else mean) / 1e3
-        for (partitions, row), mean in zip(rows, means, strict=True)
-        for number in range(partitions)
-    ]
+    firsts = [(one.rate.per_partition_mrps[0], np.arange(one.partitions, dtype=np.int32)) for one in topics]
+    return [rate / 1e3 for row, numbers in firsts for rate in rates_of(row, numbers).tolist()]
 
 
 def _capacity(client: ClientConfig, processing: Processing, poll_us: int) -> float:

@@ -73,9 +73,8 @@ class TransactionShard:
         self.number = number
         self.node = self.first_node = node
         self.is_loading = False
-        self.watermark = Watermark()
+        self.watermark = Watermark(append_us)
         self.epoch = 0
-        self._append_us = append_us
         self._make, self._answer, self._send = make, answer, send
         self._machine = make(0)
         self._log: dict[str, TransactionRecord] = {}
@@ -147,7 +146,7 @@ class TransactionShard:
         if self.watermark.is_stalled:
             self._held.append(batch.number)
         else:
-            due_us = self._env.now + self._append_us
+            due_us = self.watermark.appends(self._env.now)
             self._env.at(due_us, self._key, self._appended, (self._machine, batch.number, Error.NONE))
 
     def _appended(self, what: tuple[TransactionCoordinator, int, Error]) -> None:

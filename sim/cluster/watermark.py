@@ -1,4 +1,4 @@
-"""Whether what is appended to an offsets partition is committed: its high watermark follows, or stands still.
+"""Whether what is appended to a partition of coordinators is committed: its high watermark follows, or stands still.
 
 Source: ``CoordinatorRuntime.append`` and ``CoordinatorPartitionWriter`` (Kafka 4.4): coordinators append with acks=all.
 """
@@ -9,7 +9,7 @@ from groupsim.sim.randomness import Draw
 
 
 class Watermark:
-    """Of one offsets partition.
+    """Of one partition.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Watermark:
         When all is committed that has been appended, while it follows.
     """
 
-    def __init__(self, append_us: int = 0, delay: Draw | None = None) -> None:
+    def __init__(self, append_us: int, delay: Draw | None = None) -> None:
         self._append_us = append_us
         self._delay = delay
         self.is_stalled = False
@@ -39,11 +39,11 @@ class Watermark:
         self.committed_us = 0
 
     def appends(self, now: int) -> int:
-        """When the leader has appended what is handed to the log at ``now``, but for the delay, microseconds."""
+        """When the leader has appended what is handed to the log at ``now``, without the delay, microseconds."""
         return now + self._append_us
 
     def passes(self, now: int) -> int:
-        """When it passes what is appended at ``now``, while it follows, microseconds."""
+        """When it passes what is handed to the log at ``now``, while it follows, microseconds."""
         return self.appends(now) + (self._delay(now) if self._delay is not None else 0)
 
     def stall(self, *, is_stalled: bool, refuses: bool) -> None:
