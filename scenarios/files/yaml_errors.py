@@ -11,7 +11,7 @@ _IN_WORDS: Final[tuple[tuple[str, str], ...]] = (
      " one before; put text that holds ': ' in quotes"),
     ("found '<block mapping start>'", "this line is indented less than those it belongs to, or more than it may be"),
     ("found '<block sequence start>'", "this list is indented less than what it belongs to"),
-    ("found '<scalar>'", "this follows what has ended already: look for a comma, a colon or indentation that is missing"),
+    ("found '<scalar>'", "this follows what has ended already: is a comma, a colon or indentation missing?"),
     ("found '-'", "an entry of a list stands where a key is expected: look at the indentation"),
     ("found '<stream end>'", "the text ends before what is open is closed"),
     ("could not find expected ':'", "a key without a colon: write key: value"),

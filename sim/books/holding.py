@@ -50,6 +50,10 @@ class Holding:
             self._shares = Levels(capacity, lengths, self.partitions, self.offered, self.mrps)
         return self._shares
 
+    def is_behind(self, elapsed: int) -> bool:
+        """Whether less than all that has been there has been processed ``elapsed`` microseconds after it began."""
+        return self.capacity * elapsed < self.backlog + self.total_rate * elapsed
+
     def level(self, elapsed: int) -> float:
         """Up to how many records it has processed of each partition since it began."""
         return float(self.shares.at(_FIRST, np.array([elapsed], np.float64))[0][0])

@@ -9,25 +9,21 @@ formula from the same anchors, so both get the same whole records. Pauses under 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.holding import Holding
 from groupsim.sim.books.lag_samples import LagSamples
-from groupsim.sim.books.levels import Floats, Levels, Which
-from groupsim.sim.books.offset_log import Load, OffsetLog
+from groupsim.sim.books.levels import Floats
+from groupsim.sim.books.offset_log import OffsetLog
 from groupsim.sim.books.production import NOWHERE, Offsets, Production
+from groupsim.sim.books.services import Services, Slots
 from groupsim.sim.books.whole_records import whole_records
 from groupsim.sim.catalog import Catalog, Partitions
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
+from groupsim.sim.protocol.messages import Positions
 from groupsim.sim.protocol.offsets.table import OffsetTable
-from groupsim.sim.units import FOREVER
-
-_ENDLESS_US = 1e15
-Slots: TypeAlias = NDArray[np.intp]
-"""Consumers, by their index in the group."""
 
 
 class Ledger(Production):
@@ -52,14 +48,7 @@ class Ledger(Production):
         self._offset: Offsets = NOWHERE
         self._offered: Floats = np.empty(0)
         self._mrps: Offsets = NOWHERE
-        self._loads: list[Load] = [(NO_PARTITIONS, np.empty(0), NOWHERE)] * slots
-        """Partitions of each consumer's service, with what they offered when it began, and their rates."""
-        self._since = np.zeros(slots, np.int64)
-        self._backlog = np.zeros(slots)
-        self._total = np.zeros(slots)
-        self._capacity = np.zeros(slots)
-        self._until = np.full(slots, FOREVER, np.int64)
-        """When a consumer that still has a holding has stopped, or will (`stop_at`)."""
+        self.services = Services(slots)
         self.samples = LagSamples(self.lags)
 
     @property
@@ -143,9 +132,8 @@ class Ledger(Production):
         mine = partitions[free]
         self._holder[mine] = slot
         self._offset[mine], self._offered[mine], self._mrps[mine] = offset[free], offered[free], milli[free]
-        self._loads[slot] = load = partitions, offered, milli
-        self._since[slot], self._backlog[slot] = now, holding.backlog
-        self._total[slot], self._capacity[slot] = holding.total_rate, capacity
+        load = partitions, offered, milli
+        self.services.begin(holding, load)
         self.log.serve(slot, now, mine, offset[free], holding.backlog, holding.total_rate, capacity, load)
         if len(mine) < len(partitions):
             self.log.raise_to(now, partitions[~free], self._frontier[partitions[~free]])
@@ -174,8 +162,7 @@ class Ledger(Production):
             mine = self._settle(holding.slot, now, holding.partitions, holding.offset)
             holding.since, holding.running = now, False
             self._offset[holding.partitions[mine]] = holding.offset[mine]
-            self._since[holding.slot], self._capacity[holding.slot] = now, 0.0
-            self._backlog[holding.slot] = np.inf
+            self.services.halt(holding.slot, now)
 
     def release(
         self, holding: Holding, now: int, partitions: Positions, gone: NDArray[np.bool_], offset: Offsets
@@ -228,11 +215,8 @@ class Ledger(Production):
         if not holding.running or now <= holding.since:
             return holding.offset
         elapsed = now - holding.since
-        offered = holding.backlog + holding.total_rate * elapsed
-        done = holding.capacity * elapsed
-        produced = self.produced(now, holding.partitions)
-        there = np.maximum(produced, holding.offset)
-        if done >= offered:
+        there = np.maximum(self.produced(now, holding.partitions), holding.offset)
+        if not holding.is_behind(elapsed):
             return there
         worked = np.minimum(holding.offset + int(holding.level(elapsed)), there)
         at: Offsets = np.where(elapsed >= holding.shares.caught_up, there, worked)
@@ -244,28 +228,18 @@ class Ledger(Production):
         The partitions that lack least of their next record get them. Shape (n,).
         """
         at, elapsed = self.positions(holding, now), now - holding.since
-        offered, done = holding.backlog + holding.total_rate * elapsed, holding.capacity * elapsed
-        if not holding.running or elapsed <= 0 or done >= offered:
+        if not holding.running or elapsed <= 0 or not holding.is_behind(elapsed):
             return at
         worked = np.minimum(holding.offered + holding.mrps / 1e9 * elapsed, holding.level(elapsed))
         has_more = self.produced(now, holding.partitions) > at
         return at + whole_records(worked - (at - holding.offset), has_more)
-
-    def caught_up(self, slots: Slots) -> Offsets:
-        """When consumers have no backlog any more; 0: they had none, `FOREVER`: never at this pace. Shape (n,)."""
-        backlog, spare = self._backlog[slots], self._capacity[slots] - self._total[slots]
-        needed = np.divide(backlog, spare, out=np.full(len(slots), np.inf), where=spare > 0)
-        is_endless = needed >= _ENDLESS_US
-        over = self._since[slots] + np.ceil(np.where(is_endless, 0, needed)).astype(np.int64)
-        times: Offsets = np.where(backlog < 1, 0, np.where(is_endless, FOREVER, over))
-        return times
 
     # --- many consumers at once ---------------------------------------------------------------------------------------
 
     def stop_at(self, slots: Slots, times: Offsets | int) -> None:
         """Consumers are known to stop at these times (`FOREVER`: not known), whenever that is put into the books."""
         self.samples.settle()
-        self._until[slots] = times
+        self.services.until[slots] = times
 
     def returned(self, holding: Holding, until: int) -> Offsets:
         """What is processed by the poll at ``until`` has been returned before. Shape (n,)."""
@@ -290,23 +264,14 @@ class Ledger(Production):
             Index of the consumer.
         """
         which = np.repeat(np.arange(len(slots)), lengths)
-        elapsed = np.maximum(at - self._since[slots], 0)
-        begun = self._offset[partitions]
-        offered, done = self._backlog[slots] + self._total[slots] * elapsed, self._capacity[slots] * elapsed
+        services, begun = self.services, self._offset[partitions]
+        elapsed = np.maximum(at - services.since[slots], 0).astype(np.float64)
         offsets = np.maximum(self.produced(at[which], partitions), begun)
-        late = np.flatnonzero((offered > done)[which])
+        late = np.flatnonzero(services.are_behind(slots, elapsed)[which])
         if late.size:
-            who, past = slots[which[late]], elapsed[which[late]].astype(np.float64)
-            offsets[late] = self._worked(who, partitions[late], past, begun[late], offsets[late])
+            who, past = slots[which[late]], elapsed[which[late]]
+            offsets[late] = services.worked(who, partitions[late], past, begun[late], offsets[late])
         return np.where((elapsed > 0)[which], offsets, begun), which
-
-    def _worked(self, slots: Which, partitions: Which, elapsed: Floats, begun: Offsets, there: Offsets) -> Offsets:
-        """Where consumers have got to in partitions that are not all caught up: of ``there``, from ``begun`` on."""
-        busy, which = np.unique(slots, return_inverse=True)
-        loads = [self._loads[slot] for slot in busy.tolist()]
-        lengths = np.array([len(load[0]) for load in loads])
-        levels = Levels(self._capacity[busy], lengths, *map(np.concatenate, zip(*loads, strict=True)))
-        return levels.whole(which, levels.places(which, partitions), elapsed, begun, there)
 
     def release_all(self, slots: Slots, times: Offsets, partitions: Positions, at: Offsets) -> None:
         """Take everything away from some consumers, which have got to ``at`` in it; `Holding.clear` must follow.
@@ -336,26 +301,19 @@ class Ledger(Production):
             Of one consumer after the other, ``lengths`` of them, ascending.
         """
         self.samples.settle()
-        begins = np.cumsum(lengths) - lengths
         offered = np.maximum(self.produced(np.repeat(times, lengths), partitions) - offset, 0).astype(np.float64)
         milli = self.rate_mrps[partitions]
         self._holder[partitions] = np.repeat(slots, lengths)
         self._offset[partitions], self._offered[partitions], self._mrps[partitions] = offset, offered, milli
-        for slot, begin, end in zip(slots.tolist(), begins.tolist(), np.cumsum(lengths).tolist(), strict=True):
-            self._loads[slot] = partitions[begin:end], offered[begin:end], milli[begin:end]
-        self._since[slots], self._capacity[slots] = times, capacity
-        backlog, total = np.add.reduceat(offered, begins), np.add.reduceat(milli, begins) / 1e9
-        self._backlog[slots], self._total[slots] = backlog, total
         load = partitions, offered, milli
+        backlog, total = self.services.begin_all(slots, times, load, lengths, capacity)
         self.log.serve_all(slots, times, partitions, offset, lengths, backlog, total, capacity, load)
 
     def recall(self, holding: Holding, now: int, partitions: Positions, offset: Offsets) -> None:
         """What a consumer consumes since ``now``, as `anchor_all` has written it down."""
-        slot = holding.slot
-        holding.partitions, holding.offset = partitions, offset
+        holding.partitions, holding.offset, holding.since, holding.running = partitions, offset, now, True
         holding.share(self._offered[partitions], self._mrps[partitions])
-        holding.since, holding.capacity, holding.running = now, float(self._capacity[slot]), True
-        holding.backlog, holding.total_rate = float(self._backlog[slot]), float(self._total[slot])
+        holding.backlog, holding.total_rate, holding.capacity = self.services.of(holding.slot)
 
     def recall_all(self, holding: Holding, now: int) -> None:
         """`recall`, of a consumer that went on with what it had."""
@@ -374,16 +332,14 @@ class Ledger(Production):
         held = np.flatnonzero(holder >= 0)
         result = np.repeat(self._frontier[None, :], len(times), axis=0)
         if held.size:
-            slot = holder[held]
-            until = np.minimum(self._until[slot], now)
-            elapsed = (until - self._since[slot]).astype(np.float64)
-            offered = self._backlog[slot] + self._total[slot] * elapsed
-            done = self._capacity[slot] * elapsed
+            slot, services = holder[held], self.services
+            until = np.minimum(services.until[slot], now)
+            elapsed = (until - services.since[slot]).astype(np.float64)
             at = np.maximum(self.produced(until, held.astype(np.int32)), self._offset[held])
-            row, late = np.nonzero(done < offered)
+            row, late = np.nonzero(services.are_behind(slot, elapsed))
             if late.size:
                 past, begun = elapsed[row, late], self._offset[held[late]]
-                at[row, late] = self._worked(slot[late], held[late], past, begun, at[row, late])
+                at[row, late] = services.worked(slot[late], held[late], past, begun, at[row, late])
             result[:, held] = np.maximum(result[:, held], at)
         return result
 

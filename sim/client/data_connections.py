@@ -118,7 +118,7 @@ class DataConnections:
         return Chains(
             self._ledger, consumption.partitions[which], begins,
             np.maximum(consumption.since[which], self.restarted_us),
-            np.repeat(self._ledger.caught_up(np.array([consumption.slot])), len(begins)),
+            np.repeat(self._ledger.services.caught_up(np.array([consumption.slot])), len(begins)),
             np.full(len(begins), self.period_us),
         )  # fmt: skip
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.ledger import Slots
+from groupsim.sim.books.services import Slots
 from groupsim.sim.config import Timing
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import AFTER_BATCH, DeferredMembers

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.ledger import Slots
+from groupsim.sim.books.services import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.client.poll_schedule import Load, Pace, PollSchedule, pace

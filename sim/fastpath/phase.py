@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.ledger import Slots
+from groupsim.sim.books.services import Slots
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import DeferredMembers

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.ledger import Slots
+from groupsim.sim.books.services import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.poll_schedule import Load, full_passes
 from groupsim.sim.cluster.group_host import GroupHost

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.ledger import Slots
+from groupsim.sim.books.services import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import PRESENT

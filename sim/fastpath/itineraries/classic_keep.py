@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.ledger import Slots
+from groupsim.sim.books.services import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.deferred import SYNCED, DeferredMembers

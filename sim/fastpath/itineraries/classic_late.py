@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.ledger import Slots
+from groupsim.sim.books.services import Slots
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.fastpath.itineraries.classic_adoption import adopt, keeps

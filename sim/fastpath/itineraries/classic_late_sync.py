@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
-from groupsim.sim.books.ledger import Slots
+from groupsim.sim.books.services import Slots
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.protocol.messages import Api, Error, SyncResponse

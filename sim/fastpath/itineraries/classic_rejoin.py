@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.bulk_consumption import end_consumption
-from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.record import REVOKED
+from groupsim.sim.books.services import Slots
 from groupsim.sim.client.parked_fetch import Chains, by_connection
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.busy_members import BusyMembers
@@ -237,7 +237,7 @@ class RejoinPhase(CohortPhase):
         order, begins = by_connection(members, leaders)
         whose = members[order][begins]
         chains = Chains(
-            books.ledger, partitions[order], begins, since[order], books.ledger.caught_up(slots)[whose],
+            books.ledger, partitions[order], begins, since[order], books.ledger.services.caught_up(slots)[whose],
             deferred.fetch_period[slots][whose],
         )  # fmt: skip
         polled = deferred.now.polled[slots]

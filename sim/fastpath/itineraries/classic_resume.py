@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.bulk_consumption import begin_consumption
-from groupsim.sim.books.ledger import Slots
 from groupsim.sim.books.production import Offsets
+from groupsim.sim.books.services import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.data_connections import Trips, first_fetch
 from groupsim.sim.client.heartbeat_thread import after_wait

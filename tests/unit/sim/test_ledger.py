@@ -253,11 +253,11 @@ def test_a_backlog_is_gone_when_the_spare_capacity_has_worked_it_off() -> None:
     behind, level, slow = (Holding(slot) for slot in range(3))
     ledger.anchor(behind, 10 * S, np.array([0], np.int32), np.array([0]), 20e-6)  # 100 records, 10 a second to spare
     ledger.anchor(level, 10 * S, np.array([1], np.int32), np.array([100]), 20e-6)
-    assert ledger.caught_up(np.array([0, 1])).tolist() == [20 * S, 0]
+    assert ledger.services.caught_up(np.array([0, 1])).tolist() == [20 * S, 0]
     ledger.anchor(slow, 10 * S, everything(ledger), np.array([0, 0]), 20e-6)
-    assert ledger.caught_up(np.array([2])).tolist() == [FOREVER]
+    assert ledger.services.caught_up(np.array([2])).tolist() == [FOREVER]
     ledger.halt(behind, 12 * S)
-    assert ledger.caught_up(np.array([0])).tolist() == [FOREVER], "it stands still"
+    assert ledger.services.caught_up(np.array([0])).tolist() == [FOREVER], "it stands still"
 
 
 def test_lag_counts_what_was_ever_begun() -> None:
