@@ -10,6 +10,7 @@ on; the rest of the batch in hand costs what it costs from now on.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -18,10 +19,11 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record import CUT, OUT_OF_RANGE
-from groupsim.sim.books.truncation import Truncation
+from groupsim.sim.client.awaited_fetches import AwaitedFetches
 from groupsim.sim.client.data_connections import DataConnections, Trips
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.client.left_behind import LeftBehind
 from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.offset_reset import known_offsets, where_to_begin
 from groupsim.sim.client.pacing import Pacing
@@ -50,6 +52,8 @@ class Fetcher:
     ----------
     cut_off : frozenset of int
         Brokers that cannot be reached.
+    left_behind : LeftBehind
+        What it does not read as long as it cannot.
     pacing : Pacing
     fetched_key : int
         Key of the first fetch's answer.
@@ -74,26 +78,19 @@ class Fetcher:
         self._confirmed = partial(confirmed, connections, poll_loop, metadata)
         self._consumption = client.consumption
         self.fetched_key = deadline_key(client.consumer.entity, Kind.FETCH)
-        self._number = 0
-        self.awaited: dict[int, tuple[Positions, Offsets]] = {}
-        """First fetches that are under way, by number: of what, and from where on."""
-        self.unreachable: dict[int, int] = {}
-        """Partition that would be consumed if its leader could be reached -> position."""
-        self._unknown: set[int] = set()
-        """Of these those whose leader is gone, or not known yet."""
-        self._diverged: set[int] = set()
-        """Of these those of which it has read what is in no log any more."""
+        self._awaited = AwaitedFetches()
+        self.left_behind = LeftBehind(fails_when_truncated=client.config.auto_offset_reset == "none")
         self.cut_off: frozenset[int] = client.world.cut_off(client.consumer)
 
     @property
     def is_under_way(self) -> bool:
         """Whether partitions have positions, but their first fetch is not answered yet."""
-        return bool(self.awaited)
+        return bool(self._awaited)
 
     @property
     def reaches_everything(self) -> bool:
         """Whether no cut keeps it from anything."""
-        return not self.cut_off and not self.unreachable
+        return not self.cut_off and not self.left_behind.at
 
     # --- from committed offsets to the first fetch --------------------------------------------------------------------
 
@@ -131,9 +128,8 @@ class Fetcher:
         """First fetches that are answered at these times."""
         for time in sorted(set(begun.tolist())):
             these = begun == time
-            self._number += 1
-            self.awaited[self._number] = (positions[these], offsets[these])
-            self._env.at(time, self.fetched_key, self._fetched, self._number)
+            number = self._awaited.add(positions[these], offsets[these])
+            self._env.at(time, self.fetched_key, self._fetched, number)
 
     def _trip(self) -> tuple[int, int]:
         """Latencies of the next request, there and back."""
@@ -142,15 +138,15 @@ class Fetcher:
 
     def _fetched(self, number: int) -> None:
         client, now = self._client, self._env.now
-        if client.is_over or number not in self.awaited:
+        if client.is_over or number not in self._awaited:
             return
         if client.frozen is not None or self._poll_loop.is_held:
             client.late.append(partial(self._fetched, number))
             return
-        positions, offsets = self.awaited.pop(number)
+        positions, offsets = self._awaited.take(number)
         reachable = self._reaches(positions)
         if not reachable.all():
-            self._leave_behind(positions[~reachable], offsets[~reachable])
+            self.left_behind.add(positions[~reachable], offsets[~reachable])
             positions, offsets = positions[reachable], offsets[reachable]
         if positions.size:
             self._replicas.note(now, positions)
@@ -160,20 +156,21 @@ class Fetcher:
 
     def drop(self, now: int, positions: Positions, code: int) -> None:
         """Stop consuming; a first fetch of these that is under way is worth nothing."""
-        for number, (asked, offsets) in list(self.awaited.items()):
-            keep = ~within(asked, positions)
-            if keep.any():
-                self.awaited[number] = (asked[keep], offsets[keep])
-            else:
-                del self.awaited[number]
-        if self.unreachable:
-            for position in positions.tolist():
-                self.unreachable.pop(position, None)
-            self._unknown.intersection_update(self.unreachable)
-            self._diverged.intersection_update(self.unreachable)
+        self._awaited.drop(positions)
+        self.left_behind.drop(positions)
         self._connections.stop(now, positions)
         self._consumption.end(now, positions, code)
         self.repace(now)
+
+    @property
+    def unread(self) -> dict[int, int]:
+        """Partitions that are read as soon as they can be, or whose first fetch is under way -> from where on."""
+        return {**self.left_behind.at, **self._awaited.at}
+
+    def seek(self, to: Mapping[int, int]) -> None:
+        """The application seeks: what is unread of these is read from there on."""
+        self.left_behind.seek(to)
+        self._awaited.seek(to)
 
     # --- pace ---------------------------------------------------------------------------------------------------------
 
@@ -243,7 +240,7 @@ class Fetcher:
 
     def _lose_sight(self, now: int, lost: Positions) -> None:
         """What these are read from, or who has to be asked, is cut off."""
-        self._leave_behind(lost, self._offsets_of(now, lost))
+        self.left_behind.add(lost, self._offsets_of(now, lost))
         self._books.availability.sever(lost, severed=True)
         self._stop(now, lost)
 
@@ -277,11 +274,8 @@ class Fetcher:
     def _reaches(self, positions: Positions) -> NDArray[np.bool_]:
         """Whether each of these has a leader, and that and where it sends the client can be reached. Shape (n,)."""
         readable = self._books.partitions.is_readable[positions]
-        self._unknown.update(positions[~readable].tolist())
+        self.left_behind.unknown.update(positions[~readable].tolist())
         return np.logical_and(readable, ~self._replicas.needs(positions, self.cut_off))
-
-    def _leave_behind(self, positions: Positions, offsets: Offsets) -> None:
-        self.unreachable.update(zip(positions.tolist(), offsets.tolist(), strict=True))
 
     def heal(self) -> None:
         """Some brokers can be reached again."""
@@ -294,12 +288,12 @@ class Fetcher:
     def recover(self, now: int) -> None:
         """Fetch what can be reached again, from where the consumer was, as soon as it can do anything."""
         client, machine = self._client, self._machine
-        if not self.unreachable or client.frozen is not None or self._poll_loop.stuck_until > now:
+        if not self.left_behind.at or client.frozen is not None or self._poll_loop.stuck_until > now:
             return
-        known = np.array([p for p in self.unreachable if p not in self._unknown], np.int32)
+        known = self.left_behind.known
         back = known[~self._replicas.needs(known, self.cut_off)]
         self._books.availability.sever(back, severed=False)
-        at = np.array([self.unreachable.pop(int(p)) for p in back], np.int64)
+        at = self.left_behind.take(back)
         owned = np.logical_and(within(back, machine.owned), ~within(back, machine.uninitialised))
         if owned.any():
             self._replicas.note(now, back[owned])
@@ -311,11 +305,12 @@ class Fetcher:
     def lose(self, now: int, positions: Positions) -> None:
         """The leaders of these are gone, or lead no more: what is read of them ends, and its position is kept."""
         lost = positions[within(positions, self._consumption.partitions)]
-        self._unknown.update(p for p in positions.tolist() if p in self.unreachable)
+        left = self.left_behind
+        left.unknown.update(positions[left.among(positions)].tolist())
         if not lost.size:
             return
-        self._leave_behind(lost, self._offsets_of(now, lost))
-        self._unknown.update(lost.tolist())
+        left.add(lost, self._offsets_of(now, lost))
+        left.unknown.update(lost.tolist())
         self._stop(now, lost)
 
     def follow(self, now: int, positions: Positions) -> None:
@@ -328,7 +323,7 @@ class Fetcher:
         self._replicas.note(now, held[~has_left])
         if has_left.any():
             self._fetch_anew(now, held[has_left])
-        self._unknown.difference_update(self._replicas.kept(positions))
+        self.left_behind.unknown.difference_update(self._replicas.kept(positions))
         self.recover(now)
 
     def _fetch_anew(self, now: int, positions: Positions) -> None:
@@ -340,15 +335,6 @@ class Fetcher:
             begun[leaders == node] = self._connections.fetched(now, node, trips)
         self._await(self._connections.redirected(begun, positions, self._trip), positions, at)
 
-    def skip(self, gone: Truncation) -> None:
-        """Some of these were in a log and are not any more: a position beyond them stays, others get past them."""
-        for index, position in enumerate(gone.positions.tolist()):
-            if position in self.unreachable:
-                at = np.full(len(gone.positions), self.unreachable[position])
-                if self._client.config.auto_offset_reset == "none" and gone.has_been_read(at)[index]:
-                    self._diverged.add(position)
-                self.unreachable[position] += int(gone.skipped(at)[index])
-
     def find(self, now: int, positions: Positions, since: NDArray[np.int64]) -> None:
         """Somebody leads these, and they can be read: the client knows when it has asked for metadata.
 
@@ -356,7 +342,7 @@ class Fetcher:
         watermark stood still, so that the fetch that is parked there is answered. Shape (n,).
         """
         client = self._client
-        wanted = np.array([p in self.unreachable for p in positions.tolist()], np.bool_)
+        wanted = self.left_behind.among(positions)
         beyond = positions[np.logical_and(wanted, self._replicas.needs(positions, self.cut_off))]
         self._books.availability.sever(beyond, severed=True)
         self._books.availability.refresh(now, beyond)
@@ -383,15 +369,15 @@ class Fetcher:
             return
         partitions = self._books.partitions
         is_current = np.logical_and(partitions.is_readable[positions], partitions.leader[positions] == leaders)
-        self._unknown.difference_update(positions[is_current].tolist())
-        known = [p for p in positions[is_current].tolist() if p in self.unreachable]
-        if not self._diverged.isdisjoint(known):
+        left, current = self.left_behind, positions[is_current]
+        left.unknown.difference_update(current.tolist())
+        back = current[left.among(current)]
+        if left.are_diverged(back.tolist()):
             self._fail_to_reset(now, Error.OFFSET_OUT_OF_RANGE)
             return
         asked = {*leaders.tolist(), *self._replicas.nodes(positions).tolist()}
-        if is_new and known and self.cut_off.isdisjoint(asked):
-            back = np.array(known, np.int32)
-            offsets = np.array([self.unreachable.pop(p) for p in known], np.int64)
+        if is_new and back.size and self.cut_off.isdisjoint(asked):
+            offsets = left.take(back)
             mine = np.logical_and(within(back, self._machine.owned), ~within(back, self._machine.uninitialised))
             if mine.any():
                 self._ask_brokers(now, back[mine], offsets[mine], is_refused=False)

@@ -21,7 +21,6 @@ from groupsim.sim.books.transactions import ProducerLife
 from groupsim.sim.client.fetcher import Fetcher
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
-from groupsim.sim.client.left_behind import left_behind, seek
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.client.producer_requests import OF_GROUP, OF_TRANSACTIONS, ProducerRequests, Step, role_of
@@ -150,7 +149,7 @@ class TransactionLoop:
         """Up to where it has processed, or will have, what it reads, and what it would read if somebody led it."""
         holding = self._client.consumption.holding
         offsets = self._client.books.ledger.whole_positions(holding, now)
-        at = {one: offset for one, offset in left_behind(self._fetcher).items() if one in self._begun}
+        at = {one: offset for one, offset in self._fetcher.unread.items() if one in self._begun}
         at.update(zip(holding.partitions.tolist(), offsets.tolist(), strict=True))
         return {position: max(offset, self._sent.get(position, 0)) for position, offset in at.items()}
 
@@ -342,7 +341,7 @@ class TransactionLoop:
         """The application seeks to where the aborted transaction began."""
         held = self._client.consumption.partitions
         self._client.consumption.rewind(np.array([self._begun[one] for one in held.tolist()], np.int64))
-        seek(self._fetcher, self._begun)
+        self._fetcher.seek(self._begun)
         self._sent = dict(self._begun)
 
     # --- the end of the process ---------------------------------------------------------------------------------------

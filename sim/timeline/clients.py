@@ -71,7 +71,7 @@ class Clients:
                 gone = truncation(books, positions, [gaps[one] for one in named])
                 take_back(books, self._env.now, gone)
                 for client in self._clients(name):
-                    client.fetcher.skip(gone)
+                    client.fetcher.left_behind.skip(gone)
 
     def log_cut(self, name: Name, after_us: int, *, is_unclean: bool) -> None:
         """Who leads a data partition now lacks what its former leader wrote after ``after_us``."""
