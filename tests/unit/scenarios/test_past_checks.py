@@ -84,6 +84,12 @@ SLOW = TEXT.replace("orders: {partitions: 6}", "orders: {partitions: 6, rate: {p
             "aged: 1d}", "aged: 1d}\n    overrides: [{members: 1-3, processing: {per_record: 20ms}}]",
             "600 records/s are produced for it, and its members process at most 400 together",
         ),
+        (  # The fifth member is none of those at the start.
+            "groups:\n  billing:\n",
+            "timeline: [{at: 10s, scale: {target: billing, to: 5}}]\ngroups:\n  billing:\n"
+            "    overrides: [{members: 2-4, processing: {per_record: 20ms}}]\n",
+            "600 records/s are produced for it, and its members process at most 600 together",
+        ),
         ("4ms", "1ms, per_poll: 5s", "and its members process at most 364 together"),
     ],
 )  # fmt: skip
