@@ -58,7 +58,7 @@ class World:
     def __init__(self, scenario: Scenario, streams: Streams, *, is_loud: bool, gauge: Gauge) -> None:
         self.scenario = scenario
         self.streams = streams
-        self.is_loud = is_loud
+        self.is_loud, self.is_still = is_loud, scenario.is_still
         self.timing = scenario.cluster.timing
         self.env = Environment(scenario.event_budget, scenario.origin_us)
         self.broker_ids = tuple(sorted(broker.id for broker in scenario.cluster.brokers))

@@ -79,6 +79,7 @@ class Surroundings(Protocol):
     catalog: Catalog
     bandwidth: Bandwidth
     is_loud: bool
+    is_still: bool
     broker_ids: tuple[int, ...]
     specs: dict[str, Group]
 

@@ -2,8 +2,9 @@
 
 Only leaders and pattern subscribers act on what a refresh brings. Theirs are events, because each waits behind the
 fetch that is parked on the connection that it takes, and the next one is due that much later; those of others are
-arithmetic, and wait for nothing. A pattern subscriber asks before it joins, and again and again while it joins
-(``ConsumerCoordinator.poll``): what it knows then is as old as its assignment.
+arithmetic, and wait for nothing. In a world in which nothing can change (`Surroundings.is_still`) those of a quiet
+member are arithmetic too, with the same waits. A pattern subscriber asks before it joins, and again and again while it
+joins (``ConsumerCoordinator.poll``): what it knows then is as old as its assignment.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 from groupsim.sim.client.data_connections import DataConnections
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
-from groupsim.sim.kernel.environment import Kind, deadline_key
+from groupsim.sim.kernel.environment import Kind, Moment, deadline_key
 from groupsim.sim.model import Subscription
 from groupsim.sim.protocol.interface import MemberMachine
 from groupsim.sim.protocol.lookup import Backoff
@@ -42,12 +43,13 @@ class Metadata:
         self._catalog = client.world.catalog
         self._age_us = client.config.metadata_max_age_us
         self._node_key = client.world.streams.key("metadata-node", client.label)
-        self._refreshed_key = deadline_key(client.consumer.entity, Kind.METADATA)
+        self._refresh_key = deadline_key(client.consumer.entity, Kind.METADATA)
         self._seen_version = 0
         self._asked_us = client.opened_us
         self._due_us = client.opened_us + self._age_us
         self._number = 1
         self._requests = 0
+        self._is_resting = False
         jitter = client.world.streams.key("metadata-jitter", client.label)
         self._backoff = Backoff.of(client.config, backoff_factor(jitter))
 
@@ -131,7 +133,7 @@ class Metadata:
     def _pass_by(self, now: int) -> None:
         """Refreshes up to ``now`` at which nobody looked."""
         while self._due_us <= now:
-            self._send(self._trip_us(None))
+            self._send(self._trip_us(self._due_us if self._is_resting else None))
 
     def _send(self, trip_us: int) -> None:
         """The refresh that is due takes so long."""
@@ -163,7 +165,23 @@ class Metadata:
     def arm(self, now: int) -> None:
         """Watch the next refresh, if it can bring anything."""
         self._pass_by(now)
-        self._client.alarms.metadata.set(self._due_us if self._world.is_loud or self._is_watched else FOREVER)
+        if not self._is_resting:
+            self._client.alarms.metadata.set(self._due_us if self._world.is_loud or self._is_watched else FOREVER)
+
+    def rest(self) -> None:
+        """The member is quiet: what it reads stays as it is, and no refresh brings news where the world is still."""
+        is_known = self._seen_version == self._catalog.version
+        if self._world.is_still and not self._world.is_loud and self._is_watched and is_known:
+            self._is_resting = True
+            self._client.alarms.metadata.set(FOREVER)
+
+    def resume(self, moment: Moment) -> None:
+        """The member is about to be quiet no more: refreshes before ``moment`` are over, the next one is watched."""
+        if self._is_resting:
+            now, key = moment
+            self._pass_by(now if self._refresh_key < key else now - 1)
+            self._is_resting = False
+            self._client.alarms.metadata.set(self._due_us)
 
     def on_due(self, now: int) -> None:
         """A refresh: answered by a broker as of now, read one round trip later."""
@@ -174,7 +192,7 @@ class Metadata:
         self._send(trip_us)
         if self._world.is_loud or self._seen_version < self._catalog.version:
             seen = (self._catalog.version, self._catalog.counts)
-            client.env.at(now + trip_us, self._refreshed_key, self._refreshed, seen)
+            client.env.at(now + trip_us, self._refresh_key, self._refreshed, seen)
         self.arm(now)
 
     def _refreshed(self, seen: tuple[int, Mapping[str, int]]) -> None:

@@ -269,6 +269,7 @@ class Quiescence:
             keys=self.keys,
         )
         self._renewed_us = renewed_us
+        client.metadata.rest()
         if self.phase is None:
             self._others[machine.member_id] = self
 
@@ -302,6 +303,7 @@ class Quiescence:
             return
         self.quiet = None
         moment = self._env.moment
+        client.metadata.resume(moment)
         quiet.catch_up(moment)
         self._restore(quiet)
         renewed = self._resending.resend(quiet, self._beats(quiet, moment[0]), moment, self._renewed_us)
@@ -326,6 +328,7 @@ class Quiescence:
     def leave(self) -> None:
         """Go into a phase, which counts what has been sent: no pause has begun, and nothing is on its way."""
         quiet, self.quiet = self.known, None
+        self.client.metadata.resume(self._env.moment)
         self._pass_pauses(quiet)
 
     def _restore(self, quiet: SteadyState) -> None:

@@ -58,3 +58,14 @@ class Scenario:
     origin_us: int = 0
     """What was before this is past: nothing of it is counted, and what is counted is told from here (`sim.past`)."""
     document: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_still(self) -> bool:
+        """Whether nothing comes from outside: nothing on the timeline, one rate that lasts, nothing to delete."""
+        return not (
+            self.timeline
+            or self.producers
+            or self.data == "exact"
+            or any(group.produces is not None for group in self.groups)
+            or any(len(topic.rate.times_us) > 1 or topic.retention_us < self.horizon_us for topic in self.topics)
+        )

@@ -1,0 +1,53 @@
+"""Where nothing comes from outside, metadata refreshes of quiet leaders are no events, and wait as those that are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from groupsim.sim import simulate
+from groupsim.sim.model import Scenario
+from groupsim.sim.units import MINUTE, S
+from tests.benchmark.worlds import Variant, world
+from tests.support.fidelity import differences
+from tests.support.random_scenarios import Family, random_scenario
+
+pytestmark = pytest.mark.property
+
+VARIANTS: tuple[Variant, ...] = ("range", "cooperative", "static", "after_batch", "consumer")
+FAMILIES: tuple[Family, ...] = ("jitter", "grid", "dense", "aged")
+
+
+def _asking_every(age_us: int, scenario: Scenario) -> Scenario:
+    """The same with this ``metadata.max.age.ms``, and nothing on the timeline."""
+    groups = tuple(
+        replace(group, client=replace(group.client, metadata_max_age_us=age_us)) for group in scenario.groups
+    )
+    return replace(scenario, groups=groups, timeline=())
+
+
+def _three_members(variant: Variant, age_us: int) -> Scenario:
+    return _asking_every(
+        age_us, world(groups=1, members=3, partitions=7, kills=0, horizon_us=3 * MINUTE, variant=variant)
+    )
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_both_fidelities_count_the_same_refreshes(variant: Variant) -> None:
+    assert not differences(_three_members(variant, 7 * S), 1)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_both_fidelities_give_equal_tables_of_still_worlds(family: Family) -> None:
+    different = {
+        seed: names
+        for seed in range(2)
+        if (names := differences(_asking_every(5 * S, random_scenario(seed, family)), seed))
+    }
+    assert not different
+
+
+def test_a_refresh_of_a_quiet_leader_is_no_event() -> None:
+    often, never = (simulate(_three_members("range", age_us)) for age_us in (10 * S, 60 * MINUTE))
+    assert often.manifest["events"] == never.manifest["events"]
