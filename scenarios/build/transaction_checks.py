@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupsim.scenarios.build.entry_targets import entry_targets
+from groupsim.scenarios.build.output_checks import check_output_use
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.files.yaml_text import Place
 from groupsim.scenarios.kafka.broker_config import is_unclean, transaction_config
@@ -33,6 +34,7 @@ def check_transactions(file: ScenarioFile) -> Iterator[Finding]:
         yield ("data",), message, file.data
     if producing and file.cluster.version == "0.9":
         yield ("cluster", "version"), "these brokers know no produces: transactions came with 0.11", "0.9"
+    yield from check_output_use(file, {one.produces.to for one in producing.values() if one.produces is not None})
     for key, group in producing.items():
         if group.produces is not None:
             yield from _check_output(file, key, group, group.produces)
@@ -58,10 +60,6 @@ def _check_output(file: ScenarioFile, key: str, group: GroupFile, produces: Prod
         yield place, "the topic has a rate of its own: what a group produces to has none", produces.to
     if is_unclean(file.topics[produces.to].config, file.cluster.config):
         yield place, f"{_UNCLEAN}: unclean.leader.election.enable is true for this topic", produces.to
-    readers = [name for name, one in file.groups.items() if produces.to in (one.topics.topics or ())]
-    if readers:
-        message = f"{', '.join(readers)} reads this topic: groups that read output are not modelled"
-        yield place, message, produces.to
     others = [name for name, one in file.groups.items() if one.produces is not None and one.produces.to == produces.to]
     if len(others) > 1 or group.count > 1:
         yield place, "is for one group alone", produces.to

@@ -92,7 +92,10 @@ def test_without_transactions_idempotence_is_given_up_silently(config: dict[str,
         (document(processing={"commit": "after_batch"}), "must be none"),
         (document(produces={"to": "paid"}), "there is no topic of this name"),
         (document(produces={"to": "t"}), "has a rate of its own"),
-        (document(topics={"t": {"partitions": 1}, "out": {"partitions": 1}}, produces={"to": "t"}), "reads this topic"),
+        (
+            document(topics={"t": {"partitions": 1}, "out": {"partitions": 1}}, produces={"to": "t"}),
+            "reads t, which a group",
+        ),
         (document(count=2), "is for one group alone"),
         (
             document(
@@ -112,6 +115,42 @@ def test_without_transactions_idempotence_is_given_up_silently(config: dict[str,
 )
 def test_what_does_not_go_together_is_refused(given: dict[str, Any], reason: str) -> None:
     assert reason in refusal(given)
+
+
+def reader(**group: Any) -> dict[str, Any]:
+    """A second group, beside one that produces to ``out``."""
+    base = document()
+    return {**base, "groups": {**base["groups"], "second": {"topics": ["t"], "members": {"count": 1}, **group}}}
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        (reader(topics=["t", "out"]), "groups.second.topics"),
+        (reader(topics={"pattern": "o.*"}), "groups.second.topics"),
+        (reader(topics={"re2": "o.*"}, protocol="consumer"), "groups.second.topics"),
+        (reader(topics={"assign": {"out": "0"}}), "groups.second.topics"),
+        (reader(overrides=[{"members": "0", "topics": ["out"]}]), "groups.second.overrides[0].topics"),
+        (
+            {**reader(), "timeline": [{"at": "1s", "subscribe": {"target": "second", "topics": {"pattern": ".*"}}}]},
+            "timeline[subscribe-1].subscribe.topics",
+        ),
+    ],
+)
+def test_a_reader_of_output_is_refused_however_it_asks_for_it(given: dict[str, Any], place: str) -> None:
+    """It would find the topic empty for ever."""
+    text = refusal(given)
+    assert "reads out, which a group produces to" in text
+    assert place in text
+
+
+def test_a_pattern_that_leaves_output_out_is_taken() -> None:
+    assert len(load(reader(topics={"pattern": "t.*"})).groups) == 2
+
+
+def test_an_output_topic_gets_no_rate_later() -> None:
+    given = document({"at": "1s", "set_rate": {"topic": "out", "rate": {"per_partition": 1}}})
+    assert "is what a group produces to" in refusal(given)
 
 
 def test_the_level_of_transactions_is_the_clusters() -> None:
