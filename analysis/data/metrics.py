@@ -7,6 +7,7 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from groupsim.analysis.errors import ResultError
@@ -93,11 +94,15 @@ HEADLINE: Final = (
 
 COST: Final = ("cross_rack_bytes", "cross_rack_cost_per_month")
 """What a reader wants besides where there is a price."""
+TRANSACTIONS: Final = ("aborted_share",)
+"""What a reader wants besides of groups that produce."""
 
 
 def headline_of(runs: Iterable[Mapping[str, object]]) -> list[str]:
-    """What a reader wants first of these rows of ``summary``: what crosses racks too, where it has a price."""
-    return [*HEADLINE, *(COST if any(row.get(COST[-1]) is not None for row in runs) else ())]
+    """What a reader wants first of these rows of ``summary``: what most others lack too, where it has a value."""
+    rows = list(runs)
+    besides = (names for names in (COST, TRANSACTIONS) if any(row.get(names[-1]) is not None for row in rows))
+    return [*HEADLINE, *chain.from_iterable(besides)]
 
 
 def metric(name: str) -> Metric:
