@@ -2,6 +2,8 @@
 
 Closed form: a transaction of n records takes n x p + c, p the time of a record (1 ms), c what it costs to end it and
 to poll again, whatever n is. At a rate r that leaves time, what has come meanwhile is n = r x c / (1 - r x p).
+
+A batch that is shorter than what its first record may wait for the markers of the transaction before takes longer.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ from functools import cache
 
 import pytest
 
-from groupsim.scenarios.sweep.loading import load_sweep
+from groupsim.scenarios.sweep.loading import Variant, load_sweep
 from groupsim.sim import Result, simulate
+from groupsim.sim.cluster import transactions
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import rows
 from tests.unit.sim.transactional_scenes import output, total
@@ -20,11 +23,15 @@ BOUND = "groups.billing.config[max.poll.records]"
 RECORD_MS, RATE_PER_MS = 1, 0.6
 
 
-@cache
-def run(load: str, bound: int) -> Result:
+def variant_of(load: str, bound: int) -> Variant:
     """The first replication of a variant."""
     variants = load_sweep("transaction-length").variants
-    one = next(each for each in variants if each.name.startswith(load) and each.changes[BOUND] == bound)
+    return next(each for each in variants if each.name.startswith(load) and each.changes[BOUND] == bound)
+
+
+@cache
+def run(load: str, bound: int) -> Result:
+    one = variant_of(load, bound)
     return simulate(one.scenario, seed=one.seed)
 
 
@@ -40,7 +47,7 @@ def readers_wait_ms(result: Result) -> float:
 
 
 def test_what_a_transaction_costs_does_not_depend_on_its_length() -> None:
-    cost = cost_ms(run("backlog", 10), 10)
+    cost = cost_ms(run("backlog", 30), 30)
     assert 12 < cost < 15
     for bound in (30, 100, 300):
         result = run("backlog", bound)
@@ -51,15 +58,25 @@ def test_what_a_transaction_costs_does_not_depend_on_its_length() -> None:
         assert output(result)["read_committed"] == (0, 0)
 
 
+def test_a_batch_shorter_than_the_leaders_backoff_waits_for_markers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`add.partitions.to.txn.retry.backoff.ms` is all that short transactions cost more."""
+    late, cost = cost_ms(run("backlog", 10), 10), cost_ms(run("backlog", 30), 30)
+    assert 2 < late - cost < 4
+    monkeypatch.setattr(transactions, "_RETRY_US", MS)
+    variant = variant_of("backlog", 10)
+    prompt = simulate(variant.scenario, seed=variant.seed)
+    assert cost_ms(prompt, 10) == pytest.approx(cost, abs=0.3)
+
+
 def test_readers_wait_for_the_whole_batch() -> None:
-    cost = cost_ms(run("backlog", 10), 10)
+    cost = cost_ms(run("backlog", 30), 30)
     for bound in (30, 100, 300):
         wait = readers_wait_ms(run("backlog", bound))
         assert 0.75 * bound * RECORD_MS < wait < bound * RECORD_MS + 2 * cost
 
 
 def test_a_bound_above_what_comes_meanwhile_decides_nothing_and_one_below_falls_behind() -> None:
-    cost = cost_ms(run("backlog", 10), 10)
+    cost = cost_ms(run("backlog", 30), 30)
     natural = RATE_PER_MS * cost / (1 - RATE_PER_MS * RECORD_MS)
     assert 10 < natural < 30
     (behind,), *kept = (rows(run("steady", bound), "summary") for bound in (10, 30, 300))
