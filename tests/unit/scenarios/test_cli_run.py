@@ -42,7 +42,7 @@ class TestTable:
 
     def test_has_the_first_numbers_and_on_demand_all(self, groupsim: CommandLine, small: Path) -> None:
         short, full = groupsim("run", small).out.splitlines(), groupsim("run", small, "--full").out.splitlines()
-        assert len(short) == 2 + 8 + 2 + 2, "header, eight numbers, two with a price, how many runs, how to see more"
+        assert len(short) == 2 + 8 + 2, "header, eight numbers, how many runs, and how to see more"
         assert short[-1] == f"--full shows all {len(METRICS)} numbers"
         assert len(full) == 2 + len(METRICS) + 1
         assert "evictions" in "".join(full)
