@@ -46,7 +46,8 @@ def simulate(
     groups, rscores = columns["summary"]["group"], columns["summary"]["rscore"]
     own = {"scenario": scenario.name, "variant": variant, "seed": seed, "replication": replication, "horizon_s": 60.0}
     columns["summary"] |= {name: [value] * len(groups) for name, value in {**own, "end_state": "Stable"}.items()}
-    columns["summary"]["cross_rack_cost_per_month"] = np.full(len(groups), np.nan)  # nothing has a price
+    for besides in ("cross_rack_cost_per_month", "aborted_share"):  # nothing has a price, and no group produces
+        columns["summary"][besides] = np.full(len(groups), np.nan)
     null = [None if group == min(groups) else rscore for group, rscore in zip(groups, rscores, strict=True)]
     columns["summary"]["rscore"] = np.array(null, dtype=object)
     tables = Tables(columns)
