@@ -197,8 +197,8 @@ REASONS: Final = (
     " before the last, and a replay has as many. How long a broker took for each that it took over, until it loaded"
     " coordinators, follows its age: where another broker was closed, 12 to 28 ms (median 15.5, n = 13) if it had taken"
     " over others since it was started, 21 to 55 ms (28.5, n = 9) if it had not. In a roll every broker is started anew"
-    " within a minute and a half, and it was 25 to 58 ms (37, n = 28). That is the machine, not a rule of Kafka's:"
-    " processes that were started just before compile what they run, three of them on two cores.",
+    " within a minute and a half, and it was 25 to 58 ms (37, n = 28). No rule of Kafka's says so; most"
+    " likely it is the machine, on whose two cores three processes compile what they run after they were started.",
     "- That is about half of what replays of rolls lack. Seven were tried with the time that each outage's brokers"
     " took: partitions were unread for 1.6 to 4.5 s instead of 1.5 to 1.9, recorded 3.5 to 6.7; without a commit 2.0 to"
     " 3.7 s instead of 1.1 to 2.2, recorded 3.3 to 6.2. The rest, one or two seconds in which a partition that has a"
