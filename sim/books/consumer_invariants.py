@@ -6,6 +6,7 @@ up. A group whose members are of both protocols has the same invariants while it
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
 import numpy as np
@@ -35,17 +36,29 @@ def _records(machine: ConsumerGroup) -> list[object]:
     return [*parts, *roster.targets.values()]
 
 
-class OneHolder:
-    """A partition is held by one member at a time, and is in one member's target."""
+class OfRecords(ABC):
+    """What follows from a group's records alone, and so is looked at again when one of them has been replaced."""
 
     def __init__(self) -> None:
         self._seen = Seen()
 
     def violated(self, now: int, group: Watched) -> str | None:
-        """A partition that two members hold or are to have, if there is one."""
+        """What is wrong with the records, if they are new and something is."""
         machine = consumer_group(group)
         if machine is None or self._seen.is_same(group.books.name, _records(machine)):
             return None
+        return self._wrong(machine)
+
+    @abstractmethod
+    def _wrong(self, machine: ConsumerGroup) -> str | None:
+        """What is wrong with the records, if something is."""
+
+
+class OneHolder(OfRecords):
+    """A partition is held by one member at a time, and is in one member's target."""
+
+    def _wrong(self, machine: ConsumerGroup) -> str | None:
+        """A partition that two members hold or are to have, if there is one."""
         roster = machine.roster
         held = [part for one in roster for part in (one.current.assigned, one.current.pending)]
         if (twice := _twice(held)) is not None:
@@ -64,17 +77,11 @@ def _twice(parts: Iterable[np.ndarray]) -> int | None:
     return int(counts.argmax()) if counts.max() > 1 else None
 
 
-class EpochsOrdered:
+class EpochsOrdered(OfRecords):
     """No member is ahead of the target, no target ahead of the group; who has left for a while has no epoch."""
 
-    def __init__(self) -> None:
-        self._seen = Seen()
-
-    def violated(self, now: int, group: Watched) -> str | None:
+    def _wrong(self, machine: ConsumerGroup) -> str | None:
         """An epoch that cannot be, if there is one."""
-        machine = consumer_group(group)
-        if machine is None or self._seen.is_same(group.books.name, _records(machine)):
-            return None
         roster = machine.roster
         if roster.target.epoch > roster.group.epoch:
             return f"the target of epoch {roster.target.epoch} is ahead of the group's, {roster.group.epoch}"
@@ -85,20 +92,16 @@ class EpochsOrdered:
         return None
 
 
-class StableIsStable:
+class StableIsStable(OfRecords):
     """In a stable group every member has the target's epoch and exactly its target.
 
     From 4.2 on it has less while it subscribes to less: to nothing, with a pattern that the broker has yet to resolve,
     which comes with no new epoch (``GMM.hasMemberSubscriptionChanged``).
     """
 
-    def __init__(self) -> None:
-        self._seen = Seen()
-
-    def violated(self, now: int, group: Watched) -> str | None:
+    def _wrong(self, machine: ConsumerGroup) -> str | None:
         """A member of a stable group that is not where it is to be, if there is one."""
-        machine = consumer_group(group)
-        if machine is None or self._seen.is_same(group.books.name, _records(machine)) or not machine.is_stable:
+        if not machine.is_stable:
             return None
         roster = machine.roster
         if roster.group.epoch != roster.target.epoch:

@@ -74,18 +74,17 @@ class ClusterPartitions:
         self.control = ReplicationControl(has_elr=cluster.config.version in _WITH_ELR)
         config = cluster.broker_config
         offsets = Replicated(min_insync=config.min_insync_replicas, is_unclean=config.unclean_leader_election)
-        numbers = range(cluster.config.offsets_topic_num_partitions)
-        self._add((OFFSETS_TOPIC, numbers), config.offsets_replication_factor, offsets)
+        count = cluster.config.offsets_topic_num_partitions
+        self._add(OFFSETS_TOPIC, count, config.offsets_replication_factor, offsets)
         if any(topic == TRANSACTIONS_TOPIC for topic, _ in shards):
             log = cluster.transactions
-            numbers = range(log.topic_partitions)
-            self._add((TRANSACTIONS_TOPIC, numbers), log.replication_factor, Replicated(min_insync=log.min_insync))
+            kept = Replicated(min_insync=log.min_insync)
+            self._add(TRANSACTIONS_TOPIC, log.topic_partitions, log.replication_factor, kept)
         self.cover()
 
-    def _add(self, named: tuple[str, range], copies: int, config: Replicated) -> None:
+    def _add(self, topic: str, count: int, copies: int, config: Replicated) -> None:
         """Partitions of a topic of coordinators."""
-        topic, numbers = named
-        for number in numbers:
+        for number in range(count):
             replicas = tuple(self._catalog.offsets_replicas(number, min(copies, len(self.brokers))))
             self.control.add((topic, number), replicas, config)
 

@@ -177,11 +177,7 @@ class Transactions:
 
     def _produce(self, exchange: Exchange, since_us: int) -> None:
         """``ReplicaManager.handleProduceAppend``: partitions that are new to the transaction are added first."""
-        if exchange.connection.broken:
-            return
-        refusal = self.output.refusal(exchange)
-        if refusal is not Error.NONE:
-            self._reply(exchange, Acknowledgement(refusal))
+        if not self._takes(exchange):
             return
         body: Produce = exchange.body
         needed = []
@@ -198,6 +194,15 @@ class Transactions:
             self._append_added(exchange, needed)
         else:
             self.output.append(exchange)
+
+    def _takes(self, exchange: Exchange) -> bool:
+        """Whether whom a request has reached appends what it brings; who waits for an answer is told why not."""
+        if exchange.connection.broken:
+            return False
+        refusal = self.output.refusal(exchange)
+        if refusal is not Error.NONE:
+            self._reply(exchange, Acknowledgement(refusal))
+        return refusal is Error.NONE
 
     def _add(self, exchange: Exchange, needed: tuple[TopicPartition, ...], since_us: int) -> None:
         body: Produce = exchange.body
@@ -228,11 +233,7 @@ class Transactions:
 
     def _append_added(self, exchange: Exchange, added: Iterable[TopicPartition]) -> None:
         """Partitions are in the transaction; whoever has asked for that need not lead them any more."""
-        refusal = self.output.refusal(exchange)
-        if exchange.connection.broken:
-            return
-        if refusal is not Error.NONE:
-            self._reply(exchange, Acknowledgement(refusal))
+        if not self._takes(exchange):
             return
         producer_id = exchange.body.batches[0][1].producer_id
         for partition in added:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from tests.support.command_line import CommandLine
-
-
-def words(text: str) -> str:
-    return " ".join(text.split())
+from tests.support.given_runs import flat
 
 
 def test_what_goes_with_a_leader_is_told_as_the_table_has_it(groupsim: CommandLine) -> None:
@@ -14,15 +11,15 @@ def test_what_goes_with_a_leader_is_told_as_the_table_has_it(groupsim: CommandLi
     rows = groupsim("run", "leader-death", "--json").json["producers"]
     gone = sum(row["truncated_leader"] for row in rows)
     assert gone > 0
-    assert f"producers shop: {sum(row['records'] for row in rows):,} records" in words(told.out)
-    assert f"; {gone} truncated with a leader, 0 by an unclean election, 0 lost unheard, 0 given up" in words(told.out)
-    assert words(told.out).endswith("0 out of order.")
+    assert f"producers shop: {sum(row['records'] for row in rows):,} records" in flat(told.out)
+    assert f"; {gone} truncated with a leader, 0 by an unclean election, 0 lost unheard, 0 given up" in flat(told.out)
+    assert flat(told.out).endswith("0 out of order.")
     assert max(map(len, told.out.splitlines())) <= 80
 
 
 def test_several_runs_are_told_by_their_means(groupsim: CommandLine) -> None:
     several = groupsim("run", "leader-death", "--replications", "2", "--json").json["producers"]
-    told = words(groupsim("run", "leader-death", "--replications", "2").out)
+    told = flat(groupsim("run", "leader-death", "--replications", "2").out)
     assert f"{sum(row['records'] for row in several) / 2:,.0f} records" in told
     assert told.endswith("; means of all runs.")
 

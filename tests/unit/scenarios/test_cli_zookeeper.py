@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import CommandLine
+from tests.support.given_runs import flat
 
 JOIN = """
 version: 1
@@ -33,15 +34,11 @@ def join(tmp_path: Path) -> Path:
     return tmp_path / "join.yaml"
 
 
-def words(text: str) -> str:
-    return " ".join(text.split())
-
-
 def test_a_join_is_told_in_the_numbers_of_its_closed_form(groupsim: CommandLine, join: Path) -> None:
     """N (N + 2 B + 6 + T) + P + 2 N + T reads and 2 P + 2 writes, as in the library's herd-effect."""
     told = groupsim("run", join)
     assert told.code == 0, told.err
-    sentence = words(told.out)
+    sentence = flat(told.out)
     assert ASKED in sentence
     assert "that failed, 0 rebalances given up; two readers at once for 0 partition·s; servers busy 0" in sentence
     assert sentence.endswith("Generations of such a group are changes of its members or topics.")
@@ -49,7 +46,7 @@ def test_a_join_is_told_in_the_numbers_of_its_closed_form(groupsim: CommandLine,
 
 
 def test_several_runs_are_told_by_their_means(groupsim: CommandLine, join: Path) -> None:
-    told = words(groupsim("run", join, "--replications", "2").out)
+    told = flat(groupsim("run", join, "--replications", "2").out)
     assert ASKED in told
     assert "; means of all runs." in told
 
