@@ -116,7 +116,8 @@ class Replications:
         for goal in bounds:
             for row in self.summary:
                 if not goal.met_by(row):
-                    yield f"{goal} of group {row['group']}: {goal.told(row)} in replication {row['replication']}"
+                    which = f" in replication {row['replication']}" if self.runs > 1 else ""
+                    yield f"{goal} of group {row['group']}: {goal.told(row)}{which}"
         if not bounds and self.scenario.document.get("goals"):
             yield from self.unserved()
 

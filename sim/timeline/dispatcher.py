@@ -122,6 +122,8 @@ class Dispatcher:
         found = [consumer for consumer in meant if consumer.is_open] if alive else meant
         if not found and alive:
             self.warn(f"no member of {target} is alive")
+        elif target.pick == "random" and len(found) < target.count:
+            self.warn(f"only {len(found)} of {target} are alive")
         for consumer in found:
             self.note(consumer.group.name, consumer.name)
         return found

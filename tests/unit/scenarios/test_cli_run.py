@@ -268,7 +268,9 @@ class TestGoals:
     def test_a_value_that_is_null_misses(self, groupsim: CommandLine, small: Path) -> None:
         told = groupsim("run", small, "--set", "goals={rscore: '>= 0'}")
         assert told.code == 1
-        assert "null in replication 0" in told.err
+        assert "goal missed: rscore >= 0 of group billing: null\n" in told.err
+        several = groupsim("run", small, "--set", "goals={rscore: '>= 0'}", "--replications", 2)
+        assert "null in replication 1" in several.err
 
 
 def test_errors_of_the_simulator_are_told_without_a_traceback(
