@@ -143,9 +143,12 @@ def _sum_up(done: Replications, out: Path | None, figures: Path | None) -> None:
 
 def _results(done: Replications, numbers: Sequence[int], replay: Callable[[int], str]) -> Iterator[Result]:
     """The results of these replications, one by one; ``done`` takes what matters of them."""
+    from groupsim.scenarios.cli.announcement import announce
     from groupsim.scenarios.cli.watch import RunWatch
 
     with RunWatch(done.scenario, len(numbers)) as watch:
+        if not watch.is_announced:
+            announce(done.scenario, done.seed, len(numbers))
         for number in numbers:
             result = _simulate(done.scenario, done.seed, number, replay, watch)
             done.add(result)

@@ -101,6 +101,11 @@ class RunWatch:
         How many runs there are.
     is_silent : bool
         Memory is watched, and nothing told: somebody else tells how far all of it has come.
+
+    Attributes
+    ----------
+    is_announced : bool
+        It was told before the runs that they take long.
     """
 
     def __init__(self, scenario: Scenario, total: int, *, is_silent: bool = False) -> None:
@@ -109,7 +114,7 @@ class RunWatch:
         self._gauge: Gauge | None = None
         self._begin_s = self._told_s = now_s()
         self._pace = Pace(scenario.horizon_us)
-        self._is_short = False
+        self._is_short = self.is_announced = False
         self._handler_before: Any = None
         self._looking = repeatedly(self._look, LOOK_EVERY_S)
 
@@ -163,6 +168,7 @@ class RunWatch:
             )
         set_up_s = members * _SET_UP_S
         if not self._is_silent and (set_up_s > _ANNOUNCED_S or usual > _ANNOUNCED_BYTES):
+            self.is_announced = True
             say_wrapped(
                 f"a long run: {what} take {memory.gib(least)} to {memory.gib(usual)} of memory, and "
                 f"{duration(set_up_s)} at least to set up"

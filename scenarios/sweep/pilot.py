@@ -82,7 +82,7 @@ class Pilot:
     costs : mapping of str to Cost
         By variant.
     slowness : float
-        Time that passed over processor time that was spent: above 1 where the machine has other work.
+        Above 1 where the machine has other work (`Slowness`).
     """
 
     runs: tuple[PilotRun, ...]
@@ -100,7 +100,7 @@ def pilot(sweep: Sweep, simulate: Simulate, *, limit_s: float, share: float = ma
     share : float
         There is no further pilot run once they have taken this share of what the sweep is expected to take.
     """
-    variants, begin_s, began_s = sweep.variants, process_time(), monotonic()
+    variants, begin_s, slowness = sweep.variants, process_time(), Slowness()
     wanted = len(variants) * sweep.replications.at_least
     chosen, runs = _Chosen(variants), list[PilotRun]()
     while len(runs) < RUNS_MAX and (variant := chosen.another()) is not None:
@@ -112,7 +112,18 @@ def pilot(sweep: Sweep, simulate: Simulate, *, limit_s: float, share: float = ma
         if process_time() - begin_s > share * wanted * mean_s:
             break
     costs = {one.name: _scaled(runs[at], one) for one, at in zip(variants, chosen.nearest, strict=True)}
-    return Pilot(tuple(runs), costs, max((monotonic() - began_s) / max(process_time() - begin_s, 1e-9), 1.0))
+    return Pilot(tuple(runs), costs, slowness())
+
+
+class Slowness:
+    """Of this machine since this was made: time that passed over processor time that was spent, at least 1."""
+
+    def __init__(self) -> None:
+        self._began_s, self._begin_s = monotonic(), process_time()
+
+    def __call__(self) -> float:
+        """Until now."""
+        return max((monotonic() - self._began_s) / max(process_time() - self._begin_s, 1e-9), 1.0)
 
 
 class _Chosen:

@@ -1,0 +1,43 @@
+"""What runs of groups that produce take, told before they begin.
+
+Each of their transactions is carried out, so that a run goes on at the pace of its beginning, which is measured. Other
+groups cost next to nothing while nothing happens: their beginning says nothing of the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupsim.scenarios.cli.output import counted, say_wrapped
+from groupsim.scenarios.cli.watch import LONG_S
+
+if TYPE_CHECKING:
+    from groupsim.scenarios.sweep.pilot import Cost
+    from groupsim.sim.model import Scenario
+
+_PILOT_LIMIT_S: Final = 0.5
+
+
+def announce(scenario: Scenario, seed: int, runs: int) -> None:
+    """Say how long so many runs take, where that is long and the beginning of one tells."""
+    from groupsim.analysis.data.metrics import duration
+    from groupsim.scenarios.sweep.pilot import Slowness
+
+    if all(group.produces is None for group in scenario.groups):
+        return
+    slowness = Slowness()
+    cost = expected(scenario, seed).times(runs)
+    if (seconds := cost.seconds * slowness()) >= LONG_S:
+        events = counted(int(float(f"{cost.events:.2g}")), "event")
+        what = "a long run" if runs == 1 else f"{runs:,} runs, long together"
+        say_wrapped(f"{what}: about {events} and {duration(seconds)}, at the pace that this machine has now")
+
+
+def expected(scenario: Scenario, seed: int) -> Cost:
+    """What a run costs, from its beginning; of one that fails there, what it has cost until then."""
+    from groupsim.scenarios.sweep.loading import Variant
+    from groupsim.scenarios.sweep.pilot import run_once
+    from groupsim.sim import simulate
+
+    variant = Variant(name=scenario.name, changes={}, scenario=scenario, seed=seed)
+    return run_once(variant, simulate, _PILOT_LIMIT_S).cost
