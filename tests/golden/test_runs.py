@@ -33,6 +33,7 @@ from groupsim.sim.model import (
     Topic,
 )
 from groupsim.sim.units import MINUTE, MS, S
+from tests.support.scenarios import EVENTS_MAX
 
 RUNS = Path(__file__).parent / "runs"
 DOWN = Distribution("lognormal", (5 * S, 10 * S))
@@ -46,6 +47,7 @@ def scenario(name: str, strategy: str, *timeline: Entry, static: bool = False) -
     members = Members(count=5, static=static, start=Start(kind="within", value_us=3 * S))
     return Scenario(
         name=name, question="?", horizon_us=5 * MINUTE, cluster=Cluster(), recovery_lag_records=500,
+        event_budget=EVENTS_MAX,
         topics=(
             Topic(name="orders", partitions=12, rate=Rate(per_partition_mrps=((20_000, 5_000),))),
             Topic(name="returns", partitions=4, rate=Rate(per_partition_mrps=((1_000,),))),

@@ -37,6 +37,7 @@ from groupsim.sim.model import (
 )
 from groupsim.sim.units import MS, S
 from tests.support.random_scenarios import rate
+from tests.support.scenarios import EVENTS_MAX
 
 Family = Literal["classic", "consumer", "mixed"]
 HORIZON_US = 90 * S
@@ -59,6 +60,7 @@ def broker_scenario(seed: int, family: Family) -> Scenario:
         name=f"brokers-{family}-{seed}",
         question="Do both fidelities agree while brokers come and go?",
         horizon_us=HORIZON_US,
+        event_budget=EVENTS_MAX,
         cluster=_cluster(chance, brokers),
         topics=(topic,),
         groups=tuple(_group(chance, family, name) for name in ("g", "h")[: chance.randint(1, 2)]),

@@ -31,6 +31,7 @@ from groupsim.sim.model import (
 )
 from groupsim.sim.units import MS, S
 from tests.support.random_scenarios import Maker, rate
+from tests.support.scenarios import EVENTS_MAX
 
 _HORIZON_US = 60 * S
 
@@ -54,6 +55,7 @@ class VariedMaker(Maker):
             name=name,
             question="Do both fidelities agree?",
             horizon_us=_HORIZON_US,
+            event_budget=EVENTS_MAX,
             cluster=self._cluster(),
             topics=(
                 Topic(name="a", partitions=24, rate=rate(chance.choice([500, 3_000, 20_000]))),

@@ -32,7 +32,7 @@ from groupsim.sim.model import (
     Verb,
 )
 from groupsim.sim.units import MS, S
-from tests.support.scenarios import TIMING
+from tests.support.scenarios import EVENTS_MAX, TIMING
 
 FIDELITIES = ("elided", "message")
 CLIENT = ClientConfig(partition_assignment_strategy=("range",), session_timeout_us=10 * S, heartbeat_interval_us=S)
@@ -79,8 +79,9 @@ def scene(*groups: Group, timeline: tuple[Entry, ...] = (), horizon_us: int = 60
         **more,
     }
     return Scenario(
-        name="scene", question="?", horizon_us=horizon_us, groups=groups or (group(),), timeline=timeline, **more
-    )
+        name="scene", question="?", horizon_us=horizon_us, groups=groups or (group(),), timeline=timeline,
+        event_budget=EVENTS_MAX, **more,
+    )  # fmt: skip
 
 
 def simulate(scenario: Scenario, fidelity: str = "elided", seed: int = 1) -> Result:

@@ -34,6 +34,7 @@ from groupsim.sim.model import (
 )
 from groupsim.sim.tables import TABLES
 from groupsim.sim.units import MS, S
+from tests.support.scenarios import EVENTS_MAX
 from tests.unit.sim.scenes import CLIENT, PROCESSING
 
 ROOT = Path(__file__).parents[3]
@@ -55,7 +56,7 @@ def people(name: str, topics: tuple[str, ...]) -> Group:
 BILLING = Target("group", "billing")
 HALF_OF_AUDIT = Target("group", "audit", pick="share", share=0.5)
 LIVELY = Scenario(
-    name="lively", question="?", horizon_us=90 * S,
+    name="lively", question="?", horizon_us=90 * S, event_budget=EVENTS_MAX,
     cluster=Cluster(
         config=CoordinatorConfig(initial_rebalance_delay_us=S),
         network=Network(latency=Distribution("lognormal", (500, 5_000)), loss=0.01),

@@ -17,6 +17,7 @@ from groupsim.sim.model import (
     Topic,
 )
 from groupsim.sim.units import MS, S
+from tests.support.scenarios import EVENTS_MAX
 
 
 def stable_us(*between: str) -> int:
@@ -26,6 +27,7 @@ def stable_us(*between: str) -> int:
         name="links",
         question="Which link counts?",
         horizon_us=20 * S,
+        event_budget=EVENTS_MAX,
         cluster=Cluster(
             brokers=tuple(Broker(id=id_, rack="b") for id_ in range(3)),
             network=Network(latency=Distribution.constant(1 * MS), links=links),

@@ -26,6 +26,7 @@ from groupsim.sim.model import (
     Topic,
 )
 from groupsim.sim.units import MS, S
+from tests.support.scenarios import EVENTS_MAX
 
 Protocol = Literal["classic", "consumer"]
 AWAY = Entry(
@@ -43,6 +44,7 @@ def scene(*timeline: Entry, protocol: Protocol = "classic") -> Scenario:
         name="by-hand",
         question="What happens without a group?",
         horizon_us=60 * S,
+        event_budget=EVENTS_MAX,
         cluster=Cluster(network=Network(latency=Distribution.constant(1 * MS))),
         topics=(Topic(name="orders", partitions=6, rate=Rate(per_partition_mrps=((10_000,),))),),
         groups=(
