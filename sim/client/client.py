@@ -203,7 +203,7 @@ class Client(Incarnation):
 
     def finish(self, horizon: int, code: int) -> None:
         """The horizon: catch up, and cut the books here."""
-        self.elision.wake()
+        self.elision.finish()
         life = self.life
         life.ended_us = horizon
         life.member_id = life.member_id or self.machine.member_id

@@ -57,6 +57,10 @@ class Elision(Protocol):
         """Somebody disturbs the member: it is loud, as of the moment that is being carried out."""
         ...
 
+    def finish(self) -> None:
+        """The run ends: what the member has done is in the books, and nothing follows."""
+        ...
+
     def rest(self, now: int) -> bool:
         """Nothing is left to do now: go quiet, if nothing can happen but what can be computed; whether it is."""
         ...

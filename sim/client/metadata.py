@@ -83,8 +83,23 @@ class Metadata:
 
     def requests(self, until: int) -> int:
         """Requests sent before ``until`` and within ``measure``: one at the opening, then one whenever it is time."""
-        self._pass_by(until - 1)
-        return int(self._client.books.is_measured(self._client.opened_us)) + self._requests
+        books = self._client.books
+        passed = self._passed_between(max(books.measure[0], self._due_us), min(books.measure[1], until - 1))
+        if passed is None:
+            self._pass_by(until - 1)
+            passed = 0
+        return int(books.is_measured(self._client.opened_us)) + self._requests + passed
+
+    def _passed_between(self, first: int, last: int) -> int | None:
+        """How many refreshes at which nobody looked were sent within; None: that takes the time of each to say."""
+        before, by = self._passed(first - 1), self._passed(last)
+        return None if before is None or by is None else max(by - before, 0)
+
+    def _passed(self, by: int) -> int | None:
+        """How many of those from now on are sent up to ``by``, if that is so however long each of them takes."""
+        longest_us = 2 * self._client.path.longest_us + self._world.timing.service_us + self._connections.period_us
+        least, most = ((by - self._due_us) // gap + 1 for gap in (self._age_us + longest_us, self._age_us))
+        return max(most, 0) if least == most or most <= 0 else None
 
     def has_asked(self, now: int, node: int) -> bool:
         """Whether a refresh has gone to a broker, so that there is a connection to it.

@@ -95,6 +95,13 @@ class ConsumerQuiescence(Quiescence):
             self._report(since, self._env.moment)
         super().wake()
 
+    def finish(self) -> None:
+        """The run ends."""
+        if self.behind_since is not None:
+            self.wake()
+        else:
+            super().finish()
+
     def _report(self, since: Moment, moment: Moment) -> None:
         quiet, connection = self.known, self.client.in_flight.connection
         assert connection is not None

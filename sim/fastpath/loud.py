@@ -23,6 +23,9 @@ class Loud:
     def wake(self) -> None:
         """It is awake."""
 
+    def finish(self) -> None:
+        """It has nothing to add."""
+
     def rest(self, now: int) -> bool:
         """It never rests."""
         return False

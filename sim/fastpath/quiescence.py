@@ -315,6 +315,20 @@ class Quiescence:
         else:
             client.arm(self._env.now)
 
+    def finish(self) -> None:
+        """The run ends: what has been sent is counted; timers and answers on their way concern nobody any more."""
+        moment, round_trip_us = self._env.moment, self.bounds.round_trip_us
+        self.look()
+        quiet = self.quiet
+        if quiet is None or self.phase is not None or self.client.in_flight.pending:
+            self.wake()
+            return
+        quiet.catch_up(moment)
+        if quiet.frozen is not None or quiet.last_sent + round_trip_us >= moment[0]:
+            self.wake()  # not everything that has been sent is answered
+        else:
+            self._count(quiet)
+
     def be_loud(self) -> None:
         """Never go quiet again."""
         self.wake()
@@ -336,6 +350,10 @@ class Quiescence:
         numbers = self.client.in_flight.numbers
         set_timers(self._machine, quiet.heartbeats.due, quiet.commits.due, quiet.beating.since)
         numbers["heartbeat"], numbers["commit"] = quiet.heartbeats.number, quiet.commits.number
+        self._count(quiet)
+
+    def _count(self, quiet: SteadyState) -> None:
+        """Pauses, and requests that have been sent."""
         self._pass_pauses(quiet)
         self._group.books.requests.count_measured(self._machine.heartbeat_api, quiet.heartbeats.measured)
         self._group.books.requests.count_measured(Api.OFFSET_COMMIT, quiet.commits.measured)

@@ -89,6 +89,11 @@ class SteadyState:
         """Its heartbeats."""
         return self.beating.train
 
+    @property
+    def last_sent(self) -> int:
+        """When it has sent the last request, microseconds; `-FOREVER`: it has sent none."""
+        return max(self.heartbeats.newer, self.commits.newer)
+
     def catch_up(self, moment: Moment) -> None:
         """Let everything happen that stands before ``moment``; no more once a pause was met that goes beyond it."""
         if self.frozen is not None:
