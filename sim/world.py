@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
-
-import numpy as np
 
 from groupsim.assignors import Assignor, AssignorError, create, load_classes
 from groupsim.sim.books.broker_books import UP, BrokerBooks
@@ -16,6 +14,7 @@ from groupsim.sim.catalog import Catalog
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.client.data_producer import DataProducer
 from groupsim.sim.client.interface import Identity
+from groupsim.sim.client.pause_streams import PauseStreams
 from groupsim.sim.cluster.bandwidth import Bandwidth, Reading
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.controller import Controller
@@ -36,7 +35,7 @@ from groupsim.sim.fastpath.loud import LoudEngine
 from groupsim.sim.gauge import Gauge
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Connection, Exchange, Path
-from groupsim.sim.model import Distribution, Entry, GcPause, Group, Scenario, Target, Topic
+from groupsim.sim.model import Distribution, Group, Scenario, Target, Topic
 from groupsim.sim.protocol.classic.subscription import SubscriptionState
 from groupsim.sim.randomness import Streams
 from groupsim.sim.units import FOREVER
@@ -77,6 +76,7 @@ class World:
         self.members: dict[str, list[Consumer]] = {}
         """The consumers of each group, by slot."""
         self.consumers: dict[str, Consumer] = {}
+        """All of them by name, in the order of their groups' names and of their slots."""
         gauge.attach(self.env, self.consumers)
         self.cuts: list[tuple[frozenset[str], frozenset[str]]] = []
         self.controller: Controller | None = None
@@ -88,6 +88,7 @@ class World:
         self._homes: dict[str, int] = {}
         """Group -> broker of its coordinator."""
         self._slots = slots_of(scenario)
+        self._pause_streams = PauseStreams(scenario, streams, self.matches)
         self.bandwidth = Bandwidth(scenario.cluster.brokers, self.catalog, self._readings)
         self.shards = self._new_shards()
         for spec in sorted(scenario.groups, key=lambda group: group.name):
@@ -192,7 +193,7 @@ class World:
         )
         consumer.rack = override.rack if override.rack is not None else consumer.config.client_rack
         consumer.named_instance = override.instance_id or name
-        consumer.pauses = self._pauses_of(consumer, spec)
+        consumer.pauses = self._pause_streams.of(consumer)
         group.books.handles.enrol(consumer)
         self.consumers[name] = consumer
         self.env.process(consumer.run())
@@ -251,36 +252,6 @@ class World:
                 return link.latency
         return network.latency
 
-    def _pauses_of(self, consumer: Consumer, spec: Group) -> list[tuple[int, int]]:
-        """Every pause of per-member streams up to the horizon, as disjoint (start, end), ascending."""
-        pauses: list[tuple[int, int]] = []
-        for entry in self.scenario.timeline:
-            verb = entry.verb
-            if isinstance(verb, GcPause) and entry.per_member and self.matches(verb.target, consumer):
-                pauses += self._train(entry, verb, consumer.process)
-        pauses.sort()
-        merged: list[tuple[int, int]] = []
-        for start, end in pauses:
-            if merged and start <= merged[-1][1]:
-                merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-            else:
-                merged.append((start, end))
-        return merged
-
-    def _train(self, entry: Entry, verb: GcPause, process: str) -> list[tuple[int, int]]:
-        assert entry.every is not None
-        gaps = self.streams.draw(entry.every, "every", entry.id, process)
-        lengths = self.streams.draw(verb.duration, "length", entry.id, process)
-        until = min(entry.until_us, self.scenario.horizon_us)
-        starts: list[int] = []
-        time, first, block = entry.at_us, 0, 64
-        while time < until:
-            times = time + np.cumsum(np.maximum(gaps.range(first, block), 1))
-            starts += times[times < until].tolist()
-            time, first = int(times[-1]), first + block
-        ends = (np.array(starts, np.int64) + lengths.range(0, len(starts))).tolist()
-        return [(start, end) for start, end in zip(starts, ends, strict=True) if end > start]
-
     def new_assignor(self, name: str, group: str) -> Assignor:
         """An instance of an assignor for one consumer of a group."""
         if name in self._classes:
@@ -297,6 +268,10 @@ class World:
         if target.kind != "group" or consumer.group.name != target.name:
             return False
         return target.pick != "index" or consumer.slot in target.indices
+
+    def candidates(self, target: Target) -> Collection[Consumer]:
+        """Those of whom a static target means some: of its group, or all; by group and slot."""
+        return self.members.get(target.name, ()) if target.kind == "group" else self.consumers.values()
 
     def capacity_of(self, group: str, member_id: str) -> int:
         """Milli-records per second that a member can process, 0: unknown."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from typing import Final
 
 import numpy as np
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 Times = NDArray[np.int64]
 _AT_ONCE: Final = 64
-"""At most so many samples: more are larger than what a processor has at hand."""
+"""So many samples at least."""
+_CELLS: Final = 1 << 14
+"""And more of few partitions, up to so many of both: what is larger is not at a processor's hand."""
 
 
 class LagSamples:
@@ -20,10 +22,12 @@ class LagSamples:
     ----------
     lags : callable
         Records behind at some times, and ages of the oldest of them, microseconds: arrays of shape (k,).
+    partitions : sized
     """
 
-    def __init__(self, lags: Callable[[Times], tuple[Times, Times]]) -> None:
+    def __init__(self, lags: Callable[[Times], tuple[Times, Times]], partitions: Sized) -> None:
         self._lags = lags
+        self._partitions = partitions
         self._times: Sequence[int] = ()
         self._rows: list[tuple[int, int, int]] = []
 
@@ -35,7 +39,8 @@ class LagSamples:
         """Something is about to change, or nothing will any more: samples that are due are taken."""
         if len(self._rows) == len(self._times):
             return
-        for first in range(len(self._rows), len(self._times), _AT_ONCE):
-            times = self._times[first : first + _AT_ONCE]
+        at_once = max(_AT_ONCE, _CELLS // max(len(self._partitions), 1))
+        for first in range(len(self._rows), len(self._times), at_once):
+            times = self._times[first : first + at_once]
             records, ages = self._lags(np.array(times, np.int64))
             self._rows += zip(times, records.tolist(), ages.tolist(), strict=True)

@@ -49,7 +49,7 @@ class Ledger(Production):
         self._offered: Floats = np.empty(0)
         self._mrps: Offsets = NOWHERE
         self.services = Services(slots)
-        self.samples = LagSamples(self.lags)
+        self.samples = LagSamples(self.lags, partitions)
 
     @property
     def committed(self) -> Offsets:

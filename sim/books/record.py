@@ -25,6 +25,8 @@ class Rows:
         self._width = width
         self._lengths: list[int] = []
         self._columns: list[list[Any]] = [[] for _ in range(width)]
+        self._least: dict[int, tuple[int, int | None]] = {}
+        """Of a column: how many blocks have been looked at, and the smallest value in them."""
 
     def add(self, first: Positions, *others: Any) -> None:
         """Append a block: ``first`` has one value per row, each other column as many or a single one."""
@@ -36,7 +38,11 @@ class Rows:
 
     def least(self, column: int) -> int | None:
         """The smallest value of a column; None if there are no rows."""
-        return min((int(np.min(values)) for values in self._columns[column]), default=None)
+        seen, least = self._least.get(column, (0, None))
+        news = [int(np.min(values)) for values in self._columns[column][seen:]]
+        least = min(news if least is None else [least, *news], default=None)
+        self._least[column] = (seen + len(news), least)
+        return least
 
     def array(self) -> NDArray[np.int64]:
         """All rows. Shape (n, width); each column is contiguous, as there can be millions of rows."""

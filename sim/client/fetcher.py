@@ -92,6 +92,10 @@ class Fetcher:
         """Whether no cut keeps it from anything."""
         return not self.cut_off and not self.left_behind.at
 
+    def waits_for(self, positions: NDArray[np.bool_]) -> bool:
+        """Whether it cannot reach any of these that it would read, or could reach others that it does not read yet."""
+        return bool(self.cut_off) or self.left_behind.has_any(positions)
+
     # --- from committed offsets to the first fetch --------------------------------------------------------------------
 
     def on_offsets(self, now: int, body: OffsetFetch, response: OffsetFetchResponse) -> None:
@@ -292,6 +296,8 @@ class Fetcher:
             return
         known = self.left_behind.known
         back = known[~self._replicas.needs(known, self.cut_off)]
+        if not back.size:
+            return
         self._books.availability.sever(back, severed=False)
         at = self.left_behind.take(back)
         owned = np.logical_and(within(back, machine.owned), ~within(back, machine.uninitialised))

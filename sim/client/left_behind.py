@@ -56,6 +56,10 @@ class LeftBehind:
         """Which of these it has. Shape (n,)."""
         return np.array([position in self.at for position in positions.tolist()], np.bool_)
 
+    def has_any(self, positions: NDArray[np.bool_]) -> bool:
+        """Whether it has any of these, or any whose leader is known. Shape (n_partitions,)."""
+        return any(positions[position] or position not in self.unknown for position in self.at)
+
     @property
     def known(self) -> Positions:
         """Those whose leader is known. Shape (n,)."""

@@ -38,7 +38,7 @@ def without(positions: Positions, gone: Positions) -> Positions:
 def within(positions: Positions, others: Positions) -> NDArray[np.bool_]:
     """Which of ``positions`` are in ``others``: `numpy.isin`, at a fifth of the cost for a few of either."""
     if len(positions) * len(others) <= _FEW:
-        found: NDArray[np.bool_] = (positions[:, None] == others).any(axis=1)
+        found: NDArray[np.bool_] = np.logical_or.reduce(positions[:, None] == others, axis=1)
         return found
     return np.isin(positions, others)
 

@@ -92,8 +92,7 @@ class Clients:
         news = self._news(known)
         for name in sorted(self._world.groups):
             books = self._world.groups[name].books
-            found = [(one, books.partitions.of(topic)) for topic, one in news.items()]
-            told = [one.of(positions) for one, positions in found if positions.size]
+            told = [news[topic].of(books.partitions.of(topic)) for topic in books.partitions.topics if topic in news]
             if told:
                 self._change(name, books, _merged(told))
         for one in known:
@@ -132,11 +131,13 @@ class Clients:
         books.availability.sever(positions, severed=False)
         books.availability.sever(positions[~readable], severed=True)
         books.availability.refresh(now, positions)
-        since = np.where(np.logical_and(since < 0, has_moved), now, since)
+        since = np.where(np.logical_and(since < 0, has_moved), now, since)[back]
+        lost, found = positions[gone], positions[back]
+        followed = positions[np.logical_and(moved, ~np.logical_or(gone, back))]
         for client in clients:
-            client.fetcher.lose(now, positions[gone])
-            client.fetcher.find(now, positions[back], since[back])
-            client.fetcher.follow(now, positions[np.logical_and(moved, ~np.logical_or(gone, back))])
+            client.fetcher.lose(now, lost)
+            client.fetcher.find(now, found, since)
+            client.fetcher.follow(now, followed)
             client.drive(now)
 
     def _readers(self, group: str, positions: NDArray[np.bool_]) -> list[Client]:
@@ -159,8 +160,8 @@ class Clients:
 
 
 def _is_concerned(client: Client, positions: NDArray[np.bool_]) -> bool:
-    """Whether it reads any of these, or would read anything that it cannot reach. Shape (n_partitions,)."""
-    return not client.fetcher.reaches_everything or bool(positions[client.consumption.partitions].any())
+    """Whether it reads any of these, or would read them, or something else now that it knows where. (n_partitions,)."""
+    return client.fetcher.waits_for(positions) or bool(np.count_nonzero(positions[client.consumption.partitions]))
 
 
 class _News(NamedTuple):

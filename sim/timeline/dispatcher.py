@@ -131,13 +131,12 @@ class Dispatcher:
     def meant(self, target: Target) -> list[Consumer]:
         """Who is meant, alive or not, by slot; nothing is written down."""
         world = self.world
-        everybody = sorted(world.consumers.values(), key=lambda one: (one.group.name, one.slot))
         if self.member:
-            return [one for one in everybody if one.name == self.member]
+            return [one for one in [world.consumers.get(self.member)] if one is not None]
+        candidates = world.candidates(target)
         if target.kind != "group" or target.pick in ("all", "index"):
-            return [one for one in everybody if world.matches(target, one)]
-        group = [one for one in everybody if one.group.name == target.name]
-        living = [one for one in group if one.is_open]
+            return [one for one in candidates if world.matches(target, one)]
+        living = [one for one in candidates if one.is_open]
         if target.pick == "leader":
             leader = world.groups[target.name].machine.leader
             return [one for one in living if one.machine is not None and leader and one.machine.member_id == leader]
@@ -148,8 +147,10 @@ class Dispatcher:
 
     def processes(self, target: Target) -> list[Consumer]:
         """Who is meant, with everybody who lives in the same process."""
-        hit = {consumer.process for consumer in self.targets(target)}
-        return [one for one in self.world.consumers.values() if one.process in hit and one.is_open]
+        targets = self.targets(target)
+        hit = {consumer.process for consumer in targets}
+        groups = sorted({consumer.group_name for consumer in targets})
+        return [one for name in groups for one in self.world.members[name] if one.process in hit and one.is_open]
 
     def note(self, group: str, target: str) -> None:
         """Write down what was done to whom."""

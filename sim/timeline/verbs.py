@@ -51,6 +51,6 @@ def dispatch(world: World, entry: Entry) -> None:
         world.env.process(Dispatcher(world, entry).run(act))
     elif not isinstance(verb, GcPause):
         target: Target = getattr(verb, "target")  # noqa: B009 - a union member without target has no per_member
-        for consumer in world.consumers.values():
+        for consumer in world.candidates(target):
             if world.matches(target, consumer):
                 world.env.process(Dispatcher(world, entry, consumer.name).run(act))
