@@ -42,6 +42,10 @@ class Holding:
         """It begins with so much waiting in each partition, and so much that comes."""
         self.offered, self.mrps, self._shares = offered, mrps, None
 
+    def change_capacity(self, capacity: float) -> None:
+        """It has just begun, with another capacity."""
+        self.capacity, self._shares = capacity, None
+
     @property
     def shares(self) -> Levels:
         """What of its capacity each partition gets."""

@@ -122,6 +122,11 @@ class Ledger(Production):
         """Let a consumer serve ``partitions`` from ``offset`` on with ``capacity`` records per microsecond."""
         self.samples.settle()
         slot = holding.slot
+        if self._has_just_begun(holding, now, partitions, offset):
+            holding.change_capacity(capacity)
+            self.services.change_capacity(slot, capacity)
+            self.log.change_capacity(capacity)
+            return
         offered = np.maximum(self.produced(now, partitions) - offset, 0).astype(np.float64)
         milli = self.rate_mrps[partitions]
         holding.partitions, holding.offset, holding.since = partitions, offset, now
@@ -137,6 +142,13 @@ class Ledger(Production):
         self.log.serve(slot, now, mine, offset[free], holding.backlog, holding.total_rate, capacity, load)
         if len(mine) < len(partitions):
             self.log.raise_to(now, partitions[~free], self._frontier[partitions[~free]])
+
+    def _has_just_begun(self, holding: Holding, now: int, partitions: Positions, offset: Offsets) -> bool:
+        """Whether it serves the same from there on since this instant, and nobody has begun to serve after it."""
+        is_same = holding.running and partitions is holding.partitions and offset is holding.offset
+        if not (is_same and holding.since == now and self.log.latest == (holding.slot, now)):
+            return False
+        return bool(np.array_equal(self.rate_mrps[partitions], holding.mrps))
 
     def follow(self, holding: Holding, schedule: Any, now: int, appetite: Any) -> None:
         """A consumer polls as ``schedule`` says from now on: a flow does not ask when."""

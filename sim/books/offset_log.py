@@ -56,11 +56,14 @@ class OffsetLog:
     blocks : list of Block
     rows : int
         Of all blocks.
+    latest : (int, int) or None
+        Whose service began last, and when; None if those of many did.
     """
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.rows = 0
+        self.latest: tuple[int, int] | None = None
         self._services: list[tuple[Any, ...]] = []
         self._served = 0
         self._loads: list[Load] = []
@@ -82,6 +85,11 @@ class OffsetLog:
         self._loads.append(load)
         self._lengths.append((len(load[0]),))
         self._served += 1
+        self.latest = (slot, now)
+
+    def change_capacity(self, capacity: float) -> None:
+        """The service that began last has another capacity than was said."""
+        self._services[-1] = (*self._services[-1][:-1], capacity)
 
     def serve_all(
         self, slots: Any, times: Any, partitions: Positions, offset: Any, lengths: NDArray[np.int64],
@@ -93,6 +101,7 @@ class OffsetLog:
         self._loads.append(load)
         self._lengths.append((lengths,))
         self._served += len(slots)
+        self.latest = None
 
     def rest(self, time: Any, partitions: Positions, offset: Any) -> None:
         """Nobody serves these any more; they have been processed up to ``offset``."""

@@ -51,6 +51,10 @@ class Services:
         self._backlog[slot], self._total[slot] = holding.backlog, holding.total_rate
         self._capacity[slot] = holding.capacity
 
+    def change_capacity(self, slot: int, capacity: float) -> None:
+        """What has just begun has another capacity."""
+        self._capacity[slot] = capacity
+
     def begin_all(
         self, slots: Slots, times: Offsets, load: Load, lengths: NDArray[np.int64], capacity: Floats
     ) -> tuple[Floats, Floats]:

@@ -324,12 +324,13 @@ class Fetcher:
 
         Who reads from a follower that is in sync no more asks the leader; who waits for one that is again goes on.
         """
-        held = positions[within(positions, self._consumption.partitions)]
-        has_left = self._replicas.has_left(held)
-        self._replicas.note(now, held[~has_left])
-        if has_left.any():
-            self._fetch_anew(now, held[has_left])
-        self.left_behind.unknown.difference_update(self._replicas.kept(positions))
+        if positions.size:
+            held = positions[within(positions, self._consumption.partitions)]
+            has_left = self._replicas.has_left(held)
+            self._replicas.note(now, held[~has_left])
+            if has_left.any():
+                self._fetch_anew(now, held[has_left])
+            self.left_behind.unknown.difference_update(self._replicas.kept(positions))
         self.recover(now)
 
     def _fetch_anew(self, now: int, positions: Positions) -> None:
@@ -349,6 +350,8 @@ class Fetcher:
         """
         client = self._client
         wanted = self.left_behind.among(positions)
+        if not np.count_nonzero(wanted):
+            return
         beyond = positions[np.logical_and(wanted, self._replicas.needs(positions, self.cut_off))]
         self._books.availability.sever(beyond, severed=True)
         self._books.availability.refresh(now, beyond)
