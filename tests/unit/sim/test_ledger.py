@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groupsim.sim.books.holding import Holding
+from groupsim.sim.books.lag_samples import LagSamples
 from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.books.levels import Levels
 from groupsim.sim.catalog import Catalog, Partitions
@@ -217,6 +218,39 @@ def test_each_partition_gets_the_same_up_to_what_it_has() -> None:
     ledger.anchor(holding, 10 * S, everything(ledger), np.array([0, 150, 150]), 90 / S)
     assert ledger.positions(holding, 15 * S).tolist() == [150, 300, 300]
     assert ledger.positions(holding, 20 * S).tolist() == [200, 500, 500]
+
+
+@pytest.mark.parametrize("rate_mrps", [10_000, 30_000])
+def test_a_capacity_that_changes_at_the_first_instant_makes_no_other_service(rate_mrps: int) -> None:
+    """Unless the rate has changed at that instant: what waits and what comes are then others."""
+    (ledger, _, catalog), (once, _, _) = (ledger_of(Rate(per_partition_mrps=((10_000,),))) for _ in range(2))
+    holding, other, now = Holding(0), Holding(0), 5 * S
+    start = np.zeros(3, np.int64)
+    ledger.anchor(holding, now, everything(ledger), start, 0.0)
+    if rate_mrps != 10_000:
+        catalog.set_rate(now, "t", Rate(per_partition_mrps=((rate_mrps,),)))
+        ledger.set_rate(now, "t")
+    ledger.anchor(holding, now, holding.partitions, ledger.positions(holding, now), 60 / S)
+    once.anchor(other, now, everything(once), start, 60 / S)
+    assert len(ledger.log.services()[0]) == (1 if rate_mrps == 10_000 else 2)
+    assert holding.total_rate == 3 * rate_mrps / 1e9
+    if rate_mrps == 10_000:
+        for one, all_at_once in zip(ledger.log.services(), once.log.services(), strict=True):
+            assert one.tolist() == all_at_once.tolist()
+        assert ledger.positions(holding, 7 * S).tolist() == once.positions(other, 7 * S).tolist()
+        assert ledger.processed(7 * S).tolist() == once.processed(7 * S).tolist()
+
+
+def test_samples_of_few_partitions_are_taken_together() -> None:
+    ledger, _, _ = ledger_of(Rate(per_partition_mrps=((10_000,),)))
+    sizes: list[int] = []
+    for partitions, taken in ((3, [300]), (10_000, [64, 64, 64, 64, 44])):
+        samples = LagSamples(lambda times: (sizes.append(len(times)), ledger.lags(times))[1], range(partitions))
+        rows: list[tuple[int, int, int]] = []
+        samples.begin([number * S for number in range(300)], rows)
+        samples.settle()
+        assert (sizes, len(rows)) == (taken, 300)
+        sizes.clear()
 
 
 def test_what_all_have_together_is_what_the_capacity_gives() -> None:

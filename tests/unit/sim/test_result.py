@@ -102,3 +102,11 @@ def test_rows_are_blocks_of_integers() -> None:
     rows.add(np.array([1, 2], np.int32), 7, np.array([3, 4]))
     rows.add(np.array([5]), 6, 8)
     assert rows.array().tolist() == [[1, 7, 3], [2, 7, 4], [5, 6, 8]]
+
+
+def test_the_least_of_a_column_counts_what_was_added_since_it_was_asked_for() -> None:
+    rows = Rows(2)
+    assert rows.least(1) is None
+    for values, least in ((np.array([7, 9]), 7), (8, 7), (3, 3), (np.array([5, 4]), 3)):
+        rows.add(np.array([1, 2], np.int32), values)
+        assert (rows.least(1), rows.least(0)) == (least, 1)
