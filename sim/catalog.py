@@ -82,6 +82,10 @@ class Catalog:
         """What a metadata request that a broker answered at ``time`` has seen."""
         return self._counts[max(bisect_right(self._times, time) - 1, 0)]
 
+    def counts_of(self, version: int) -> Mapping[str, int]:
+        """What there was after so many changes."""
+        return self._counts[version - 1]
+
     def grow(self, now: int, topic: str, to: int) -> None:
         """Create a topic, or add partitions to it."""
         created = self.created_us.setdefault(topic, [])

@@ -246,6 +246,12 @@ class Timing:
     """Coordinator: from the heartbeat that has a regular expression resolved in the background until its topics are
     written (``GroupMetadataManager.refreshRegularExpressions``). Recorded twelve times, with what a heartbeat takes:
     2.2, 19 and 195 ms (least, middle, most), though topics are scanned in 1 ms."""
+    metadata: Distribution = Distribution("lognormal", (30 * MS, 200 * MS))
+    """Broker: a change of the metadata, at the controller, until it has heard of it: assumed."""
+    leader_change: Distribution = Distribution("lognormal", (20 * MS, 60 * MS))
+    """Broker: for how long it is busy with each partition that it leads anew, one after the other: it forces the leader
+    epoch to disk, twice (``LeaderEpochFileCache.assign``, Kafka 4.4). Recorded: 12 to 40 ms on two busy cores, 18 to 32
+    if they are new."""
     heartbeat_late_us: int = 600
     """Client: what a heartbeat period is longer than heartbeat.interval.ms, so that beats drift against sessions."""
     wait_late_us: int = 100

@@ -26,6 +26,7 @@ from groupsim.sim.cluster.offered_load import Offered, offered_by
 from groupsim.sim.cluster.producer import Producer
 from groupsim.sim.cluster.retention import Retention
 from groupsim.sim.cluster.shards import Shards
+from groupsim.sim.cluster.topic_news import TopicNews
 from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.cluster.zookeeper import Zookeeper
 from groupsim.sim.errors import ScenarioError
@@ -55,8 +56,7 @@ class World:
     """
 
     def __init__(self, scenario: Scenario, streams: Streams, *, is_loud: bool, gauge: Gauge) -> None:
-        self.scenario = scenario
-        self.streams = streams
+        self.scenario, self.streams = scenario, streams
         self.is_loud, self.is_still = is_loud, scenario.is_still
         self.timing = scenario.cluster.timing
         self.env = Environment(scenario.event_budget, scenario.origin_us)
@@ -93,6 +93,7 @@ class World:
         self.shards = self._new_shards()
         for spec in sorted(scenario.groups, key=lambda group: group.name):
             self._build(spec)
+        self.news = TopicNews(self.env, streams, self.timing, self.catalog, self.brokers, self.coordinators)
         self.transactions: Transactions | None = None
         """Only if a group produces."""
         if any(spec.produces is not None for spec in scenario.groups):
@@ -332,7 +333,7 @@ class World:
 
     def metadata_us(self, client: str) -> int:
         """Until a client can hear from brokers of a change of the metadata, microseconds."""
-        return self.streams.draw(self.scenario.cluster.failover.metadata, "metadata", client)(self.env.now)
+        return self.streams.draw(self.timing.metadata, "metadata", client)(self.env.now)
 
     def coordinator_of(self, group: str) -> Coordinator:
         """The coordinator of a group."""
@@ -370,6 +371,6 @@ def slots_of(scenario: Scenario) -> dict[str, int]:
         verb = entry.verb
         target = getattr(verb, "target", None)
         if target is not None and target.kind == "group" and target.name in own:
-            name = target.name
-            most[name] = max(most[name], getattr(verb, "to", 0), own[name] + getattr(verb, "surge", 0))
+            to, surge = getattr(verb, "to", 0), getattr(verb, "surge", 0)
+            most[target.name] = max(most[target.name], to, own[target.name] + surge)
     return most

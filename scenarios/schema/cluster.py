@@ -111,6 +111,8 @@ class TimingFile(FileModel):
     sync_prepare: DistributionField = Timing().sync_prepare
     initial_delay_late: DistributionField = Timing().initial_delay_late
     pattern_resolve: DistributionField = Timing().pattern_resolve
+    metadata: DistributionField = Timing().metadata
+    leader_change: DistributionField = Timing().leader_change
     poll: Duration = Timing().poll_us
 
 

@@ -100,7 +100,7 @@ class Controller:
     def _publish(self, changed: Sequence[Name]) -> None:
         if changed:
             self._replicas.elect(changed)
-            served = self._loading.publish(changed, self._reached, self._partitions.serve)
+            served = self._loading.publish(changed, self.reached, self._partitions.serve)
             self._partitions.awaited.update(served)
             self._apply(changed)
             self._await_catch_up(self._partitions.lagging(changed))
@@ -116,7 +116,7 @@ class Controller:
             self._replicas.observe(name, self._partitions.silent(name))
 
     @property
-    def _reached(self) -> list[int]:
+    def reached(self) -> list[int]:
         """Brokers that the active controller reaches, ascending."""
         return [node for node in self._brokers if not self._is_out_of_touch(node)]
 
@@ -142,7 +142,7 @@ class Controller:
     def _unannounced_us(self, node: int) -> int:
         """Until another controller is elected that nobody has told of the end of this one, microseconds."""
         key = self._streams.key("election", node, self._elections)
-        return leaderless_us(self._config, partial(hash64, key)) + self._draw("metadata", node)
+        return leaderless_us(self._config, partial(hash64, key)) + self._loading.delay_us(node)
 
     def _go_down(self, node: int, last_beat_us: int) -> None:
         self._partitions.cover()
@@ -175,7 +175,7 @@ class Controller:
         self._go_down(node, last_beat_us=self._env.now)
         self._publish(self._partitions.control.fence(node))
         self._voters.discard(node)
-        self._settle_quorum(self._draw("metadata", node))
+        self._settle_quorum(self._loading.delay_us(node))
 
     # --- sessions and controllers -------------------------------------------------------------------------------------
 
@@ -336,7 +336,7 @@ class Controller:
                 self._sessions.forget(node)
                 next_beat_us = self._last_beat_us(node) + self._config.heartbeat_interval_us
                 self._later(next_beat_us - self._env.now, partial(self._decide, self._return), node)
-        self._loading.publish((), self._reached, self._partitions.serve)
+        self._loading.publish((), self.reached, self._partitions.serve)
         self._await_catch_up(self._partitions.lagging(self._partitions.control.partitions))
         waiting = [node for node in sorted(self._undecided_starts) if not self._is_out_of_touch(node)]
         self._undecided_starts.difference_update(waiting)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -88,6 +88,11 @@ class Coordinator:
         """Whether it is on a broker that has loaded it, and what is appended is committed."""
         return self.node != NO_LEADER and not self.is_loading and not self.watermark.is_stalled
 
+    @property
+    def follows_topics(self) -> bool:
+        """Whether what topics there are concerns any of its groups."""
+        return any(group.follows_topics for group in self.groups.values())
+
     def _note(self, state: str) -> None:
         self.loop.books.places.append(Place(self.env.now, self.node, state))
 
@@ -126,15 +131,15 @@ class Coordinator:
         self.node, self.is_loading = node, True
         self._note(LOADING)
 
-    def load(self, threads: WorkerThreads) -> None:
-        """The log has been read; ``threads`` are those of the broker that it is on."""
+    def load(self, threads: WorkerThreads, image: Mapping[str, int]) -> None:
+        """The log has been read; ``threads`` are those of the broker that it is on, ``image`` the topics it knows."""
         self.is_loading = False
         self.loop.move(threads)
         self._note(ACTIVE)
         self.resigned = self.env.event()
         self.env.process(self.run())
         for name in sorted(self.groups):
-            self.groups[name].load(self.node)
+            self.groups[name].load(self.node, image)
         self._tell()
 
     def stall(self, *, is_stalled: bool, refuses: bool) -> None:
@@ -147,6 +152,18 @@ class Coordinator:
     def _tell(self) -> None:
         if self.is_serving:
             self.on_serving(self.name)
+
+    def on_metadata(self, image: Mapping[str, int]) -> None:
+        """Its broker has applied other metadata: an event like any other, for nothing if it is not active."""
+        if self.loop.is_free and not self.loop.is_metered:
+            self._update(image)
+        else:
+            self.loop.submit(partial(self._update, image))
+
+    def _update(self, image: Mapping[str, int]) -> None:
+        if self.node != NO_LEADER and not self.is_loading:
+            for name in sorted(self.groups):
+                self.groups[name].on_metadata(image)
 
     # --- what its replicas have ---------------------------------------------------------------------------------------
 

@@ -71,6 +71,8 @@ class GroupHost:
     node : int
         Broker of the coordinator that it has, or had last.
     log : GroupLog
+    follows_topics : bool
+        The coordinator looks at metadata, not the members.
     """
 
     fast_path: FastPath
@@ -91,12 +93,12 @@ class GroupHost:
         self.log = GroupLog(timeout_us, watermark, self.books.ledger.offsets)
         self.layouts = Layouts(self.books.partitions)
         self.protocols = protocols_of(scenario, spec)
+        self.follows_topics = self.protocols not in (CLASSIC_ONLY, ZOOKEEPER_ONLY)
         self._batch = OpenBatch(watermark, self.protocols)
         late = streams.draw(scenario.cluster.timing.initial_delay_late, "initial-delay", name)
-        self._make = partial(
-            new_machine, env, scenario, spec, catalog, self.protocols, self.books.partitions, self.layouts, late
-        )
-        self.machine = self._make()
+        parts = (self.protocols, self.books.partitions, self.layouts, late)
+        self._make = partial(new_machine, env, scenario, spec, *parts)
+        self.machine = self._make(catalog.counts)
         self.offsets = self._new_offsets()
         self.terms = 1
         self.is_active = True
@@ -291,10 +293,9 @@ class GroupHost:
         self._alarm.set(self._deadline)
 
     def on_metadata(self, image: Mapping[str, int]) -> None:
-        """Topics have been created, deleted, or have grown: topic -> number of partitions."""
-        outcome = self.machine.on_metadata(self._env.now, image)
-        if self.protocols != CLASSIC_ONLY:
-            self._settle(self._commit_log(self._env.now, outcome))
+        """Topics have been created or have grown: topic -> number of partitions."""
+        if self.follows_topics:
+            self._settle(self._commit_log(self._env.now, self.machine.on_metadata(self._env.now, image)))
 
     def _finish(self, work: tuple[Task, int]) -> None:
         """A task is done in the background; nobody waits for one that a former coordinator began."""
@@ -320,10 +321,10 @@ class GroupHost:
             self._answer(reply, now + self._service_us)
         self._alarm.set(FOREVER)
 
-    def load(self, node: int) -> None:
+    def load(self, node: int, image: Mapping[str, int]) -> None:
         """The coordinator on another broker has read the log (``GMM.replay``, ``GMM.onLoaded``)."""
         self.node, now = node, self._env.now
-        self.machine = self._make()
+        self.machine = self._make(image)
         self.offsets = self._new_offsets().after(self.offsets)
         for record in self.log.records:
             self.machine.replay(record)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from groupsim.sim.catalog import Catalog, Partitions
+from groupsim.sim.catalog import Partitions
 from groupsim.sim.cluster.assignment import Layouts
 from groupsim.sim.cluster.target_assignors import target_assignors
 from groupsim.sim.kernel.environment import Environment
@@ -27,12 +27,13 @@ def protocols_of(scenario: Scenario, spec: Group) -> frozenset[str]:
 
 
 def new_machine(
-    env: Environment, scenario: Scenario, spec: Group, catalog: Catalog, protocols: frozenset[str],
-    partitions: Partitions, layouts: Layouts, late: Callable[[int], int],
+    env: Environment, scenario: Scenario, spec: Group, protocols: frozenset[str], partitions: Partitions,
+    layouts: Layouts, late: Callable[[int], int], image: Mapping[str, int],
 ) -> Any:  # fmt: skip
     """A group that nobody has joined, for members of these ``protocols``.
 
-    ``late``: how late its initial delays end, microseconds, by their number.
+    ``late``: how late its initial delays end, microseconds, by their number. ``image``: topics that the coordinator
+    knows, each with its number of partitions.
     """
     config = scenario.cluster.config
     if protocols == CLASSIC_ONLY:
@@ -41,5 +42,5 @@ def new_machine(
         return ZookeeperGroup(spec.name, config, partitions)
     given = (spec.name, config, partitions, target_assignors(scenario, spec, layouts), spec.group_config)
     machine = ConsumerGroup(*given) if protocols == CONSUMER_ONLY else MixedGroup(*given, late)
-    machine.on_metadata(env.now, catalog.counts)
+    machine.on_metadata(env.now, image)
     return machine

@@ -87,8 +87,8 @@ class Shard(Protocol):
         """A broker leads from now on, and begins to read the log."""
         ...
 
-    def load(self, threads: WorkerThreads) -> None:
-        """The log has been read."""
+    def load(self, threads: WorkerThreads, image: Mapping[str, int]) -> None:
+        """The log has been read, on a broker with these threads that knows these topics."""
         ...
 
     def stall(self, *, is_stalled: bool, refuses: bool) -> None:

@@ -17,6 +17,7 @@ from typing import Final
 
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.interface import Audience, Shard
+from groupsim.sim.cluster.topic_news import Told, TopicNews
 from groupsim.sim.kernel.environment import Environment, Kind, process_key
 from groupsim.sim.model import Cluster
 from groupsim.sim.protocol.controller.partition import INTERNAL_TOPICS, NO_LEADER, Name
@@ -51,16 +52,17 @@ class Loading:
         Coordinators, by their partition.
     control : ReplicationControl
     audience : Audience
+    news : TopicNews
     """
 
     def __init__(
         self, env: Environment, streams: Streams, cluster: Cluster, brokers: Mapping[int, Broker],
-        shards: Mapping[Name, Shard], control: ReplicationControl, audience: Audience,
+        shards: Mapping[Name, Shard], control: ReplicationControl, audience: Audience, news: TopicNews,
     ) -> None:  # fmt: skip
         self._env = env
-        failover = cluster.failover
-        self._delays = {id_: streams.draw(failover.metadata, "metadata", id_) for id_ in brokers}
-        self._changes = {id_: streams.draw(failover.leader_change, "leader_change", id_) for id_ in brokers}
+        timing = cluster.timing
+        self._delays = {id_: streams.draw(timing.metadata, "metadata", id_) for id_ in brokers}
+        self._changes = {id_: streams.draw(timing.leader_change, "leader_change", id_) for id_ in brokers}
         self._load_us = load_us(cluster.offsets_log_bytes)
         self._brokers = brokers
         self._shards = shards
@@ -70,14 +72,18 @@ class Loading:
         self._led = {name: one.leader for name, one in control.partitions.items()}
         self._free_us: dict[int, int] = {}
         """When the loader thread of a broker is done with what it has to load."""
-        self._heard_us: dict[int, int] = {}
-        """When a broker has applied what it has been told last, its leaders first: metadata come in order."""
+        self._news = news
+        self._heard_us = news.applied_us
         self._key = process_key(name_hash("metadata"), Kind.FAULT)
 
     @property
     def leaders(self) -> dict[Name, int]:
         """Who leads each partition that a coordinator belongs to."""
         return {name: self._control.partitions[name].leader for name in self._shards}
+
+    def delay_us(self, node: int) -> int:
+        """Until a broker hears of something that was decided when its process had been started so often."""
+        return self._delays[node](self._brokers[node].incarnation)
 
     def publish(self, changed: Collection[Name], reached: Collection[int], serve: Serve) -> dict[Name, int]:
         """Tell brokers that run and are ``reached``; coordinators of these partitions move if somebody else leads.
@@ -96,7 +102,7 @@ class Loading:
         for id_, broker in self._brokers.items():
             if broker.is_up and id_ in reached:
                 heard_us = max(self._heard_us.get(id_, 0), now + self._delays[id_](self._number))
-                self._env.at(heard_us, self._key, self._hear, (broker, leaders, broker.incarnation))
+                self._env.at(heard_us, self._key, self._hear, (leaders, self._news.told(id_)))
                 self._heard_us[id_] = self._apply(id_, heard_us, led.get(id_, ()), applied)
         moved = {name for name in changed if self._is_news(name)}
         for name in sorted(name for name in changed if name[0] in INTERNAL_TOPICS):
@@ -145,10 +151,12 @@ class Loading:
             applied[name] = heard_us - (heard_us - until_us) // _STEP_US * _STEP_US
         return until_us
 
-    def _hear(self, told: tuple[Broker, Mapping[Name, int], int]) -> None:
-        broker, leaders, incarnation = told
+    def _hear(self, told: tuple[Mapping[Name, int], Told]) -> None:
+        leaders, (node, _, incarnation) = told
+        broker = self._brokers[node]
         if broker.is_up and broker.incarnation == incarnation:
             broker.leaders = leaders
+            self._news.apply(told[1])
 
     def _move(self, name: Name) -> None:
         state = self._control.partitions[name]
@@ -186,7 +194,7 @@ class Loading:
     def _load(self, term: tuple[Shard, int, int]) -> None:
         coordinator, node, _ = term
         if coordinator.is_loading and coordinator.node == node and self._is_current(*term):
-            coordinator.load(self._brokers[node].threads)
+            coordinator.load(self._brokers[node].threads, self._news.image_of(node))
 
     def broker_lost(self, node: int) -> None:
         """The broker's process has ended: its coordinators are nowhere."""

@@ -6,7 +6,7 @@ acknowledged or not; a coordinator that loads it finds the last record of each i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from groupsim.sim.cluster.watermark import Watermark
@@ -176,7 +176,7 @@ class TransactionShard:
         """A broker leads from now on, and begins to read the log (``TransactionCoordinator.onElection``)."""
         self.node, self.is_loading = node, True
 
-    def load(self, _: WorkerThreads) -> None:
+    def load(self, _: WorkerThreads, __: Mapping[str, int]) -> None:
         """The log has been read: what was decided is told to leaders again (``loadTransactionMetadata``)."""
         self.is_loading = False
         self.epoch += 1

@@ -47,11 +47,6 @@ class Failover:
     ----------
     controlled_shutdown : Distribution
         SIGTERM until the controller has moved the leaders. Recorded: 70 ms.
-    metadata : Distribution
-        A change of the metadata until a broker has heard of it.
-    leader_change : Distribution
-        For how long a broker is busy with each partition that it leads anew: it forces the leader epoch to disk, twice,
-        for one after the other (``LeaderEpochFileCache.assign``, Kafka 4.4). Recorded: 12 to 40 ms on two busy cores.
     start : Distribution
         Process start until the broker registers. Recorded: 4 s.
     recovery : Distribution
@@ -61,8 +56,6 @@ class Failover:
     """
 
     controlled_shutdown: Distribution = Distribution("lognormal", (70 * MS, 300 * MS))
-    metadata: Distribution = Distribution("lognormal", (30 * MS, 200 * MS))
-    leader_change: Distribution = Distribution("lognormal", (20 * MS, 60 * MS))
     start: Distribution = Distribution.constant(4 * S)
     recovery: Distribution = Distribution.constant(2 * S)
     catch_up: Distribution = Distribution("uniform", (200 * MS, 1_000 * MS))

@@ -43,7 +43,7 @@ def new_controller(world: World) -> Controller:
     if world.data_logs is not None:
         world.data_logs.control = partitions.control
     replicas = Replicas(env, world.streams, cluster, world.catalog, world.coordinators, partitions.control, clients)
-    loading = Loading(env, world.streams, cluster, world.brokers, shards, partitions.control, clients)
+    loading = Loading(env, world.streams, cluster, world.brokers, shards, partitions.control, clients, world.news)
     return Controller(env, world.streams, cluster, partitions, replicas, loading, clients)
 
 

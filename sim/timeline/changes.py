@@ -24,13 +24,14 @@ def create_topic(dispatcher: Dispatcher) -> None:
 
 def _grow(dispatcher: Dispatcher, topic: str, to: int) -> None:
     world = dispatcher.world
+    first = world.catalog.counts.get(topic, 0)
     world.catalog.grow(world.env.now, topic, to)
     dispatcher.note_all(topic)
     for name in sorted(world.groups):
         group = world.groups[name]
         if topic in group.books.partitions.topics:
             group.books.cover((topic,))
-        group.on_metadata(world.catalog.counts)
+    world.news.publish(topic, first, None if world.controller is None else world.controller.reached)
     if world.zookeeper is not None:
         world.zookeeper.on_metadata(world.catalog.counts)
     for consumer in world.consumers.values():

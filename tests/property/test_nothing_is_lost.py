@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
@@ -61,8 +62,8 @@ def _promised(scenario: Scenario, seed: int) -> int:
     """How often a group was loaded, each of which kept what had been promised."""
     promises, load, reply = Promises(), GroupHost.load, Connection.reply
 
-    def loaded(self: GroupHost, node: int) -> None:
-        load(self, node)
+    def loaded(self: GroupHost, node: int, image: Mapping[str, int]) -> None:
+        load(self, node, image)
         promises.check(self)
 
     def replied(self: Connection, exchange: Exchange, response: Any, leave_us: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
@@ -48,9 +49,9 @@ def moved(scenario: Scenario, seed: int) -> Moved:
     seen = Moved()
     load, acknowledge, kill = GroupHost.load, GroupHost._acknowledge, Controller.kill
 
-    def loaded(self: GroupHost, node: int) -> None:
+    def loaded(self: GroupHost, node: int, image: Mapping[str, int]) -> None:
         seen.loaded_s.append(self._env.now / 1e6)
-        load(self, node)
+        load(self, node, image)
 
     def acknowledged(self: GroupHost, now: int, reply: Reply, batch: Batch) -> None:
         exchange: Any = reply.waiter

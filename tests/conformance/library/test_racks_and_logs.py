@@ -61,9 +61,9 @@ def waits_s(partitions: int, size: str) -> tuple[list[float], float]:
     }  # fmt: skip
     waits, ends, begin, move = [], [0], GroupHost.load, Loading._move
 
-    def loaded(self: GroupHost, node: int) -> None:
+    def loaded(self: GroupHost, node: int, image: Mapping[str, int]) -> None:
         waits.append(self._env.now / 1e6 - 120.0)
-        begin(self, node)
+        begin(self, node, image)
 
     def moved(self: Loading, number: int) -> None:
         move(self, number)

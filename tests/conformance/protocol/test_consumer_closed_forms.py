@@ -16,7 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from groupsim.sim import Result, simulate
-from groupsim.sim.config import CoordinatorConfig
+from groupsim.sim.config import CoordinatorConfig, Timing
 from groupsim.sim.model import AddPartitions, Distribution, Entry, Override, Restart, Start
 from groupsim.sim.units import MS, S
 from tests.conformance.protocol.consumer_oracle import (
@@ -40,7 +40,7 @@ from tests.conformance.protocol.consumer_oracle import (
 )
 from tests.conformance.protocol.oracle import APPEND, SERVICE, TRIP, WAY
 from tests.support import scenarios
-from tests.support.scenarios import BOOT_US, at, group, rounds, scenario, served
+from tests.support.scenarios import BOOT_US, TIMING, at, group, rounds, scenario, served
 
 PHASES = st.integers(0, 5 * S - 1)
 """Where in the heartbeat interval of others something happens."""
@@ -112,12 +112,14 @@ SETTLED = started(*STARTS)
 """Three members, each of which came when the others were done."""
 
 
-def three(*timeline: Entry, horizon_us: int, static: bool = False, **changes: Any) -> Result:
+def three(
+    *timeline: Entry, horizon_us: int, static: bool = False, timing: Timing = TIMING, **changes: Any
+) -> Result:
     """Three members that start one after the other; then something happens."""
     one = group(
         3, client=consumer(**changes), processing=PROCESSING, static=static, start=Start(kind="every", value_us=20 * S)
     )
-    return simulate(scenario(one, *timeline, horizon_us=horizon_us, config=BROKER))
+    return simulate(scenario(one, *timeline, horizon_us=horizon_us, config=BROKER, timing=timing))
 
 
 @pytest.mark.parametrize("members", [2, 3, 8])
@@ -345,11 +347,17 @@ def test_13_2_a_dynamic_roll_bumps_twice_a_pod_and_moves_each_share_twice() -> N
     assert max(unread) <= 5 * S + TAU + 3 * TRIP + 6 * POLL
 
 
-def test_13_2_a_topic_grows() -> None:
-    """One epoch, noticed by the next heartbeat of anybody; then its owner's: h_k + tau + g_k. Nothing else moves."""
+@pytest.mark.parametrize(("heard_us", "each_us"), [(0, 0), (700 * MS, 0), (700 * MS, 1_300 * MS), (4 * S, 3 * S)])
+def test_13_2_a_topic_grows(heard_us: int, each_us: int) -> None:
+    """One epoch, noticed by the next heartbeat of anybody, once the broker has heard of the partition and made it.
+
+    Then its owner's: kappa + h_k + tau + g_k. Nothing else moves.
+    """
     grown = 61 * S + 234_567
-    result = three(at(grown, AddPartitions(topic="t", to=13)), horizon_us=80 * S)
-    noticed = min(phase.beats(grown) for phase in SETTLED)
+    kappa = {"metadata": Distribution.constant(heard_us), "leader_change": Distribution.constant(each_us)}
+    timing = replace(TIMING, **kappa)
+    result = three(at(grown, AddPartitions(topic="t", to=13)), horizon_us=80 * S, timing=timing)
+    noticed = min(phase.beats(grown + heard_us + each_us) for phase in SETTLED)
     owner = next(index for index in range(3) if any(part == 12 for part, *_ in served(result, f"g/{index}")))
     assert gaps(result, grown - 1) == {12: (grown, receive(SETTLED[owner], noticed).reads)}
     assert rounds(result)[-1].start_us == noticed

@@ -124,8 +124,8 @@ def test_the_size_of_the_offsets_log_decides_how_long_a_load_takes() -> None:
 
 def busy_for(each_us: int) -> Scenario:
     made = world(at(30 * S, Kill(target=COORDINATOR)), horizon_us=60 * S)
-    failover = replace(made.cluster.failover, leader_change=Distribution.constant(each_us))
-    return replace(made, cluster=replace(made.cluster, failover=failover))
+    timing = replace(made.cluster.timing, leader_change=Distribution.constant(each_us))
+    return replace(made, cluster=replace(made.cluster, timing=timing))
 
 
 def test_a_broker_serves_what_it_leads_anew_one_after_the_other_and_loads_coordinators_at_last() -> None:
