@@ -370,7 +370,6 @@ def slots_of(scenario: Scenario) -> dict[str, int]:
     for entry in scenario.timeline:
         verb = entry.verb
         target = getattr(verb, "target", None)
-        if target is not None and target.kind == "group" and target.name in own:
-            to, surge = getattr(verb, "to", 0), getattr(verb, "surge", 0)
-            most[target.name] = max(most[target.name], to, own[target.name] + surge)
+        if target is not None and target.kind == "group" and (name := target.name) in own:
+            most[name] = max(most[name], getattr(verb, "to", 0), own[name] + getattr(verb, "surge", 0))
     return most

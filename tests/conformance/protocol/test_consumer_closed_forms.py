@@ -112,9 +112,7 @@ SETTLED = started(*STARTS)
 """Three members, each of which came when the others were done."""
 
 
-def three(
-    *timeline: Entry, horizon_us: int, static: bool = False, timing: Timing = TIMING, **changes: Any
-) -> Result:
+def three(*timeline: Entry, horizon_us: int, static: bool = False, timing: Timing = TIMING, **changes: Any) -> Result:
     """Three members that start one after the other; then something happens."""
     one = group(
         3, client=consumer(**changes), processing=PROCESSING, static=static, start=Start(kind="every", value_us=20 * S)
