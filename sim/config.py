@@ -49,6 +49,9 @@ class ClientBehaviour:
     """KIP-1092 (4.1): close() can be told to leave the group, or to remain in it. False: it leaves by its kind."""
     sound_heartbeat_jitter: bool = True
     """4.2: jitter of a fifth on a heartbeat's backoff. False: max.poll.interval.ms stands in its place."""
+    positions_before_listeners: bool = True
+    """4.2: a pass through poll() asks for positions first, and then runs listeners (``AsyncPollEvent``). False: after
+    them (``updateAssignmentMetadataIfNeeded``), so that what they were called for is read a pass earlier."""
     revokes_in_poll: bool = True
     """4.3: a reconciliation that takes partitions away begins inside poll(). False: only with auto-commit."""
     ignores_missing_group_after_leave: bool = True

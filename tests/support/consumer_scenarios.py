@@ -30,7 +30,7 @@ FAMILIES: dict[str, Callable[[int], Scenario]] = {
 _STRATEGIES = (("range",), ("sticky",), ("cooperative-sticky",), ("range", "cooperative-sticky"), ("roundrobin",))
 _OLDER = ClientBehaviour(
     rack_in_heartbeat=False, close_operations=False, sound_heartbeat_jitter=False, revokes_in_poll=False,
-    ignores_missing_group_after_leave=False,
+    ignores_missing_group_after_leave=False, positions_before_listeners=False,
 )  # fmt: skip
 _LIBRDKAFKA = ClientBehaviour(
     paces_polls=False, looks_at_polls=True, ignores_missing_group=True, says_all_after_expiry=False

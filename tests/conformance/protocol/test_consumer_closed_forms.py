@@ -16,7 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from groupsim.sim import Result, simulate
-from groupsim.sim.config import CoordinatorConfig, Timing
+from groupsim.sim.config import ClientBehaviour, CoordinatorConfig, Timing
 from groupsim.sim.model import AddPartitions, Distribution, Entry, Override, Restart, Start
 from groupsim.sim.units import MS, S
 from tests.conformance.protocol.consumer_oracle import (
@@ -89,6 +89,20 @@ def test_13_1_a_partition_that_moves(phase: int) -> None:
     assert 0 <= q_y < 5 * S
     moved = rounds(result)[1]
     assert (moved.start_us, moved.end_us) == (joins(start), receiver.given)
+
+
+@settings(max_examples=6)
+@given(PHASES)
+def test_13_1_a_client_before_4_2_asks_for_positions_in_the_pass_that_takes_over(phase: int) -> None:
+    """g_Y is a pass shorter, but for the acknowledgement, which is worked on first."""
+    start, behaviour = 20 * S + phase, ClientBehaviour(positions_before_listeners=False)
+    result = play(1, scenarios.join(start, 2), horizon_us=45 * S, behaviour=behaviour)
+    acknowledged = first(0).phase.beat
+    moves = join([Phase(acknowledged, acknowledged + SERVICE + 3 * TRIP)], start)
+    (donor,), (receiver,) = moves.donors, moves.receivers
+    reads = receiver.reads - newcomer(start).every + SERVICE
+    assert set(gaps(result, 15 * S).values()) == {(donor.stopped, reads)}
+    assert rounds(result)[1].end_us == receiver.given
 
 
 @settings(max_examples=10)

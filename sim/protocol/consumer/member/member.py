@@ -103,10 +103,16 @@ class ConsumerMember(ConsumerMemberParts):
         if self.state is STALE:
             effects += self.departure.polled(now)
         effects += self.work_in_background(now)
-        return effects + (ownership.fetch_offsets() if self.lookup.node is not None else [])
+        return effects + (self._ask_for_positions() if self.config.behaviour.positions_before_listeners else [])
+
+    def _ask_for_positions(self) -> Effects:
+        return self.ownership.fetch_offsets() if self.lookup.node is not None else []
 
     def _run_listeners(self, now: int) -> Effects:
+        """Those of this pass; before 4.2 it goes on with positions (``AsyncKafkaConsumer.updateFetchPositions``)."""
         effects = self.listeners.run(now)
+        if not (self.listening or self.config.behaviour.positions_before_listeners):
+            effects += self._ask_for_positions()
         if self.failed is not None and not self.listening and not self.listeners.is_waiting:
             return [*effects, Raise(self.failed)]
         return effects

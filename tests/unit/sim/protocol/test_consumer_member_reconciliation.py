@@ -67,6 +67,17 @@ def test_before_4_3_a_revocation_without_auto_commit_began_in_the_background() -
     assert told_in_each_pass(h, 2) == [["revoked [0]"], ["adopt [1] []", "assigned []"]]
 
 
+def test_before_4_2_positions_were_asked_for_when_the_listeners_of_a_pass_had_run() -> None:
+    """``updateAssignmentMetadataIfNeeded``, after ``processBackgroundEvents`` (4.0, 4.1); since, with the next pass."""
+    for asks_first in (True, False):
+        behaviour = ClientBehaviour(positions_before_listeners=asks_first)
+        h = ConsumerHarness(commits="none", behaviour=behaviour).stable().sleep(5_000).beaten(2, 0, 1, 2)
+        assert told_in_each_pass(h, 1) == [["adopt [0, 1, 2] [2]", "assigned [2]"]]
+        assert h.member.ownership.is_fetching == (not asks_first)
+        h.pass_by()
+        assert h.member.ownership.is_fetching
+
+
 def test_one_at_a_time_and_the_newer_target_follows() -> None:
     """reconciliationInProgress; it is looked at when the acknowledgement is out."""
     h = ConsumerHarness(commits="none").stable().sleep(5_000).beaten(2, 1, 2).pass_by()
