@@ -117,19 +117,24 @@ class TimingFile(FileModel):
 
 
 class EventLoopFile(FileModel):
-    """How long each kind of request keeps the event loop of its shard busy (`sim.config.EventTimes`): assumed.
+    """How long each kind of request keeps the event loop of its shard busy (`sim.config.EventTimes`): measured.
 
-    ``handling`` is what any request takes besides, in network and I/O threads; requests that no shard works on take
-    nothing else.
+    What ends a phase of a rebalance takes ``round`` or ``target`` besides, and ``answer`` for each member. ``handling``
+    is what any request takes in network and I/O threads; requests that no shard works on take nothing else.
     """
 
     handling: Duration = Timing().service_us
     heartbeat: Duration = _TIMES.heartbeat_us
+    consumer_heartbeat: Duration = _TIMES.consumer_heartbeat_us
     join: Duration = _TIMES.join_us
     sync: Duration = _TIMES.sync_us
     leave: Duration = _TIMES.leave_us
     commit: Duration = _TIMES.commit_us
     fetch: Duration = _TIMES.fetch_us
+    change: Duration = _TIMES.change_us
+    reconcile: Duration = _TIMES.reconcile_us
+    target: Duration = _TIMES.target_us
+    round: Duration = _TIMES.round_us
     answer: Duration = _TIMES.answer_us
 
 

@@ -57,6 +57,8 @@ class ShardBooks:
         In order of time.
     assignors_us : Counter of int
         How often an assignor of the coordinator has taken so long.
+    changes_us : Counter of int
+        How often something has changed in a group that takes the loop so long, besides the requests.
     waits_us : array of int
         Of each event that has had its turn.
     left_us : array of int
@@ -79,6 +81,7 @@ class ShardBooks:
         self.groups: list[str] = []
         self.places: list[Place] = []
         self.assignors_us: Counter[int] = Counter()
+        self.changes_us: Counter[int] = Counter()
         self.waits_us = array("q")
         self.left_us = array("q")
         self.arrivals: deque[int] = deque()
@@ -109,6 +112,11 @@ class ShardBooks:
         """An assignor has begun to run."""
         if self._counts(now):
             self.assignors_us[duration_us] += 1
+
+    def change(self, now: int, duration_us: int) -> None:
+        """Something changes in a group."""
+        if duration_us and self._counts(now):
+            self.changes_us[duration_us] += 1
 
     def advance(self, now: int) -> None:
         """Nothing comes or goes until ``now``."""

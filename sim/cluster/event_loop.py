@@ -18,7 +18,16 @@ from groupsim.sim.books.shard_books import ShardBooks
 from groupsim.sim.cluster.worker_threads import WorkerThreads
 from groupsim.sim.config import EventTimes
 from groupsim.sim.kernel.environment import Environment, Kind, message_key
-from groupsim.sim.protocol.interface import Reply
+from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.facts import (
+    AssignmentSynced,
+    Fact,
+    GroupEpochBumped,
+    MemberReconciled,
+    StateChanged,
+    TargetComputed,
+)
+from groupsim.sim.protocol.interface import Outcome
 from groupsim.sim.protocol.messages import Api, JoinResponse, SyncResponse
 from groupsim.sim.randomness import name_hash
 from groupsim.sim.units import MS
@@ -26,7 +35,7 @@ from groupsim.sim.units import MS
 Work = Callable[[], object]
 
 EVENTS: Final = {
-    Api.HEARTBEAT: "heartbeat_us", Api.CONSUMER_GROUP_HEARTBEAT: "heartbeat_us",
+    Api.HEARTBEAT: "heartbeat_us", Api.CONSUMER_GROUP_HEARTBEAT: "consumer_heartbeat_us",
     Api.JOIN_GROUP: "join_us", Api.SYNC_GROUP: "sync_us", Api.LEAVE_GROUP: "leave_us",
     Api.OFFSET_COMMIT: "commit_us", Api.OFFSET_FETCH: "fetch_us",
 }  # fmt: skip
@@ -96,11 +105,34 @@ class EventLoop:
             self.before_hold()
             self.occupy(duration_us)
 
-    def answer(self, replies: Iterable[Reply]) -> None:
-        """The event that is being worked on answers requests that were parked."""
+    def settle(self, outcome: Outcome) -> None:
+        """The event that is being worked on has led to this."""
+        self.run_assignor(outcome.charged_us)
+        self._change(outcome.facts)
         if self.is_metered:
-            parked = sum(isinstance(reply.response, JoinResponse | SyncResponse) for reply in replies)
+            parked = sum(isinstance(reply.response, JoinResponse | SyncResponse) for reply in outcome.replies)
             self.occupy(parked * self._times.answer_us)
+
+    def _change(self, facts: Iterable[Fact]) -> None:
+        for fact in facts:
+            if self.is_metered:
+                self.occupy(self._taken_us(fact))
+            elif not isinstance(fact, MemberReconciled):  # who reports an epoch may be quiet
+                self.books.change(self._env.now, self._taken_us(fact))
+
+    def _taken_us(self, fact: Fact) -> int:
+        """What it takes to make a fact true, besides the requests that lead to it."""
+        times = self._times
+        match fact:
+            case GroupEpochBumped():
+                return times.change_us
+            case TargetComputed():
+                return times.target_us + len(fact.targets) * times.answer_us
+            case MemberReconciled():
+                return times.reconcile_us
+            case StateChanged(state=GroupState.COMPLETING_REBALANCE) | AssignmentSynced():
+                return times.round_us
+        return 0
 
     def serve(self, api: Api) -> None:
         """The event that is being worked on is a request."""

@@ -280,8 +280,8 @@ class GroupHost:
         self.books.note(outcome.facts)
         if outcome.facts:
             self.offsets.watch(self._env.now)
-        self._loop.run_assignor(outcome.charged_us)
-        self._loop.answer(outcome.replies)
+        if self.protocols != ZOOKEEPER_ONLY:
+            self._loop.settle(outcome)
         for task in outcome.tasks:
             done_us = self._env.now + self._task_us(next(self._task_numbers))
             self._env.at(done_us, self._task_key, self._finish, (task, self.terms))

@@ -9,11 +9,11 @@ count.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from groupsim.sim.cluster.waiting_time import Stream
-from groupsim.sim.config import ClientConfig
+from groupsim.sim.cluster.waiting_time import Stream, utilisation
+from groupsim.sim.config import ClientConfig, EventTimes
 from groupsim.sim.model import Group, Processing, Scenario, Topic
 from groupsim.sim.randomness import mean_of
 from groupsim.sim.units import S
@@ -27,6 +27,7 @@ class Offered(NamedTuple):
     members : int
         The most that it can have.
     heartbeats, commits : Stream
+        A heartbeat takes what those of its members take on average.
     session_us : int, microseconds
         The shortest session of a member.
     is_paced : bool
@@ -44,7 +45,10 @@ def offered_by(scenario: Scenario, spec: Group, members: int, topics: Mapping[st
     """What a group with so many members offers while nothing happens; ``topics``: those of the scenario, by name."""
     times, kinds = scenario.cluster.event_times, _kinds(spec, members)
     sessions = [_session_us(scenario, spec, client) for client, _ in kinds]
-    beats = sum(count * S / heartbeat_us(scenario, spec, client) for (client, _), count in kinds.items())
+    beats = [
+        Stream(count * S / heartbeat_us(scenario, spec, client), _beat_us(times, client))
+        for (client, _), count in kinds.items()
+    ]
     commits = 0.0
     for (client, processing), count in kinds.items():
         each = S / _commit_us(scenario, client, processing)
@@ -52,11 +56,21 @@ def offered_by(scenario: Scenario, spec: Group, members: int, topics: Mapping[st
             each = min(each, _records_per_s(spec, topics) / members)
         commits += count * each
     if spec.client.group_protocol == "zookeeper" or spec.subscription.assign is not None:
-        beats = 0.0
+        beats = []
     return Offered(
-        members, Stream(beats, times.heartbeat_us), Stream(commits, times.commit_us), min(sessions, default=0),
+        members, _together(beats), Stream(commits, times.commit_us), min(sessions, default=0),
         is_paced=all(client.group_protocol == "consumer" for client, _ in kinds),
     )  # fmt: skip
+
+
+def _beat_us(times: EventTimes, client: ClientConfig) -> int:
+    return times.consumer_heartbeat_us if client.group_protocol == "consumer" else times.heartbeat_us
+
+
+def _together(streams: Sequence[Stream]) -> Stream:
+    """All of them as one, which takes what they take on average."""
+    rate = sum((one.rate_per_s for one in streams), 0.0)
+    return Stream(rate, round(utilisation(streams) * S / rate) if rate else 0)
 
 
 def shard_streams(offered: Iterable[Offered]) -> tuple[Stream, ...]:

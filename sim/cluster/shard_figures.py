@@ -43,7 +43,8 @@ def computed(
         Stream(requests[api.value] / length_s, getattr(times, name) + (times.answer_us if api in PARKED else 0))
         for api, name in EVENTS.items()
     ]
-    streams += [Stream(count / length_s, took_us) for took_us, count in sorted(books.assignors_us.items())]
+    rare = books.assignors_us + books.changes_us
+    streams += [Stream(count / length_s, took_us) for took_us, count in sorted(rare.items())]
     known = tuple(one for one in streams if one.rate_per_s and one.service_us)
     load, waits = utilisation(known), _waits(known)
     rate = sum(one.rate_per_s for one in known)

@@ -1,5 +1,5 @@
-"""The command line of the oracle: ``python -m tests.oracle play --scenario FILE ... --out DIR``, ``... report`` or
-``... crowd --out DIR``."""
+"""The command line of the oracle: ``python -m tests.oracle play --scenario FILE ... --out DIR``, ``... report``,
+``... crowd --out DIR`` or ``... service-times --out DIR``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from groupsim.scenarios import ScenarioFileError
+from tests.oracle import service_times
 from tests.oracle.crowded_calls import record
 from tests.oracle.failures import OracleError
 from tests.oracle.outage_report import write_outages
@@ -30,6 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "crowd":
             _say(" ".join(map(str, record(options.out))))
             return 0
+        if options.command == "service-times":
+            _say(" ".join(map(str, service_times.record(options.out))))
+            return 0
         sources = [read(path) for path in options.scenario]
         return asyncio.run(_until_told(play_all(sources, _repetitions(options), options.at_once, options.out, _say)))
     except (OracleError, ScenarioFileError) as error:
@@ -44,6 +48,10 @@ def _parser() -> argparse.ArgumentParser:
     crowd = commands.add_parser("crowd", help="record what Kafka's assignors answer where buckets are crowded")
     crowd.add_argument(
         "--out", type=Path, required=True, help="client-crowded.jsonl.gz and server-crowded.jsonl.gz go here"
+    )
+    times = commands.add_parser("service-times", help="measure what requests take of a coordinator's event loop")
+    times.add_argument(
+        "--out", type=Path, required=True, help="event-loop.csv and request-metrics.csv go here; takes five minutes"
     )
     play = commands.add_parser("play", help="play scenarios in real time and record what happens")
     play.add_argument("--scenario", nargs="+", required=True, help="files, or names of built-in scenarios")

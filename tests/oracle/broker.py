@@ -20,8 +20,8 @@ from tests.oracle.failures import WentWrong
 from tests.oracle.jvm import Jvm
 
 START_S = 90.0
-_CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"  # any 22 characters of base64 will do
-_HEAP = ("-Xms192m", "-Xmx512m", "-XX:+UseSerialGC")
+CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"  # any 22 characters of base64 will do
+HEAP = ("-Xms192m", "-Xmx512m", "-XX:+UseSerialGC")
 _REPLICAS_MAX = 3
 OWN_KEYS = frozenset(
     {
@@ -146,8 +146,8 @@ class Brokers:
         file = folder / "server.properties"
         file.write_text(properties(self._config, folder, self._ports, node))
         command = [
-            *self._java, *_HEAP, f"-Dkafka.logs.dir={folder}", "-Dlog4j2.configurationFile=broker-log4j2.properties",
-            "groupsim.oracle.Broker", str(file), _CLUSTER_ID,
+            *self._java, *HEAP, f"-Dkafka.logs.dir={folder}", "-Dlog4j2.configurationFile=broker-log4j2.properties",
+            "groupsim.oracle.Broker", str(file), CLUSTER_ID,
         ]  # fmt: skip
         return Jvm(f"broker-{node}" + (f"-{number}" if number else ""), command, folder)
 

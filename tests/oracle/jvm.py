@@ -69,7 +69,12 @@ class Jvm:
     @property
     def is_alive(self) -> bool:
         """Whether the process still runs."""
-        return self._process.poll() is None
+        return self.exit_code is None
+
+    @property
+    def exit_code(self) -> int | None:
+        """What it has ended with; None: it has not."""
+        return self._process.poll()
 
     def tell(self, do: str, **rest: Any) -> None:
         """Give a command.
@@ -105,7 +110,7 @@ class Jvm:
         """One line on an end that was not asked for."""
         said = [line for line in self._errors.read_text(errors="replace").splitlines() if line.strip()]
         causes = [line for line in said if "Exception" in line or "Error" in line] or said[-1:]
-        code = self._process.poll()
+        code = self.exit_code
         return f"{self.name} has ended unasked (exit code {code})" + (f": {causes[-1].strip()[:300]}" if causes else "")
 
     # --- signals ------------------------------------------------------------------------------------------------------

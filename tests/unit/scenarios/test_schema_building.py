@@ -10,7 +10,7 @@ import yaml
 from groupsim.scenarios.build.loading import parse
 from groupsim.scenarios.schema.goals import Goal, goals_of
 from groupsim.sim import model
-from groupsim.sim.config import ClientConfig, Timing
+from groupsim.sim.config import ClientConfig, EventTimes, Timing
 from groupsim.sim.model import Distribution, Scenario, Target
 from groupsim.sim.units import FOREVER, MINUTE, MS, S
 
@@ -124,6 +124,13 @@ def test_what_requests_and_writes_take_are_keys_of_the_event_loop_and_of_the_off
     topic = {"append": "6ms", "follower_fetch": {"uniform": ["1ms", "2ms"]}}
     timing = _scenario(cluster={"event_loop": {"handling": "5ms"}, "offsets_topic": topic}).cluster.timing
     assert timing == Timing(service_us=5 * MS, append_us=6 * MS, follower_fetch=Distribution("uniform", (MS, 2 * MS)))
+
+
+def test_each_time_of_the_event_loop_is_a_key_of_its_own() -> None:
+    sizes = {name.removesuffix("_us"): size for size, name in enumerate(EventTimes.__dataclass_fields__, start=1)}
+    given = {"event_loop": {name: f"{size}us" for name, size in sizes.items()}}
+    wanted = EventTimes(**{f"{name}_us": size for name, size in sizes.items()})
+    assert _scenario(cluster=given).cluster.event_times == wanted
 
 
 def test_followers_fetch_by_latency_unless_a_scenario_says_otherwise() -> None:

@@ -132,6 +132,8 @@ def test_a_key_without_a_value_is_refused(text: str, path: str, tmp_path: Path) 
         ("cluster.network.loss", 1, "must be less than 1"),
         ("cluster.network.latency", "5", "must be a duration"),
         ("cluster.network.links", [{"between": ["rack:a"], "latency": "1ms"}], "must have at least 2 items"),
+        ("cluster.event_loop.round", 300, "a duration needs a unit"),
+        ("cluster.event_loop", {"rounds": "1ms"}, "did you mean 'round'?"),
         ("cluster.timing.poll", 3, "a duration needs a unit"),
         ("cluster.timing", {"service": "3ms"}, "is called cluster.event_loop.handling now"),
         ("cluster.timing", {"append": "3ms"}, "is called cluster.offsets_topic.append now"),

@@ -14,10 +14,22 @@ from groupsim.sim.cluster.waiting_time import Stream, mean_wait_us, utilisation,
 from groupsim.sim.cluster.worker_threads import WorkerThreads
 from groupsim.sim.config import EventTimes
 from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.protocol.classic.states import GroupState
+from groupsim.sim.protocol.facts import (
+    AssignmentSynced,
+    Fact,
+    GroupEpochBumped,
+    MemberReconciled,
+    StateChanged,
+    TargetComputed,
+)
+from groupsim.sim.protocol.interface import Outcome, Reply
+from groupsim.sim.protocol.messages import Error, JoinResponse
 from groupsim.sim.randomness import longest
 from groupsim.sim.units import FOREVER, MS
 
 EVERYTHING = (0, FOREVER)
+NONE = np.zeros(0, np.int32)
 ARRIVAL = 1 << 60
 
 
@@ -157,3 +169,50 @@ def test_a_shard_is_free_at_once_when_its_groups_have_gone_elsewhere() -> None:
     assert done == []
     waited()
     assert len(done) == 1
+
+
+TIMES = EventTimes(change_us=700, reconcile_us=50, target_us=9_000, round_us=400, answer_us=3)
+WHAT_ENDS_A_JOIN_PHASE = StateChanged(GroupState.COMPLETING_REBALANCE, 2)
+CHANGES = [
+    pytest.param(GroupEpochBumped(2, "somebody joins"), 700, id="epoch"),
+    pytest.param(TargetComputed(2, "uniform", (("a", NONE), ("b", NONE))), 9_006, id="target"),
+    pytest.param(WHAT_ENDS_A_JOIN_PHASE, 400, id="joined"),
+    pytest.param(AssignmentSynced(()), 400, id="synced"),
+    pytest.param(StateChanged(GroupState.PREPARING_REBALANCE, 2), 0, id="another state"),
+]
+
+
+def loop_of(*, is_metered: bool) -> EventLoop:
+    env = Environment(1_000)
+    return EventLoop(env, ShardBooks(0, EVERYTHING), WorkerThreads(env, 0, 4), TIMES, is_metered=is_metered)
+
+
+@pytest.mark.parametrize(("fact", "taken_us"), CHANGES)
+def test_what_changes_a_group_keeps_the_loop_of_a_metered_shard_busy(fact: Fact, taken_us: int) -> None:
+    loop = loop_of(is_metered=True)
+    loop.settle(Outcome(facts=[fact]))
+    assert loop.free_us == loop.books.busy_us == taken_us
+
+
+@pytest.mark.parametrize(("fact", "taken_us"), CHANGES)
+def test_what_changes_a_group_counts_in_the_figures_of_a_shard_that_is_not_metered(fact: Fact, taken_us: int) -> None:
+    loop = loop_of(is_metered=False)
+    loop.settle(Outcome(facts=[fact]))
+    assert loop.is_free
+    assert loop.books.changes_us == ({taken_us: 1} if taken_us else {})
+
+
+def test_who_reports_an_epoch_counts_only_where_nobody_is_quiet() -> None:
+    reported = Outcome(facts=[MemberReconciled("a", 2, "STABLE", NONE, NONE)])
+    metered, other = loop_of(is_metered=True), loop_of(is_metered=False)
+    metered.settle(reported)
+    other.settle(reported)
+    assert metered.free_us == 50
+    assert not other.books.changes_us
+
+
+def test_everybody_who_is_answered_by_the_end_of_a_phase_takes_time() -> None:
+    loop = loop_of(is_metered=True)
+    told = Reply(None, JoinResponse(Error.NONE))
+    loop.settle(Outcome(replies=[told] * 5, facts=[WHAT_ENDS_A_JOIN_PHASE]))
+    assert loop.free_us == 400 + 5 * 3
