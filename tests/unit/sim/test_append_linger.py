@@ -98,5 +98,5 @@ def _jittery(consumer: ClientConfig, linger_us: int) -> Scenario:
         join(33 * S, 5), horizon_us=45 * S, latency=LOOPBACK, rate_mrps=5_000,
         config=CoordinatorConfig(append_linger_us=linger_us),
     )  # fmt: skip
-    times = EventTimes(heartbeat_us=20 * MS, commit_us=20 * MS)
+    times = EventTimes(heartbeat_us=20 * MS, consumer_heartbeat_us=20 * MS, commit_us=20 * MS)
     return replace(one, cluster=replace(one.cluster, event_times=times))

@@ -16,7 +16,7 @@ from groupsim.sim.cluster.offered_load import offered_by
 from groupsim.sim.cluster.shards import Shards
 from groupsim.sim.config import CoordinatorConfig, EventTimes
 from groupsim.sim.kernel.network import Exchange
-from groupsim.sim.model import Entry, Processing, Scenario
+from groupsim.sim.model import Entry, Override, Processing, Scenario
 from groupsim.sim.protocol.messages import Api
 from groupsim.sim.units import MS, S
 from tests.support.scenarios import client, group, kill, scenario
@@ -112,7 +112,7 @@ def test_members_of_the_consumer_protocol_wait_for_an_answer_before_they_send_th
     """So that it takes more of them until a heartbeat waits for a session."""
     config = CoordinatorConfig(consumer_session_timeout_us=6 * S, consumer_min_session_timeout_us=6 * S)
     often = replace(config, consumer_heartbeat_interval_us=S, consumer_min_heartbeat_interval_us=S)
-    times = EventTimes(heartbeat_us=300 * MS, commit_us=100 * MS)
+    times = EventTimes(consumer_heartbeat_us=300 * MS, commit_us=100 * MS)
 
     def run(members: int) -> Scenario:
         one = scenario(group(members, client=client(group_protocol="consumer")), horizon_us=90 * S, config=often)
@@ -160,3 +160,28 @@ def test_what_is_offered_by_who_commits_each_batch_is_bounded_by_the_records_tha
     assert offered_by(one, one.groups[0], 10, {"t": one.topics[0]}).commits.rate_per_s == pytest.approx(12)
     rich = scenario(group(10, client=client(), processing=often), horizon_us=10 * S, partitions=4, rate_mrps=10**9)
     assert offered_by(rich, rich.groups[0], 10, {"t": rich.topics[0]}).commits.rate_per_s == pytest.approx(10 / 3e-3)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_shard_that_is_not_metered_is_busy_with_rebalances_too(protocol: str) -> None:
+    """Of the end of each join phase and each assignment, or of each epoch, there is as much as of rebalances."""
+    nothing = EventTimes(**dict.fromkeys(EventTimes.__dataclass_fields__, 0))
+    times = replace(nothing, heartbeat_us=1, consumer_heartbeat_us=1, round_us=50 * MS, change_us=100 * MS)
+    one = scenario(group(3, client=client(group_protocol=protocol)), kill(40 * S, 0), horizon_us=90 * S)
+    result = simulate(replace(one, cluster=replace(one.cluster, event_times=times)), seed=1)
+    (row,) = result.tables.rows("coordinators")
+    changes = result.summary["rebalances" if protocol == "classic" else "generations"].item()
+    assert changes >= 2
+    assert row["basis"] == "formula"
+    assert row["utilisation"] == pytest.approx(changes * 100 * MS / (90 * S), rel=0.001)
+
+
+def test_heartbeats_of_both_protocols_in_one_group_take_what_they_take_on_average() -> None:
+    times = EventTimes(heartbeat_us=10, consumer_heartbeat_us=40, commit_us=0)
+    newer = Override(members=frozenset({0}), client=client(group_protocol="consumer"))
+    one = scenario(group(3, client=client(), overrides=(newer,)), horizon_us=10 * S)
+    one = replace(one, cluster=replace(one.cluster, event_times=times))
+    beats = offered_by(one, one.groups[0], 3, {"t": one.topics[0]}).heartbeats
+    newer_per_s, older_per_s = 1 / 5, 2 / 3
+    assert beats.rate_per_s == pytest.approx(newer_per_s + older_per_s)
+    assert beats.service_us == round((40 * newer_per_s + 10 * older_per_s) / (newer_per_s + older_per_s))
