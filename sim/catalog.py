@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.arrivals import Arrivals
 from groupsim.sim.model import Rate, Topic
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
 from groupsim.sim.protocol.replica_selector import read_replica
@@ -55,6 +56,8 @@ class Catalog:
         self.rates: dict[str, tuple[int, Rate]] = {}
         """Topic -> since when which rate holds."""
         self.former_rates: dict[str, list[tuple[int, Rate]]] = {}
+        self.arrivals: dict[str, dict[str, Arrivals]] = {}
+        """Topic that is written to record by record, and that somebody reads -> isolation level -> what has come."""
         self.record_bytes_max = 0
         """Of the largest record of any topic; 0: nobody has said."""
         for topic in topics:

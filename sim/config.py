@@ -95,6 +95,8 @@ class ClientConfig:
     auto_offset_reset: str = "latest"
     """latest, earliest, none, or by_duration: ``reset_duration_us`` ago (KIP-1106)."""
     reset_duration_us: int = 0
+    isolation_level: str = "read_uncommitted"
+    """What a reader gets of topics that are written in transactions; it changes nothing elsewhere."""
     request_timeout_us: int = 30_000 * MS
     default_api_timeout_us: int = 60_000 * MS
     retry_backoff_us: int = 100 * MS

@@ -23,6 +23,7 @@ from groupsim.sim.cluster.data_logs import DataLogs
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.group_protocols import CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY
 from groupsim.sim.cluster.offered_load import Offered, offered_by
+from groupsim.sim.cluster.output_readers import outputs_read
 from groupsim.sim.cluster.producer import Producer
 from groupsim.sim.cluster.retention import Retention
 from groupsim.sim.cluster.shards import Shards
@@ -98,7 +99,7 @@ class World:
         """Only if a group produces."""
         if any(spec.produces is not None for spec in scenario.groups):
             self.transactions = Transactions(
-                self.env, scenario, self.catalog, self.groups, self.brokers, self.coordinators
+                self.env, scenario, self.catalog, self.groups, self.brokers, self.coordinators, self.members
             )
         self.producer_books = ProducerBooks()
         self.data_logs: DataLogs | None = None
@@ -146,7 +147,7 @@ class World:
         engine: Engine | ConsumerEngine | LoudEngine
         # Of a record that is followed, when it was committed counts: each commit is a message.
         is_loud = self.is_loud or self.shards.is_metered(partition) or self.scenario.data == "exact"
-        is_loud = is_loud or spec.produces is not None
+        is_loud = is_loud or spec.produces is not None or bool(outputs_read(self.scenario, spec))
         if group.protocols == CLASSIC_ONLY:
             engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=is_loud)
         elif group.protocols == ZOOKEEPER_ONLY:

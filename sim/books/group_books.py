@@ -89,6 +89,7 @@ class GroupBooks:
             if scenario.data == "exact"
             else Ledger(catalog, self.partitions, slots)
         )
+        self.ledger.isolation = spec.client.isolation_level
         # Topics have no history for groups that begin at 0 or later.
         self.ledger.begins_us = 0 if spec.is_aged else scenario.origin_us
         kind = BroadcastAvailability if self.is_broadcast else Availability

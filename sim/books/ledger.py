@@ -87,6 +87,13 @@ class Ledger(Production):
             self._log_production(self._partitions.of(topic))
         return changed
 
+    def arrive(self, topic: str) -> Positions:
+        """Take over what has come; who reads it has to have an anchor at this instant, and to get another one."""
+        self.samples.settle()
+        changed = super().arrive(topic)
+        self._log_production(changed)
+        return changed
+
     def _log_production(self, positions: Positions) -> None:
         self.log.produce(
             self._segment_us[positions], positions, self._segment_base[positions], self.rate_mrps[positions]

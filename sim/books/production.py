@@ -37,10 +37,13 @@ class Production:
         Records before these offsets are deleted.
     begins_us : int, microseconds
         What was produced before this is in no log.
+    isolation : str
+        ``isolation.level`` of who reads: it decides what is there of topics that are written in transactions.
     """
 
     def __init__(self, catalog: Catalog, partitions: Partitions) -> None:
         self.begins_us = 0
+        self.isolation = "read_uncommitted"
         self._catalog = catalog
         self._partitions = partitions
         self.rate_mrps: Offsets = NOWHERE
@@ -78,6 +81,8 @@ class Production:
         self._segment_base[positions] = self._head_start(topic, positions)
         for time, row in steps:
             self._step(np.maximum(self._segment_us[positions], time), row, positions)
+        if topic in self._catalog.arrivals:
+            self._arrive(topic, positions)
         self.delete(topic)
 
     def _head_start(self, topic: str, positions: Positions) -> Offsets:
@@ -103,6 +108,25 @@ class Production:
             self._steps[topic].append((now, row))
             self._step(now, row, positions)
         return changed
+
+    def news_of(self, topic: str) -> Positions:
+        """Partitions of a topic without a rate to which something has come that is not taken over yet."""
+        positions = self._partitions.of(topic)
+        ends = self._catalog.arrivals[topic][self.isolation].ends(self._partitions.number[positions].tolist())
+        news: Positions = positions[ends > self._segment_base[positions] // 1000]
+        return news
+
+    def arrive(self, topic: str) -> Positions:
+        """Take it over; the partitions to which it has come."""
+        news = self.news_of(topic)
+        self._arrive(topic, news)
+        return news
+
+    def _arrive(self, topic: str, positions: Positions) -> None:
+        """A jump is a step whose rate is 0, and that begins with more than the last one ended with."""
+        arrivals, numbers = self._catalog.arrivals[topic][self.isolation], self._partitions.number[positions].tolist()
+        self._segment_base[positions] = np.maximum(self._segment_base[positions], arrivals.ends(numbers) * 1000)
+        self._segment_us[positions] = np.maximum(self._segment_us[positions], arrivals.shown_us(numbers))
 
     def _produced_milli(self, now: int | Offsets, positions: Positions) -> Offsets:
         elapsed = now - self._segment_us[positions]
@@ -164,6 +188,10 @@ class Production:
         since = whole * 1000 - self._segment_base[positions]
         last = np.where(whole > 0, begun + _needed_us(since, rate), 0)
         older = (since <= 0) & (whole > 0)
+        if self._catalog.arrivals:
+            # Since when readers see it, not since when it is in the log.
+            topics = [self._partitions.topic[position] for position in positions.tolist()]
+            older &= np.array([topic not in self._catalog.arrivals for topic in topics], np.bool_)
         if older.any():
             last[older] = self._born_earlier(positions[older].astype(np.intp), whole[older] * 1000)
         return last, np.where(rate > 0, begun + _needed_us(since + 1000, rate), FOREVER)
@@ -198,6 +226,10 @@ class Production:
 
     def _produced_by(self, time: int | Offsets, topic: str, positions: Positions) -> Offsets:
         """Log end offsets of partitions of one topic at any time of the past."""
+        if topic in self._catalog.arrivals:
+            numbers = self._partitions.number[positions].tolist()
+            times = np.broadcast_to(time, positions.shape)
+            return self._catalog.arrivals[topic][self.isolation].appended_by(times, numbers)
         end = self._segment_us[positions]
         milli = np.where(time >= end, self._produced_milli(time, positions), 0)
         for begin, base, rate in self._earlier(topic, positions):
@@ -236,6 +268,10 @@ class Production:
         born = np.zeros(len(positions), np.int64)
         for topic in sorted({self._partitions.topic[position] for position in np.unique(positions).tolist()}):
             which = np.flatnonzero(np.isin(positions, self._partitions.of(topic)))
+            if topic in self._catalog.arrivals:
+                numbers, arrivals = self._partitions.number[positions[which]], self._catalog.arrivals[topic]
+                born[which] = arrivals[self.isolation].appended_us(numbers.tolist(), target[which] // 1000 - 1)
+                continue
             later = self._segment_base[positions[which]]
             for begin, base, rate in self._earlier(topic, positions[which]):
                 here = (base < target[which]) & (target[which] <= later)

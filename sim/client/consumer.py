@@ -276,3 +276,15 @@ class Consumer:
             self.client.elision.wake()
             self.client.fetcher.repace(now)
             self.client.drive(now)
+
+    def pin(self, now: int) -> None:
+        """Records are about to come to what it reads."""
+        if self.client is not None:
+            self.client.elision.wake()
+            self.client.fetcher.pin(now)
+
+    def receive(self, now: int) -> None:
+        """They have come."""
+        if self.client is not None:
+            self.client.fetcher.receive(now)
+            self.client.drive(now)

@@ -223,6 +223,13 @@ class PollLoop:
         last: int | None = self.schedule.last_pass(at)
         return last if last is not None else now
 
+    def answer(self, now: int) -> None:
+        """What is read gets records: a poll() that waits for some returns."""
+        away = self._job is not None or self.is_held or self._client.frozen is not None or self.stuck_until > now
+        if self.schedule is not None and not away:
+            self.pass_steps(now)
+            self.schedule.answer(now)
+
     # --- the heartbeat thread -----------------------------------------------------------------------------------------
 
     def go_by(self, now: int, schedule: PollSchedule | None) -> None:

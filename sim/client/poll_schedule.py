@@ -207,6 +207,17 @@ class PollSchedule:
         self._restart_at(upcoming)
         self.start = max(upcoming, at + by_us)
 
+    def answer(self, at: int) -> None:
+        """Records come at ``at``: a poll() that waits for some, without a backlog, returns with them.
+
+        So a pass begins there that has something to process.
+        """
+        begin, wait, _ = self._pass_at(max(at, self.start))
+        if self.start <= at <= begin + wait and wait == self.steady_wait_us:
+            self.before, self.held_until = self.last_pass(at), at
+            self._restart_at(self.next_poll(at))
+            self.start = at
+
     def _restart_at(self, upcoming: int) -> None:
         """Forget the passes before the poll ``upcoming``."""
         switch = self.start + self.full_passes * self.full_us
@@ -362,5 +373,6 @@ def full_passes(pace: Pace, load: Load) -> Any:
     """Full passes until the backlog is gone; `ENDLESS` if the member cannot keep up."""
     spare, backlog = pace.capacity - load.rate, load.backlog
     needed = whole(least(backlog / choose(spare > 0, spare, 1.0) / pace.full_us, float(ENDLESS))) + 1
-    has_caught_up = backlog <= most(pace.steady_records, 1.0)
+    # What is produced comes in parts of records; where nothing comes, one record that waits takes a pass of its own.
+    has_caught_up = backlog <= choose(load.rate > 0, most(pace.steady_records, 1.0), 0.0)
     return choose(spare <= 0, ENDLESS, choose(has_caught_up, 0, least(needed, ENDLESS)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from groupsim.sim.books.transactions import ProducerLife, TransactionBooks
@@ -52,6 +53,8 @@ class OutputLog:
         first had to wait.
     lag_max : int
         High watermark less last stable offset, at most.
+    show : callable or None
+        Is told when readers may see more; None: no group reads it.
     """
 
     def __init__(self, group: str, books: TransactionBooks, version: int) -> None:
@@ -59,6 +62,7 @@ class OutputLog:
         self.log = PartitionLog()
         self.written: list[WrittenBatch | WrittenMarker] = []
         self.blocked_us = self.blocked_us_max = self.lag_max = 0
+        self.show: Callable[[OutputLog], None] | None = None
         self._books = books
         self._version = version
         self._shown = 0
@@ -98,6 +102,12 @@ class OutputLog:
         for offset in [offset for offset in self._unstable_us if offset < stable]:
             self.blocked_us_max = max(self.blocked_us_max, now - self._unstable_us.pop(offset))
         self._count(now)
+        if self.show is not None:
+            self.show(self)
+
+    def is_aborted(self, one: WrittenBatch) -> bool:
+        """Whether it is of a transaction that was aborted, of which the marker is there."""
+        return self.log.is_aborted(one.batch.producer_id, one.end - one.batch.records)
 
     def cut(self, after_us: int) -> None:
         """Another broker leads, which lacks what was written after that and is not committed.

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.output_log import OutputLog
+from groupsim.sim.cluster.output_readers import OutputReaders
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.controller.replication import ReplicationControl
@@ -46,6 +48,7 @@ class OutputPartitions:
     append_us : int, microseconds
         From an append until the high watermark has passed it.
     answer : callable
+    readers : OutputReaders
 
     Attributes
     ----------
@@ -57,11 +60,11 @@ class OutputPartitions:
 
     def __init__(
         self, env: Environment, catalog: Catalog, groups: Mapping[str, GroupHost], brokers: Mapping[int, Broker],
-        version: int, append_us: int, answer: Answer,
+        version: int, append_us: int, answer: Answer, readers: OutputReaders,
     ) -> None:  # fmt: skip
         self._env = env
         self._catalog, self._groups, self._brokers = catalog, groups, brokers
-        self._version, self._append_us, self._answer = version, append_us, answer
+        self._version, self._append_us, self._answer, self._readers = version, append_us, answer, readers
         self.control: ReplicationControl | None = None
         self.logs: dict[TopicPartition, OutputLog] = {}
         self._waiting: list[_Waiting] = []
@@ -70,7 +73,9 @@ class OutputPartitions:
     def of(self, partition: TopicPartition, group: str) -> OutputLog:
         """A partition's log; the first that writes to it is its group."""
         if partition not in self.logs:
-            self.logs[partition] = OutputLog(group, self._groups[group].books.transactions, self._version)
+            log = self.logs[partition] = OutputLog(group, self._groups[group].books.transactions, self._version)
+            if partition[0] in self._readers.arrivals:
+                log.show = partial(self._readers.show, partition)
         return self.logs[partition]
 
     # --- who leads ----------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ message takes the mean latency of the network.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any, Final
 
@@ -14,7 +14,9 @@ from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.coordinator import Coordinator, partition_for
 from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.interface import Reader
 from groupsim.sim.cluster.output_partitions import OutputPartitions
+from groupsim.sim.cluster.output_readers import OutputReaders
 from groupsim.sim.cluster.transaction_shard import TransactionShard
 from groupsim.sim.kernel.environment import Environment, Kind, message_key
 from groupsim.sim.kernel.network import Exchange
@@ -63,6 +65,8 @@ class Transactions:
     brokers : mapping of int to Broker
     coordinators : mapping of int to Coordinator
         Of groups, by offsets partition.
+    readers : mapping of str to sequence of Reader
+        The consumers of each group.
 
     Attributes
     ----------
@@ -75,7 +79,7 @@ class Transactions:
 
     def __init__(
         self, env: Environment, scenario: Scenario, catalog: Catalog, groups: Mapping[str, GroupHost],
-        brokers: Mapping[int, Broker], coordinators: Mapping[int, Coordinator],
+        brokers: Mapping[int, Broker], coordinators: Mapping[int, Coordinator], readers: Mapping[str, Sequence[Reader]],
     ) -> None:  # fmt: skip
         cluster = scenario.cluster
         self._env = env
@@ -96,8 +100,9 @@ class Transactions:
         self._unwritten: dict[TopicPartition, list[tuple[TransactionShard, WriteTxnMarkers]]] = {}
         """Markers that wait for a leader."""
         self.output = OutputPartitions(
-            env, catalog, groups, brokers, self._config.version, self._append_us, self._answer_produce
-        )
+            env, catalog, groups, brokers, self._config.version, self._append_us, self._answer_produce,
+            OutputReaders(env, scenario, catalog, groups, readers),
+        )  # fmt: skip
         for coordinator in coordinators.values():
             coordinator.on_serving = self.served
 

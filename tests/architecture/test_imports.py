@@ -53,6 +53,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("assignors.guarded_call",),
     ("assignors.evaluation", "assignors"),
     ("sim.units", "sim.errors", "sim.tables", "sim.versions", "sim.gauge", "sim.elementwise", "sim.distributions"),
+    ("sim.arrivals",),
     ("sim.collector",),
     ("sim.config",),
     ("sim.model",),

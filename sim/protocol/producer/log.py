@@ -201,6 +201,8 @@ class PartitionLog:
         return (one for one in self.entries if one.kind is Kind.DATA and one.end > start and one.offset < end)
 
     def _is_aborted(self, entry: LogEntry) -> bool:
-        return entry.is_transactional and any(
-            one.producer_id == entry.producer_id and one.first <= entry.offset < one.marker for one in self.aborted
-        )
+        return entry.is_transactional and self.is_aborted(entry.producer_id, entry.offset)
+
+    def is_aborted(self, producer_id: int, offset: int) -> bool:
+        """Whether a record in a producer's transactions is of an aborted one."""
+        return any(one.producer_id == producer_id and one.first <= offset < one.marker for one in self.aborted)
