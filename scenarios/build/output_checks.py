@@ -1,11 +1,10 @@
-"""Output topics of groups that produce: nobody reads them, and nothing else is produced to them."""
+"""Output topics of groups that produce: who can read them, and that nothing else is produced to them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from groupsim.assignors.java.re2_pattern import matching
-from groupsim.assignors.java.regex import TooManySteps, java_pattern
+from groupsim.scenarios.build.configurations import Configured, configurations
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.files.yaml_text import Place
 from groupsim.scenarios.schema.groups import GroupFile
@@ -13,31 +12,74 @@ from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.scenarios.schema.verbs import SetRateFile, SubscribeFile
 from groupsim.sim.model import Subscription
 
-_READ = "groups that read output are not modelled"
+_LEVEL = "isolation.level"
 _RATE = "is what a group produces to: it has no rate of its own"
+_LOOP = "what it produces comes back to it: loops of groups are not modelled"
+_ZOOKEEPER = "consumers at ZooKeeper know no transactions: that they read output is not modelled"
+_AGED = "groups that read output are not modelled together with groups that begin aged"
+_LEVELS = "members of a group that reads output have one isolation.level, from the start on: others are not modelled"
 
 
-def check_output_use(file: ScenarioFile, outputs: set[str]) -> Iterator[Finding]:
+def check_output_use(file: ScenarioFile, outputs: Mapping[str, str]) -> Iterator[Finding]:
     """Subscriptions that take in an output topic, under whatever name or pattern, and rates that it is given later.
 
-    Such a reader would find the topic empty for ever (`sim.books.production` knows rates alone).
+    Parameters
+    ----------
+    file : ScenarioFile
+    outputs : mapping of str to str
+        Topic -> key of the group that produces to it.
     """
-    for place, subscription in _subscriptions(file):
-        for topic in sorted(outputs):
-            if _takes_in(subscription, topic):
-                yield place, f"reads {topic}, which a group produces to: {_READ}", topic
+    read: dict[str, set[str]] = {}
+    for key, place, subscription in _subscriptions(file):
+        for topic in sorted(topic for topic in outputs if subscription.takes_in(topic)):
+            read.setdefault(key, set()).add(outputs[topic])
+            for reason in _refusals(file, key, {outputs[topic]} | _upstream(read, outputs[topic])):
+                yield place, f"reads {topic}, which a group produces to: {reason}", topic
+    yield from _other_levels(file, read)
     for position, entry in enumerate(file.timeline):
         if isinstance(entry.body, SetRateFile) and entry.body.topic in outputs:
             yield ("timeline", position, entry.verb, "topic"), _RATE, entry.body.topic
 
 
-def _subscriptions(file: ScenarioFile) -> Iterator[tuple[Place, Subscription]]:
-    """All that members ever ask for, and where the file says so."""
+def _upstream(read: Mapping[str, set[str]], key: str) -> set[str]:
+    """Groups whose output gets to a group, as far as is known."""
+    found: set[str] = set()
+    waiting = [key]
+    while waiting:
+        new = read.get(waiting.pop(), set()) - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _refusals(file: ScenarioFile, key: str, upstream: set[str]) -> Iterator[str]:
+    if key in upstream:
+        yield _LOOP
+    if file.groups[key].protocol == "zookeeper":
+        yield _ZOOKEEPER
+    if any(group.members.start.aged is not None for group in file.groups.values()):
+        yield _AGED
+
+
+def _other_levels(file: ScenarioFile, read: Mapping[str, set[str]]) -> Iterator[Finding]:
+    first: dict[str, str] = {}
+    for one in configurations(file):
+        level = _level(one)
+        if one.group in read and level != first.setdefault(one.group, level):
+            yield (*one.place, "config", _LEVEL), _LEVELS, level
+
+
+def _level(one: Configured) -> str:
+    return str(one.config.get(_LEVEL, one.profile.defaults.get(_LEVEL, "read_uncommitted")))
+
+
+def _subscriptions(file: ScenarioFile) -> Iterator[tuple[str, Place, Subscription]]:
+    """All that members ever ask for, whose they are, and where the file says so."""
     for key, group in file.groups.items():
-        yield from _of_group(key, group)
+        yield from ((key, place, one) for place, one in _of_group(key, group))
     for position, entry in enumerate(file.timeline):
-        if isinstance(entry.body, SubscribeFile):
-            yield ("timeline", position, entry.verb, "topics"), entry.body.topics
+        if isinstance(entry.body, SubscribeFile) and (key := file.group_key(entry.body.target.name)) is not None:
+            yield key, ("timeline", position, entry.verb, "topics"), entry.body.topics
 
 
 def _of_group(key: str, group: GroupFile) -> Iterator[tuple[Place, Subscription]]:
@@ -45,19 +87,3 @@ def _of_group(key: str, group: GroupFile) -> Iterator[tuple[Place, Subscription]
     for position, override in enumerate(group.overrides):
         if override.topics is not None:
             yield ("groups", key, "overrides", position, "topics"), override.topics
-
-
-def _takes_in(subscription: Subscription, topic: str) -> bool:
-    if subscription.pattern is not None:
-        return _matches(subscription.pattern, topic)
-    if subscription.re2 is not None:
-        return bool(matching(subscription.re2, (topic,)))
-    return topic in subscription.topics or topic in (subscription.assign or {})
-
-
-def _matches(pattern: str, topic: str) -> bool:
-    """A pattern that takes too long is refused as such (`checks`)."""
-    try:
-        return java_pattern(pattern).matches(topic)
-    except TooManySteps:
-        return False

@@ -34,7 +34,8 @@ def check_transactions(file: ScenarioFile) -> Iterator[Finding]:
         yield ("data",), message, file.data
     if producing and file.cluster.version == "0.9":
         yield ("cluster", "version"), "these brokers know no produces: transactions came with 0.11", "0.9"
-    yield from check_output_use(file, {one.produces.to for one in producing.values() if one.produces is not None})
+    outputs = {one.produces.to: key for key, one in producing.items() if one.produces is not None}
+    yield from check_output_use(file, outputs)
     for key, group in producing.items():
         if group.produces is not None:
             yield from _check_output(file, key, group, group.produces)

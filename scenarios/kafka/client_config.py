@@ -36,6 +36,7 @@ _OTHERS: Final = MappingProxyType(
         "auto.offset.reset": "auto_offset_reset",
         "client.id": "client_id",
         "client.rack": "client_rack",
+        "isolation.level": "isolation_level",
     }
 )
 _SIZES: Final = MappingProxyType(

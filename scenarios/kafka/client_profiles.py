@@ -39,6 +39,7 @@ _4_4: Final[Mapping[str, Value]] = MappingProxyType(
         "fetch.max.wait.ms": 500,
         "client.id": "",
         "client.rack": "",
+        "isolation.level": "read_uncommitted",
     }
 )
 
@@ -107,6 +108,7 @@ _0_9: Final = _changed(
     _0_11,
     "max.poll.interval.ms",
     "max.poll.records",
+    "isolation.level",
     session_timeout_ms=30_000,
     request_timeout_ms=40_000,
 )
@@ -164,7 +166,10 @@ _JAVA: Final[Mapping[str, ClientProfile]] = MappingProxyType(
 )
 
 _RDKAFKA: Final = _changed(
-    _4_4, partition_assignment_strategy=["range", "roundrobin"], socket_connection_setup_timeout_ms=30_000
+    _4_4,
+    partition_assignment_strategy=["range", "roundrobin"],
+    socket_connection_setup_timeout_ms=30_000,
+    isolation_level="read_committed",
 )
 _KGO: Final = _changed(
     _4_4,

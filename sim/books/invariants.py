@@ -97,6 +97,20 @@ class CommitsWithinPositions:
         return None
 
 
+class ReadsWhatIsThere:
+    """Nobody has processed, of what other groups produce, a record that readers of its isolation level do not see."""
+
+    def violated(self, now: int, group: Watched) -> str | None:
+        """A partition that is processed beyond its records, if there is one."""
+        positions, ends = group.books.ledger.shown()
+        if not positions.size:
+            return None
+        beyond = group.books.ledger.processed(now)[positions] > ends
+        if beyond.any():
+            return f"partition {int(positions[np.flatnonzero(beyond)[0]])} is processed beyond what readers see"
+        return None
+
+
 class Watch:
     """Checks groups after every event.
 
@@ -111,7 +125,7 @@ class Watch:
         self._groups = groups
         self._invariants: tuple[Invariant, ...] = (
             OneOwner(), GenerationsGrow(), CommitsWithinPositions(), OneHolder(), EpochsOrdered(), StableIsStable(),
-            MembersWithinHoldings(), ConvergesOnceCalm(),
+            MembersWithinHoldings(), ConvergesOnceCalm(), ReadsWhatIsThere(),
         )  # fmt: skip
 
     def attach(self) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.catalog import Catalog, Partitions
-from groupsim.sim.protocol.messages import Positions
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
 from groupsim.sim.units import FOREVER, S
 
 Offsets = NDArray[np.int64]
@@ -115,6 +115,18 @@ class Production:
         ends = self._catalog.arrivals[topic][self.isolation].ends(self._partitions.number[positions].tolist())
         news: Positions = positions[ends > self._segment_base[positions] // 1000]
         return news
+
+    def shown(self) -> tuple[Positions, Offsets]:
+        """Partitions of topics without a rate, and log end offsets that readers see, taken over or not. Shapes (n,)."""
+        read = [topic for topic in self._partitions.topics if topic in self._catalog.arrivals]
+        positions = np.concatenate([NO_PARTITIONS, *(self._partitions.of(topic) for topic in read)])
+        ends = [
+            self._catalog.arrivals[topic][self.isolation].ends(
+                self._partitions.number[self._partitions.of(topic)].tolist()
+            )
+            for topic in read
+        ]
+        return positions, np.concatenate([NOWHERE, *ends])
 
     def arrive(self, topic: str) -> Positions:
         """Take it over; the partitions to which it has come."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from groupsim.assignors.java.re2_pattern import matching
-from groupsim.assignors.java.regex import java_pattern
 from groupsim.sim.arrivals import Arrivals
 from groupsim.sim.books.transactions import LEVELS
 from groupsim.sim.catalog import Catalog
@@ -26,7 +24,7 @@ from groupsim.sim.randomness import name_hash
 def outputs_read(scenario: Scenario, spec: Group) -> set[str]:
     """Topics that groups produce to and that members of a group may read some time."""
     outputs = {one.produces.to for one in scenario.groups if one.produces is not None}
-    return {topic for topic in outputs if any(_takes_in(one, topic) for one in _subscriptions(scenario, spec))}
+    return {topic for topic in outputs if any(one.takes_in(topic) for one in _subscriptions(scenario, spec))}
 
 
 def _subscriptions(scenario: Scenario, spec: Group) -> Iterator[Subscription]:
@@ -37,14 +35,6 @@ def _subscriptions(scenario: Scenario, spec: Group) -> Iterator[Subscription]:
         verb = entry.verb
         if isinstance(verb, Subscribe) and (verb.target.kind != "group" or verb.target.name == spec.name):
             yield verb.subscription
-
-
-def _takes_in(subscription: Subscription, topic: str) -> bool:
-    if subscription.pattern is not None:
-        return java_pattern(subscription.pattern).matches(topic)
-    if subscription.re2 is not None:
-        return bool(matching(subscription.re2, (topic,)))
-    return topic in subscription.topics or topic in (subscription.assign or {})
 
 
 class OutputReaders:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from groupsim.assignors.java.re2_pattern import matching
+from groupsim.assignors.java.regex import TooManySteps, java_pattern
 from groupsim.sim.config import ClientConfig, ClientFamily, GroupConfig, ProducerConfig
 from groupsim.sim.distributions import Distribution
 from groupsim.sim.units import MS
@@ -21,6 +23,17 @@ class Subscription:
     """Manual assignment (``KafkaConsumer.assign``): no group membership, never rebalances."""
     re2: str | None = None
     """A pattern that the broker matches (``SubscriptionPattern``, RE2/J); the consumer protocol only."""
+
+    def takes_in(self, topic: str) -> bool:
+        """Whether it asks for a topic; a pattern that takes too long to tell asks for none."""
+        if self.pattern is not None:
+            try:
+                return java_pattern(self.pattern).matches(topic)
+            except TooManySteps:
+                return False
+        if self.re2 is not None:
+            return bool(matching(self.re2, (topic,)))
+        return topic in self.topics or topic in (self.assign or {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

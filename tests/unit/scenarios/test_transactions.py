@@ -10,6 +10,7 @@ from groupsim.scenarios import parse
 from groupsim.scenarios.build.notes import warnings_of
 from groupsim.scenarios.errors import ScenarioFileError
 from groupsim.scenarios.kafka.producer_config import producer_refusals
+from groupsim.sim.cluster.output_readers import outputs_read
 from groupsim.sim.model import Scenario
 
 BASE: dict[str, Any] = {
@@ -124,24 +125,68 @@ def reader(**group: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("given", "place"),
+    "given",
     [
-        (reader(topics=["t", "out"]), "groups.second.topics"),
-        (reader(topics={"pattern": "o.*"}), "groups.second.topics"),
-        (reader(topics={"re2": "o.*"}, protocol="consumer"), "groups.second.topics"),
-        (reader(topics={"assign": {"out": "0"}}), "groups.second.topics"),
-        (reader(overrides=[{"members": "0", "topics": ["out"]}]), "groups.second.overrides[0].topics"),
+        reader(topics=["t", "out"]),
+        reader(topics={"pattern": "o.*"}),
+        reader(topics={"re2": "o.*"}, protocol="consumer"),
+        reader(topics={"assign": {"out": "0"}}),
+        reader(overrides=[{"members": "0", "topics": ["out"]}]),
+        {**reader(), "timeline": [{"at": "1s", "subscribe": {"target": "second", "topics": {"pattern": ".*"}}}]},
+    ],
+)
+def test_a_reader_of_output_is_taken_however_it_asks_for_it(given: dict[str, Any]) -> None:
+    scenario = load(given)
+    assert outputs_read(scenario, scenario.groups[1]) == {"out"}
+    assert outputs_read(scenario, scenario.groups[0]) == set()
+
+
+def with_second_output(**group: Any) -> dict[str, Any]:
+    """The second group reads the first one's output, and produces too; what it produces the first one reads."""
+    own = {"config": {"enable.auto.commit": False}, "produces": {"to": "last"}, "topics": ["out"], **group}
+    given = reader(**own)
+    topics = {**given["topics"], "last": {"partitions": 1}}
+    return {**given, "topics": topics, "groups": {**given["groups"]}}
+
+
+@pytest.mark.parametrize(
+    ("given", "place", "reason"),
+    [
+        (reader(topics=["out"], protocol="zookeeper"), "groups.second.topics", "know no transactions"),
         (
-            {**reader(), "timeline": [{"at": "1s", "subscribe": {"target": "second", "topics": {"pattern": ".*"}}}]},
-            "timeline[subscribe-1].subscribe.topics",
+            reader(topics=["out"], members={"count": 1, "start": {"aged": "1min"}}),
+            "groups.second.topics",
+            "together with groups that begin aged",
+        ),
+        (
+            {
+                **reader(topics=["out"], config={"isolation.level": "read_committed"}),
+                "timeline": [
+                    {"at": "1s", "set_config": {"target": "second", "config": {"isolation.level": "read_uncommitted"}}}
+                ],
+            },
+            "timeline[set_config-1].set_config.config[isolation.level]",
+            "have one isolation.level",
+        ),
+        (
+            reader(topics=["out"], overrides=[{"members": "0", "config": {"isolation.level": "read_committed"}}]),
+            "groups.second.overrides[0].config[isolation.level]",
+            "have one isolation.level",
         ),
     ],
 )
-def test_a_reader_of_output_is_refused_however_it_asks_for_it(given: dict[str, Any], place: str) -> None:
-    """It would find the topic empty for ever."""
+def test_a_reader_of_output_that_is_not_modelled_is_refused(given: dict[str, Any], place: str, reason: str) -> None:
     text = refusal(given)
-    assert "reads out, which a group produces to" in text
+    assert reason in text
     assert place in text
+
+
+def test_what_a_group_produces_does_not_come_back_to_it() -> None:
+    given = with_second_output()
+    assert len(load(given).groups) == 2
+    first = {**given["groups"]["g"], "topics": ["t", "last"]}
+    text = refusal({**given, "groups": {**given["groups"], "g": first}})
+    assert "loops of groups are not modelled" in text
 
 
 def test_a_pattern_that_leaves_output_out_is_taken() -> None:

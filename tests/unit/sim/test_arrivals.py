@@ -1,0 +1,162 @@
+"""Records that come in jumps: what is there when, how far its reader has got, and peaks of every microsecond."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groupsim.sim.arrivals import Arrivals
+from groupsim.sim.books.holding import Holding
+from groupsim.sim.books.invariants import ReadsWhatIsThere
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, PollSchedule, pace
+from groupsim.sim.model import Processing
+from groupsim.sim.output.lag_figures import LagFigures
+from groupsim.sim.units import FOREVER, MS
+from tests.unit.sim.scenes import lasting
+from tests.unit.sim.test_lag_figures import CONSUMERS, PARTITIONS, Action, Run
+
+ONE = np.zeros(1, np.int32)
+VERBS = ("take", "arrive", "arrive", "arrive", "halt", "go_on", "drop", "skip")
+
+
+class Jumps(Run):
+    """All five partitions are written to by another group."""
+
+    def __init__(self, capacities: tuple[float, ...] = (1.0,) * CONSUMERS) -> None:
+        super().__init__((0,) * PARTITIONS, capacities)
+        self.arrivals = Arrivals()
+        self.catalog.arrivals["t"] = {"read_uncommitted": self.arrivals, "read_committed": Arrivals()}
+        self._appended_us = 0
+
+    def arrive(self, holding: Holding, position: int, value: int) -> None:
+        """Some records, appended up to so many microseconds ago; who reads them gets an anchor before and after."""
+        self._appended_us = max(self._appended_us, self.now - value)
+        self.arrivals.show(self.now, position, self._appended_us, 1 + value % 7)
+        for again in (False, True):
+            for one in self.holdings:
+                if one.running and position in one.partitions:
+                    at = self.ledger.positions(one, self.now)
+                    self.ledger.anchor(one, self.now, one.partitions, at, one.capacity)
+            if not again:
+                assert self.ledger.arrive("t").tolist() == [position]
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> Jumps:
+    run = Jumps(draw(st.tuples(*[st.sampled_from([0.05, 0.2, 0.61, 1.5])] * CONSUMERS)))
+    action = st.builds(
+        Action, st.integers(0, 40), st.sampled_from(VERBS),
+        st.integers(0, CONSUMERS - 1), st.integers(0, PARTITIONS - 1), st.integers(0, 40),
+    )  # fmt: skip
+    for one in draw(st.lists(action, min_size=3, max_size=16)):
+        run.act(one)
+    run.pass_until(run.now + draw(st.integers(2, 100)))
+    return run
+
+
+@settings(max_examples=60, deadline=None)
+@given(runs(), st.floats(0, 1), st.floats(0, 1))
+def test_peaks_are_those_of_every_microsecond(run: Jumps, low: float, high: float) -> None:
+    """Corners of the lag are where records come, too."""
+    last = run.now - 1
+    window = (int(low * last), int(low * last) + int(high * (last - int(low * last))))
+    figures = LagFigures(run.ledger, last, window)
+    lag = np.array(run.lag)[window[0] : window[1] + 1]
+    assert figures.records_max() == lag.sum(axis=1).max()
+    assert figures.records_end() == lag[-1].sum()
+    assert figures.record_peaks.tolist() == lag.max(axis=0).tolist()
+    assert figures.age_us == max(run.ages[window[0] : window[1] + 1])
+
+
+def test_a_reader_works_off_what_comes_at_its_pace() -> None:
+    """Four records of 100 us at a record each 10 us; three more at 120 us, of which it has done two before."""
+    run = Jumps((0.1,) * CONSUMERS)
+    run.act(Action(0, "take", 0, 0, 0))
+    run.act(Action(100, "arrive", 0, 0, 3))
+    assert run.ledger.positions(run.holdings[0], 100).tolist() == [0]
+    assert [int(run.ledger.processed(at)[0]) for at in (100, 109, 110, 119)] == [0, 0, 1, 1]
+    run.act(Action(20, "arrive", 0, 0, 2))
+    assert [int(run.ledger.processed(at)[0]) for at in (120, 129, 130, 170)] == [2, 2, 3, 7]
+    assert [int(run.ledger.lags(np.array([at]))[0][0]) for at in (120, 170)] == [5, 0]
+
+
+def test_records_are_as_old_as_their_append_and_wake_by_when_they_are_shown() -> None:
+    run = Jumps()
+    run.pass_until(50)
+    run.arrive(run.holdings[0], 0, 10)  # four records, appended at 40
+    run.pass_until(70)
+    run.arrive(run.holdings[0], 0, 7)  # one, appended at 63
+    ledger, where = run.ledger, np.zeros(5, np.intp)
+    assert ledger.age(80, where, np.arange(5)).tolist() == [40, 40, 40, 40, 17]
+    assert [ledger.produced_by(at, ONE).tolist() for at in (39, 40, 62, 63)] == [[0], [4], [4], [5]]
+    last, following = ledger.around(np.array([75]), ONE)
+    assert (last.tolist(), following.tolist()) == ([70], [FOREVER])
+    assert ledger.first_record_us(80).tolist() == [40, *[FOREVER] * 4]
+
+
+def test_a_group_that_comes_later_finds_what_has_come_before_of_its_level() -> None:
+    run = Jumps()
+    run.arrivals.show(30, 2, 25, 6)
+    run.catalog.arrivals["t"]["read_committed"].show(40, 2, 25, 5)
+    for level, offset, since in (("read_uncommitted", 6, 30), ("read_committed", 5, 40)):
+        late = type(run.ledger)(run.catalog, run.ledger._partitions, CONSUMERS)
+        late.isolation = level
+        late.cover(90)
+        assert late.produced(90, np.array([2], np.int32)).tolist() == [offset]
+        assert late.around(np.array([90]), np.array([2], np.int32))[0].tolist() == [since]
+        assert late.news_of("t").tolist() == []
+
+
+def test_what_has_not_come_is_nowhere() -> None:
+    arrivals = Arrivals()
+    arrivals.show(9, 1, 5, 2)
+    assert arrivals.appended_us([1, 1, 1, 0], np.array([0, 1, 2, 0])).tolist() == [5, 5, FOREVER, FOREVER]
+    assert arrivals.ends([0, 1]).tolist() == [0, 2]
+    assert arrivals.shown_us([0, 1]).tolist() == [0, 9]
+
+
+def test_nobody_processes_what_readers_do_not_see() -> None:
+    run = Jumps()
+    run.act(Action(0, "take", 0, 0, 0))
+    run.act(Action(5, "arrive", 0, 0, 3))
+    group: Any = SimpleNamespace(books=SimpleNamespace(ledger=run.ledger))
+    assert ReadsWhatIsThere().violated(1_000, group) is None
+    run.arrivals._of(0).ends[-1] = 3
+    assert "partition 0 is processed beyond" in str(ReadsWhatIsThere().violated(1_000, group))
+
+
+# --- polls ------------------------------------------------------------------------------------------------------------
+
+
+def idle(records: float, start: int = 0) -> PollSchedule:
+    """A member without production: 100 ms inside poll(), 2 ms a record and 10 ms a batch; the poll itself 1 ms."""
+    processing = Processing(per_record=lasting(2 * MS), per_poll_us=10 * MS, poll_timeout_us=100 * MS)
+    load = Load(0.0, records)
+    return PollSchedule(start, pace(processing, 500, MS, load, 1.0), load)
+
+
+@pytest.mark.parametrize(("records", "busy_ms"), [(1, 13), (5, 21), (500, 1_011)])
+def test_where_nothing_else_comes_what_waits_takes_a_full_pass(records: int, busy_ms: int) -> None:
+    schedule = idle(records)
+    assert schedule.next_poll(1) == busy_ms * MS
+
+
+def test_a_poll_that_waits_returns_with_what_comes() -> None:
+    schedule = idle(0)
+    schedule.answer(230 * MS)
+    assert schedule.next_poll(201 * MS) == 230 * MS
+    assert schedule.inside_until(230 * MS) == 230 * MS
+    assert schedule.last_pass(229 * MS) == 200 * MS
+
+
+def test_a_batch_in_hand_is_finished_first() -> None:
+    """It is done at 21 ms, whatever comes at 12 ms."""
+    schedule = idle(5)
+    schedule.answer(12 * MS)
+    assert schedule.inside_until(12 * MS) == NOT_INSIDE
+    assert schedule.next_poll(12 * MS) == 21 * MS
