@@ -78,8 +78,10 @@ def _subscriptions(file: ScenarioFile) -> Iterator[tuple[str, Place, Subscriptio
     for key, group in file.groups.items():
         yield from ((key, place, one) for place, one in _of_group(key, group))
     for position, entry in enumerate(file.timeline):
-        if isinstance(entry.body, SubscribeFile) and (key := file.group_key(entry.body.target.name)) is not None:
-            yield key, ("timeline", position, entry.verb, "topics"), entry.body.topics
+        if isinstance(entry.body, SubscribeFile):
+            target = file.group_key(entry.body.target.name)
+            if target is not None:
+                yield target, ("timeline", position, entry.verb, "topics"), entry.body.topics
 
 
 def _of_group(key: str, group: GroupFile) -> Iterator[tuple[Place, Subscription]]:
