@@ -126,6 +126,15 @@ def test_a_partition_moves_when_its_log_is_copied(throttle: int, least_s: int, m
     assert unread_us(result, 10 * S) < FETCH_BACKOFF_US + 500 * MS, "who follows before there is a leader tries again"
 
 
+@pytest.mark.parametrize(("throttle", "is_over"), [(1 << 20, True), (1 << 16, False)])
+def test_recovery_counts_from_when_a_log_is_copied(throttle: int, is_over: bool) -> None:
+    """Ten megabytes: in ten seconds, or not before the run ends."""
+    move = Reassign(topic="t", partitions=(0,), replicas=(0, 1), throttle_bytes_per_s=throttle)
+    made = replace(five(at(10 * S + 1, move)), recovery_lag_records=1_000_000)
+    recovery_s = simulate(made).tables.rows("summary")[0]["recovery_s"]
+    assert recovery_s == (0 if is_over else None)
+
+
 def test_the_preferred_leader_leads_when_somebody_asks() -> None:
     down = at(30 * S, Restart(target=broker("3"), down=Distribution.constant(S)))
     for asked, is_leader in ((ElectLeaders(), True), (ElectLeaders(topics=("u",)), False)):

@@ -255,6 +255,7 @@ def test_recovery_needs_a_fault_a_limit_and_a_fault_that_counts() -> None:
     assert figures.recovery_s(0, 10) == 0
     assert figures.recovery_s(None, 10) is None
     assert figures.recovery_s(0, None) is None
+    assert figures.recovery_s(100, 10) == 0, "at the last instant that counts"
     assert figures.recovery_s(101, 10) is None
 
 

@@ -15,6 +15,7 @@ from groupsim.sim.model import (
     Override,
     Restart,
     Scenario,
+    StartMembers,
 )
 from groupsim.sim.units import S
 from tests.support.coordinators import moved
@@ -141,6 +142,15 @@ def test_an_unclean_election_of_the_offsets_topic_takes_commits_back() -> None:
     duplicates = simulate(made).summary.duplicates.iloc[0]
     assert duplicates == pytest.approx(29 * RATE, abs=1.5 * RATE)
     assert not differences(made, seed=1, check=False)
+
+
+def test_an_unclean_election_takes_back_nothing_that_the_new_leader_has_caught_up_with() -> None:
+    """It was gone before, for nine seconds, and followed again."""
+    made = offsets_cut_back(is_unclean=True)
+    _, follower = (broker(str(one)) for one in offsets_replicas(made))
+    earlier = at(5 * S, Kill(target=follower)), at(14 * S, StartMembers(target=follower))
+    duplicates = simulate(replace(made, timeline=(*earlier, *made.timeline))).summary.duplicates.iloc[0]
+    assert duplicates == pytest.approx(29 * RATE, abs=1.5 * RATE)
 
 
 def test_with_unclean_election_off_commits_wait_for_the_last_one_in_sync() -> None:

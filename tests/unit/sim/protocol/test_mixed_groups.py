@@ -280,11 +280,14 @@ def test_classic_members_are_called_for_a_new_target_and_before_4_3_for_a_new_ep
     assert after_a_removal("4.3") == (Error.NONE, Error.REBALANCE_IN_PROGRESS)
 
 
-def test_a_group_that_is_too_large_for_the_classic_protocol_keeps_the_consumer_protocol() -> None:
+@pytest.mark.parametrize(("max_size", "is_too_large"), [(1, True), (2, False)])
+def test_a_group_that_is_too_large_for_the_classic_protocol_keeps_the_consumer_protocol(
+    max_size: int, is_too_large: bool
+) -> None:
     run = mixed_group()
-    run.reconfigure(max_size=1)
+    run.reconfigure(max_size=max_size)
     run.consumer_leave("c")
-    assert run.group.is_consumer
+    assert run.group.is_consumer is is_too_large
 
 
 def test_the_last_consumer_member_that_expires_downgrades_too() -> None:
