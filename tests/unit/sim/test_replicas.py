@@ -17,7 +17,7 @@ from groupsim.sim.model import (
     Scenario,
     StartMembers,
 )
-from groupsim.sim.units import S
+from groupsim.sim.units import MS, S
 from tests.support.coordinators import moved
 from tests.support.dying_logs import (
     AUTO,
@@ -130,6 +130,17 @@ def test_heartbeats_wait_for_commits_of_others_that_are_not_committed() -> None:
     found = counts(simulate(made))
     assert found["Heartbeat", "COORDINATOR_NOT_AVAILABLE"] >= 2 * 2
     assert not differences(made, seed=1, check=False)
+
+
+def test_who_has_asked_nothing_looks_for_a_new_coordinator_as_soon_as_the_connection_closes() -> None:
+    """A twentieth of a second after the broker has died; nobody's heartbeat is due."""
+    made = one_follower_dies(commit=False)
+    leader, _ = offsets_replicas(made)
+    made = replace(made, timeline=(at(30 * S, Kill(target=broker(str(leader)))),))
+    before, after = (counts(simulate(replace(made, horizon_us=30 * S + later))) for later in (0, 50 * MS))
+    assert after["Heartbeat", "NONE"] == before["Heartbeat", "NONE"]
+    assert before["FindCoordinator", "NONE"] == 3
+    assert after["FindCoordinator", "NONE"] == 2 * 3
 
 
 def test_heartbeats_do_not_wait_where_nobody_writes() -> None:
