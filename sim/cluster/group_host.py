@@ -324,7 +324,7 @@ class GroupHost:
     def load(self, node: int, image: Mapping[str, int]) -> None:
         """The coordinator on another broker has read the log (``GMM.replay``, ``GMM.onLoaded``)."""
         self.node, now = node, self._env.now
-        self.machine = self._make(image)
+        self.machine = self._make(image, before=self.machine)
         self.offsets = self._new_offsets().after(self.offsets)
         for record in self.log.records:
             self.machine.replay(record)

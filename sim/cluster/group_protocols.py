@@ -28,9 +28,11 @@ def protocols_of(scenario: Scenario, spec: Group) -> frozenset[str]:
 
 def new_machine(
     env: Environment, scenario: Scenario, spec: Group, protocols: frozenset[str], partitions: Partitions,
-    layouts: Layouts, late: Callable[[int], int], image: Mapping[str, int],
+    layouts: Layouts, late: Callable[[int], int], image: Mapping[str, int], *, before: Any = None,
 ) -> Any:  # fmt: skip
     """A group that nobody has joined, for members of these ``protocols``.
+
+    ``before``: the machine of a former coordinator; what ZooKeeper holds of a group goes on as it is.
 
     ``late``: how late its initial delays end, microseconds, by their number. ``image``: topics that the coordinator
     knows, each with its number of partitions.
@@ -39,7 +41,7 @@ def new_machine(
     if protocols == CLASSIC_ONLY:
         return ClassicGroup(spec.name, config, late=late)
     if protocols == ZOOKEEPER_ONLY:
-        return ZookeeperGroup(spec.name, config, partitions)
+        return ZookeeperGroup(spec.name, config, partitions) if before is None else before.moved()
     given = (spec.name, config, partitions, target_assignors(scenario, spec, layouts), spec.group_config)
     machine = ConsumerGroup(*given) if protocols == CONSUMER_ONLY else MixedGroup(*given, late)
     machine.on_metadata(env.now, image)

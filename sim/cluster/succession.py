@@ -23,6 +23,7 @@ from groupsim.sim.protocol.facts import (
 )
 from groupsim.sim.protocol.messages import Positions
 from groupsim.sim.protocol.mixed.group import MixedGroup
+from groupsim.sim.protocol.zookeeper.group import ZookeeperGroup
 
 
 class Member(NamedTuple):
@@ -43,8 +44,10 @@ class Standing(NamedTuple):
     has_rounds: bool
 
 
-def standing(machine: ClassicGroup | ConsumerGroup | MixedGroup) -> Standing:
-    """How a group stands."""
+def standing(machine: ClassicGroup | ConsumerGroup | MixedGroup | ZookeeperGroup) -> Standing:
+    """How a group stands; of one that ZooKeeper holds together nothing stands there but offsets."""
+    if isinstance(machine, ZookeeperGroup):
+        return Standing(machine.at_broker.state, machine.at_broker.generation, {}, {}, False)
     group = machine.group if isinstance(machine, MixedGroup) else machine
     if isinstance(group, ClassicGroup):
         members = {one.member_id: Member(one.name, one.protocols[0][1].topics, one.assignment) for one in group.roster}

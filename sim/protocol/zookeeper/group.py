@@ -12,6 +12,7 @@ import numpy as np
 
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.classic.group import ClassicGroup
+from groupsim.sim.protocol.classic.records import GroupRecord
 from groupsim.sim.protocol.facts import (
     Cause,
     Fact,
@@ -53,7 +54,7 @@ class ZookeeperGroup:
     leader = None
 
     def __init__(self, name: str, config: CoordinatorConfig, places: Places) -> None:
-        self._name = name
+        self._name, self._config = name, config
         self._places = places
         self.at_broker = ClassicGroup(name, config)
         self.generation = 0
@@ -235,6 +236,23 @@ class ZookeeperGroup:
     def on_metadata(self, now: int, image: Mapping[str, int]) -> Outcome:
         """Topics are read in ZooKeeper."""
         return Outcome()
+
+    def on_unloaded(self, now: int) -> Outcome:
+        """The broker keeps its offsets no more; members notice with their next commit."""
+        return self._without_states(self.at_broker.on_unloaded(now))
+
+    def moved(self) -> ZookeeperGroup:
+        """The group as it is; another broker is about to read its offsets."""
+        self.at_broker = ClassicGroup(self._name, self._config)
+        return self
+
+    def replay(self, record: GroupRecord) -> None:
+        """One record of the log that another broker reads."""
+        self.at_broker.replay(record)
+
+    def on_loaded(self, now: int) -> Outcome:
+        """All of it has been read."""
+        return self._without_states(self.at_broker.on_loaded(now))
 
     @staticmethod
     def _without_states(outcome: Outcome) -> Outcome:

@@ -12,6 +12,7 @@ from groupsim.sim import Result, simulate
 from groupsim.sim.config import ZookeeperConsumerConfig
 from groupsim.sim.model import (
     AddPartitions,
+    Broker,
     Cut,
     Distribution,
     Kill,
@@ -188,6 +189,23 @@ def test_what_a_broker_keeps_is_where_the_next_one_goes_on() -> None:
     config = zookeeper_client(storage="kafka", enable_auto_commit=True, auto_commit_interval_us=10 * S)
     row = run(close(20 * S, 0), config=config).summary.iloc[0]
     assert (row["duplicates"], row["losses"]) == (0, 0)
+
+
+@pytest.mark.parametrize("storage", ["kafka", "zookeeper"])
+def test_a_broker_that_dies_moves_offsets_and_nobody_else(storage: str) -> None:
+    config = zookeeper_client(storage=storage, enable_auto_commit=True, auto_commit_interval_us=5 * S)
+    death = at(20 * S, Kill(target=Target("broker", "0"), down=Distribution.constant(2 * S)))
+    timeline = (death, close(60 * S, 0))
+    built = zookeeper_scenario(3, *timeline, servers=THREE, config=config, rate_mrps=10_000, horizon_us=90 * S)
+    brokers = tuple(Broker(id=number) for number in range(3))
+    built = replace(built, cluster=replace(built.cluster, brokers=brokers))
+    result, again = (simulate(built, fidelity=fidelity, check=True) for fidelity in ("elided", "message"))
+    assert result.manifest["digests"] == again.manifest["digests"]
+    (loading,) = result.tables["shards"].query("state == 'loading'").to_dict("records")
+    assert 29 * S < loading["from_us"] < 30 * S, "fenced after broker.session.timeout.ms"
+    row = result.summary.iloc[0]
+    assert (row["end_state"], row["rebalances"], row["evictions"]) == ("Stable", 2, 0), "a start and a close"
+    assert (row["duplicates"], row["losses"]) == (0, 0), "the others go on where it was"
 
 
 def test_a_kill_reads_again_what_was_not_committed() -> None:
