@@ -137,7 +137,7 @@ class World:
         if coordinator is None:
             loop = self.shards.new_loop(partition, self.brokers[node].threads)
             coordinator = self.coordinators[partition] = Coordinator(
-                self.env, self.scenario.cluster, partition, node, loop, self.shards.new_watermark(partition)
+                self.env, self.scenario.cluster, partition, node, loop, self.shards.new_watermark(partition, loop)
             )
         shard = (coordinator.loop, coordinator.watermark)
         group = GroupHost(self.env, self.scenario, self.streams, spec, self.catalog, slots, *shard)

@@ -191,7 +191,7 @@ class Coordinator:
         elif self.loop.is_free and not self.loop.is_metered:
             self.groups[exchange.group_id].handle(exchange)
         else:
-            self.loop.submit(partial(self._work, exchange))
+            self.loop.submit(partial(self._work, exchange), exchange.api)
 
     def _work(self, exchange: Exchange) -> None:
         """It is a request's turn."""

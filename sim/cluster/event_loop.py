@@ -77,7 +77,8 @@ class EventLoop:
         self._partition = partition = books.partition
         self._times = times
         self._key = message_key(name_hash("shard", str(partition)), Kind.REQUEST)
-        self._waiting: deque[Work] = deque()
+        self._waiting: deque[tuple[Work, int]] = deque()
+        self._ahead_us = self._at_us = self._flush_us = 0
         self._threads = threads
         self._wakes_us = -1
         self.books = books
@@ -147,21 +148,34 @@ class EventLoop:
             self.books.work(begin, self.free_us)
             self._await_turn()
 
-    def submit(self, work: Work) -> None:
-        """Let an event be worked on in its turn, which in a metered shard may be now."""
-        self._waiting.append(work)
+    def submit(self, work: Work, api: Api | None = None) -> None:
+        """Let an event, a request perhaps, be worked on in its turn, which in a metered shard may be now."""
+        service_us = getattr(self._times, EVENTS[api]) if api in EVENTS else 0
+        self._waiting.append((work, service_us))
+        self._ahead_us += service_us
         self.books.enter(self._env.now)
         if self.is_metered:
             self._go_on()
         else:
             self._await_turn()
 
+    def flushes_us(self, now: int) -> int:
+        """When the batch is flushed that takes what is written at ``now``, if its linger is adaptive; microseconds.
+
+        Who opens it puts the flush behind all that waits by then (``CoordinatorRuntime.maybeAllocateNewBatch``, Kafka
+        4.4): after the event that is being worked on, and what requests that wait take by themselves.
+        """
+        if now >= self._flush_us:
+            self._flush_us = max(self.free_us, now) + self._at_us + self._ahead_us
+        return self._flush_us
+
     def clear(self) -> list[Work]:
         """The groups are somewhere else from now on: nothing is worked on here any more. What waited, in order."""
-        now, waiting = self._env.now, list(self._waiting)
+        now, waiting = self._env.now, [work for work, _ in self._waiting]
         for _ in waiting:
             self.books.leave(now)
         self._waiting.clear()
+        self._ahead_us = self._flush_us = 0
         self._threads.forget(self._partition)
         self.free_us = now
         return waiting
@@ -195,8 +209,10 @@ class EventLoop:
 
     def _take(self) -> None:
         now = self._env.now
-        work = self._waiting.popleft()
+        work, self._at_us = self._waiting.popleft()
+        self._ahead_us -= self._at_us
         self.books.leave(now)
         work()
+        self._at_us = 0
         if self.is_metered and self.free_us > now:
             self._threads.work(self.free_us)

@@ -87,14 +87,15 @@ class Shards:
         is_metered = self.is_metered(partition)
         return EventLoop(self._env, books, threads, self._times, is_metered=is_metered)
 
-    def new_watermark(self, partition: int) -> Watermark:
-        """The high watermark of a shard's log."""
+    def new_watermark(self, partition: int, loop: EventLoop) -> Watermark:
+        """The high watermark of the log of a shard, which ``loop`` works on."""
         law = self._delays[partition]
         delay = None if law is None else self._streams.draw(law, "append", partition)
-        return Watermark(self._append_us, delay)
+        is_adaptive = self._linger_us < 0 and loop.is_metered
+        return Watermark(self._append_us, delay, loop.flushes_us if is_adaptive else None)
 
     def _linger(self, partition: int) -> Distribution | None:
-        """What records wait in an open batch; nothing in a metered shard, if that is adaptive."""
+        """What records wait in an open batch; in a metered shard an adaptive one waits for its turn instead."""
         writes = sum(one.commits.rate_per_s for one in self._offered[partition].values())
         requests = () if self.is_metered(partition) else self._requests_of[partition]
         return append_linger(self._linger_us, writes, requests)

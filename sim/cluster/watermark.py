@@ -5,6 +5,8 @@ Source: ``CoordinatorRuntime.append`` and ``CoordinatorPartitionWriter`` (Kafka 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from groupsim.sim.randomness import Draw
 
 
@@ -17,6 +19,8 @@ class Watermark:
         What the leader's append takes.
     delay : Draw or None
         What else passes until it is in the log and followers have it, by the instant at which it is handed over.
+    flushes_us : callable or None
+        When the batch is flushed that takes what is handed over at an instant; None: then.
 
     Attributes
     ----------
@@ -30,8 +34,11 @@ class Watermark:
         When all is committed that has been appended, while it follows.
     """
 
-    def __init__(self, append_us: int, delay: Draw | None = None) -> None:
+    def __init__(
+        self, append_us: int, delay: Draw | None = None, flushes_us: Callable[[int], int] | None = None
+    ) -> None:
         self._append_us = append_us
+        self._flushes_us = flushes_us
         self._delay = delay
         self.is_stalled = False
         self.refuses = False
@@ -40,7 +47,7 @@ class Watermark:
 
     def appends(self, now: int) -> int:
         """When the leader has appended what is handed to the log at ``now``, without the delay, microseconds."""
-        return now + self._append_us
+        return (now if self._flushes_us is None else self._flushes_us(now)) + self._append_us
 
     def passes(self, now: int) -> int:
         """When it passes what is handed to the log at ``now``, while it follows, microseconds."""

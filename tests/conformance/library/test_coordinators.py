@@ -39,13 +39,14 @@ class TestHeartbeatLoad:
 
 
 class TestNoisyGroup:
-    def test_a_request_of_the_neighbour_waits_for_a_commit_of_each_noisy_member(self) -> None:
+    def test_a_request_of_the_neighbour_waits_for_the_commits_of_most_noisy_members(self) -> None:
         for result in runs("noisy-group", seeds=SEEDS):
             row = result.tables["coordinators"].iloc[0]
             assert row.basis == "queue"
             assert row.utilisation > 0.99
-            assert row.wait_p50_us == pytest.approx(15 * 8_000, rel=0.03)
-            assert row.wait_max_us < 1.2 * 15 * 8_000
+            # Those of the others are done, and wait in an open batch.
+            assert 8 * 8_000 < row.wait_p50_us < 12 * 8_000
+            assert 13 * 8_000 < row.wait_p99_us < row.wait_max_us < 1.2 * 15 * 8_000
             assert "it cannot keep up" in result.warnings[0]
 
     def test_beside_it_a_rebalance_takes_half_a_second_longer_and_nobody_is_evicted(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from groupsim.sim import simulate
@@ -185,3 +186,26 @@ def test_heartbeats_of_both_protocols_in_one_group_take_what_they_take_on_averag
     newer_per_s, older_per_s = 1 / 5, 2 / 3
     assert beats.rate_per_s == pytest.approx(newer_per_s + older_per_s)
     assert beats.service_us == round((40 * newer_per_s + 10 * older_per_s) / (newer_per_s + older_per_s))
+
+
+def commit_ages_us(linger_us: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How long after they were sent commits of a shard that is busy for nine tenths were answered."""
+    ages, deliver = list[int](), Requests.deliver
+
+    def observed(requests: Requests, exchange: Exchange, response: Any) -> None:
+        if exchange.api is Api.OFFSET_COMMIT and exchange.sent_us > 20 * S:
+            ages.append(requests._env.now - exchange.sent_us)
+        deliver(requests, exchange, response)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Requests, "deliver", observed)
+        simulate(crowd(11, config=CoordinatorConfig(append_linger_us=linger_us)), seed=1)
+    return ages
+
+
+def test_commits_wait_for_what_was_in_the_queue_when_their_batch_was_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that meets nobody waits for its own 30 ms; on average there are several requests of 40 ms in the queue."""
+    at_once, adaptive = (commit_ages_us(linger_us, monkeypatch) for linger_us in (0, -1 * MS))
+    assert len(at_once) == len(adaptive) > 100
+    assert min(adaptive) == min(at_once) + TIMES.commit_us
+    assert np.mean(adaptive) > np.mean(at_once) + TIMES.commit_us + 2 * TIMES.heartbeat_us

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from groupsim.sim.protocol.facts import (
     TargetComputed,
 )
 from groupsim.sim.protocol.interface import Outcome, Reply
-from groupsim.sim.protocol.messages import Error, JoinResponse
+from groupsim.sim.protocol.messages import Api, Error, JoinResponse
 from groupsim.sim.randomness import longest
 from groupsim.sim.units import FOREVER, MS
 
@@ -171,7 +172,9 @@ def test_a_shard_is_free_at_once_when_its_groups_have_gone_elsewhere() -> None:
     assert len(done) == 1
 
 
-TIMES = EventTimes(change_us=700, reconcile_us=50, target_us=9_000, round_us=400, answer_us=3)
+TIMES = EventTimes(
+    heartbeat_us=20, commit_us=500, change_us=700, reconcile_us=50, target_us=9_000, round_us=400, answer_us=3
+)
 WHAT_ENDS_A_JOIN_PHASE = StateChanged(GroupState.COMPLETING_REBALANCE, 2)
 CHANGES = [
     pytest.param(GroupEpochBumped(2, "somebody joins"), 700, id="epoch"),
@@ -216,3 +219,41 @@ def test_everybody_who_is_answered_by_the_end_of_a_phase_takes_time() -> None:
     told = Reply(None, JoinResponse(Error.NONE))
     loop.settle(Outcome(replies=[told] * 5, facts=[WHAT_ENDS_A_JOIN_PHASE]))
     assert loop.free_us == 400 + 5 * 3
+
+
+def test_an_adaptive_batch_is_flushed_behind_what_waits_when_it_is_opened() -> None:
+    """Whoever writes before that comes into it; whoever writes at that instant or later opens another one."""
+    loop, flushes = loop_of(is_metered=True), list[int]()
+    now = partial(getattr, loop._env, "now")
+
+    def commit(_: object = None) -> None:
+        def work() -> None:
+            flushes.append(loop.flushes_us(now()))
+            loop.serve(Api.OFFSET_COMMIT)
+
+        loop.submit(work, Api.OFFSET_COMMIT)
+
+    def beat() -> None:
+        loop.submit(partial(loop.serve, Api.HEARTBEAT), Api.HEARTBEAT)
+
+    for request in (beat, commit, beat, commit):
+        request()
+    for time in (600, 9_000):
+        loop._env.at(time, ARRIVAL, commit)
+    loop._env.run_before(FOREVER)
+    first = 2 * TIMES.heartbeat_us + 2 * TIMES.commit_us
+    assert flushes == [first, first, first + TIMES.commit_us, 9_000 + TIMES.commit_us]
+
+
+def test_what_is_written_after_a_move_comes_into_no_batch_of_before() -> None:
+    loop, flushes = loop_of(is_metered=True), list[int]()
+
+    def write() -> None:
+        flushes.append(loop.flushes_us(0))
+        loop.serve(Api.OFFSET_COMMIT)
+
+    for _ in range(3):
+        loop.submit(write, Api.OFFSET_COMMIT)
+    loop.clear()
+    loop.submit(write, Api.OFFSET_COMMIT)
+    assert flushes == [TIMES.commit_us] * 2
