@@ -249,11 +249,13 @@ def test_what_is_written_after_a_move_comes_into_no_batch_of_before() -> None:
     loop, flushes = loop_of(is_metered=True), list[int]()
 
     def write() -> None:
-        flushes.append(loop.flushes_us(0))
+        flushes.append(loop.flushes_us(loop.free_us))
         loop.serve(Api.OFFSET_COMMIT)
 
+    loop.submit(partial(loop.serve, Api.HEARTBEAT), Api.HEARTBEAT)
     for _ in range(3):
         loop.submit(write, Api.OFFSET_COMMIT)
+    loop._env.run_before(TIMES.heartbeat_us + 1)
     loop.clear()
     loop.submit(write, Api.OFFSET_COMMIT)
-    assert flushes == [TIMES.commit_us] * 2
+    assert flushes == [TIMES.heartbeat_us + 3 * TIMES.commit_us, TIMES.heartbeat_us + TIMES.commit_us]
