@@ -1,10 +1,12 @@
-"""Members that commit at every poll, and learn of a rebalance: their requests share the connection with commits.
+"""Quiet members that learn of a rebalance while more than one request of theirs is on its way.
 
 What others send alone travels here among commits that are on their way (`sim.fastpath.flights`); which these are is
-arithmetic (`sim.fastpath.steady_state.reach`).
+arithmetic (`sim.fastpath.commit_rows`), and so is how far back they count (`sim.fastpath.steady_state.reach`).
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +14,9 @@ from numpy.typing import NDArray
 from groupsim.sim.books.services import Slots
 from groupsim.sim.config import Timing
 from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.fastpath.deferred import AFTER_BATCH, DeferredMembers
-from groupsim.sim.fastpath.flights import Flights, Matrix, Requests, fly
+from groupsim.sim.fastpath.commit_rows import CommitRows
+from groupsim.sim.fastpath.deferred import NO_COMMITS, DeferredMembers
+from groupsim.sim.fastpath.flights import Flights, Requests, fly
 from groupsim.sim.fastpath.steady_columns import SteadyColumns
 from groupsim.sim.fastpath.steady_state import reach
 
@@ -21,8 +24,26 @@ _BEAT, _COMMIT, _JOIN = range(3)
 """Order within an instant."""
 
 
+class Joining(NamedTuple):
+    """The way from the poll to the JoinGroup. Each an int64 array of shape (m,), microseconds.
+
+    Parameters
+    ----------
+    committed, acknowledged : int64 arrays
+        The last answer before the JoinGroup leaves the coordinator, and arrives.
+    joining, arrived, joined : int64 arrays
+        JoinGroup is sent, arrives, and is worked on.
+    """
+
+    committed: Column
+    acknowledged: Column
+    joining: Column
+    arrived: Column
+    joined: Column
+
+
 class BusyMembers:
-    """Those of some quiet members that commit at every poll, as they are before they send their next heartbeat.
+    """Those of some quiet members whose requests meet, as they are before they send their next heartbeat.
 
     Parameters
     ----------
@@ -33,35 +54,27 @@ class BusyMembers:
     timing : Timing
     beats, numbers : int64 arrays, shape (n,)
         When each sends its next heartbeat, microseconds, and the number of that.
+    commits : CommitRows
+        Of those that are meant.
 
     Attributes
     ----------
     which : intp array, shape (m,)
         Index of those that are meant.
-    others : intp array
-        Index of those whose passes are drawn: they go alone.
     learned : int64 array, shape (m,), microseconds
         When the heartbeat is answered.
     """
 
     def __init__(
         self, deferred: DeferredMembers, slots: Slots, steady: SteadyColumns, timing: Timing, beats: Column,
-        numbers: Column,
+        numbers: Column, commits: CommitRows,
     ) -> None:  # fmt: skip
-        schedules = steady.schedules
-        commit = deferred.commits[slots] == AFTER_BATCH
-        self.which = np.flatnonzero(commit & ~schedules.is_drawn)
-        self.others = np.flatnonzero(commit & schedules.is_drawn)
-        self._deferred, self._steady, self._timing = deferred, steady, timing
-        which, commits = self.which, steady.commits
+        which = self.which = commits.which
+        self._deferred, self._steady, self._timing, self._commits = deferred, steady, timing, commits
         self._slots, self._beats, self._numbers = slots[which], beats[which], numbers[which]
-        self._due = commits.due[which].copy()
-        heartbeat_us, stride_us = steady.heartbeats.interval[which], schedules.shortest_us[which]
+        heartbeat_us = steady.heartbeats.interval[which]
+        stride_us = np.maximum(steady.schedules.shortest_us, steady.commits.interval)[which]
         self._reach_us = reach(deferred.longest_us[self._slots], stride_us, heartbeat_us, timing)
-        at_due = schedules.count_before(commits.due)[which]
-        self._offset = commits.number[which] - at_due
-        """Number of a commit less the number of its poll."""
-        self._first = commits.first[which]
         self._polled = self._beats
         self.learned: Column = self._beats
         if which.size:
@@ -74,62 +87,57 @@ class BusyMembers:
         earlier = steady.heartbeats.older[which]
         # A heartbeat that is on its way tells of the rebalance too.
         is_near = earlier >= now - steady.round_trip_us[which]
-        oldest = np.where(is_near, earlier, self._beats) - self._reach_us
-        # A poll before the schedule's own beginning would have to be known too.
-        is_known = np.logical_or(steady.schedules.start[which] <= oldest, self._offset <= self._first)
-        clear: NDArray[np.bool_] = is_known & (self._due <= polled)
+        beats = np.where(is_near, earlier, self._beats)
+        clear: NDArray[np.bool_] = self._commits.are_known(beats - self._reach_us) & self._commits.may_commit(polled)
         clear &= self._reach_us < steady.heartbeats.interval[which]
         if is_near.any():
-            beats = np.where(is_near, earlier, self._beats)
             left = self._fly(self._requests(beats, self._numbers - is_near, beats)).left[:, -1]
             clear &= np.logical_or(~is_near, left - self._timing.service_us < now)
+        if self._commits.are_awaited and which.size:
+            # The answer to a commit before it would be taken for that to the one before the JoinGroup.
+            answered = self._fly(self._in_order(self._requests(self._beats, self._numbers, polled), 0)).answered[:, -1]
+            clear &= np.logical_or(answered < polled, answered == self.learned)
         return clear
 
-    def join(self, there: Column) -> tuple[Column, Column, Column, Column]:
-        """They commit and send JoinGroup, which takes ``there`` microseconds (m,) to the broker and is no answer's.
-
-        Returns
-        -------
-        arrived, worked : int64 arrays, shape (m,), microseconds
-            The JoinGroup.
-        left, answered : int64 arrays, shape (m,), microseconds
-            The answer to the commit.
-        """
+    def join(self, there: Column) -> Joining:
+        """They commit, if they do, and send JoinGroup, which takes ``there`` microseconds (m,) to the broker."""
         if not self.which.size:
-            return there, there, there, there
+            return Joining(there, there, there, there, there)
         before = self._requests(self._beats, self._numbers, self._polled)
         polled = self._polled[:, None]
         up, down = self._deferred.times.round_trips("commit", self._slots, self._steady.commits.number[self.which])
         work_us = self._timing.service_us + self._timing.append_us
-        commit = (polled, up[:, None], down[:, None], np.full_like(polled, work_us), np.ones_like(polled, np.bool_))
+        commits = (self._deferred.commits[self._slots] != NO_COMMITS)[:, None]
+        commit = Requests(polled, up[:, None], down[:, None], np.full_like(polled, work_us), commits)
+        if self._commits.are_awaited:
+            flights = self._fly(self._in_order(_beside(before, commit), 1))
+            left, answered = flights.left[:, -1], flights.answered[:, -1]
+            joining = np.where(commits[:, 0], answered, self._polled)
+            return Joining(left, answered, joining, joining + there, joining + there)
         nothing = np.zeros_like(polled)
-        join = (polled, there[:, None], nothing, nothing, commit[-1])
-        ranks = np.full((len(polled), before.sent.shape[1] + 2), _COMMIT)
-        ranks[:, -3], ranks[:, -1] = _BEAT, _JOIN
-        columns = (np.concatenate(parts, axis=1) for parts in zip(before, commit, join, strict=True))
-        flights = self._fly(Requests(*columns).sorted(ranks))
+        join = Requests(polled, there[:, None], nothing, nothing, np.ones_like(polled, np.bool_))
+        # Nobody answers the JoinGroup.
+        flights = self._fly(self._in_order(_beside(_beside(before, commit), join), 2))
         arrived, left = flights.arrived[:, -1], flights.left[:, -2]
-        return arrived, np.maximum(arrived, left), left, flights.answered[:, -2]
+        return Joining(left, flights.answered[:, -2], self._polled, arrived, np.maximum(arrived, left))
+
+    def _in_order(self, requests: Requests, more: int) -> Requests:
+        """Requests in order of sending; the heartbeat is the last but ``more``, which is the JoinGroup at most."""
+        ranks = np.full(requests.sent.shape, _COMMIT)
+        ranks[:, -1 - more] = _BEAT
+        ranks[:, -1:] = _JOIN if more > 1 else ranks[:, -1:]
+        return requests.sorted(ranks)
 
     def _requests(self, beats: Column, numbers: Column, until: Column) -> Requests:
-        """Heartbeats, which are the last column, and commits before ``until`` that can have a part in what follows."""
-        schedules, which = self._steady.schedules, self.which
-        everybody = np.zeros(len(schedules.start), np.int64)
-        last, first = everybody.copy(), everybody
-        last[which], first[which] = until, beats - self._reach_us
-        last, first = schedules.count_before(last)[which], schedules.count_before(first)[which]
-        first = np.maximum(first, self._first - self._offset)
-        polls = last[:, None] - np.arange(max(int((last - first).max()), 0), 0, -1)
-        is_sent = polls >= first[:, None]
-        sent = np.where(is_sent, schedules.polls(polls, which), 0)
-        there, back = self._latencies(np.maximum(polls + self._offset[:, None], 0))
+        """Commits before ``until`` that can have a part in what follows, and heartbeats, which are the last column."""
+        sent, commits, is_sent = self._commits.within(beats - self._reach_us, until)
+        there, back = self._latencies(commits)
         work = np.full_like(sent, self._timing.service_us + self._timing.append_us)
         up, down = self._deferred.times.round_trips("heartbeat", self._slots, numbers)
         beat = (beats, up, down, np.full_like(up, self._timing.service_us), np.ones_like(up, np.bool_))
-        columns = zip((sent, there, back, work, is_sent), beat, strict=True)
-        return Requests(*(np.concatenate([commits, one[:, None]], axis=1) for commits, one in columns))
+        return _beside(Requests(sent, there, back, work, is_sent), Requests(*(one[:, None] for one in beat)))
 
-    def _latencies(self, numbers: Matrix) -> NDArray[np.int64]:
+    def _latencies(self, numbers: Column) -> NDArray[np.int64]:
         """There and back of commits. Shape (2, m, k)."""
         slots = np.repeat(self._slots, numbers.shape[1])
         return self._deferred.times.round_trips("commit", slots, numbers.ravel()).reshape(2, *numbers.shape)
@@ -137,3 +145,8 @@ class BusyMembers:
     def _fly(self, requests: Requests) -> Flights:
         deferred, slots = self._deferred, self._slots
         return fly(requests, (deferred.arrived[slots], deferred.left[slots], deferred.answered[slots]))
+
+
+def _beside(one: Requests, other: Requests) -> Requests:
+    """The columns of both."""
+    return Requests(*(np.concatenate(parts, axis=1) for parts in zip(one, other, strict=True)))

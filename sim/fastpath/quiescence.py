@@ -126,19 +126,6 @@ class Quiescence:
         member_id: str = self._machine.member_id
         return member_id
 
-    def goes_alone(self, now: int, beat: int, poll: int) -> bool:
-        """Whether the heartbeat sent at ``beat`` meets no other request: neither at ``now`` nor then is one under way.
-
-        No pause begins before ``poll``, a poll that comes after the heartbeat.
-        """
-        then = self.known.fork()
-        then.catch_up((poll, self.keys.poll))
-        return all(
-            one.answered < (now if one.sent <= now else beat)
-            for one in self._beats(then, now)
-            if one.sent != beat or one.kind == "commit"
-        )
-
     def may_rejoin(self) -> bool:
         """Whether a quiet member can go through a phase with others, if nothing of it is on its way."""
         client, quiet = self.client, self.known

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.heartbeats import heartbeats_before
@@ -77,11 +76,3 @@ class SteadyColumns:
         """Let each send its next heartbeat, and the commits before its poll at ``polls``."""
         self.heartbeats.add(self.beats, self.heartbeats.interval, np.ones_like(self.beats))
         self.commits.send_at_polls(self.schedules, polls)
-
-    def go_alone(self, now: int) -> NDArray[np.bool_]:
-        """Who is sure to (`Quiescence.goes_alone`), after `send_until`; the others may."""
-        longest, beats = self.round_trip_us, self.beats
-        alone: NDArray[np.bool_] = beats - self.heartbeats.interval < now - longest
-        for sent in (self.commits.older, self.commits.newer):
-            alone &= (sent < now - longest) | ((now < sent) & (sent < beats - longest))
-        return alone

@@ -19,7 +19,8 @@ from groupsim.sim.client.parked_fetch import Chains, by_connection
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.busy_members import BusyMembers
 from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, QUIET, DeferredMembers
+from groupsim.sim.fastpath.commit_rows import CommitRows, CommitsOfIntervals, CommitsOfPolls
+from groupsim.sim.fastpath.deferred import AFTER_BATCH, NO_COMMITS, PRESENT, QUIET, DeferredMembers
 from groupsim.sim.fastpath.eligibility import has_cohort
 from groupsim.sim.fastpath.phase import CohortPhase
 from groupsim.sim.fastpath.quiescence import Quiescence
@@ -109,20 +110,29 @@ class RejoinPhase(CohortPhase):
         beats, numbers = steady.beats, steady.heartbeats.number.copy()
         learned = beats + self._group.cluster.timing.service_us
         learned += deferred.times.round_trips("heartbeat", slots, numbers).sum(axis=0)
-        busy = BusyMembers(deferred, slots, steady, self._group.cluster.timing, beats, numbers)
-        learned[busy.which] = busy.learned
+        polled = steady.schedules.reaction(learned)
+        busy = [
+            BusyMembers(deferred, slots, steady, self._group.cluster.timing, beats, numbers, commits)
+            for commits in self._commits(slots, steady, polled)
+        ]
+        for one in busy:
+            learned[one.which] = one.learned
         polled = steady.schedules.reaction(learned)
         clear = (polled < beats + steady.heartbeats.interval) & (steady.next_start > polled)
         steady.send_until(polled)
-        clear[busy.which] &= busy.follow(moment[0], polled[busy.which])
-        clear[busy.others] = False
-        alone = steady.go_alone(moment[0])
-        alone[busy.which] = True
-        for index in np.flatnonzero(clear & ~alone).tolist():
-            one: Quiescence = deferred.elided[slots[index]]
-            one.look()
-            clear[index] = one.goes_alone(moment[0], int(beats[index]), int(polled[index]))
+        for one in busy:
+            clear[one.which] &= one.follow(moment[0], polled[one.which])
+        # Too many are on their way to be told apart.
+        clear &= ~(steady.schedules.is_drawn & (deferred.commits[slots] == AFTER_BATCH))
         return self._until_join(slots, steady, beats, learned, polled, clear, busy)
+
+    def _commits(self, slots: Slots, steady: SteadyColumns, polled: Column) -> tuple[CommitRows, CommitRows]:
+        """Commits of those whose requests meet; ``polled``: when each rejoins that sends a heartbeat alone."""
+        at_polls = self._deferred.commits[slots] == AFTER_BATCH
+        return (
+            CommitsOfPolls(steady, np.flatnonzero(at_polls & ~steady.schedules.is_drawn)),
+            CommitsOfIntervals(steady, polled, ~at_polls, self._env.now),
+        )
 
     def _until_join(
         self,
@@ -132,7 +142,7 @@ class RejoinPhase(CohortPhase):
         learned: Column,
         polled: Column,
         clear: NDArray[np.bool_],
-        busy: BusyMembers,
+        busy: Sequence[BusyMembers],
     ) -> Slots:
         """Times of the commit and of the JoinGroup that follow the poll; only of those that no pause can touch."""
         deferred, timing = self._deferred, self._group.cluster.timing
@@ -141,8 +151,6 @@ class RejoinPhase(CohortPhase):
         joining = committed + down
         commits_nothing = deferred.commits[slots] == NO_COMMITS
         joining[commits_nothing] = polled[commits_nothing]
-        # A heartbeat that is due before the commit is answered is sent.
-        clear &= joining < beats + steady.heartbeats.interval
         there, back = deferred.times.prepared(Api.JOIN_GROUP, slots, deferred.other[slots])
         joined = joining + there
         acknowledged, arrived = joining.copy(), joined.copy()
@@ -150,9 +158,12 @@ class RejoinPhase(CohortPhase):
             _, back_us = deferred.times.round_trips("heartbeat", slots, steady.heartbeats.number - 1)
             committed[commits_nothing] = (learned - back_us)[commits_nothing]
             acknowledged[commits_nothing] = learned[commits_nothing]
-        which = busy.which
-        joining[which] = polled[which]
-        arrived[which], joined[which], committed[which], acknowledged[which] = busy.join(there[which])
+        for one in busy:
+            rows = (committed, acknowledged, joining, arrived, joined)
+            for row, values in zip(rows, one.join(there[one.which]), strict=True):
+                row[one.which] = values
+        # A heartbeat that is due before the commit is answered is sent.
+        clear &= acknowledged < beats + steady.heartbeats.interval
         # Nobody may pause before the last one is through: nothing would ring for it.
         clear &= steady.next_start > joined[clear].max(initial=self._ends.max(initial=0))
         clear &= joined < deferred.next_start[self._slots].min(initial=FOREVER)
