@@ -79,13 +79,14 @@ class Levels:
         columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
         order = np.argsort(columns[0], kind="stable")
         one, self._since, self._level, self._rise = (column[order] for column in columns)
-        self._ends = np.cumsum(np.bincount(one, minlength=len(lengths)))
+        counts = np.bincount(one, minlength=len(lengths))
+        self._begins = np.cumsum(counts) - counts
+        self._last = np.maximum(self._begins + counts - 1, 0)
 
     def _piece(self, which: Which, column: Floats, value: Floats) -> Which:
         """The last piece of each service whose ``column`` is at most ``value``, or its first one. Shape (n,)."""
-        high = self._ends[which] - 1
-        low = np.where(which > 0, self._ends[which - 1], 0)
-        while (low < high).any():
+        low, high = self._begins[which], self._last[which]
+        while np.count_nonzero(low < high):
             middle = (low + high + 1) // 2
             is_below = column[middle] <= value
             low, high = np.where(is_below, middle, low), np.where(is_below, high, middle - 1)
@@ -109,7 +110,7 @@ class Levels:
         """How long it takes until each level rises faster than ``rate``; infinite: it never does. Shape (n,)."""
         piece = self._piece(which, self._rise, rate)
         is_slower = self._rise[piece] <= rate
-        following = np.minimum(piece + 1, self._ends[which] - 1)
+        following = np.minimum(piece + 1, self._last[which])
         since = np.where(is_slower, self._since[following], 0.0)
         return np.where(self._rise[following] > rate, since, np.inf)
 

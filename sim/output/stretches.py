@@ -126,10 +126,13 @@ class Motion:
         who = rows.service
         elapsed = at - self.since[who]
         offered, done = self.backlog[who] + self.rate[who] * elapsed, self.capacity[who] * elapsed
-        produced = np.maximum(self.produced(rows.production, at), rows.offset)
+        produced: Integers = np.maximum(self.produced(rows.production, at), rows.offset)
+        is_through = (done >= offered) & (elapsed > 0)
+        if is_through.all():
+            return produced
         places = self.levels.places(who, rows.partition)
         worked = self.levels.whole(who, places, np.maximum(elapsed, 0).astype(np.float64), rows.offset, produced)
-        return np.where((done >= offered) & (elapsed > 0), produced, worked)
+        return np.where(is_through, produced, worked)
 
     def processed(self, rows: Stretches, at: Integers) -> Integers:
         """Offsets below which nothing needs anybody any more, in stretches that `lagging` has made. Shape (n,)."""
