@@ -8,6 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.record import Rows
+
 Times = NDArray[np.int64]
 _AT_ONCE: Final = 64
 """So many samples at least."""
@@ -29,18 +31,19 @@ class LagSamples:
         self._lags = lags
         self._partitions = partitions
         self._times: Sequence[int] = ()
-        self._rows: list[tuple[int, int, int]] = []
+        self._rows = Rows(3)
+        self._taken = 0
 
-    def begin(self, times: Sequence[int], rows: list[tuple[int, int, int]]) -> None:
+    def begin(self, times: Sequence[int], rows: Rows) -> None:
         """From now on, what holds at each of ``times`` goes to ``rows``; more are appended to ``times`` meanwhile."""
         self._times, self._rows = times, rows
 
     def settle(self) -> None:
         """Something is about to change, or nothing will any more: samples that are due are taken."""
-        if len(self._rows) == len(self._times):
+        if self._taken == len(self._times):
             return
         at_once = max(_AT_ONCE, _CELLS // max(len(self._partitions), 1))
-        for first in range(len(self._rows), len(self._times), at_once):
-            times = self._times[first : first + at_once]
-            records, ages = self._lags(np.array(times, np.int64))
-            self._rows += zip(times, records.tolist(), ages.tolist(), strict=True)
+        for first in range(self._taken, len(self._times), at_once):
+            times = np.array(self._times[first : first + at_once], np.int64)
+            self._rows.add(times, *self._lags(times))
+        self._taken = len(self._times)

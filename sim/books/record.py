@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.protocol.messages import Positions
-
 
 class Rows:
     """Rows of integers, appended in blocks that are put together once, at the end.
@@ -28,7 +26,7 @@ class Rows:
         self._least: dict[int, tuple[int, int | None]] = {}
         """Of a column: how many blocks have been looked at, and the smallest value in them."""
 
-    def add(self, first: Positions, *others: Any) -> None:
+    def add(self, first: NDArray[np.integer[Any]], *others: Any) -> None:
         """Append a block: ``first`` has one value per row, each other column as many or a single one."""
         if first.size:
             self._lengths.append(len(first))
@@ -107,11 +105,12 @@ class GroupRecord:
     """Everything that is written down about one group.
 
     Unavailability rows: (position, from, to, cause). Ownership rows: (position, slot, from, to, ended_by code).
+    Lag rows: (time, records, age of the oldest).
     """
 
     unavailability: Rows = field(default_factory=lambda: Rows(4))
     ownership: Rows = field(default_factory=lambda: Rows(5))
-    lag: list[tuple[int, int, int]] = field(default_factory=list)
+    lag: Rows = field(default_factory=lambda: Rows(3))
     states: list[tuple[int, str, int]] = field(default_factory=list)
     rebalances: list[Rebalance] = field(default_factory=list)
     lives: list[Life] = field(default_factory=list)

@@ -92,10 +92,6 @@ class Fetcher:
         """Whether no cut keeps it from anything."""
         return not self.cut_off and not self.left_behind.at
 
-    def waits_for(self, positions: NDArray[np.bool_]) -> bool:
-        """Whether it cannot reach any of these that it would read, or could reach others that it does not read yet."""
-        return bool(self.cut_off) or self.left_behind.has_any(positions)
-
     # --- from committed offsets to the first fetch --------------------------------------------------------------------
 
     def on_offsets(self, now: int, body: OffsetFetch, response: OffsetFetchResponse) -> None:
@@ -302,8 +298,7 @@ class Fetcher:
 
     def recover(self, now: int) -> None:
         """Fetch what can be reached again, from where the consumer was, as soon as it can do anything."""
-        client, machine = self._client, self._machine
-        if not self.left_behind.at or client.frozen is not None or self._poll_loop.stuck_until > now:
+        if not self.left_behind.at or self._client.frozen is not None or self._poll_loop.stuck_until > now:
             return
         known = self.left_behind.known
         back = known[~self._replicas.needs(known, self.cut_off)]
@@ -311,7 +306,7 @@ class Fetcher:
             return
         self._books.availability.sever(back, severed=False)
         at = self.left_behind.take(back)
-        owned = np.logical_and(within(back, machine.owned), ~within(back, machine.uninitialised))
+        owned = np.logical_and(within(back, self._machine.owned), ~within(back, self._machine.uninitialised))
         if owned.any():
             self._replicas.note(now, back[owned])
             self._consumption.begin(now, back[owned], at[owned], 0.0)
@@ -321,8 +316,7 @@ class Fetcher:
 
     def lose(self, now: int, positions: Positions) -> None:
         """The leaders of these are gone, or lead no more: what is read of them ends, and its position is kept."""
-        lost = positions[within(positions, self._consumption.partitions)]
-        left = self.left_behind
+        left, lost = self.left_behind, positions[within(positions, self._consumption.partitions)]
         left.unknown.update(positions[left.among(positions)].tolist())
         if not lost.size:
             return

@@ -139,7 +139,7 @@ class Tabulator:
         found = group.record.rebalances
         broadcast = group.is_broadcast
         columns: Columns = {
-            "group": [group.name] * len(found),
+            "group": _name(group, len(found)),
             "generations": [one.generation_to - one.generation_from for one in found],
             "members_kicked": [one.kicked for one in found],
             "partitions_moved": [None if broadcast else one.moved for one in found],
@@ -152,16 +152,13 @@ class Tabulator:
         return columns
 
     def _lag(self, group: GroupBooks) -> Columns:
-        lag = group.record.lag
-        return {
-            "group": [group.name] * len(lag), "time_us": [row[0] for row in lag],
-            "lag_records": [row[1] for row in lag], "lag_us": [row[2] for row in lag],
-        }  # fmt: skip
+        time_us, records, age_us = group.record.lag.array().T
+        return {"group": _name(group, len(time_us)), "time_us": time_us, "lag_records": records, "lag_us": age_us}
 
     def _requests(self, group: GroupBooks) -> Columns:
         found = [(api, error, count) for (api, error), count in sorted(group.record.requests.items()) if count]
         return {
-            "group": [group.name] * len(found), "api": [row[0] for row in found],
+            "group": _name(group, len(found)), "api": [row[0] for row in found],
             "error": [row[1] for row in found], "count": [row[2] for row in found],
         }  # fmt: skip
 
@@ -174,7 +171,7 @@ class Tabulator:
             if end > begin
         ]
         return {
-            "group": [group.name] * len(stretches),
+            "group": _name(group, len(stretches)),
             "from_us": [row[0] for row in stretches], "to_us": [row[1] for row in stretches],
             "state": [row[2] for row in stretches], "generation": [row[3] for row in stretches],
         }  # fmt: skip
@@ -182,14 +179,14 @@ class Tabulator:
     def _delivery(self, group: GroupBooks) -> Columns:
         found = sorted(group.record.delivery.items())
         return {
-            "group": [group.name] * len(found), "kind": [key[0] for key, _ in found],
+            "group": _name(group, len(found)), "kind": [key[0] for key, _ in found],
             "cause": [key[1] for key, _ in found], "records": [records for _, records in found],
         }  # fmt: skip
 
     def _events(self, group: GroupBooks) -> Columns:
         found = sorted(group.record.events)
         return {
-            "group": [group.name] * len(found),
+            "group": _name(group, len(found)),
             "time_us": [row[0] for row in found], "entry": [row[1] for row in found],
             "verb": [row[2] for row in found], "target": [row[3] for row in found],
         }  # fmt: skip
@@ -292,7 +289,7 @@ def _partitions(group: GroupBooks, unread: Any, gap: Any, lag: LagFigures) -> Co
 
 def _members(group: GroupBooks, work: Columns, traffic: Traffic | None) -> Columns:
     lives = group.record.lives
-    columns: Columns = {"group": [group.name] * len(lives), **work}
+    columns: Columns = {"group": _name(group, len(lives)), **work}
     nothing = np.full(len(lives), None)
     columns["read_bytes"] = nothing if traffic is None else traffic.read
     columns["cross_rack_bytes"] = nothing if traffic is None else traffic.crossed
@@ -302,12 +299,17 @@ def _members(group: GroupBooks, work: Columns, traffic: Traffic | None) -> Colum
     return columns
 
 
+def _name(group: GroupBooks, rows: int) -> Text:
+    """The column ``group``: in runs of many groups it is not compared row by row."""
+    return Text([group.name], np.zeros(rows, np.int8))
+
+
 def _places(group: GroupBooks, positions: Any) -> Columns:
     topics = sorted(set(group.partitions.topic)) or [""]
     number = {topic: index for index, topic in enumerate(topics)}
     of_position = np.array([number[topic] for topic in group.partitions.topic] or [0])
     return {
-        "group": Text([group.name], np.zeros(len(positions), np.int8)),
+        "group": _name(group, len(positions)),
         "topic": Text(topics, of_position[positions]), "partition": group.partitions.number[positions],
     }  # fmt: skip
 

@@ -161,7 +161,8 @@ class Clients:
 
 def _is_concerned(client: Client, positions: NDArray[np.bool_]) -> bool:
     """Whether it reads any of these, or would read them, or something else now that it knows where. (n_partitions,)."""
-    return client.fetcher.waits_for(positions) or bool(np.count_nonzero(positions[client.consumption.partitions]))
+    fetcher, read = client.fetcher, client.consumption.partitions
+    return bool(fetcher.cut_off or fetcher.left_behind.has_any(positions) or np.count_nonzero(positions[read]))
 
 
 class _News(NamedTuple):

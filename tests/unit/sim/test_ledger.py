@@ -13,6 +13,7 @@ from groupsim.sim.books.holding import Holding
 from groupsim.sim.books.lag_samples import LagSamples
 from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.books.levels import Levels
+from groupsim.sim.books.record import Rows as LagRows
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.model import Rate, Topic
 from groupsim.sim.units import FOREVER, MS, S
@@ -246,10 +247,10 @@ def test_samples_of_few_partitions_are_taken_together() -> None:
     sizes: list[int] = []
     for partitions, taken in ((3, [300]), (10_000, [64, 64, 64, 64, 44])):
         samples = LagSamples(lambda times: (sizes.append(len(times)), ledger.lags(times))[1], range(partitions))
-        rows: list[tuple[int, int, int]] = []
+        rows = LagRows(3)
         samples.begin([number * S for number in range(300)], rows)
         samples.settle()
-        assert (sizes, len(rows)) == (taken, 300)
+        assert (sizes, rows.array()[:, 0].tolist()) == (taken, [number * S for number in range(300)])
         sizes.clear()
 
 
@@ -313,15 +314,16 @@ def test_samples_show_the_books_as_they_were_at_each_instant() -> None:
     """They are taken before the next change, however many instants have passed since the last one."""
     ledger, _, _ = ledger_of(Rate(per_partition_mrps=((10_000,),)), partitions=2)
     times: list[int] = []
-    rows: list[tuple[int, int, int]] = []
-    ledger.samples.begin(times, rows)
+    taken = LagRows(3)
+    ledger.samples.begin(times, taken)
     one, expected = Holding(0), []
     ledger.anchor(one, 0, everything(ledger), np.array([0, 0]), 15e-6)
     for now in range(S, 200 * S, S):
         times.append(now)
-        expected.append((now, *lag_at(ledger, now)))
+        expected.append([now, *lag_at(ledger, now)])
         if now == 150 * S:
             ledger.halt(one, now + 1)
     ledger.samples.settle()
+    rows = taken.array().tolist()
     assert rows == expected
     assert rows[-1][1] > rows[160][1] > rows[149][1] > rows[0][1] > 0
