@@ -239,6 +239,23 @@ def test_where_passes_are_drawn_the_sum_has_the_mean_and_spread_of_many() -> Non
     assert 0.7 < stdev(told) / stdev(sums) < 1.4
 
 
+@pytest.mark.parametrize(
+    ("processing", "config", "is_walked"),
+    [
+        (LIGHT, {}, False),
+        (DRAWN, {}, True),
+        (replace(LIGHT, commit="after_batch"), {"enable_auto_commit": False}, True),
+        (replace(LIGHT, commit_every_us=S), {}, True),
+        (LIGHT, {"auto_commit_interval_us": 100 * MS}, True),
+    ],
+)
+def test_of_passes_that_are_drawn_or_end_with_a_commit_only_the_last_minutes_are_gone_through(
+    processing: Processing, config: dict[str, Any], is_walked: bool
+) -> None:
+    day = stable(DAY_US, consumer=replace(MEMBERS["range"], **config), processing=processing)
+    assert with_past(day).origin_us < 10 * MINUTE if is_walked else with_past(day).origin_us >= DAY_US
+
+
 def test_heartbeats_of_members_with_drawn_passes_lie_apart_after_a_day_and_hardly_after_a_minute() -> None:
     """Who hears of a rebalance early waits for those who hear of it late."""
 

@@ -49,6 +49,16 @@ def test_under_tv1_the_producer_adds_what_it_writes_to(monkeypatch: pytest.Monke
     assert output(result)["read_committed"] == (0, 0)
 
 
+def test_under_tv1_it_asks_every_20_ms_for_the_first_partition_while_the_transaction_before_is_ended() -> None:
+    """Its decision and its end are written, 400 ms each; a try and its answer take twice 10 ms."""
+    made = cluster(TV1)
+    slow = replace(made, timing=replace(made.timing, append_us=400 * MS))
+    result = played(transform(cluster=slow, horizon_s=30, count=1, partitions=1, rate=1_000))
+    added = answers(result, "AddPartitionsToTxn")
+    tries = added["CONCURRENT_TRANSACTIONS"] / (added["NONE"] - 1)
+    assert tries == pytest.approx(2 * 400 / (20 + 2 * 10), abs=1)
+
+
 def test_under_tv2_the_brokers_do_and_each_transaction_has_its_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     readers = Readers(monkeypatch)
     result = played(scenario(TV2))
