@@ -3,8 +3,8 @@
 *Durations*: the differences between each recording and its replay, which has the same instants. Agreement is shown
 where the 90 % interval of their mean lies within the bound (two one-sided tests at 5 %: Schuirmann, J. Pharmacokinet.
 Biopharm. 15, 1987), a difference where it lies outside; otherwise neither is. *Counts*: the frequency of each value
-over repetitions and seeds; the 90 % interval of the difference (Newcombe, Stat. Med. 17, 1998, method 10) must lie
-within 0.15, and with fewer than 30 repetitions nothing is shown.
+over repetitions and over their replays; the 90 % interval of the difference (Newcombe, Stat. Med. 17, 1998, method 10,
+as if they were not pairs) must lie within 0.15, and with fewer than 30 repetitions nothing is shown.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def judged(low: float | None, high: float | None, bound: float) -> str:
 
 
 def of_counts(scenario: str, recordings: Sequence[Sequence[Fact]], runs: Sequence[Sequence[Fact]]) -> Iterator[Verdict]:
-    """A verdict for each count, over repetitions and seeds."""
+    """A verdict for each count, over repetitions and their replays, those of another course too."""
     real, mine = [summary(facts) for facts in recordings], [summary(facts) for facts in runs]
     for name in [name for name in COUNTS if any(name in one for one in real)]:
         yield of_count(scenario, name, [one.get(name, 0) for one in real], [one.get(name, 0) for one in mine])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.oracle.equivalence import DIFFERS, EVERYTHING, NOT_SHOWN
+from tests.oracle.equivalence import EVERYTHING, NOT_SHOWN
 from tests.oracle.reasons import Remaining, Unsettled
 
 _NAMES: Final = (
@@ -50,7 +50,7 @@ CONSUMER_REMAINING: Final = {
     "consumer-freeze-short": Remaining(_PASSES, repetitions=(1, 2, 3, 4, 5)),
     "consumer-join": Remaining(_PASSES, repetitions=(1, 3, 4, 5, 6)),
     "consumer-join-busy": Remaining(_PASSES, repetitions=(1, 2, 4, 5, 6)),
-    "consumer-join-poll-10ms": Remaining(_PASSES, repetitions=(1, 3, 4, 5, 6)),
+    "consumer-join-poll-10ms": Remaining(_PASSES, repetitions=(3, 4, 5)),
     "consumer-join-poll-1s": Remaining(_PASSES, repetitions=(2, 3, 4, 5, 6)),
     "consumer-kill": Remaining(_PASSES, repetitions=(1, 2, 3, 4, 6)),
     "consumer-kill-45": Remaining(_PASSES, repetitions=(1, 2)),
@@ -61,16 +61,16 @@ CONSUMER_REMAINING: Final = {
     "consumer-regex": Remaining(_NAMES, repetitions=(1, 2, 4, 5, 6)),
     "consumer-roll": Remaining(_PASSES, repetitions=(1, 2, 3, 4, 5, 6)),
     "consumer-roll-static": Remaining(_PASSES, repetitions=(1, 2, 3, 4, 5, 6)),
-    "consumer-slow-listener": Remaining(_PASSES, repetitions=(1, 3, 4, 5, 6)),
+    "consumer-slow-listener": Remaining(_PASSES, repetitions=(3, 4, 5, 6)),
     "consumer-stagger-3": Remaining(_COLD, repetitions=(4,)),
     "consumer-stagger-8": Remaining(_COLD, repetitions=(1, 2, 3, 4, 5, 6)),
     "consumer-stall": Remaining(_PASSES, repetitions=(1, 2, 3)),
     "consumer-stall-static": Remaining(_PASSES, repetitions=(1, 2, 3, 4, 5, 6)),
-    "consumer-start-1": Remaining(_SLOW_START, repetitions=(3,)),
+    "consumer-start-1": Remaining(_SLOW_START, repetitions=(6,)),
     "consumer-start-3": Remaining(_COLD, repetitions=(1, 3, 4, 6)),
     "consumer-start-8": Remaining(_COLD, repetitions=(1, 2, 3, 4, 5, 6)),
-    "consumer-static-duplicate": Remaining(_COLD, repetitions=(1, 2, 3, 4, 5, 6)),
-    "consumer-static-restart": Remaining(_COLD, repetitions=(1, 2, 3, 4, 5, 6)),
+    "consumer-static-duplicate": Remaining(_PASSES, repetitions=(1, 3, 4, 5, 6)),
+    "consumer-static-restart": Remaining(_COLD, repetitions=(1, 2, 3, 4, 5)),
     "consumer-static-restart-late": Remaining(_PASSES, repetitions=(1, 2, 3, 4, 5, 6)),
     "consumer-upgrade": Remaining(_PASSES, repetitions=(1, 2, 5)),
 }
@@ -84,11 +84,6 @@ CONSUMER_UNSETTLED: Final = (
         {
             "consumer-freeze-long": ("rebalance 1: target to balanced",),
             "consumer-freeze-short": ("rebalance 1: target to balanced",),
-            "consumer-join-busy": ("rebalance 1: target to balanced",),
-            "consumer-join-poll-10ms": (
-                "rebalance 1: epoch to target",
-                "rebalance 1: target to balanced",
-            ),
             "consumer-join-poll-1s": ("rebalance 1: target to balanced",),
             "consumer-kill-45": ("rebalance 1: target to balanced",),
             "consumer-kill-under-load": ("rebalance 1: target to balanced",),
@@ -100,15 +95,9 @@ CONSUMER_UNSETTLED: Final = (
                 "rebalance 1: epoch to target",
                 "rebalance 1: target to balanced",
             ),
-            "consumer-slow-listener": (
-                "rebalance 1: epoch to target",
-                "rebalance 1: target to balanced",
-            ),
             "consumer-stagger-8": (
-                "rebalance 1: target to balanced",
                 "rebalance 2: target to balanced",
                 "balanced again",
-                "unread, worst",
                 "unread, mean of partitions",
             ),
             "consumer-stall": ("rebalance 1: target to balanced",),
@@ -125,20 +114,6 @@ CONSUMER_UNSETTLED: Final = (
                 "balanced again",
                 "unread, worst",
                 "unread, mean of partitions",
-            ),
-            "consumer-static-duplicate": (
-                "rebalance 1: epoch to target",
-                "rebalance 1: target to balanced",
-                "rebalance 2: epoch to target",
-                "rebalance 2: target to balanced",
-            ),
-            "consumer-static-restart": (
-                "rebalance 2: epoch to target",
-                "rebalance 2: target to balanced",
-            ),
-            "consumer-static-restart-late": (
-                "rebalance 1: epoch to target",
-                "rebalance 1: target to balanced",
             ),
             "consumer-upgrade": (
                 "rebalance 1: fault to epoch",
@@ -157,14 +132,10 @@ CONSUMER_UNSETTLED: Final = (
             "consumer-join": (
                 "rebalance 2: target to balanced",
                 "balanced again",
-            ),
-            "consumer-join-busy": ("rebalance 2: target to balanced",),
-            "consumer-join-poll-10ms": (
-                "rebalance 2: epoch to target",
-                "rebalance 2: target to balanced",
                 "unread, worst",
-                "rebalance 3: target to balanced",
+                "unread, mean of partitions",
             ),
+            "consumer-join-poll-10ms": ("unread, worst",),
             "consumer-join-poll-1s": (
                 "rebalance 2: target to balanced",
                 "balanced again",
@@ -174,8 +145,6 @@ CONSUMER_UNSETTLED: Final = (
                 "rebalance 2: epoch to target",
                 "rebalance 2: target to balanced",
             ),
-            "consumer-slow-listener": ("unread, worst",),
-            "consumer-stagger-3": ("unread, worst",),
             "consumer-stall-static": (
                 "rebalance 2: epoch to target",
                 "rebalance 3: epoch to target",
@@ -185,8 +154,10 @@ CONSUMER_UNSETTLED: Final = (
                 "rebalance 4: epoch to target",
                 "rebalance 4: target to balanced",
             ),
+            "consumer-static-duplicate": ("unread, mean of partitions",),
             "consumer-static-restart-late": (
                 "rebalance 2: epoch to target",
+                "rebalance 2: target to balanced",
                 "rebalance 3: epoch to target",
                 "rebalance 3: target to balanced",
                 "rebalance 4: target to balanced",
@@ -198,10 +169,6 @@ CONSUMER_UNSETTLED: Final = (
         NOT_SHOWN,
         {
             "consumer-join-busy": ("rebalance 2: fault to epoch",),
-            "consumer-join-poll-10ms": (
-                "rebalance 2: fault to epoch",
-                "rebalance 3: fault to epoch",
-            ),
             "consumer-join-poll-1s": (
                 "rebalance 2: fault to epoch",
                 "detection",
@@ -209,6 +176,11 @@ CONSUMER_UNSETTLED: Final = (
             "consumer-kill": (
                 "rebalance 2: fault to epoch",
                 "detection",
+            ),
+            "consumer-roll": (
+                "rebalance 3: fault to epoch",
+                "rebalance 4: fault to epoch",
+                "rebalance 5: fault to epoch",
             ),
             "consumer-slow-listener": (
                 "rebalance 2: fault to epoch",
@@ -257,15 +229,14 @@ CONSUMER_UNSETTLED: Final = (
             "consumer-partitions-added": (
                 "rebalance 2: target to balanced",
                 "balanced again",
+                "unread, mean of partitions",
                 "rebalance 3: target to balanced",
             ),
             "consumer-roll": (
-                "rebalance 2: target to balanced",
                 "rebalance 4: epoch to target",
                 "rebalance 4: target to balanced",
                 "rebalance 5: epoch to target",
                 "rebalance 5: target to balanced",
-                "rebalance 6: epoch to target",
                 "unread, worst",
                 "unread, mean of partitions",
             ),
@@ -278,7 +249,6 @@ CONSUMER_UNSETTLED: Final = (
             "consumer-upgrade": (
                 "round 2: join phase",
                 "round 2: sync phase",
-                "rebalance 2: epoch to target",
                 "rebalance 2: target to balanced",
                 "rebalance 3: target to balanced",
                 "rebalance 4: target to balanced",
@@ -303,17 +273,14 @@ CONSUMER_UNSETTLED: Final = (
                 "unread, mean of partitions",
             ),
             "consumer-regex": (
-                "rebalance 1: target to balanced",
+                "rebalance 2: fault to epoch",
                 "rebalance 2: epoch to target",
                 "rebalance 2: target to balanced",
-                "rebalance 3: fault to epoch",
-                "rebalance 3: epoch to target",
-                "rebalance 3: target to balanced",
-                "detection",
                 "balanced again",
                 "unread, worst",
                 "unread, mean of partitions",
-                "rebalance 2: fault to epoch",
+                "rebalance 3: epoch to target",
+                "rebalance 3: target to balanced",
             ),
         },
     ),
@@ -324,15 +291,7 @@ CONSUMER_UNSETTLED: Final = (
             "consumer-start-1": (
                 "rebalance 1: epoch to target",
                 "rebalance 1: target to balanced",
-                "balanced again",
-            ),
-        },
-    ),
-    Unsettled(
-        _COLD,
-        DIFFERS,
-        {
-            "consumer-static-duplicate": ("unread, mean of partitions",),
+            )
         },
     ),
 )

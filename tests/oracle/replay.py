@@ -26,12 +26,15 @@ from groupsim.sim.model import (
     Stuck,
     Subscribe,
     Target,
+    Topic,
     Unsubscribe,
     Verb,
 )
-from groupsim.sim.units import MS
+from groupsim.sim.randomness import mean_of
+from groupsim.sim.units import MS, S
 from tests.oracle.broker_instants import before_outages, has_outages, instants, names, node_of
-from tests.oracle.measures import BROKER, first_requests, orders, rounds
+from tests.oracle.lateness import written_since
+from tests.oracle.measures import BROKER, faults, first_requests, orders, rounds
 from tests.oracle.simulated import Delay, Ids, simulated
 from tests.oracle.trace import Fact
 
@@ -39,6 +42,8 @@ EARLIER_US = 500 * MS
 """A replay begins that much before its recording, so that members can start before they are admitted."""
 SHORTEST_US = -15 * MS
 """By so much a connection may be made earlier than usual."""
+_TRIES = 8
+"""So often a clock is set at most, besides once for each round."""
 Life = tuple[str, int]
 """Member and incarnation."""
 
@@ -68,7 +73,7 @@ def _set_clock(scenario: Scenario, facts: Sequence[Fact], seed: int) -> tuple[_C
     (group,) = scenario.groups
     wait_us = min(group.processing.poll_timeout_us, group.client.retry_backoff_us)
     clock = _Clock(facts, wait_us + scenario.cluster.timing.poll_us)
-    for _ in range(4 + len(rounds(facts))):
+    for _ in range(_TRIES + len(rounds(facts))):
         told = simulated(_with_instants(scenario, facts, clock), seed, clock.ids, clock.delays)
         if not clock.is_set_by(told):
             break
@@ -146,7 +151,13 @@ class _Clock:
             (before.asking_us + assigned_late_us) % self._pass_us,
             max(connecting_us, SHORTEST_US),
             before.is_found_late or assigned_late_us < -self._pass_us / 2,
+            self._holding(before, assigned_late_us),
         )
+
+    def _holding(self, before: Delay, assigned_late_us: int) -> int:
+        """How long the first answer is held, whole passes: of who is assigned something too early in any case."""
+        passes = round(assigned_late_us / self._pass_us)
+        return max(0, before.holding_us - passes * self._pass_us) if before.is_found_late else 0
 
 
 def _stable(facts: Sequence[Fact]) -> list[int]:
@@ -192,14 +203,34 @@ def _with_instants(scenario: Scenario, facts: Sequence[Fact], clock: _Clock) -> 
         boot=Distribution.constant(0),
     )
     timeline = [*_starts(facts, clock), *_acts(scenario, facts, clock.then)]
-    topics = tuple(replace(one, rate=_later(one.rate)) for one in scenario.topics)
+    topics = tuple(
+        replace(one, rate=_later(one.rate, _written(scenario, one, facts, clock))) for one in scenario.topics
+    )
     return replace(scenario, topics=topics, groups=(replace(group, members=members),), timeline=tuple(timeline))
 
 
-def _later(rate: Rate) -> Rate:
+def _written(scenario: Scenario, topic: Topic, facts: Sequence[Fact], clock: _Clock) -> int:
+    """When the replay begins to write a topic, so that its records come as long after a fault as the recorded ones.
+
+    The driver writes the first record of the first partition at once (``Supply.rate``), the model one n-th of a period
+    later. Where rate or partitions change, or somebody spends time on records, they do not say when they came: there it
+    is the instant from which faults count.
+    """
+    fault_us = next((one["at_us"] for one in faults(facts)), 0)
+    begun_us = clock.then(fault_us) - fault_us
+    is_steady = len(topic.rate.times_us) == len(topic.rate.per_partition_mrps[0]) == 1
+    is_changed = any(getattr(entry.verb, "topic", None) == topic.name for entry in scenario.timeline)
+    is_worked_on = any(mean_of(one.processing.per_record) for one in scenario.groups)
+    rate_mrps = topic.rate.per_partition_mrps[0][0]
+    if not is_steady or is_changed or is_worked_on or rate_mrps == 0:
+        return begun_us
+    return begun_us + written_since(facts, topic) - 1000 * S // rate_mrps // topic.partitions
+
+
+def _later(rate: Rate, begin_us: int) -> Rate:
     """Records begin with the recording: a member that works finds as much of them, and they come at the same phase."""
     nothing = (0,) * len(rate.per_partition_mrps[0])
-    times_us = (0, *(EARLIER_US + one for one in rate.times_us))
+    times_us = (0, *(begin_us + one for one in rate.times_us))
     return replace(rate, times_us=times_us, per_partition_mrps=(nothing, *rate.per_partition_mrps))
 
 

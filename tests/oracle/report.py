@@ -126,9 +126,9 @@ def _counts_table(found: Sequence[Studied]) -> Iterator[str]:
     verdicts = [each for one in found for each in one.verdicts if each.kind == "count"]
     yield f"\n## Counts: {_told(verdicts)}\n"
     yield (
-        "The frequency of each value over repetitions against that over seeds. Agreement is shown where the 90 %"
-        f" interval of every difference lies within {FREQUENCY:g}, over at least {REPETITIONS} repetitions; with fewer"
-        " it is not shown, however alike they are. The interval is that of the value which is furthest apart.\n"
+        "The frequency of each value over repetitions against that over their replays. Agreement is shown where the"
+        f" 90 % interval of every difference lies within {FREQUENCY:g}, over at least {REPETITIONS} repetitions; with"
+        " fewer it is not shown, however alike they are. The interval is that of the value which is furthest apart.\n"
     )
     yield "| scenario | figure | repetitions | commonest | simulated - recorded frequency | agreement |"
     yield "|---|---|---|---|---|---|"

@@ -19,6 +19,7 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.lookup import Lookup
 from groupsim.sim.client.rebalancing import Rebalancing
 from groupsim.sim.client.requests import Requests
+from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Scenario
 from groupsim.sim.protocol.consumer.member.member import ConsumerMember
@@ -47,11 +48,14 @@ class Delay:
         By how much later than usual it is connected to it.
     is_found_late : bool
         The lookup takes up that time, and not the connection.
+    holding_us : int
+        How much later than it comes the answer to its first heartbeat is taken up.
     """
 
     asking_us: int = 0
     connecting_us: int = 0
     is_found_late: bool = False
+    holding_us: int = 0
 
 
 Delays = Mapping[tuple[str, int], Delay]
@@ -112,6 +116,7 @@ def _give_ids(patch: pytest.MonkeyPatch, ids: Ids) -> None:
 
 def _delay(patch: pytest.MonkeyPatch, delays: Delays) -> None:
     connect, make, left = Lookup._connected_at, members._new_consumer_member, dict(delays)
+    deliver, held = Requests.deliver, dict(delays)
 
     def connected_late(self: Lookup, time: int, node: int | None) -> None:
         delay = left.pop(_life(self._client), Delay())
@@ -124,6 +129,16 @@ def _delay(patch: pytest.MonkeyPatch, delays: Delays) -> None:
         machine.lookup.retry_at = client.opened_us + delays.get(_life(client), Delay()).asking_us
         return machine
 
+    def delivered_late(self: Requests, exchange: Exchange, response: Any) -> None:
+        is_beat = exchange.api is Api.CONSUMER_GROUP_HEARTBEAT
+        late_us = held.pop(_life(self._client), Delay()).holding_us if is_beat else 0
+        if late_us:
+            key = deadline_key(self._client.consumer.entity, Kind.TIMER)
+            self._env.at(self._env.now + late_us, key, lambda _: deliver(self, exchange, response))
+        else:
+            deliver(self, exchange, response)
+
+    patch.setattr(Requests, "deliver", delivered_late)
     patch.setattr(Lookup, "_connected_at", connected_late)
     patch.setattr(members, "_new_consumer_member", asking_late)
 

@@ -25,7 +25,9 @@ def _recording(*records: int) -> Trace:
     return trace.make({}, [order, *stretches, read | {"partition": "t-0", "next_offset": 3}])
 
 
-@pytest.mark.parametrize(("records", "at_us"), [((99, 98), 5 * S), ((98, 97), 5 * S), ((97, 96), 53 * S // 10)])
+@pytest.mark.parametrize(
+    ("records", "at_us"), [((99, 98), 5 * S), ((98, 97), 53 * S // 10), ((97, 97), 535 * S // 100)]
+)
 def test_a_topic_counts_from_its_first_record_where_it_came_late(records: tuple[int, int], at_us: int) -> None:
     (order,) = dated(_recording(*records), WORLD).of("action")
     assert order["at_us"] == at_us
