@@ -84,6 +84,21 @@ def test_a_join_is_answered_by_the_log_and_only_then_timers_run() -> None:
     assert timers.session_due("a") == run.now + 10 * S
 
 
+def test_a_join_that_is_not_committed_in_time_stays_written_and_arms_nothing_even_when_it_is_committed_later() -> None:
+    """``OperationTimeout`` completes the event with an error: nothing is reverted, and it completes once only."""
+    run = upgraded()
+    run.classic_beat("a", 1)
+    outcome = run.group.on_request(run.now, run.joining("a", topics=("t", "u")), "a")
+    assert outcome.batch is not None
+    timers, written = run.consumer.core.timers, (run.epochs_of(), run.member("a"))
+    called = timers.join_due("a")
+    for error in (Error.REQUEST_TIMED_OUT, Error.NONE):
+        run.now += S
+        assert run.group.on_appended(run.now, outcome.batch.number, error).facts == []
+        assert (run.epochs_of(), run.member("a")) == written
+        assert (timers.join_due("a"), timers.sync_due("a")) == (called, FOREVER)
+
+
 def test_a_refused_join_changes_nothing_and_arms_nothing() -> None:
     run = upgraded()
     before = run.epochs_of(), run.member("a")
