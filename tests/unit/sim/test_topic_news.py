@@ -79,7 +79,7 @@ def test_news_come_in_order() -> None:
 def test_news_wait_for_their_turn_in_a_busy_shard() -> None:
     """Three heartbeats of 1.5 s each every 5 s: at most these are worked on before."""
     one = world(GROWS, timing=heard_after(40 * MS))
-    busy = replace(one, cluster=replace(one.cluster, event_times=EventTimes(heartbeat_us=1_500 * MS)))
+    busy = replace(one, cluster=replace(one.cluster, event_times=EventTimes(consumer_heartbeat_us=1_500 * MS)))
     ((heard_us, _),) = told(busy)
     assert GROWN_US + 40 * MS < heard_us <= GROWN_US + 40 * MS + 4_500 * MS
 
@@ -143,7 +143,7 @@ def test_both_fidelities_hear_alike(case: str, seed: int) -> None:
     elif case == "mixed":
         one = replace(one, groups=(replace(one.groups[0], overrides=MIXED),))
     elif case == "metered":
-        times = EventTimes(heartbeat_us=500 * MS)
+        times = EventTimes(consumer_heartbeat_us=500 * MS)
         one = replace(one, cluster=replace(one.cluster, event_times=times))
     elif case == "killed":
         killed = at(GROWN_US + S, Kill(target=Target("broker", "coordinator/g"), down=Distribution.constant(8 * S)))
