@@ -46,7 +46,9 @@ class Catalog:
         self.specs: dict[str, Topic] = {}
         """Topic -> as it was made."""
         self.placed: dict[tuple[str, int], tuple[int, ...]] = {}
-        """Partition that was moved -> its replicas."""
+        """Partition that was moved, or is being moved -> its replicas."""
+        self.placements = 0
+        """How often that has changed."""
         self.moved: dict[tuple[str, int], int] = {}
         """Partition that somebody else leads than the first of its replicas -> broker."""
         self.in_sync: dict[tuple[str, int], tuple[int, ...]] = {}

@@ -359,9 +359,7 @@ class Controller:
         elect = control.elect_unclean if election == "unclean" else control.elect_preferred
         self._decide(lambda _: self._publish(elect(names)), self.active)
 
-    def reassign(
-        self, names: Sequence[Name], replicas: tuple[int, ...], sizes: Sequence[int], bytes_per_s: int
-    ) -> int:  # fmt: skip
+    def reassign(self, names: Sequence[Name], replicas: tuple[int, ...], sizes: Sequence[int], bytes_per_s: int) -> int:
         """Move partitions of these sizes; how long it takes until all are copied, microseconds."""
         to_copy: dict[int, int] = {}
         for name, size in zip(names, sizes, strict=True):
@@ -370,6 +368,7 @@ class Controller:
         took = {node: size * S // bytes_per_s for node, size in to_copy.items()}
         for node, length_us in took.items():
             self._later(length_us, self._copied, node)
+        self._loading.tell_places(self.reached)
         if not took:
             self._publish(self._partitions.complete())
         return max(took.values(), default=0)

@@ -81,6 +81,13 @@ class Loading:
         """Who leads each partition that a coordinator belongs to."""
         return {name: self._control.partitions[name].leader for name in self._shards}
 
+    def tell_places(self, reached: Collection[int]) -> None:
+        """Replicas are about to be copied: brokers that run and are ``reached`` hear of it."""
+        for id_ in reached if self._news.are_places_watched else ():
+            if self._brokers[id_].is_up:
+                told, heard_us = self._news.told(id_), self._env.now + self._delays[id_](self._number)
+                self._env.at(max(self._heard_us.get(id_, 0), heard_us), self._key, self._news.apply, told)
+
     def delay_us(self, node: int) -> int:
         """Until a broker hears of something that was decided when its process had been started so often."""
         return self._delays[node](self._brokers[node].incarnation)

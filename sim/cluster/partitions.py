@@ -129,7 +129,14 @@ class ClusterPartitions:
         self.control.reassign(name, replicas)
         self._reassigning[name] = replicas
         self._copying.update((name, one) for one in new)
+        self._place(name)
         return new
+
+    def _place(self, name: Name) -> None:
+        """Write down where a data partition is, or is being copied to: all of these count as its replicas."""
+        if name[0] not in INTERNAL_TOPICS:
+            self._catalog.placed[name] = self.control.partitions[name].replicas
+            self._catalog.placements += 1
 
     def copied(self, node: int) -> None:
         """A broker has what it was to copy."""
@@ -139,9 +146,8 @@ class ClusterPartitions:
         """Partitions whose move is over now."""
         done = [name for name, replicas in self._reassigning.items() if self.control.complete(name, replicas)]
         for name in done:
-            replicas = self._reassigning.pop(name)
-            if name[0] not in INTERNAL_TOPICS:
-                self._catalog.placed[name] = replicas
+            del self._reassigning[name]
+            self._place(name)
         return done
 
     def is_in_sync(self, node: int) -> bool:

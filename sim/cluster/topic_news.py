@@ -23,10 +23,13 @@ from groupsim.sim.randomness import Streams, name_hash
 
 
 class Told(NamedTuple):
-    """What a broker is told: all changes of topics up to number ``version``, as of one start of its process."""
+    """What a broker is told: all changes of topics up to this number, as of one start of its process.
+
+    ``version`` counts topics that came or grew, and where their replicas are.
+    """
 
     node: int
-    version: int
+    version: tuple[int, int]
     incarnation: int
 
 
@@ -59,13 +62,13 @@ class TopicNews:
         self._coordinators = coordinators
         self._delays = {id_: streams.draw(timing.metadata, "topic-metadata", id_) for id_ in brokers}
         self._changes = {id_: streams.draw(timing.leader_change, "new-partitions", id_) for id_ in brokers}
-        self._versions = dict.fromkeys(brokers, catalog.version)
+        self._versions = dict.fromkeys(brokers, (catalog.version, catalog.placements))
         self._key = process_key(name_hash("topic-news"), Kind.FAULT)
         self.applied_us: dict[int, int] = {}
 
     def image_of(self, node: int) -> Mapping[str, int]:
         """Topic -> number of partitions, by what a broker has applied."""
-        return self._catalog.counts_of(self._versions[node])
+        return self._catalog.counts_of(self._versions[node][0])
 
     def publish(self, topic: str, first: int, reached: Collection[int] | None) -> None:
         """A topic has partitions from number ``first`` on that it had not before.
@@ -75,7 +78,7 @@ class TopicNews:
         """
         now, version = self._env.now, self._catalog.version
         led = Counter(self._catalog.leaders(topic, range(first, self._catalog.counts[topic])))
-        hosts = {one.node for one in self._coordinators.values() if one.follows_topics}
+        hosts = self._hosts
         for node in sorted(hosts if reached is None else reached) if hosts else ():
             broker = self._brokers[node]
             if broker.is_up:
@@ -83,9 +86,19 @@ class TopicNews:
                 done_us = self.applied_us[node] = heard_us + led[node] * self._changes[node](version)
                 self._env.at(done_us, self._key, self.apply, self.told(node))
 
+    @property
+    def _hosts(self) -> set[int]:
+        """Brokers whose coordinators look at topics."""
+        return {one.node for one in self._coordinators.values() if one.follows_topics}
+
+    @property
+    def are_places_watched(self) -> bool:
+        """Whether it concerns any group where replicas are: by the racks of their brokers."""
+        return bool(self._catalog.racks and self._hosts)
+
     def told(self, node: int) -> Told:
         """All that there is to be heard of now."""
-        return Told(node, self._catalog.version, self._brokers[node].incarnation)
+        return Told(node, (self._catalog.version, self._catalog.placements), self._brokers[node].incarnation)
 
     def apply(self, told: Told) -> None:
         """A broker has applied what it has been told, unless its process has ended since."""

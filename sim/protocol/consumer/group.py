@@ -88,7 +88,7 @@ class ConsumerGroup:
     ) -> None:
         numbers = count(1) if batches is None else batches
         core = self._core = GroupCore(group_id, config, group_config or GroupConfig(), numbers)
-        self._topics = SubscribedTopics(core.roster, topics)
+        self._topics = SubscribedTopics(core.roster, topics, counts_racks=core.rules.counts_racks)
         targets = Targets(core, self._topics, assignors)
         static = StaticMembers(core)
         self._patterns = Patterns(core, self._topics)

@@ -16,6 +16,8 @@ class Rules:
 
     refreshes_patterns: bool
     """4.1: resolved regular expressions are looked at again every group.consumer.regex.refresh.interval.ms."""
+    counts_racks: bool
+    """4.1: racks of replicas are among what makes a topic another one."""
     accepts_rejoin: bool
     """4.2: a member that is known may join again with epoch 0, whatever its epoch is."""
     keeps_epoch_on_ack: bool
@@ -51,6 +53,7 @@ class Rules:
         version = (major, minor)
         return cls(
             refreshes_patterns=version >= (4, 1),
+            counts_racks=version >= (4, 1),
             accepts_rejoin=version >= (4, 2),
             keeps_epoch_on_ack=version >= (4, 2),
             enforces_subscription=version >= (4, 2),

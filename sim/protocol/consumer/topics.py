@@ -29,6 +29,8 @@ class SubscribedTopics:
     ----------
     roster : Roster
     view : TopicView
+    counts_racks : bool
+        Replicas that are moved to other racks make a topic another one (4.1).
 
     Attributes
     ----------
@@ -40,9 +42,10 @@ class SubscribedTopics:
         Of the last image that had new topics.
     """
 
-    def __init__(self, roster: Roster, view: TopicView) -> None:
+    def __init__(self, roster: Roster, view: TopicView, *, counts_racks: bool = True) -> None:
         self._roster = roster
         self._view = view
+        self._counts_racks = counts_racks
         self.image: Mapping[str, int] = {}
         self.version = 0
         self.new_topics_version = 0
@@ -54,16 +57,16 @@ class SubscribedTopics:
     # --- metadata -----------------------------------------------------------------------------------------------------
 
     def on_metadata(self, image: Mapping[str, int]) -> None:
-        """Another image; if it touches a subscribed topic, the next heartbeat looks at it."""
-        before, self.image = self.image, image
+        """Another image; if subscribed topics are other ones by it, the next heartbeat looks at it."""
+        before, known = self.image, self.metadata_hash()
+        self.image = image
         self.version += 1
         if image.keys() - before.keys():
             self.new_topics_version = self.version
-        touched = {name for name in before.keys() | image.keys() if before.get(name) != image.get(name)}
-        if touched and not touched.isdisjoint(self.subscribed()):
-            self._refresh_due = 0
         self._masks.clear()
         self._hashes.clear()
+        if self.metadata_hash() != known:
+            self._refresh_due = 0
 
     def is_refresh_due(self, now: int) -> bool:
         """Whether a heartbeat at ``now`` looks at the metadata again; it does if the last bump was undone."""
@@ -77,7 +80,7 @@ class SubscribedTopics:
     def metadata_hash(self) -> int:
         """A number that says of all subscribed topics that exist how many partitions they have, and on which racks.
 
-        It stands for Kafka's hash (4.1): only equality counts. 0: there are none.
+        It stands for Kafka's hash (``Utils.computeTopicHash``, 4.1): only equality counts. 0: there are none.
         """
         known = tuple(sorted(name for name in self.subscribed() if name in self.image))
         if known not in self._hashes:
@@ -85,8 +88,13 @@ class SubscribedTopics:
         return self._hashes[known]
 
     def _hash_of(self, names: tuple[str, ...]) -> int:
-        told = [(name, self.image[name], self._view.racks_of(name, self.image[name])) for name in names]
+        told = [(name, self.image[name], self._racks_of(name)) for name in names]
         return int.from_bytes(blake2b(repr(told).encode(), digest_size=8).digest(), "big", signed=True)
+
+    def _racks_of(self, name: str) -> list[list[str]] | None:
+        """Racks of each partition's replicas, sorted; before 4.1 they did not count."""
+        racks = self._view.racks_of(name, self.image[name]) if self._counts_racks else None
+        return None if racks is None else [sorted(one for one in each if one) for each in racks]
 
     # --- subscriptions ------------------------------------------------------------------------------------------------
 

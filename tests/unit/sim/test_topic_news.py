@@ -12,11 +12,13 @@ from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.config import ClientConfig, EventTimes, Timing
 from groupsim.sim.model import (
     AddPartitions,
+    Broker,
     CreateTopic,
     Distribution,
     Entry,
     Kill,
     Override,
+    Reassign,
     Scenario,
     Subscription,
     Target,
@@ -149,3 +151,35 @@ def test_both_fidelities_hear_alike(case: str, seed: int) -> None:
         killed = at(GROWN_US + S, Kill(target=Target("broker", "coordinator/g"), down=Distribution.constant(8 * S)))
         one = replace(one, timeline=(*one.timeline, killed))
     assert differences(one, seed) == []
+
+
+# --- replicas that move to other racks --------------------------------------------------------------------------------
+
+
+def moving(replicas: tuple[int, ...], version: str = "4.4", racks: str = "aabc") -> Scenario:
+    """Partitions 0 and 1, which brokers 0 and others hold, are copied somewhere else for seconds."""
+    move = Reassign(topic="t", partitions=(0, 1), replicas=replicas, throttle_bytes_per_s=10_000)
+    one = world(at(GROWN_US, move), timing=heard_after(40 * MS), brokers=4)
+    brokers = tuple(Broker(id=number, rack=rack.strip()) for number, rack in enumerate(racks))
+    config = replace(one.cluster.config, version=version)
+    cluster = replace(one.cluster, brokers=brokers, config=config)
+    topics = tuple(replace(topic, replication_factor=2) for topic in one.topics)
+    return replace(one, cluster=cluster, topics=topics)
+
+
+def bumps(one: Scenario) -> list[int]:
+    """When the group had another epoch after partitions began to move, microseconds."""
+    result = simulate(one, seed=1)
+    assert differences(one, 1) == []
+    return [round_.start_us for round_ in rounds(result) if round_.start_us > GROWN_US]
+
+
+def test_replicas_on_other_racks_bump_the_epoch_while_they_are_copied_and_when_they_are_there() -> None:
+    """The racks of all replicas of a partition count (``Utils.computeTopicHash``, Kafka 4.4), not their brokers."""
+    begun, done = bumps(moving((2, 3)))
+    assert begun < GROWN_US + 6 * S < done
+    assert bumps(moving((2, 3), racks="    ")) == [], "no broker has a rack"
+
+
+def test_before_4_1_racks_did_not_count() -> None:
+    assert bumps(moving((2, 3), version="4.0")) == []
