@@ -19,6 +19,8 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.lookup import Lookup
 from groupsim.sim.client.rebalancing import Rebalancing
 from groupsim.sim.client.requests import Requests
+from groupsim.sim.fastpath.consumer_engine import ConsumerQuiescence
+from groupsim.sim.fastpath.quiescence import Quiescence
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Scenario
@@ -196,6 +198,8 @@ def _hear_commits(patch: pytest.MonkeyPatch, facts: list[Fact]) -> list[Requests
             facts.append({"what": "membership", "at_us": now, **refused, "change": "refused"})
         read(self, now, exchange, response)
 
+    for quiet in (Quiescence, ConsumerQuiescence):
+        patch.setattr(quiet, "finish", quiet.wake)  # what has been sent is counted by kind only by who is awake
     patch.setattr(Requests, "__init__", noted)
     patch.setattr(Requests, "read", heard)
     return made
