@@ -241,8 +241,8 @@ class ConsumerGroup:
         """The log has a batch, or has refused it: it and what was built upon it are undone, but for timers.
 
         One that is not committed in time stays: only who waits for it is told. ``OperationTimeout``, an event of the
-        shard offsets.commit.timeout.ms after the append, calls ``CoordinatorWriteEvent.complete`` with an error: it reverts
-        nothing (``failCurrentBatch`` does), fails the result's ``appendFuture``, so that
+        shard offsets.commit.timeout.ms after the append, calls ``CoordinatorWriteEvent.complete`` with an error: it
+        reverts nothing (``failCurrentBatch`` does), fails the result's ``appendFuture``, so that
         ``GMM.classicGroupJoinToConsumerGroup`` arms no timer, and whoever completes the event later comes to nothing
         (classes of Kafka 4.4.0).
         """
