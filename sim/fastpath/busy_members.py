@@ -6,7 +6,7 @@ arithmetic (`sim.fastpath.commit_rows`), and so is how far back they count (`sim
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,10 +122,11 @@ class BusyMembers:
         return Joining(left, flights.answered[:, -2], self._polled, arrived, np.maximum(arrived, left))
 
     def _in_order(self, requests: Requests, more: int) -> Requests:
-        """Requests in order of sending; the heartbeat is the last but ``more``, which is the JoinGroup at most."""
+        """Requests in order of sending; the heartbeat is the last but ``more``: a commit, and the JoinGroup."""
         ranks = np.full(requests.sent.shape, _COMMIT)
         ranks[:, -1 - more] = _BEAT
-        ranks[:, -1:] = _JOIN if more > 1 else ranks[:, -1:]
+        if more > 1:
+            ranks[:, -1] = _JOIN
         return requests.sorted(ranks)
 
     def _requests(self, beats: Column, numbers: Column, until: Column) -> Requests:
@@ -149,4 +150,5 @@ class BusyMembers:
 
 def _beside(one: Requests, other: Requests) -> Requests:
     """The columns of both."""
-    return Requests(*(np.concatenate(parts, axis=1) for parts in zip(one, other, strict=True)))
+    columns: Any = [np.concatenate(parts, axis=1) for parts in zip(one, other, strict=True)]
+    return Requests(*columns)

@@ -93,7 +93,10 @@ class CommitsOfPolls:
 
     def are_known(self, since: Column) -> NDArray[np.bool_]:
         """A poll before the schedule's own beginning would have to be known too."""
-        return np.logical_or(self._schedules.start[self.which] <= since, self._offset <= self._first)
+        known: NDArray[np.bool_] = np.logical_or(
+            self._schedules.start[self.which] <= since, self._offset <= self._first
+        )
+        return known
 
     def may_commit(self, polled: Column) -> NDArray[np.bool_]:
         """Who does not commit more often than so is due by then."""
@@ -142,7 +145,8 @@ class CommitsOfIntervals:
 
     def are_known(self, since: Column) -> NDArray[np.bool_]:
         """What was sent before the last two is not known."""
-        return np.logical_or(self._sent[:, 0] < since, ~self._has_more)
+        known: NDArray[np.bool_] = np.logical_or(self._sent[:, 0] < since, ~self._has_more)
+        return known
 
     def may_commit(self, polled: Column) -> NDArray[np.bool_]:
         """Everybody: the commit before the JoinGroup is not one of these."""
@@ -154,5 +158,6 @@ def _are_alone(steady: SteadyColumns, sent: Matrix, now: int) -> NDArray[np.bool
     longest, beats = steady.round_trip_us, steady.beats
     were_answered = sent < (now - longest)[:, None]
     will_be = (now < sent) & (sent < (beats - longest)[:, None])
-    alone: NDArray[np.bool_] = np.logical_or(were_answered, will_be).all(axis=1)
-    return alone & (beats - steady.heartbeats.interval < now - longest)
+    are_apart: NDArray[np.bool_] = np.logical_and.reduce(np.logical_or(were_answered, will_be), axis=1)
+    was_answered: NDArray[np.bool_] = beats - steady.heartbeats.interval < now - longest
+    return are_apart & was_answered

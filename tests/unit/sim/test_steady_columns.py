@@ -12,6 +12,7 @@ from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.heartbeat_thread import Cadence
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, Pace, PollSchedule, full_passes, pace
 from groupsim.sim.config import Timing
+from groupsim.sim.fastpath.commit_rows import CommitsOfIntervals
 from groupsim.sim.fastpath.flights import Requests, fly
 from groupsim.sim.fastpath.heartbeats import Heartbeats
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
@@ -183,6 +184,38 @@ def test_a_crowd_is_where_each_of_its_members_is(
     for index, one in enumerate(alone):
         sent = [time for time, _ in one.commits.sent_within(-FOREVER, FOREVER)][-2:]
         assert [t for t in (steady.commits.older[index], steady.commits.newer[index]) if t > -FOREVER] == sent
+
+
+@given(st.lists(quiets(), min_size=1, max_size=5), GRID, GRID, GRID)
+def test_commits_that_meet_other_requests_are_known(
+    several: list[SteadyState], time: int, back: int, ahead: int
+) -> None:
+    moment, round_trip_us = (400 + time, 0), 60
+    awake = [one for one in several if not one.is_frozen_at(moment) and one.commits.interval > 1]
+    if not awake:
+        return
+    steady = SteadyColumns.of(awake, [round_trip_us] * len(awake), MEASURE, moment)
+    for one in awake:
+        one.catch_up(moment)
+        one.pauses, one.next_pause = (), 0
+    # As little as is kept of members that are behind: the last two.
+    steady.commits = Train.of([one.commits for one in awake], MEASURE)
+    polled = steady.beats + 5
+    commits = CommitsOfIntervals(steady, polled, np.ones(len(awake), np.bool_), moment[0])
+    since, until = steady.beats[commits.which] - 10 * back, steady.beats[commits.which] + ahead
+    rows, known = commits.within(since, until), commits.are_known(since)
+    for one, beat in zip(awake, steady.beats.tolist(), strict=True):
+        one.catch_up((beat + 100, 0))
+    for row, index in enumerate(commits.which.tolist()):
+        sent = awake[index].commits.sent_within(int(since[row]), int(until[row]) - 1)
+        told = [(int(rows.sent[row, k]), int(rows.numbers[row, k])) for k in np.flatnonzero(rows.is_sent[row])]
+        assert told == sent or not known[row]
+        assert set(told) <= set(sent)
+        assert known[row] or len(told) < len(sent) or since[row] <= steady.commits.older[index]
+    for index in set(range(len(awake))) - set(commits.which.tolist()):
+        one, beat = awake[index].commits, int(steady.beats[index])
+        assert not one.sent_within(moment[0] - round_trip_us, moment[0])
+        assert not one.sent_within(beat - round_trip_us, int(polled[index]) - 1)
 
 
 class _Wire:
