@@ -122,7 +122,7 @@ def _build(scenario: Scenario, streams: Streams, gauge: Gauge, *, is_loud: bool)
         world.start_topic(topic)
     for spec in sorted(scenario.groups, key=lambda group: group.name):
         for index in range(spec.members.count):
-            world.env.process(first_start(world, spec, index))
+            first_start(world, spec, index)
     if any(needs_controller(scenario, entry.verb) for entry in scenario.timeline):
         world.controller = new_controller(world)
         faults = BrokerFaults(world, world.controller)

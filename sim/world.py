@@ -198,7 +198,6 @@ class World:
         consumer.pauses = self._pause_streams.of(consumer)
         group.books.handles.enrol(consumer)
         self.consumers[name] = consumer
-        self.env.process(consumer.run())
         return consumer
 
     def add_producer(self, topic: str) -> None:

@@ -1,12 +1,12 @@
-"""A consumer: a SimPy process for its whole life.
+"""A consumer, for its whole life.
 
-The process goes through its states: started, booted, open, gone, perhaps started again. What is open is a `Client`, one
+Its process goes through its states: started, booted, open, gone, perhaps started again. What is open is a `Client`, one
 for each incarnation. What the outside does to a consumer, living or not, comes in here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from groupsim.sim.client.transactional_client import TransactionalClient
 from groupsim.sim.client.zookeeper_client import ZookeeperClient
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
-from groupsim.sim.kernel.environment import Kind, process_key
+from groupsim.sim.kernel.environment import Kind, Occurrence, process_key
 from groupsim.sim.model import CrashPoint, Processing, Subscription
 from groupsim.sim.protocol.interface import CloseOperation, MemberMachine
 from groupsim.sim.randomness import name_hash
@@ -101,25 +101,20 @@ class Consumer:
         self.crash: tuple[CrashPoint, Callable[[], None]] | None = None
         """At which point of its next transaction it dies, and what is done then."""
         self.alarms = Alarms(self.env, self.entity)
-        self.gone: simpy.Event = self.env.event()
-        self._wanted: simpy.Event = self.env.event()
+        self._boot: Occurrence | None = None
+        self.gone = self._new_end()
 
     # --- life ---------------------------------------------------------------------------------------------------------
 
-    def run(self) -> Generator[simpy.Event, Any, None]:
-        """Wait to be started, boot, live; then the same again."""
-        while True:
-            yield self._wanted
+    def start(self) -> None:
+        """Start the process, if it is not running: it boots, and then it is open."""
+        if not self.is_running:
+            self.is_running = True
             self.incarnation += 1
-            boot = self.world.boot_us(self)
-            yield self.env.until(self.env.now + boot, process_key(self.entity, Kind.START))
-            if self.is_running:
-                self._open()
-                yield self.gone
-            self._wanted, self.gone = self.env.event(), self.env.event()
-            self.is_running = False
+            boot_us = self.world.boot_us(self)
+            self._boot = self.env.until(self.env.now + boot_us, process_key(self.entity, Kind.START), self._open)
 
-    def _open(self) -> None:
+    def _open(self, _: object) -> None:
         """The application makes its consumer and enters poll() for the first time."""
         kind: type[Client] = ZookeeperClient if self.config.group_protocol == "zookeeper" else Client
         if self.world.specs[self.group_name].produces is not None:
@@ -134,20 +129,29 @@ class Consumer:
     def _gone(self) -> None:
         self.incumbent = None
         self.alarms.ring_for(None)
-        self.gone.succeed()
+        gone, self.gone = self.gone, self._new_end()
+        gone.succeed()
 
-    def start(self) -> None:
-        """Start the process, if it is not running."""
-        if not self.is_running:
-            self.is_running = True
-            self._wanted.succeed()
+    def _new_end(self) -> simpy.Event:
+        """The end of an incarnation; whoever waits for it finds the process gone."""
+        gone = self.env.event()
+        gone.callbacks.append(self._ended)
+        return gone
+
+    def _ended(self, _: simpy.Event) -> None:
+        self.is_running = False
+
+    def _stop_booting(self) -> None:
+        if self._boot is not None:
+            self._boot.drop()
+        self.is_running = False
 
     def kill(self, now: int) -> None:
         """SIGKILL: nothing is said to anybody; requests on the wire still arrive."""
         if self.client is not None:
             self.client.kill(now)
         else:
-            self.is_running = False
+            self._stop_booting()
 
     def reaches(self, now: int, point: CrashPoint) -> bool:
         """It comes to a point of its transaction; whether it has died there."""
@@ -227,7 +231,7 @@ class Consumer:
             self.client.close_operation = operation
             self.client.issue(Command.CLOSE)
         else:
-            self.is_running = False
+            self._stop_booting()
 
     def unsubscribe(self) -> None:
         """The application calls unsubscribe() at its next poll."""

@@ -146,11 +146,11 @@ def _stop_after(world: World, consumer: Consumer, delay_us: int, grace_us: int) 
     terminate(world, consumer, grace_us)
 
 
-def first_start(world: World, spec: Group, index: int) -> ProcessGenerator:
-    """A member starts for the first time, as its group's ``members.start`` says."""
+def first_start(world: World, spec: Group, index: int) -> None:
+    """Let a member start for the first time, as its group's ``members.start`` says."""
     consumer = world.consumers[f"{spec.name}/{index}"]
-    yield world.env.until(first_start_us(world.streams, spec, index), process_key(consumer.entity, Kind.START))
-    consumer.start()
+    at_us, key = first_start_us(world.streams, spec, index), process_key(consumer.entity, Kind.START)
+    world.env.until(at_us, key, lambda _: consumer.start())
 
 
 def first_start_us(streams: Streams, spec: Group, index: int) -> int:
