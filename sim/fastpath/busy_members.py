@@ -135,7 +135,7 @@ class BusyMembers:
         there, back = self._latencies(commits)
         work = np.full_like(sent, self._timing.service_us + self._timing.append_us)
         up, down = self._deferred.times.round_trips("heartbeat", self._slots, numbers)
-        beat = (beats, up, down, np.full_like(up, self._timing.service_us), np.ones_like(up, np.bool_))
+        beat: tuple[Any, ...] = (beats, up, down, np.full_like(up, self._timing.service_us), np.ones_like(up, np.bool_))
         return _beside(Requests(sent, there, back, work, is_sent), Requests(*(one[:, None] for one in beat)))
 
     def _latencies(self, numbers: Column) -> NDArray[np.int64]:
