@@ -93,33 +93,19 @@ UNSETTLED: Final = (
     Unsettled(
         _BATCHES,
         DIFFERS,
-        {
-            "load-80-join": (
-                "round 2: join phase",
-                "join phases",
-                "stable again",
-            )
-        },
+        {"load-80-join": ("round 2: join phase", "join phases", "stable again")},
     ),
     Unsettled(
         _BATCHES,
         NOT_SHOWN,
-        {
-            "load-80-join": (
-                "unread, worst",
-                "unread, mean of partitions",
-            )
-        },
+        {"load-80-join": ("unread, worst", "unread, mean of partitions")},
     ),
     Unsettled(_BUSY, DIFFERS, {"three-brokers-kill": ("unread, worst",)}),
     Unsettled(
         _BUSY,
         NOT_SHOWN,
         {
-            "load-30-join": (
-                "unread, worst",
-                "unread, mean of partitions",
-            ),
+            "load-30-join": ("unread, worst", "unread, mean of partitions"),
             "poll-10ms-join": (
                 "round 2: fault to round",
                 "round 2: join phase",
@@ -143,14 +129,7 @@ UNSETTLED: Final = (
     Unsettled(
         _DRIFT,
         DIFFERS,
-        {
-            "aged-idle": (
-                "round 2: fault to round",
-                "round 2: join phase",
-                "detection",
-                "unread, mean of partitions",
-            )
-        },
+        {"aged-idle": ("round 2: fault to round", "round 2: join phase", "detection", "unread, mean of partitions")},
     ),
     Unsettled(
         _DRIFT,
@@ -172,52 +151,26 @@ UNSETTLED: Final = (
         _CONNECTING,
         NOT_SHOWN,
         {
-            "assignor-upgrade": (
-                "round 5: fault to round",
-                "round 7: fault to round",
-            ),
-            "idle-join": (
-                "round 2: fault to round",
-                "detection",
-            ),
-            "join-cooperative": (
-                "round 2: fault to round",
-                "detection",
-            ),
-            "load-30-join": (
-                "round 2: fault to round",
-                "detection",
-            ),
-            "load-80-join": (
-                "round 2: fault to round",
-                "detection",
-            ),
+            "assignor-upgrade": ("round 5: fault to round", "round 7: fault to round"),
+            "idle-join": ("round 2: fault to round", "detection"),
+            "join-cooperative": ("round 2: fault to round", "detection"),
+            "load-30-join": ("round 2: fault to round", "detection"),
+            "load-80-join": ("round 2: fault to round", "detection"),
             "roll-eager": ("round 5: fault to round",),
-            "trickle-join-cooperative": (
-                "round 2: fault to round",
-                "detection",
-            ),
+            "trickle-join-cooperative": ("round 2: fault to round", "detection"),
         },
     ),
     Unsettled(
         _PARKED,
         DIFFERS,
-        {
-            "idle-join": (
-                "unread, worst",
-                "unread, mean of partitions",
-            )
-        },
+        {"idle-join": ("unread, worst", "unread, mean of partitions")},
     ),
     Unsettled(_PARKED, NOT_SHOWN, {"idle-kill": ("unread, mean of partitions",)}),
     Unsettled(
         _RACE,
         NOT_SHOWN,
         {
-            "start-3-delay-0": (
-                "unread, worst",
-                "unread, mean of partitions",
-            ),
+            "start-3-delay-0": ("unread, worst", "unread, mean of partitions"),
             "start-8-cooperative-delay-0": (EVERYTHING,),
             "start-8-delay-0": ("unread, worst",),
         },
@@ -226,12 +179,7 @@ UNSETTLED: Final = (
         _SERVED,
         NOT_SHOWN,
         {
-            "join-cooperative": (
-                "round 3: join phase",
-                "join phases",
-                "stable again",
-                "unread, worst",
-            ),
+            "join-cooperative": ("round 3: join phase", "join phases", "stable again", "unread, worst"),
             "poll-1s-join": (
                 "round 2: fault to round",
                 "round 2: join phase",
@@ -247,24 +195,12 @@ UNSETTLED: Final = (
     Unsettled(
         _SLOW,
         DIFFERS,
-        {
-            "fifty-members": (
-                "round 1: sync phase",
-                "round 2: join phase",
-                "join phases",
-                "stable again",
-            )
-        },
+        {"fifty-members": ("round 1: sync phase", "round 2: join phase", "join phases", "stable again")},
     ),
     Unsettled(
         _SLOW,
         NOT_SHOWN,
-        {
-            "fifty-members": (
-                "round 2: sync phase",
-                "unread, worst",
-            )
-        },
+        {"fifty-members": ("round 2: sync phase", "unread, worst")},
     ),
     Unsettled(_SPREAD, NOT_SHOWN, {"stall-range": ("join phases",)}),
     Unsettled(_SYNC, DIFFERS, {"kill-cooperative": ("round 1: sync phase",)}),
@@ -284,12 +220,7 @@ UNSETTLED: Final = (
     Unsettled(
         _TOPIC,
         NOT_SHOWN,
-        {
-            "regex-topic": (
-                "round 2: join phase",
-                "join phases",
-            )
-        },
+        {"regex-topic": ("round 2: join phase", "join phases")},
     ),
     Unsettled(_TWICE, NOT_SHOWN, {"join-cooperative": ("read twice",)}),
 )
