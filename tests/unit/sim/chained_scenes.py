@@ -45,7 +45,7 @@ def of_three(scenario: Scenario) -> Scenario:
     work = replace(WORK, per_record=lasting(2 * MS))
     second = replace(second, produces=Produces(to="last"), processing=work)
     third = reader("third", topics=("last",))
-    topics = (*scenario.topics, Topic(name="last", partitions=3, replication_factor=1))
+    topics = (*scenario.topics, Topic(name="last", partitions=2, replication_factor=1))
     return replace(scenario, groups=(first, second, third), topics=topics)
 
 
