@@ -12,6 +12,7 @@ from groupsim.sim.model import Subscription as Asked
 from groupsim.sim.units import MS, S
 from tests.unit.sim.chained_scenes import (
     COMMITTED,
+    EACH_BATCH,
     UNCOMMITTED,
     Outputs,
     chain,
@@ -51,6 +52,16 @@ def test_who_reads_uncommitted_records_does_not_wait(outputs: Outputs) -> None:
     result = played(chain(readers=(reader(client=UNCOMMITTED),), horizon_s=9))
     assert is_read_once(result, outputs, is_committed=False)
     assert summary(result, "second").lag_s_max < 0.012
+
+
+def test_a_poll_that_waits_returns_with_what_comes() -> None:
+    """It would wait for two seconds: each of some forty transactions a member is committed by the second at once."""
+    patient = replace(EACH_BATCH, poll_timeout_us=2 * S)
+    result = played(chain(readers=(reader(processing=patient),), horizon_s=9))
+    decided = total(result, "committed")
+    (commits,) = rows(result, "requests", group="second", api="OffsetCommit")
+    assert decided > 70
+    assert decided / 3 < commits["count"] < 2 * decided, "one, or two where it comes in the middle of a batch"
 
 
 FAULTS: dict[str, tuple[tuple[Entry, ...], dict[str, Any], dict[str, Any]]] = {
