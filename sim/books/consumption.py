@@ -92,6 +92,10 @@ class Consumption:
             self._let_owners_write()
             self._books.ledger.anchor(self.holding, now, self.holding.partitions, at, capacity)
 
+    def pin(self, now: int) -> None:
+        """Records are about to come at this very instant: what is processed by now does not have them."""
+        self.repace(now, self._books.ledger.positions(self.holding, now), self.holding.capacity)
+
     def break_off(self, now: int) -> None:
         """The application stands still, or goes on later than it was to."""
         self._books.ledger.break_off(self.holding, now)

@@ -57,7 +57,7 @@ class OffsetLog:
     rows : int
         Of all blocks.
     latest : (int, int) or None
-        Whose service began last, and when; None if those of many did.
+        Whose service began last, and when; None if those of many did, or if more has come since.
     """
 
     def __init__(self) -> None:
@@ -113,6 +113,7 @@ class OffsetLog:
 
     def produce(self, time: Any, partitions: Positions, base: Any, rate: Any) -> None:
         """These are produced to with ``rate`` (milli-records a second) from ``time`` on; ``base`` are there then."""
+        self.latest = None
         self._add(Block(PRODUCE, partitions, time, -1, self._produced))
         self._productions.append((time, base, rate))
         self._produced += len(partitions)

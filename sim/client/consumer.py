@@ -285,7 +285,7 @@ class Consumer:
         """Records are about to come to what it reads."""
         if self.client is not None:
             self.client.elision.wake()
-            self.client.fetcher.pin(now)
+            self.client.consumption.pin(now)
 
     def receive(self, now: int) -> None:
         """They have come."""

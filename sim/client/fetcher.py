@@ -199,12 +199,6 @@ class Fetcher:
         if self.is_out_of_range(now):
             self._return_into_range(now)
 
-    def pin(self, now: int) -> None:
-        """Records are about to come at this very instant: what is processed by now does not have them."""
-        consumption = self._consumption
-        at = self._books.ledger.positions(consumption.holding, now)
-        consumption.repace(now, at, consumption.holding.capacity)
-
     def receive(self, now: int) -> None:
         """Records have come: a poll() that waits returns with them."""
         self._poll_loop.answer(now)
