@@ -20,11 +20,11 @@ _PILOT_LIMIT_S: Final = 0.5
 
 def announce(scenario: Scenario, seed: int, runs: int) -> None:
     """Say how long so many runs take, where that is long and the beginning of one tells."""
-    from groupsim.analysis.data.metrics import duration
-    from groupsim.scenarios.sweep.pilot import Slowness
-
     if all(group.produces is None for group in scenario.groups):
         return
+    from groupsim.analysis.data.metrics import duration
+    from groupsim.scenarios.sweep.pilot import Slowness  # loads pyarrow
+
     slowness = Slowness()
     cost = expected(scenario, seed).times(runs)
     if (seconds := cost.seconds * slowness()) >= LONG_S:
