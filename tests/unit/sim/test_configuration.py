@@ -31,6 +31,7 @@ from groupsim.sim.model import (
 )
 from groupsim.sim.units import MINUTE, MS, S
 from tests.support.scenarios import AUTO, at, client, close, group, hang, kill, member, scenario
+from tests.unit.sim.chained_scenes import chain, reader
 
 Play = Callable[[ClientConfig, CoordinatorConfig], Scenario]
 
@@ -96,6 +97,11 @@ def _empty(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
     return _played(back, close(20 * S, 1, 2), horizon_us=7 * MINUTE)(config, coordinator)
 
 
+def _chained(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
+    """The group reads what another one writes in transactions."""
+    return chain(readers=(reader(client=config),))
+
+
 def _consumers(*timeline: Entry, group_config: GroupConfig | None = None, mixed: bool = False, **world: Any) -> Play:
     """The same in a group of the consumer protocol; ``mixed``: its first member keeps to the classic one."""
 
@@ -141,6 +147,7 @@ CLIENT: dict[str, tuple[Play, ClientConfig, object]] = {
     "client_id": (_played(), client(), "orders"),
     "client_rack": (_racks, client(), "a"),
     "group_protocol": (_played(), client(), "consumer"),
+    "isolation_level": (_chained, client(enable_auto_commit=False), "read_committed"),
     "group_remote_assignor": (_consumers(more_topics=TWO), client(), "range"),
 }
 """Field -> a scenario, a configuration, and the value that makes a difference."""
