@@ -1,12 +1,12 @@
-"""A consumer, for its whole life.
+"""A consumer, for its whole life: a SimPy process for each incarnation.
 
-Its process goes through its states: started, booted, open, gone, perhaps started again. What is open is a `Client`, one
-for each incarnation. What the outside does to a consumer, living or not, comes in here.
+The process goes through its states: started, booted, open, gone. What is open is a `Client`. What the outside does to
+a consumer, living or not, comes in here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from groupsim.sim.client.transactional_client import TransactionalClient
 from groupsim.sim.client.zookeeper_client import ZookeeperClient
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
-from groupsim.sim.kernel.environment import Kind, Occurrence, process_key
+from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.model import CrashPoint, Processing, Subscription
 from groupsim.sim.protocol.interface import CloseOperation, MemberMachine
 from groupsim.sim.randomness import name_hash
@@ -101,20 +101,32 @@ class Consumer:
         self.crash: tuple[CrashPoint, Callable[[], None]] | None = None
         """At which point of its next transaction it dies, and what is done then."""
         self.alarms = Alarms(self.env, self.entity)
-        self._boot: Occurrence | None = None
-        self.gone = self._new_end()
+        self.gone = self.env.event()
+        self._booting: simpy.Process | None = None
+        """Its process, as long as that boots."""
 
     # --- life ---------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start the process, if it is not running: it boots, and then it is open."""
+        """Start the process, if it is not running."""
         if not self.is_running:
             self.is_running = True
             self.incarnation += 1
-            boot_us = self.world.boot_us(self)
-            self._boot = self.env.until(self.env.now + boot_us, process_key(self.entity, Kind.START), self._open)
+            self._booting = self.env.process(self._run())
 
-    def _open(self, _: object) -> None:
+    def _run(self) -> Generator[simpy.Event, Any, None]:
+        """Boot, and live until it is gone; whoever is stopped before it has booted has done nothing yet."""
+        try:
+            yield self.env.until(self.env.now + self.world.boot_us(self), process_key(self.entity, Kind.START))
+        except simpy.Interrupt:
+            return
+        self._booting = None
+        self._open()
+        yield self.gone
+        self.gone = self.env.event()
+        self.is_running = False
+
+    def _open(self) -> None:
         """The application makes its consumer and enters poll() for the first time."""
         kind: type[Client] = ZookeeperClient if self.config.group_protocol == "zookeeper" else Client
         if self.world.specs[self.group_name].produces is not None:
@@ -129,22 +141,12 @@ class Consumer:
     def _gone(self) -> None:
         self.incumbent = None
         self.alarms.ring_for(None)
-        gone, self.gone = self.gone, self._new_end()
-        gone.succeed()
-
-    def _new_end(self) -> simpy.Event:
-        """The end of an incarnation; whoever waits for it finds the process gone."""
-        gone = self.env.event()
-        gone.callbacks.append(self._ended)
-        return gone
-
-    def _ended(self, _: simpy.Event) -> None:
-        self.is_running = False
+        self.gone.succeed()
 
     def _stop_booting(self) -> None:
-        if self._boot is not None:
-            self._boot.drop()
-        self.is_running = False
+        if self._booting is not None:
+            self._booting.interrupt()
+        self._booting, self.is_running = None, False
 
     def kill(self, now: int) -> None:
         """SIGKILL: nothing is said to anybody; requests on the wire still arrive."""
