@@ -190,6 +190,8 @@ class ClusterPartitions:
             self._audience.partitions_changed(data)
         for name, shard in self._shards.items():
             state, watermark = self.control.partitions[name], shard.watermark
+            if state.leader in state.isr:
+                watermark.await_only((state.leader, *(one for one in state.isr if one != state.leader)))
             stalled, refuses = not state.advances(self.silent(name)), not state.accepts
             if name in self.awaited:
                 stalled |= watermark.is_stalled or state.epoch != self._served.get(name, 0)

@@ -25,7 +25,7 @@ from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.cluster.worker_threads import WorkerThreads
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import Cluster, Distribution
-from groupsim.sim.randomness import Streams
+from groupsim.sim.randomness import Draw, Streams
 from groupsim.sim.units import S
 
 METERED_FROM: Final = 0.5
@@ -69,7 +69,9 @@ class Shards:
         self._are_all_metered = sum(self._loads.values()) >= METERED_FROM * cluster.config.coordinator_threads
         copies = min(cluster.broker_config.offsets_replication_factor, len(cluster.brokers))
         self._linger_us = cluster.config.append_linger_us
-        self._delays = {one: both(self._linger(one), follower_fetch(cluster, replicas(one, copies))) for one in offered}
+        self._cluster = cluster
+        self._replicas = {one: tuple(replicas(one, copies)) for one in offered}
+        self._delays = {one: self._delay(one, self._replicas[one]) for one in offered}
         self.books: dict[int, ShardBooks] = {}
 
     def is_metered(self, partition: int) -> bool:
@@ -89,10 +91,18 @@ class Shards:
 
     def new_watermark(self, partition: int, loop: EventLoop) -> Watermark:
         """The high watermark of the log of a shard, which ``loop`` works on."""
-        law = self._delays[partition]
-        delay = None if law is None else self._streams.draw(law, "append", partition)
+
+        def among(in_sync: Sequence[int]) -> Draw | None:
+            law = self._delay(partition, in_sync)
+            return None if law is None else self._streams.draw(law, "append", partition)
+
         is_adaptive = self._linger_us < 0 and loop.is_metered
-        return Watermark(self._append_us, delay, loop.flushes_us if is_adaptive else None)
+        flushes_us = loop.flushes_us if is_adaptive else None
+        return Watermark(self._append_us, among, self._replicas[partition], flushes_us)
+
+    def _delay(self, partition: int, in_sync: Sequence[int]) -> Distribution | None:
+        """What passes besides the leader's append; the leader comes first among those in sync."""
+        return both(self._linger(partition), follower_fetch(self._cluster, in_sync))
 
     def _linger(self, partition: int) -> Distribution | None:
         """What records wait in an open batch; in a metered shard an adaptive one waits for its turn instead."""

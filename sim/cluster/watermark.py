@@ -9,6 +9,9 @@ from collections.abc import Callable
 
 from groupsim.sim.randomness import Draw
 
+InSync = tuple[int, ...]
+"""Broker ids, the leader first."""
+
 
 class Watermark:
     """Of one partition.
@@ -17,8 +20,11 @@ class Watermark:
     ----------
     append_us : int, microseconds
         What the leader's append takes.
-    delay : Draw or None
-        What else passes until it is in the log and followers have it, by the instant at which it is handed over.
+    delay_among : callable or None
+        What else passes until it is in the log and those who are in sync have it, by the instant at which it is handed
+        over; None: nothing.
+    in_sync : tuple of int
+        Who is, the leader first.
     flushes_us : callable or None
         When the batch is flushed that takes what is handed over at an instant; None: then.
 
@@ -35,11 +41,14 @@ class Watermark:
     """
 
     def __init__(
-        self, append_us: int, delay: Draw | None = None, flushes_us: Callable[[int], int] | None = None
-    ) -> None:
+        self, append_us: int, delay_among: Callable[[InSync], Draw | None] | None = None, in_sync: InSync = (),
+        flushes_us: Callable[[int], int] | None = None,
+    ) -> None:  # fmt: skip
         self._append_us = append_us
         self._flushes_us = flushes_us
-        self._delay = delay
+        self._delay_among = delay_among
+        self._delay = None if delay_among is None else delay_among(in_sync)
+        self._in_sync = in_sync
         self.is_stalled = False
         self.refuses = False
         self.is_behind = False
@@ -52,6 +61,11 @@ class Watermark:
     def passes(self, now: int) -> int:
         """When it passes what is handed to the log at ``now``, while it follows, microseconds."""
         return self.appends(now) + (self._delay(now) if self._delay is not None else 0)
+
+    def await_only(self, in_sync: InSync) -> None:
+        """Others are in sync from now on (``Partition.maybeIncrementLeaderHW``); the leader first."""
+        if self._delay_among is not None and in_sync != self._in_sync:
+            self._delay, self._in_sync = self._delay_among(in_sync), in_sync
 
     def stall(self, *, is_stalled: bool, refuses: bool) -> None:
         """It stands still from now on, or follows."""
