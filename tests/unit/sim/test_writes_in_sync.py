@@ -156,4 +156,5 @@ def test_both_fidelities_wait_for_the_same(case: str, consumer: ClientConfig, is
 def test_appends_that_become_instant_do_so_in_both_fidelities(protocol: str) -> None:
     """Without a leader's append there is no wait at all while it is alone."""
     timing = replace(BY_LATENCY, append_us=0)
-    assert not differences(world("alone", consumer=client(group_protocol=protocol), timing=timing), SEED, check=False)
+    consumer = client(group_protocol=protocol, enable_auto_commit=True)
+    assert not differences(world("alone", consumer=consumer, timing=timing), SEED, check=False)
