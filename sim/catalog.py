@@ -127,6 +127,10 @@ class Catalog:
             return list(placed) if placed else self._dealt_out(topic, range(number, number + self._replicas[topic]))
         return spread(self._brokers, name_hash(topic) + number, number, self._replicas[topic])
 
+    def replicas_in_sync(self, topic: str, number: int) -> Sequence[int]:
+        """Those of its replicas that are in sync, or were last."""
+        return self.in_sync.get((topic, number)) or self.replicas(topic, number)
+
     def offsets_replicas(self, number: int, copies: int) -> list[int]:
         """Broker ids that hold a partition of coordinators, the preferred leader first: racks alternate as for data.
 
@@ -146,8 +150,7 @@ class Catalog:
         """Broker ids that clients of this rack are told to read some data partitions of a topic from."""
         found = []
         for number, leader in zip(numbers, self.leaders(topic, numbers), strict=True):
-            in_sync = self.in_sync.get((topic, number)) or self.replicas(topic, number)
-            found.append(read_replica(rack, leader, in_sync, self.racks))
+            found.append(read_replica(rack, leader, self.replicas_in_sync(topic, number), self.racks))
         return found
 
 
@@ -240,6 +243,13 @@ class Partitions:
     def is_read_from(self, node: int) -> bool:
         """Whether a broker leads something, or clients of some rack are sent to it."""
         return any(bool((nodes == node).any()) for nodes in (self.leader, *self._followed.values()))
+
+    def copied(self, leader: int, follower: int) -> tuple[Positions, frozenset[int]]:
+        """What a follower in sync copies from a leader, shape (k,), and all brokers in sync with any of that."""
+        led = np.flatnonzero(self.leader == leader).tolist()
+        in_sync = {p: self._catalog.replicas_in_sync(self.topic[p], int(self.number[p])) for p in led}
+        copied = [p for p, brokers in in_sync.items() if follower in brokers]
+        return np.array(copied, np.int32), frozenset(one for p in copied for one in in_sync[p])
 
     def sent_elsewhere(self, positions: Positions) -> NDArray[np.bool_]:
         """Whether leaders send clients of some rack elsewhere than `move` has written down. Shape (k,)."""

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.client.follower_logs import FollowerLogs
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.parked_fetch import Chains, Times, by_connection, period_us
 from groupsim.sim.protocol.messages import Positions, within
@@ -75,6 +76,7 @@ class DataConnections:
         self._ledger = client.books.ledger
         self._partitions = client.books.partitions
         self._rack = client.config.client_rack
+        self._logs = FollowerLogs(client.group.cluster, self._ledger, self._partitions, self._rack)
         self._service_us = timing.service_us
         self.period_us = period_us(client.path, client.config.fetch_max_wait_us, timing.service_us)
         self.parked: dict[int, int] = {}
@@ -116,7 +118,7 @@ class DataConnections:
         """The fetches of some of what is read, those of one connection next to one another, which begin at these."""
         consumption = self._consumption
         return Chains(
-            self._ledger, consumption.partitions[which], begins,
+            self._logs, consumption.partitions[which], begins,
             np.maximum(consumption.since[which], self.restarted_us),
             np.repeat(self._ledger.services.caught_up(np.array([consumption.slot])), len(begins)),
             np.full(len(begins), self.period_us),

@@ -15,15 +15,23 @@ All of that is written for many connections at a time, of one member or of many.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.production import Production
 from groupsim.sim.kernel.network import Path
 from groupsim.sim.protocol.messages import Positions
 
 Times = NDArray[np.int64]
 """Microseconds, an entry a connection."""
+
+
+class Logs(Protocol):
+    """What those who read see of the records: all of them (`Production`), or what a follower knows to be safe."""
+
+    def around(self, at: Times, positions: Positions) -> tuple[Times, Times]:
+        """When the last record up to ``at`` came to be seen, and when the next one will be. Shapes (n,)."""
 
 
 def period_us(path: Path, wait_us: int, service_us: int) -> int:
@@ -61,7 +69,7 @@ class Chains:
 
     Parameters
     ----------
-    production : Production
+    logs : Logs
     partitions : int32 array, shape (k,)
         What is read, those of one connection next to one another.
     begins : intp array, shape (n,)
@@ -75,10 +83,10 @@ class Chains:
     """
 
     def __init__(
-        self, production: Production, partitions: Positions, begins: NDArray[np.intp], since: Times, caught_up: Times,
+        self, logs: Logs, partitions: Positions, begins: NDArray[np.intp], since: Times, caught_up: Times,
         period: Times,
     ) -> None:  # fmt: skip
-        self._production = production
+        self._logs = logs
         self._partitions = partitions
         self._begins = begins
         self._lengths = np.diff(np.append(begins, len(partitions)))
@@ -88,7 +96,7 @@ class Chains:
 
     def parked_until(self, at: Times) -> Times:
         """When the fetch that is parked at ``at`` is answered, which is later; ``at`` where none is. Shape (n,)."""
-        last, following = self._production.around(np.repeat(at, self._lengths), self._partitions)
+        last, following = self._logs.around(np.repeat(at, self._lengths), self._partitions)
         begun = np.maximum(self._since, np.maximum.reduceat(last, self._begins))
         over = begun + ((at - begun) // np.maximum(self._period, 1) + 1) * self._period
         over = np.minimum(over, np.minimum.reduceat(following, self._begins))

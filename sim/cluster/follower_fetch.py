@@ -40,7 +40,7 @@ def follower_fetch(cluster: Cluster, replicas: Sequence[int]) -> Distribution | 
         return None
     law = cluster.timing.follower_fetch
     if law is None:
-        laws = tuple(sorted((_between(cluster, leader, one) for one in followers), key=repr))
+        laws = tuple(sorted((between(cluster, leader, one) for one in followers), key=repr))
         return _slowest(laws, cluster.timing.append_us)
     return None if law == ZERO else law
 
@@ -54,7 +54,7 @@ def both(first: Distribution | None, second: Distribution | None) -> Distributio
     return Distribution("empirical", tuple(sums[len(sums) // _QUANTILES // 2 :: len(sums) // _QUANTILES]))
 
 
-def _between(cluster: Cluster, a: int, b: int) -> Distribution:
+def between(cluster: Cluster, a: int, b: int) -> Distribution:
     """One way between two brokers."""
     racks = {one.id: one.rack for one in cluster.brokers}
     here, there = ({f"broker:{id_}", f"rack:{racks[id_]}"} for id_ in (a, b))

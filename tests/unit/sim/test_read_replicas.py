@@ -132,6 +132,7 @@ def test_a_replica_that_is_taken_away_is_left_at_once() -> None:
         pytest.param(restart(20 * S, 0, 5 * S), id="restart"),
         pytest.param(parted(20 * S, 40 * S, "broker:0", "broker:1"), id="followers"),
         pytest.param(parted(20 * S, 15 * S, "1", "broker:0"), id="leader"),
+        pytest.param(at(20 * S, Kill(target=Target("group", "g", "index", (1,)), down=None)), id="member"),
     ],
 )
 def test_both_fidelities_agree(entry: Any) -> None:
