@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from groupsim.sim.units import MS, S
 from tests.oracle.broker_instants import before_outages, instants, names, node_of
 from tests.oracle.failures import CannotPlay
 from tests.oracle.fencing import allowed, fencings, votes
 from tests.oracle.measures import beats_late_ms, unread
-from tests.oracle.outage_measures import LOADED, NO_COMMITS, NO_COMMITS_OF_ONE, durations
+from tests.oracle.outage_measures import LOADED, NO_COMMITS, NO_COMMITS_OF_ONE, durations, outages
 from tests.oracle.outage_report import RECORDINGS, REPORT, Outage, page, rebalances, study
 from tests.oracle.outage_report import names as recorded
 from tests.oracle.stage import together
@@ -60,6 +62,26 @@ def test_a_kill_that_takes_the_active_controller_too_lasts_longer(name: str) -> 
         (fencing,) = fencings(one.facts)
         loaded[fencing.was_controller].append(durations(one.facts)[LOADED])
     assert max(loaded[False]) < 10.2 < 11 < min(loaded[True])
+
+
+def test_the_worst_partition_of_a_roll_is_read_again_when_one_of_another_group_is() -> None:
+    """Up to three groups share a cluster: what ends at the same instant for other clients, brokers have ended."""
+    rolled = [(name, _gaps(one)) for name in recorded() if "rolled" in name for one in fit(name)]
+    apart = []
+    for name, mine in rolled:
+        end_us = max(mine, key=lambda gap: gap[1] - gap[0])[1]
+        apart.append(min(abs(end - end_us) for other, some in rolled if other != name for _, end in some))
+    assert len(apart) == 14
+    assert sum(one < 5 * MS for one in apart) == 10
+    assert sum(one < 30 * MS for one in apart) == 12
+
+
+def _gaps(one: Trace) -> list[tuple[int, int]]:
+    """When nothing was read of some partition for a second or longer, from the outage on, microseconds since 1970."""
+    zero_us = round(datetime.fromisoformat(one.header["zero"]).timestamp() * 1e6)
+    begun_us = outages(one.facts)[0]["at_us"] - 300 * MS
+    gaps = [(one["at_us"], one["to_us"]) for one in one.facts if one["what"] == "gap" and one["at_us"] > begun_us]
+    return [(zero_us + since, zero_us + until) for since, until in gaps if until - since >= S]
 
 
 # --- replays ----------------------------------------------------------------------------------------------------------
