@@ -208,8 +208,8 @@ REASONS: Final = (
     " the closed one go), and three groups read on after 3.7 s. Replays were tried with a time for both, the slower"
     " one's inferred from when groups read on: repetition 3, last close, 1.9 and 3.5 s: unread for 4.7 s (recorded"
     " 3.4; 1.7 without); 6, last close, 2.7 and 3.25 s: 4.6 (4.9; 1.7); 5, second close, 1.5 and 3.0 s: 4.5 (2.9;"
-    " 1.5). The heartbeats of that slower one of repetition 5 say 0.8 s, so there its lateness is another's than this;"
-    " that is not explained, nor are two groups of the 14 (0.7 and 1.1 s after all others).",
+    " 1.5). The heartbeats of that slower one of repetition 5 say 0.8 s, so something else made it late; that is not"
+    " explained, nor are two groups of the 14 (0.7 and 1.1 s after all others).",
     "- What is left then has the other sign: in that replay of repetition 3 partitions were read 3.7 to 4.8 s after"
     " the close, recorded all by 3.7 s. A client of the model does not hear of a leader before that serves"
     " (`Metadata.finds_leader`), and asks with a backoff that grows to 1 s. Kafka's brokers tell of a leader before it"
