@@ -102,8 +102,6 @@ class Consumer:
         """At which point of its next transaction it dies, and what is done then."""
         self.alarms = Alarms(self.env, self.entity)
         self.gone = self.env.event()
-        self._booting: simpy.Process | None = None
-        """Its process, as long as that boots."""
 
     # --- life ---------------------------------------------------------------------------------------------------------
 
@@ -112,19 +110,16 @@ class Consumer:
         if not self.is_running:
             self.is_running = True
             self.incarnation += 1
-            self._booting = self.env.process(self._run())
+            self.env.process(self._run(self.incarnation))
 
-    def _run(self) -> Generator[simpy.Event, Any, None]:
-        """Boot, and live until it is gone; whoever is stopped before it has booted has done nothing yet."""
-        try:
-            yield self.env.until(self.env.now + self.world.boot_us(self), process_key(self.entity, Kind.START))
-        except simpy.Interrupt:
-            return
-        self._booting = None
-        self._open()
-        yield self.gone
-        self.gone = self.env.event()
-        self.is_running = False
+    def _run(self, incarnation: int) -> Generator[simpy.Event, Any, None]:
+        """Boot, and live until it is gone, unless it is stopped before it has booted: then it has done nothing yet."""
+        yield self.env.until(self.env.now + self.world.boot_us(self), process_key(self.entity, Kind.START))
+        if self.is_running and self.incarnation == incarnation:
+            self._open()
+            yield self.gone
+            self.gone = self.env.event()
+            self.is_running = False
 
     def _open(self) -> None:
         """The application makes its consumer and enters poll() for the first time."""
@@ -143,17 +138,12 @@ class Consumer:
         self.alarms.ring_for(None)
         self.gone.succeed()
 
-    def _stop_booting(self) -> None:
-        if self._booting is not None:
-            self._booting.interrupt()
-        self._booting, self.is_running = None, False
-
     def kill(self, now: int) -> None:
         """SIGKILL: nothing is said to anybody; requests on the wire still arrive."""
         if self.client is not None:
             self.client.kill(now)
         else:
-            self._stop_booting()
+            self.is_running = False
 
     def reaches(self, now: int, point: CrashPoint) -> bool:
         """It comes to a point of its transaction; whether it has died there."""
@@ -233,7 +223,7 @@ class Consumer:
             self.client.close_operation = operation
             self.client.issue(Command.CLOSE)
         else:
-            self._stop_booting()
+            self.is_running = False
 
     def unsubscribe(self) -> None:
         """The application calls unsubscribe() at its next poll."""
