@@ -52,6 +52,21 @@ def test_a_follower_is_read_one_round_trip_after_its_leader_was_asked() -> None:
     assert later == {partition: trip_us if partition in is_far else 0 for partition in range(12)}
 
 
+@pytest.mark.parametrize("fidelity", ["elided", "message"])
+def test_who_rebalances_waits_for_the_fetch_that_began_when_a_follower_showed_a_record(fidelity: Any) -> None:
+    """Member 0 reads partitions 8 to 11 from broker 0, gives them up for a rebalance, and reads 6 to 11 there."""
+    killed = at(20 * S, Kill(target=Target("group", "g", "index", (1,)), down=None))
+    table = simulate(racks(killed, rate_mrps=300), fidelity=fidelity).tables["ownership"]
+    begun = table[(table.member == "g/0") & (table.from_us > 20 * S)].groupby("partition").from_us.first()
+    way_us, service_us = 500, 300
+    # The last one that was seen there is the ninth of partition 10, which begins with 83 of 1,000 (it takes turns).
+    # Nothing that the follower copies from its leader comes within half a second.
+    produced_us = -(-(9_000 - 83) * S // 300)
+    seen_us = produced_us + 500 * MS + 3 * way_us
+    parked_until_us = seen_us + 500 * MS + 2 * way_us + service_us
+    assert set(begun) == {parked_until_us + service_us + way_us, parked_until_us + 2 * service_us + 3 * way_us}
+
+
 def gaps(scenario: Scenario, since_us: int) -> dict[str, list[tuple[int, int]]]:
     """Member -> when its partitions were not read after an instant, from the stretches in which they were."""
     table = simulate(scenario).tables["ownership"].sort_values(["partition", "from_us"])
