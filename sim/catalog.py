@@ -224,6 +224,8 @@ class Partitions:
             self.is_readable = np.concatenate([self.is_readable, readable])
             size = self._catalog.specs[topic].record_bytes or 0
             self.record_bytes = np.concatenate([self.record_bytes, np.full(len(new), size)])
+        for rack in self._followed:
+            self.read_from(rack)  # leaders can change before anybody reads the new ones
         return len(self) - before
 
     def read_from(self, rack: str) -> NDArray[np.int32]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groupsim.sim import simulate
-from groupsim.sim.model import Distribution, Kill, Reassign, Restart, Scenario, Target
+from groupsim.sim.model import AddPartitions, Distribution, Kill, Reassign, Restart, Scenario, Target
 from groupsim.sim.protocol.replica_selector import read_replica
 from groupsim.sim.units import MS, S
 from tests.support.fidelity import differences
@@ -131,6 +131,13 @@ def test_who_is_cut_off_from_leaders_reads_on_from_followers_until_metadata_are_
 def test_who_is_cut_off_from_its_follower_does_not_get_anything_from_the_leader() -> None:
     found = gaps(racks(parted(20 * S, 10 * S, "1", "broker:1")), 19 * S)
     assert found == {"g/1": [(20 * S, 30 * S)] * 4}
+
+
+def test_a_broker_dies_before_clients_have_heard_of_new_partitions() -> None:
+    grown, killed = AddPartitions(topic="t", to=16), Kill(target=Target("broker", "1"))
+    scenario = racks(at(20 * S, grown), at(22 * S, killed))
+    assert set(first_us(scenario)) == set(range(12))
+    assert not differences(scenario, 1)
 
 
 def test_a_replica_that_is_taken_away_is_left_at_once() -> None:
