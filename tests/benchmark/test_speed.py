@@ -18,12 +18,12 @@ from groupsim.sim import Result, simulate
 from groupsim.sim.units import MINUTE
 from tests.benchmark.worlds import Variant, world
 
-EVENTS = {"100": 2_011, "1,000": 22_041, "100 groups": 241_106, "1 group": 543_646, "38 minutes": 368_678}
+EVENTS = {"100": 2_011, "1,000": 18_981, "100 groups": 210_077, "1 group": 383_012, "38 minutes": 200_549}
 VARIANTS: dict[Variant, tuple[int, int]] = {
-    "cooperative": (2_830, 26_345),
-    "static": (1_918, 16_163),
-    "after_batch": (2_099, 22_849),
-    "consumer": (4_337, 41_592),
+    "cooperative": (2_830, 27_351),
+    "static": (1_918, 17_169),
+    "after_batch": (2_099, 19_853),
+    "consumer": (4_337, 38_595),
 }
 """Events of an hour of 100 x 1,000, and of 1,000 x 10,000."""
 ROLL_EVENTS = 11_644
