@@ -15,7 +15,6 @@ from groupsim.sim.books.holding import Holding
 from groupsim.sim.books.invariants import ReadsWhatIsThere
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, PollSchedule, pace
 from groupsim.sim.model import Processing
-from groupsim.sim.output.lag_figures import LagFigures
 from groupsim.sim.units import FOREVER, MS
 from tests.unit.sim.scenes import lasting
 from tests.unit.sim.test_lag_figures import CONSUMERS, PARTITIONS, Action, Run
@@ -63,14 +62,7 @@ def runs(draw: st.DrawFn) -> Jumps:
 @given(runs(), st.floats(0, 1), st.floats(0, 1))
 def test_peaks_are_those_of_every_microsecond(run: Jumps, low: float, high: float) -> None:
     """Corners of the lag are where records come, too."""
-    last = run.now - 1
-    window = (int(low * last), int(low * last) + int(high * (last - int(low * last))))
-    figures = LagFigures(run.ledger, last, window)
-    lag = np.array(run.lag)[window[0] : window[1] + 1]
-    assert figures.records_max() == lag.sum(axis=1).max()
-    assert figures.records_end() == lag[-1].sum()
-    assert figures.record_peaks.tolist() == lag.max(axis=0).tolist()
-    assert figures.age_us == max(run.ages[window[0] : window[1] + 1])
+    run.check_peaks(low, high)
 
 
 def test_a_reader_works_off_what_comes_at_its_pace() -> None:

@@ -59,6 +59,17 @@ class Run:
             self.ages.append(int(self.ledger.lags(np.array([now]))[1][0]))
         self.now = time
 
+    def check_peaks(self, low: float, high: float) -> None:
+        """Between two shares of the run, the second one of what is left, peaks are those of every microsecond."""
+        last = self.now - 1
+        window = (int(low * last), int(low * last) + int(high * (last - int(low * last))))
+        figures = LagFigures(self.ledger, last, window)
+        lag = np.array(self.lag)[window[0] : window[1] + 1]
+        assert figures.records_max() == lag.sum(axis=1).max()
+        assert figures.records_end() == lag[-1].sum()
+        assert figures.record_peaks.tolist() == lag.max(axis=0).tolist()
+        assert figures.age_us == max(self.ages[window[0] : window[1] + 1])
+
     def act(self, action: Action) -> None:
         self.pass_until(self.now + action.after_us)
         self.count_work()
@@ -154,14 +165,7 @@ def portions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 @given(runs(), st.floats(0, 1), st.floats(0, 1))
 @pytest.mark.usefixtures("portions")
 def test_peaks_are_those_of_every_microsecond(run: Run, low: float, high: float) -> None:
-    last = run.now - 1
-    window = (int(low * last), int(low * last) + int(high * (last - int(low * last))))
-    figures = LagFigures(run.ledger, last, window)
-    lag = np.array(run.lag)[window[0] : window[1] + 1]
-    assert figures.records_max() == lag.sum(axis=1).max()
-    assert figures.records_end() == lag[-1].sum()
-    assert figures.record_peaks.tolist() == lag.max(axis=0).tolist()
-    assert figures.age_us == max(run.ages[window[0] : window[1] + 1])
+    run.check_peaks(low, high)
 
 
 @settings(max_examples=40)
