@@ -10,7 +10,7 @@ from groupsim.sim.fastpath.steady_state import Beat, SteadyState
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Connection, Exchange
 from groupsim.sim.protocol.effects import Request
-from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, OffsetCommit
+from groupsim.sim.protocol.messages import Acknowledgement, Api, Error
 
 
 class Resending:
@@ -83,10 +83,8 @@ class Resending:
         """The exchange that this quiet request would have been."""
         machine, client = self._machine, self._client
         if beat.kind == "commit":
-            member_id, instance_id, generation = machine.member_id, machine.instance_id, machine.generation
-            offsets = client.commits.offsets(beat.sent)
-            body: Request = OffsetCommit(member_id, instance_id, generation, client.consumption.partitions, offsets)
             api = Api.OFFSET_COMMIT
+            body: Request = machine.commit_again(client.consumption.partitions, client.commits.offsets(beat.sent))
         else:
             api, body = machine.heartbeat_api, machine.beat_again(beat.sent)
         exchange = client.in_flight.numbered(beat.sent, connection, api, body, beat.number)

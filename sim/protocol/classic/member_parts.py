@@ -18,7 +18,7 @@ from groupsim.sim.protocol.classic.responses import ResponseHandlers
 from groupsim.sim.protocol.classic.states import MemberState
 from groupsim.sim.protocol.classic.subscription import AssignorMemory, SubscriptionState
 from groupsim.sim.protocol.lookup import Backoff, CoordinatorLookup
-from groupsim.sim.protocol.messages import Api, Error, Heartbeat, Positions, within
+from groupsim.sim.protocol.messages import Api, Error, Heartbeat, OffsetCommit, Positions, within
 from groupsim.sim.units import FOREVER
 
 
@@ -169,6 +169,11 @@ class MemberParts:
         """The heartbeat that was sent at ``sent``, and that nobody has looked at yet."""
         membership = self.membership
         return Heartbeat(membership.member_id, membership.instance_id, membership.generation)
+
+    def commit_again(self, positions: Positions, offsets: NDArray[np.int64]) -> OffsetCommit:
+        """A commit of these next offsets that was sent, and that nobody has looked at yet; both of shape (n,)."""
+        membership = self.membership
+        return OffsetCommit(membership.member_id, membership.instance_id, membership.generation, positions, offsets)
 
     def note_answer(self, read: int) -> None:
         """A heartbeat's answer was read at ``read``, at which nobody has looked."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+from groupsim.scenarios import load
 from groupsim.sim import Result, simulate
 from groupsim.sim.model import Close, DeleteGroup, DeleteOffsets, Distribution, Entry, Kill, Restart, Scenario, Target
 from groupsim.sim.units import S
 from tests.support.dying_logs import broker, world
 from tests.support.fidelity import differences
-from tests.support.scenarios import at
+from tests.support.scenarios import EVENTS_MAX, at
 
 GROUP = Target("group", "g")
 
@@ -74,3 +76,21 @@ def test_offsets_that_came_of_age_while_nobody_coordinated_expire_after_the_load
     made = expiring(at(75 * S, Close(target=broker("coordinator/g"))))
     made = replace(made, cluster=replace(made.cluster, offsets_log_bytes=200 << 20))
     assert causes(simulate(made)) == {"expired offset"}
+
+
+def test_a_commit_that_waits_for_a_dead_follower_keeps_the_next_one_waiting(tmp_path: Path) -> None:
+    """A member of the consumer protocol has one automatic commit under way, also if it was quiet when it sent that."""
+    file = tmp_path / "one.yaml"
+    file.write_text("""
+        version: 1
+        question: Is a commit that was sent 0.3 ms before a follower dies the only one until it is answered?
+        horizon: 32s
+        topics: {orders: {partitions: 1, replication_factor: 2}}
+        groups:
+          billing:
+            {topics: [orders], protocol: consumer, client: "4.0", config: {auto.commit.interval.ms: 1000}, members: {count: 3}}
+        timeline:
+          - {id: death, at: 20s, kill: {target: "broker:1"}}
+          - {id: growth, at: 2620ms, add_partitions: {topic: orders, to: 2}}
+    """)
+    assert not differences(replace(load(file), event_budget=EVENTS_MAX), seed=26057)

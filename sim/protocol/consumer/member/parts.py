@@ -21,7 +21,7 @@ from groupsim.sim.protocol.consumer.member.subscription import MemberSubscriptio
 from groupsim.sim.protocol.consumer.messages import ConsumerGroupHeartbeat
 from groupsim.sim.protocol.effects import Effects
 from groupsim.sim.protocol.lookup import Backoff, CoordinatorLookup
-from groupsim.sim.protocol.messages import Api, Error, Positions, within
+from groupsim.sim.protocol.messages import Api, Error, OffsetCommit, Positions, within
 
 
 class ConsumerMemberParts:
@@ -185,6 +185,11 @@ class ConsumerMemberParts:
         return ConsumerGroupHeartbeat(
             self.member_id, self.membership.epoch, self.instance_id, name=self.membership.name
         )
+
+    def commit_again(self, positions: Positions, offsets: NDArray[np.int64]) -> OffsetCommit:
+        """A commit of these next offsets whose answer nobody has looked at yet; both of shape (n,)."""
+        commit = self.ownership.commit(positions, is_awaited=False)
+        return OffsetCommit(commit.member_id, self.instance_id, commit.generation, positions, offsets)
 
     def note_answer(self, read: int) -> None:
         """A heartbeat's answer was read at ``read``, at which nobody has looked."""
