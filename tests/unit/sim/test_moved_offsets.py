@@ -88,7 +88,11 @@ def test_a_commit_that_waits_for_a_dead_follower_keeps_the_next_one_waiting(tmp_
         topics: {orders: {partitions: 1, replication_factor: 2}}
         groups:
           billing:
-            {topics: [orders], protocol: consumer, client: "4.0", config: {auto.commit.interval.ms: 1000}, members: {count: 3}}
+            topics: [orders]
+            protocol: consumer
+            client: "4.0"
+            config: {auto.commit.interval.ms: 1000}
+            members: {count: 3}
         timeline:
           - {id: death, at: 20s, kill: {target: "broker:1"}}
           - {id: growth, at: 2620ms, add_partitions: {topic: orders, to: 2}}
