@@ -23,7 +23,7 @@ from groupsim.sim.cluster.data_logs import DataLogs
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.group_protocols import CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY
 from groupsim.sim.cluster.offered_load import Offered, offered_by
-from groupsim.sim.cluster.output_readers import outputs_read
+from groupsim.sim.cluster.output_readers import outputs_of, outputs_read
 from groupsim.sim.cluster.producer import Producer
 from groupsim.sim.cluster.retention import Retention
 from groupsim.sim.cluster.shards import Shards
@@ -88,7 +88,7 @@ class World:
         self.broker_books.note(0, dict.fromkeys(self.broker_ids, UP), self._leaders())
         self._homes: dict[str, int] = {}
         """Group -> broker of its coordinator."""
-        self._slots = slots_of(scenario)
+        self._slots, self._outputs = slots_of(scenario), outputs_of(scenario)
         self._pause_streams = PauseStreams(scenario, streams, self.matches)
         self.bandwidth = Bandwidth(scenario.cluster.brokers, self.catalog, self._readings)
         self.shards = self._new_shards()
@@ -97,7 +97,7 @@ class World:
         self.news = TopicNews(self.env, streams, self.timing, self.catalog, self.brokers, self.coordinators)
         self.transactions: Transactions | None = None
         """Only if a group produces."""
-        if any(spec.produces is not None for spec in scenario.groups):
+        if self._outputs:
             self.transactions = Transactions(
                 self.env, scenario, self.catalog, self.groups, self.brokers, self.coordinators, self.members
             )
@@ -147,7 +147,7 @@ class World:
         engine: Engine | ConsumerEngine | LoudEngine
         # Of a record that is followed, when it was committed counts: each commit is a message.
         is_loud = self.is_loud or self.shards.is_metered(partition) or self.scenario.data == "exact"
-        is_loud = is_loud or spec.produces is not None or bool(outputs_read(self.scenario, spec))
+        is_loud = is_loud or spec.produces is not None or bool(outputs_read(self.scenario, spec, self._outputs))
         if group.protocols == CLASSIC_ONLY:
             engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=is_loud)
         elif group.protocols == ZOOKEEPER_ONLY:

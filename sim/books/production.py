@@ -8,10 +8,12 @@ of a topic take turns: of n with one rate the first record comes after one n-th 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.arrivals import Arrivals
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
 from groupsim.sim.units import FOREVER, S
@@ -112,20 +114,23 @@ class Production:
     def news_of(self, topic: str) -> Positions:
         """Partitions of a topic without a rate to which something has come that is not taken over yet."""
         positions = self._partitions.of(topic)
-        ends = self._catalog.arrivals[topic][self.isolation].ends(self._partitions.number[positions].tolist())
+        ends = self._arrivals(topic).ends(self._numbers(positions))
         news: Positions = positions[ends > self._segment_base[positions] // 1000]
         return news
+
+    def _arrivals(self, topic: str) -> Arrivals:
+        """What has come to a topic without a rate, for who reads here."""
+        return self._catalog.arrivals[topic][self.isolation]
+
+    def _numbers(self, positions: NDArray[np.integer[Any]]) -> list[int]:
+        numbers: list[int] = self._partitions.number[positions].tolist()
+        return numbers
 
     def shown(self) -> tuple[Positions, Offsets]:
         """Partitions of topics without a rate, and log end offsets that readers see, taken over or not. Shapes (n,)."""
         read = [topic for topic in self._partitions.topics if topic in self._catalog.arrivals]
         positions = np.concatenate([NO_PARTITIONS, *(self._partitions.of(topic) for topic in read)])
-        ends = [
-            self._catalog.arrivals[topic][self.isolation].ends(
-                self._partitions.number[self._partitions.of(topic)].tolist()
-            )
-            for topic in read
-        ]
+        ends = [self._arrivals(topic).ends(self._numbers(self._partitions.of(topic))) for topic in read]
         return positions, np.concatenate([NOWHERE, *ends])
 
     def arrive(self, topic: str) -> Positions:
@@ -136,7 +141,7 @@ class Production:
 
     def _arrive(self, topic: str, positions: Positions) -> None:
         """A jump is a step whose rate is 0, and that begins with more than the last one ended with."""
-        arrivals, numbers = self._catalog.arrivals[topic][self.isolation], self._partitions.number[positions].tolist()
+        arrivals, numbers = self._arrivals(topic), self._numbers(positions)
         self._segment_base[positions] = np.maximum(self._segment_base[positions], arrivals.ends(numbers) * 1000)
         self._segment_us[positions] = np.maximum(self._segment_us[positions], arrivals.shown_us(numbers))
 
@@ -239,9 +244,7 @@ class Production:
     def _produced_by(self, time: int | Offsets, topic: str, positions: Positions) -> Offsets:
         """Log end offsets of partitions of one topic at any time of the past."""
         if topic in self._catalog.arrivals:
-            numbers = self._partitions.number[positions].tolist()
-            times = np.broadcast_to(time, positions.shape)
-            return self._catalog.arrivals[topic][self.isolation].appended_by(times, numbers)
+            return self._arrivals(topic).appended_by(np.broadcast_to(time, positions.shape), self._numbers(positions))
         end = self._segment_us[positions]
         milli = np.where(time >= end, self._produced_milli(time, positions), 0)
         for begin, base, rate in self._earlier(topic, positions):
@@ -281,8 +284,8 @@ class Production:
         for topic in sorted({self._partitions.topic[position] for position in np.unique(positions).tolist()}):
             which = np.flatnonzero(np.isin(positions, self._partitions.of(topic)))
             if topic in self._catalog.arrivals:
-                numbers, arrivals = self._partitions.number[positions[which]], self._catalog.arrivals[topic]
-                born[which] = arrivals[self.isolation].appended_us(numbers.tolist(), target[which] // 1000 - 1)
+                offsets = target[which] // 1000 - 1
+                born[which] = self._arrivals(topic).appended_us(self._numbers(positions[which]), offsets)
                 continue
             later = self._segment_base[positions[which]]
             for begin, base, rate in self._earlier(topic, positions[which]):

@@ -64,11 +64,11 @@ class FollowerLogs:
         """
         last, following = self._production.around(at, positions)
         leaders, nodes = self._partitions.leader[positions], self._partitions.read_from(self._rack)[positions]
-        for leader, node in sorted(set(zip(leaders.tolist(), nodes.tolist(), strict=True))):
-            if leader != node:
-                these = np.flatnonzero((leaders == leader) & (nodes == node))
-                link = _Link(self._cluster, self._production, self._partitions, leader, node)
-                last[these], following[these] = link.around(at[these], positions[these])
+        elsewhere = leaders != nodes
+        for leader, node in sorted(set(zip(leaders[elsewhere].tolist(), nodes[elsewhere].tolist(), strict=True))):
+            these = np.flatnonzero((leaders == leader) & (nodes == node))
+            link = _Link(self._cluster, self._production, self._partitions, leader, node)
+            last[these], following[these] = link.around(at[these], positions[these])
         return last, following
 
 

@@ -85,8 +85,11 @@ class Loading:
         """Replicas are about to be copied: brokers that run and are ``reached`` hear of it."""
         for id_ in reached if self._news.are_places_watched else ():
             if self._brokers[id_].is_up:
-                told, heard_us = self._news.told(id_), self._env.now + self._delays[id_](self._number)
-                self._env.at(max(self._heard_us.get(id_, 0), heard_us), self._key, self._news.apply, told)
+                self._env.at(self._hears_us(id_), self._key, self._news.apply, self._news.told(id_))
+
+    def _hears_us(self, node: int) -> int:
+        """When a broker hears of what is decided now: metadata come in order."""
+        return max(self._heard_us.get(node, 0), self._env.now + self._delays[node](self._number))
 
     def delay_us(self, node: int) -> int:
         """Until a broker hears of something that was decided when its process had been started so often."""
@@ -102,13 +105,13 @@ class Loading:
         dict of Name to int
             When these partitions are served as has been decided, microseconds.
         """
-        now, leaders = self._env.now, self.leaders
+        leaders = self.leaders
         self._number += 1
         applied: dict[Name, int] = {}
         led = self._by_leader(changed)
         for id_, broker in self._brokers.items():
             if broker.is_up and id_ in reached:
-                heard_us = max(self._heard_us.get(id_, 0), now + self._delays[id_](self._number))
+                heard_us = self._hears_us(id_)
                 self._env.at(heard_us, self._key, self._hear, (leaders, self._news.told(id_)))
                 self._heard_us[id_] = self._apply(id_, heard_us, led.get(id_, ()), applied)
         moved = {name for name in changed if self._is_news(name)}

@@ -7,7 +7,7 @@ instant is one event for each topic and level that somebody reads, and it preced
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from groupsim.sim.arrivals import Arrivals
 from groupsim.sim.books.transactions import LEVELS
@@ -21,10 +21,24 @@ from groupsim.sim.protocol.transactions.messages import TopicPartition
 from groupsim.sim.randomness import name_hash
 
 
-def outputs_read(scenario: Scenario, spec: Group) -> set[str]:
-    """Topics that groups produce to and that members of a group may read some time."""
-    outputs = {one.produces.to for one in scenario.groups if one.produces is not None}
+def outputs_of(scenario: Scenario) -> frozenset[str]:
+    """Topics that groups produce to."""
+    return frozenset(one.produces.to for one in scenario.groups if one.produces is not None)
+
+
+def outputs_read(scenario: Scenario, spec: Group, outputs: Collection[str]) -> set[str]:
+    """Those of these topics that members of a group may read some time."""
     return {topic for topic in outputs if any(one.takes_in(topic) for one in _subscriptions(scenario, spec))}
+
+
+def _groups_by_output(scenario: Scenario) -> dict[str, list[str]]:
+    """Topic that groups produce to -> names of those that may read it some time, sorted; none without."""
+    outputs = outputs_of(scenario)
+    found: dict[str, list[str]] = {}
+    for spec in sorted(scenario.groups, key=lambda group: group.name):
+        for topic in outputs_read(scenario, spec, outputs):
+            found.setdefault(topic, []).append(spec.name)
+    return found
 
 
 def _subscriptions(scenario: Scenario, spec: Group) -> Iterator[Subscription]:
@@ -60,8 +74,8 @@ class OutputReaders:
         readers: Mapping[str, Sequence[Reader]],
     ) -> None:  # fmt: skip
         self._env = env
-        read: set[str] = set().union(*(outputs_read(scenario, spec) for spec in scenario.groups))
-        self.arrivals = {topic: {level: Arrivals() for level in LEVELS} for topic in sorted(read)}
+        self._reading_some_time = _groups_by_output(scenario)
+        self.arrivals = {topic: {level: Arrivals() for level in LEVELS} for topic in sorted(self._reading_some_time)}
         catalog.arrivals.update(self.arrivals)
         self._groups = groups
         self._readers = readers
@@ -100,7 +114,7 @@ class OutputReaders:
             self._env.at(self._env.now, key, self._arrive, (topic, level))
 
     def _reading(self, topic: str, level: str) -> Iterator[str]:
-        for name in sorted(self._groups):
+        for name in self._reading_some_time[topic]:
             books = self._groups[name].books
             if books.ledger.isolation == level and topic in books.partitions.topics:
                 yield name

@@ -163,14 +163,14 @@ class Environment(simpy.Environment):
         """Call ``action(value)`` at ``time``."""
         return Occurrence(self, time, key, action, value)
 
-    def until(self, time: int, key: int, action: Callable[[Any], None] | None = None) -> Occurrence:
-        """Something for a process to yield, which resumes it at ``time``; or what calls ``action`` then.
+    def until(self, time: int, key: int) -> Occurrence:
+        """Something for a process to yield: resumes it at ``time``.
 
         At this very instant it comes after what is being carried out, whatever its key: nobody can come too late.
         """
         if time > self.now:
-            return Occurrence(self, time, key, action)
-        return Occurrence(self, self.now, max(key, self.key), action)
+            return Occurrence(self, time, key, None)
+        return Occurrence(self, self.now, max(key, self.key), None)
 
     def run_before(self, horizon: int) -> None:
         """Carry out everything that happens before ``horizon``.

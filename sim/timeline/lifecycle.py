@@ -150,7 +150,7 @@ def first_start(world: World, spec: Group, index: int) -> None:
     """Let a member start for the first time, as its group's ``members.start`` says."""
     consumer = world.consumers[f"{spec.name}/{index}"]
     at_us, key = first_start_us(world.streams, spec, index), process_key(consumer.entity, Kind.START)
-    world.env.until(at_us, key, lambda _: consumer.start())
+    world.env.at(at_us, key, lambda _: consumer.start())
 
 
 def first_start_us(streams: Streams, spec: Group, index: int) -> int:
