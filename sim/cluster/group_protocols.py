@@ -32,10 +32,9 @@ def new_machine(
 ) -> Any:  # fmt: skip
     """A group that nobody has joined, for members of these ``protocols``.
 
-    ``before``: the machine of a former coordinator; what ZooKeeper holds of a group goes on as it is.
-
     ``late``: how late its initial delays end, microseconds, by their number. ``image``: topics that the coordinator
-    knows, each with its number of partitions.
+    knows, each with its number of partitions. ``before``: the machine of a former coordinator; what ZooKeeper holds of
+    a group goes on as it is.
     """
     config = scenario.cluster.config
     if protocols == CLASSIC_ONLY:

@@ -21,7 +21,7 @@ from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.offered_load import Offered, shard_streams
 from groupsim.sim.cluster.shard_figures import computed, measured
 from groupsim.sim.cluster.waiting_time import utilisation, waiting_time
-from groupsim.sim.cluster.watermark import Watermark
+from groupsim.sim.cluster.watermark import InSync, Watermark
 from groupsim.sim.cluster.worker_threads import WorkerThreads
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import Cluster, Distribution
@@ -71,7 +71,7 @@ class Shards:
         self._linger_us = cluster.config.append_linger_us
         self._cluster = cluster
         self._replicas = {one: tuple(replicas(one, copies)) for one in offered}
-        self._delays = {one: self._delay(one, self._replicas[one]) for one in offered}
+        self._delays: dict[tuple[int, InSync], Distribution | None] = {}
         self.books: dict[int, ShardBooks] = {}
 
     def is_metered(self, partition: int) -> bool:
@@ -81,7 +81,8 @@ class Shards:
     def waits_of(self, partition: int) -> tuple[Distribution | None, Distribution | None]:
         """What a heartbeat or commit waits without being in a queue, and a commit in its batch and for followers."""
         is_metered = self.is_metered(partition)
-        return None if is_metered else waiting_time(self._requests_of[partition]), self._delays[partition]
+        waits = None if is_metered else waiting_time(self._requests_of[partition])
+        return waits, self._delay(partition, self._replicas[partition])
 
     def new_loop(self, partition: int, threads: WorkerThreads) -> EventLoop:
         """The event loop of a shard, on the broker with these threads."""
@@ -92,7 +93,7 @@ class Shards:
     def new_watermark(self, partition: int, loop: EventLoop) -> Watermark:
         """The high watermark of the log of a shard, which ``loop`` works on."""
 
-        def among(in_sync: Sequence[int]) -> Draw | None:
+        def among(in_sync: InSync) -> Draw | None:
             law = self._delay(partition, in_sync)
             return None if law is None else self._streams.draw(law, "append", partition)
 
@@ -100,9 +101,12 @@ class Shards:
         flushes_us = loop.flushes_us if is_adaptive else None
         return Watermark(self._append_us, among, self._replicas[partition], flushes_us)
 
-    def _delay(self, partition: int, in_sync: Sequence[int]) -> Distribution | None:
+    def _delay(self, partition: int, in_sync: InSync) -> Distribution | None:
         """What passes besides the leader's append; the leader comes first among those in sync."""
-        return both(self._linger(partition), follower_fetch(self._cluster, in_sync))
+        known, key = self._delays, (partition, in_sync)
+        if key not in known:
+            known[key] = both(self._linger(partition), follower_fetch(self._cluster, in_sync))
+        return known[key]
 
     def _linger(self, partition: int) -> Distribution | None:
         """What records wait in an open batch; in a metered shard an adaptive one waits for its turn instead."""
