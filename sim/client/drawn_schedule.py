@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, Pace, PollSchedule
+from groupsim.sim.client.pace import Load, Pace
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
+from groupsim.sim.client.settling import Settling
+from groupsim.sim.elementwise import least, most
 from groupsim.sim.randomness import Draw, longest, shortest
 from groupsim.sim.units import FOREVER
 
@@ -30,7 +33,7 @@ class DrawnPollSchedule(PollSchedule):
         What is waited for after each record, however dear it is.
     """
 
-    __slots__ = ("_begins", "_cost", "_first", "_fixed_us", "_record_wait_us", "_records")
+    __slots__ = ("_begins", "_cost", "_first", "_fixed_us", "_record_wait_us", "_records", "_waits")
 
     def __init__(
         self,
@@ -48,7 +51,9 @@ class DrawnPollSchedule(PollSchedule):
     ) -> None:
         super().__init__(start, pace, load, before, held_until, fetch_us)
         self._cost, self._first, self._fixed_us, self._record_wait_us = cost, first, fixed_us, record_wait_us
-        self._records = (pace.full_records, pace.steady_records)
+        settling = self.settling if self.settling is not None else Settling((), ())
+        self._records = [pace.full_records, *settling.records, pace.steady_records]
+        self._waits = [self.full_wait_us, *settling.waits, self.steady_wait_us]
         self._begins = array("q", [0])
 
     def _extend(self, elapsed: int) -> None:
@@ -56,24 +61,29 @@ class DrawnPollSchedule(PollSchedule):
         while begins[-1] <= elapsed:
             number = len(begins) - 1
             costs = self._cost.range(self._first + number, _BLOCK)
-            full = np.arange(number, number + _BLOCK) < self.full_passes
-            records = np.where(full, self._records[0], self._records[1])
-            wait = np.where(full, self.full_wait_us, self.steady_wait_us)
+            kinds = self._kinds(np.arange(number, number + _BLOCK))
+            records, wait = np.array(self._records)[kinds], np.array(self._waits)[kinds]
             each = costs * self.slowdown + self._record_wait_us
             busy = np.maximum(np.rint(each * records).astype(np.int64) + self._fixed_us, 1)
             begins.frombytes((begins[-1] + np.cumsum(busy + wait)).tobytes())
+
+    def _kinds(self, numbers: Any) -> Any:
+        """Which records and waits passes have; of one number, or of many."""
+        return least(most(numbers - self.full_passes + 1, 0), len(self._waits) - 1)
 
     def _pass_at(self, time: int) -> tuple[int, int, int]:
         elapsed = time - self.start
         self._extend(elapsed)
         index = bisect_right(self._begins, elapsed) - 1
         begin = self._begins[index]
-        wait = self.full_wait_us if index < self.full_passes else self.steady_wait_us
-        return self.start + begin, wait, self._begins[index + 1] - begin
+        return self.start + begin, self._waits[self._kinds(index)], self._begins[index + 1] - begin
 
     def _restart_at(self, upcoming: int) -> None:
         done = self._passes_before(upcoming)
         self._first += done
+        over = min(max(0, done - self.full_passes), len(self._waits) - 2)
+        del self._records[1 : 1 + over], self._waits[1 : 1 + over]
+        self.settling = self.settling.from_pass(over) if self.settling is not None else None
         self.full_passes = max(0, self.full_passes - done)
         self._begins = array("q", [begin - self._begins[done] for begin in self._begins[done:]])
 
@@ -89,7 +99,7 @@ class DrawnPollSchedule(PollSchedule):
         first = bisect_right(self._begins, begin - self.start) - 1
         last = min(bisect_left(self._begins, until - self.start), first + most)
         begins = self.start + np.array(self._begins[first : last + 1], np.int64)
-        waits = np.where(np.arange(first, last) < self.full_passes, self.full_wait_us, self.steady_wait_us)
+        waits = np.array(self._waits)[self._kinds(np.arange(first, last))]
         return begins[:-1], begins[:-1] + waits, begins[1:]
 
     def costs(self, begins: Any, usual_us: float) -> Any:
@@ -118,7 +128,7 @@ class DrawnPollSchedule(PollSchedule):
         """What decides how long passes without a backlog are, draws aside."""
         return (
             self._cost.distribution,
-            self._records[1],
+            self._records[-1],
             self.slowdown,
             self._fixed_us,
             self._record_wait_us,
@@ -131,10 +141,10 @@ class DrawnPollSchedule(PollSchedule):
         return int(min(self._lengths(shortest(self._cost.distribution))))
 
     def shortest_from(self, time: int) -> int:
-        """The same of passes that begin from ``time`` on: full ones that are known to be over do not count."""
-        begins, full = self._begins, self.full_passes
-        if full < len(begins) and begins[full] <= time - self.start:
-            return int(self._lengths(shortest(self._cost.distribution))[0])
+        """The same of passes that begin from ``time`` on: once it is known to be settled others do not count."""
+        begins, others = self._begins, self.full_passes + len(self._waits) - 2
+        if others < len(begins) and begins[others] <= time - self.start:
+            return int(self._lengths(shortest(self._cost.distribution))[-1])
         return self.shortest_us
 
     @property
@@ -143,10 +153,11 @@ class DrawnPollSchedule(PollSchedule):
         return round(max(self._lengths(longest(self._cost.distribution))))
 
     def _lengths(self, cost_us: int) -> list[float]:
-        """Lengths of passes without a backlog, and of full ones if there are any, if a record costs so much."""
+        """Lengths of passes to come, the settled ones last, if a record costs so much."""
         each_us = cost_us * self.slowdown + self._record_wait_us
-        full, steady = (self._fixed_us + records * each_us for records in self._records)
-        return [self.steady_wait_us + steady] + [self.full_wait_us + full] * (self.full_passes > 0)
+        passes = zip(self._waits, self._records, strict=True)
+        lengths = [wait + self._fixed_us + records * each_us for wait, records in passes]
+        return lengths if self.full_passes else lengths[1:]
 
     def passes_from(self, time: int) -> None:
         """Passes differ."""
@@ -157,9 +168,8 @@ class DrawnPollSchedule(PollSchedule):
         start = self.start
         self._extend(high - start)
         first, until = bisect_right(self._begins, low - start) - 1, bisect_right(self._begins, high - start)
-        steady, full, passes = self.steady_wait_us, self.full_wait_us, self.full_passes
         begins = self._begins[first:until]
         return [
-            (start + begin, start + begin + (full if first + index < passes else steady))
-            for index, begin in enumerate(begins)
+            (start + begin, start + begin + self._waits[self._kinds(number)])
+            for number, begin in enumerate(begins, first)
         ]

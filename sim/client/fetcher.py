@@ -192,7 +192,8 @@ class Fetcher:
         elif not consumption.holding.running and client.frozen is None:
             self._connections.restarted_us = now
             consumption.go_on(now, paced.capacity)
-        schedule = self.pacing.new_schedule(start, paced, load, before, held_until)
+        left = load.after(start - now, paced.capacity)
+        schedule = self.pacing.new_schedule(start, paced, left, before, held_until)
         poll_loop.go_by(now, schedule)
         if client.frozen is None:
             consumption.follow(schedule, now)

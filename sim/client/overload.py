@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from groupsim.sim.books.production import rates_of
-from groupsim.sim.client.poll_schedule import Load, pace
+from groupsim.sim.client.pace import Load, pace
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.model import Group, Processing, Topic
 

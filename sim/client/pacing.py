@@ -9,8 +9,9 @@ from groupsim.sim.client.data_connections import DataConnections
 from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.fetch_bounds import UNBOUNDED, FetchBounds
 from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.client.pace import Load, Pace, pace, per_batch_us
 from groupsim.sim.client.poll_loop import PollLoop
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, Pace, PollSchedule, pace, per_batch_us
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.randomness import Draw, mean_of
 
 

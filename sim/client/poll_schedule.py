@@ -1,9 +1,9 @@
 """When the application is inside poll(): the poll loop of a consumer in closed form.
 
 A pass through the loop is a wait inside poll() (for records, or for the fetch) followed by a batch of processing. While
-the backlog is longer than a batch, passes are full: ``max.poll.records`` each. Once the member has caught up, a batch
-is what was produced during the pass before, so passes settle at the length ``overhead / (1 - load)``. Both lengths are
-constants from the last change (assignment, rate, cost, a thaw) on: so the n-th poll is arithmetic and no event.
+the backlog is longer than a batch, passes are full: ``max.poll.records`` each. Then a batch is what was produced during
+the pass before, so passes shrink (`sim.client.settling`) until they settle at the length ``overhead / (1 - load)``. All
+lengths are known from the last change (assignment, rate, cost, a thaw) on: so the n-th poll is arithmetic and no event.
 
 With a random cost per record the passes are drawn (`sim.client.drawn_schedule`).
 
@@ -12,123 +12,20 @@ Polls run on a clock that stops in pauses: a pause shifts everything after it.
 
 from __future__ import annotations
 
-from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from groupsim.sim.elementwise import choose, least, most, nearest, whole
-from groupsim.sim.model import Processing
-from groupsim.sim.randomness import mean_of
+from groupsim.sim.client.pace import Load, Pace, catching_up
+from groupsim.sim.elementwise import choose, least, most, nearest, some
 from groupsim.sim.units import FOREVER
 
-ENDLESS = 1_000_000_000
-"""Full passes of a member that cannot keep up."""
 NOT_INSIDE = -1
 """Instead of a time: the application is processing."""
 
 
-class Load(NamedTuple):
-    """What a member has to do, as its application sees it; of many members, as columns of shape (n,).
-
-    Parameters
-    ----------
-    rate : float, records per microsecond
-        Production of all partitions it owns.
-    backlog : float, records
-        Not yet processed at the start.
-    """
-
-    rate: Any
-    backlog: Any
-
-
-class Pace(NamedTuple):
-    """Lengths of passes in microseconds, and the capacity that follows from them; of many, as columns of shape (n,).
-
-    Parameters
-    ----------
-    full_us, steady_us : int
-        Length of a pass while there is a backlog, and after that.
-    full_wait_us, steady_wait_us : int
-        The part of it spent inside poll().
-    full_records, steady_records : float
-        Records a pass.
-    capacity : float, records per microsecond
-        With passes as full as they can be, however little there is to do now.
-    slowdown : float
-        Factor on everything the application does that all this was worked out with.
-    """
-
-    full_us: Any
-    full_wait_us: Any
-    full_records: Any
-    steady_us: Any
-    steady_wait_us: Any
-    steady_records: Any
-    capacity: Any
-    slowdown: Any
-
-
-def pace(
-    processing: Processing, most_records: Any, poll_us: int, load: Load, slowdown: Any, fetched: float = inf
-) -> Pace:
-    """How a member paces its polls; or many that process alike, each as if it were alone.
-
-    Parameters
-    ----------
-    processing : Processing
-    most_records : int, or int64 array of shape (n,)
-        What one poll() can return: ``max.poll.records``, or what the fetches hold if that is less.
-    poll_us : int, microseconds
-        Cost of a pass through poll() itself.
-    load : Load
-    slowdown : float, or float64 array of shape (n,)
-        Factor on everything the application does.
-    fetched : float, records per microsecond
-        No more can be fetched: a pass waits inside poll() until its records are there.
-    """
-    rate, timeout = load.rate, processing.poll_timeout_us
-    cost = mean_of(processing.per_record) * slowdown + processing.record_wait_us
-    each = per_batch_us(processing, most_records * cost, slowdown)
-    fixed = poll_us + each
-    busiest = most(nearest(fixed + most_records * cost), 1)
-    longest = most(busiest, nearest(most_records / fetched))
-    fewest = least(most_records, most(nearest(load.backlog), 1))
-    records = choose(rate * longest >= most_records, most_records, fewest)
-    busy = most(nearest(fixed + records * cost), 1)
-    full = most(busy, nearest(records / fetched))
-    is_idle, spare = rate * timeout < 1, 1 - rate * cost
-    # Idle members and those that cannot keep up have no such length; what they divide by does not matter.
-    needed = most(most(fixed / choose(spare > 0, spare, 1.0), fixed + cost), 1 / choose(rate > 0, rate, 1.0))
-    length = most(nearest(choose(spare <= 0, longest, least(longest, needed))), 1)
-    batch = nearest(each + rate * length * cost)
-    wait = least(choose(length < longest, most(length - batch, 0), poll_us + longest - busiest), length)
-    steady = choose(is_idle, timeout, length)
-    return Pace(
-        full,
-        poll_us + full - busy,
-        records,
-        steady,
-        choose(is_idle, timeout, wait),
-        rate * steady,
-        most_records / longest,
-        slowdown,
-    )
-
-
-def per_batch_us(processing: Processing, records_us: Any, slowdown: Any) -> Any:
-    """What a batch costs beside its records, which take ``records_us`` if it is full, microseconds.
-
-    Who waits for a commit by a clock of its own waits after one batch of many: each has its share of that.
-    """
-    own, every_us = processing.per_poll_us * slowdown, processing.commit_every_us
-    batch_us = most(own + records_us, 1)
-    return own + processing.batch_wait_us * (batch_us / most(batch_us, every_us) if every_us else 1)
-
-
 class PollSchedule:
-    """Polls from a start on: ``full_passes`` full ones, then steady ones for ever.
+    """Polls from a start on: ``full_passes`` full ones, those in which it settles, then steady ones for ever.
 
     Of one member, or of many, whose times are columns of one shape, as are all answers then. What is said of one time
     is written without branches for that.
@@ -155,6 +52,7 @@ class PollSchedule:
         "full_us",
         "full_wait_us",
         "held_until",
+        "settling",
         "slowdown",
         "start",
         "steady_us",
@@ -172,12 +70,12 @@ class PollSchedule:
         self.slowdown = pace.slowdown
         self.full_us, self.full_wait_us = pace.full_us, pace.full_wait_us
         self.steady_us, self.steady_wait_us = pace.steady_us, pace.steady_wait_us
-        self.full_passes = full_passes(pace, load)
+        self.full_passes, self.settling = catching_up(pace, load)
 
     @classmethod
     def of_columns(
         cls, start: Any, full_passes: Any, full_us: Any, full_wait_us: Any, steady_us: Any, steady_wait_us: Any,
-        slowdown: Any, before: Any, held_until: Any, fetch_us: int = FOREVER,
+        slowdown: Any, before: Any, held_until: Any, fetch_us: int = FOREVER, settling: Any = None,
     ) -> PollSchedule:  # fmt: skip
         """Polls in closed form, whose passes are known."""
         schedule = cls.__new__(cls)
@@ -185,8 +83,18 @@ class PollSchedule:
         schedule.held_until, schedule.slowdown, schedule.fetch_us = held_until, slowdown, fetch_us
         schedule.full_us, schedule.full_wait_us = full_us, full_wait_us
         schedule.steady_us, schedule.steady_wait_us = steady_us, steady_wait_us
-        schedule.full_passes = full_passes
+        schedule.full_passes, schedule.settling = full_passes, settling
         return schedule
+
+    @property
+    def _switch(self) -> Any:
+        """When the last full pass is over."""
+        return self.start + self.full_passes * self.full_us
+
+    @property
+    def _settled(self) -> Any:
+        """From when on passes are alike for ever."""
+        return self._switch + (self.settling.span_us if self.settling is not None else 0)
 
     def shift(self, at: int, by_us: int) -> None:
         """The clock of the application stops at ``at`` for ``by_us``: every poll from then on is that much later.
@@ -220,17 +128,34 @@ class PollSchedule:
 
     def _restart_at(self, upcoming: int) -> None:
         """Forget the passes before the poll ``upcoming``."""
-        switch = self.start + self.full_passes * self.full_us
+        switch = self._switch
+        if upcoming > switch and self.settling is not None:
+            self.settling = self.settling.after(upcoming - switch)
         self.full_passes -= (min(upcoming, switch) - self.start) // self.full_us
 
     def _pass_at(self, time: Any) -> tuple[Any, Any, Any]:
         """Begin, wait and length of the pass under way at ``time`` (at least ``start``)."""
-        switch = self.start + self.full_passes * self.full_us
+        switch, settling = self._switch, self.settling
         is_full = time < switch
-        since = switch - is_full * (switch - self.start)
+        settled = switch if settling is None else switch + settling.span_us
+        since = settled - is_full * (settled - self.start)
         length = self.steady_us + is_full * (self.full_us - self.steady_us)
         wait = self.steady_wait_us + is_full * (self.full_wait_us - self.steady_wait_us)
-        return since + (time - since) // length * length, wait, length
+        begin = since + (time - since) // length * length
+        is_settling = (time >= switch) & (time < settled)
+        if settling is None or not some(is_settling):
+            return begin, wait, length
+        begins, waits, lengths = settling.pass_at(time - switch)
+        return (
+            choose(is_settling, switch + begins, begin),
+            choose(is_settling, waits, wait),
+            choose(is_settling, lengths, length),
+        )
+
+    def _end_of_kind(self, time: Any) -> Any:
+        """Until when the passes from the one under way at ``time`` on are alike; `FOREVER`: for ever."""
+        switch, begin, _, length = self._switch, *self._pass_at(time)
+        return choose(time < switch, switch, choose(time < self._settled, begin + length, FOREVER))
 
     def passes(self, begin: int, until: int, most: int) -> tuple[Any, Any, Any]:
         """Passes of one kind, from the one that begins at ``begin`` on, that begin before ``until``; ``most`` at most.
@@ -241,8 +166,7 @@ class PollSchedule:
             ``returns``: when the application leaves poll().
         """
         _, wait, length = self._pass_at(begin)
-        switch = self.start + self.full_passes * self.full_us
-        end = min(until, switch) if begin < switch else until
+        end = min(until, self._end_of_kind(begin))
         begins = begin + length * np.arange(min(-(-(end - begin) // length), most))
         return begins, begins + wait, begins + length
 
@@ -307,11 +231,11 @@ class PollSchedule:
 
         Once the backlog is gone a poll() returns with the next record at the earliest: they come ``spacing_us`` apart.
         """
-        switch = self.start + self.full_passes * self.full_us
+        settled = self._settled
         if time < self.start:
             begin, until, following = self.before, self.held_until, self.start
-        elif time >= switch and spacing_us > self.steady_us:
-            begin = switch + (time - switch) // spacing_us * spacing_us
+        elif time >= settled and spacing_us > self.steady_us:
+            begin = settled + (time - settled) // spacing_us * spacing_us
             until = following = begin + spacing_us
         else:
             begin, wait, length = self._pass_at(time)
@@ -332,12 +256,16 @@ class PollSchedule:
 
         None: they are not.
         """
-        switch = self.start + self.full_passes * self.full_us
         if time < self.start:
             return None
+        switch = self._switch
         if time < switch:
             return self.start, switch, self.full_us, self.full_wait_us
-        return switch, FOREVER, self.steady_us, self.steady_wait_us
+        settled = self._settled
+        if time >= settled:
+            return settled, FOREVER, self.steady_us, self.steady_wait_us
+        begin, wait, length = self._pass_at(time)
+        return begin, begin + length, length, wait
 
     def train(self, poll: Any, interval: Any, before: Any) -> tuple[Any, Any]:
         """Polls that act every ``interval``: how many after ``poll`` keep a constant stride, and the stride.
@@ -345,10 +273,8 @@ class PollSchedule:
         ``poll`` must be a poll; each later one of the train is the first poll at or after its predecessor plus
         ``interval``. Only polls before ``before`` (microseconds) and within one kind of pass are counted.
         """
-        switch = self.start + self.full_passes * self.full_us
-        is_full = poll < switch
-        length = self.steady_us + is_full * (self.full_us - self.steady_us)
-        end = before - (is_full & (switch < before)) * (before - switch)
+        _, _, length = self._pass_at(poll)
+        end = least(before, self._end_of_kind(poll))
         stride = -(-interval // length) * length
         return most((end - 1 - poll) // stride, 0), stride
 
@@ -356,7 +282,8 @@ class PollSchedule:
     def shortest_us(self) -> Any:
         """Shortest pass, microseconds."""
         is_shorter = (self.full_passes > 0) & (self.full_us < self.steady_us)
-        return self.steady_us - is_shorter * (self.steady_us - self.full_us)
+        shortest = self.steady_us - is_shorter * (self.steady_us - self.full_us)
+        return shortest if self.settling is None else least(shortest, self.settling.shortest_us)
 
     def shortest_from(self, time: int) -> int:
         """No pass from ``time`` on is shorter, microseconds; of one member."""
@@ -366,13 +293,5 @@ class PollSchedule:
     def longest_us(self) -> Any:
         """Longest pass, microseconds."""
         is_longer = (self.full_passes > 0) & (self.full_us > self.steady_us)
-        return self.steady_us + is_longer * (self.full_us - self.steady_us)
-
-
-def full_passes(pace: Pace, load: Load) -> Any:
-    """Full passes until the backlog is gone; `ENDLESS` if the member cannot keep up."""
-    spare, backlog = pace.capacity - load.rate, load.backlog
-    needed = whole(least(backlog / choose(spare > 0, spare, 1.0) / pace.full_us, float(ENDLESS))) + 1
-    # What is produced comes in parts of records; where nothing comes, one record that waits takes a pass of its own.
-    has_caught_up = backlog <= choose(load.rate > 0, most(pace.steady_records, 1.0), 0.0)
-    return choose(spare <= 0, ENDLESS, choose(has_caught_up, 0, least(needed, ENDLESS)))
+        longest = self.steady_us + is_longer * (self.full_us - self.steady_us)
+        return longest if self.settling is None else most(longest, self.settling.longest_us)

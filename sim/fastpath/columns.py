@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.settling import SettlingColumns
 
 Column = NDArray[np.int64]
 
@@ -101,17 +102,38 @@ class RoundColumns:
     def __init__(self, slots: int) -> None:
         self._times = np.zeros((len(_TIMES), slots), np.int64)
         self._objects = np.empty((len(_OBJECTS), slots), object)
+        self._settling = np.zeros((0, slots), np.int64)
+        """Lengths of the passes in which each settles, as many rows as the longest row of them so far."""
         for name, column in zip(_TIMES + _OBJECTS, [*self._times, *self._objects], strict=True):
             setattr(self, name, column)
 
-    def follow(self, slot: int, schedule: PollSchedule) -> None:
-        """Let the polls of one member be those of a schedule whose first pass is not its first ever."""
-        self.start[slot], self.held_until[slot] = schedule.start, schedule.held_until
-        self.before[slot] = schedule.before
-        self.full_us[slot], self.full_passes[slot] = schedule.full_us, schedule.full_passes
-        self.steady_us[slot], self.steady_wait_us[slot] = schedule.steady_us, schedule.steady_wait_us
+    def follow(self, slots: NDArray[np.intp] | int, schedule: PollSchedule) -> None:
+        """Let the polls of one member, or of many, be those of a schedule whose first pass is not its first ever."""
+        self.start[slots], self.held_until[slots] = schedule.start, schedule.held_until
+        self.before[slots] = schedule.before
+        self.full_us[slots], self.full_passes[slots] = schedule.full_us, schedule.full_passes
+        self.steady_us[slots], self.steady_wait_us[slots] = schedule.steady_us, schedule.steady_wait_us
+        self._settling[:, slots] = 0
+        if schedule.settling is not None:
+            lengths = schedule.settling.lengths
+            self._deepen(len(lengths))
+            self._settling[: len(lengths), slots] = lengths
+
+    def _deepen(self, rows: int) -> None:
+        missing = rows - len(self._settling)
+        if missing > 0:
+            self._settling = np.pad(self._settling, ((0, missing), (0, 0)))
+
+    def settling(self, slots: NDArray[np.intp], wait_us: int) -> SettlingColumns | None:
+        """The passes in which these settle, with a wait of ``wait_us`` in each; None: nobody has any."""
+        lengths = self._settling[:, slots]
+        lengths = lengths[lengths.any(axis=1)]
+        return SettlingColumns(lengths, np.full_like(lengths, wait_us)) if lengths.size else None
 
     def copy(self, other: RoundColumns, slots: NDArray[np.intp]) -> None:
         """Let these slots be as in other columns."""
         self._times[:, slots] = other._times[:, slots]
         self._objects[:, slots] = other._objects[:, slots]
+        self._deepen(len(other._settling))
+        self._settling[:, slots] = 0
+        self._settling[: len(other._settling), slots] = other._settling[:, slots]

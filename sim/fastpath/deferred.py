@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from groupsim.sim.books.services import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
-from groupsim.sim.client.poll_schedule import Load, Pace, PollSchedule, pace
+from groupsim.sim.client.pace import Load, Pace, pace
+from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.fastpath.barrier_wait import BarrierWait
@@ -268,13 +269,14 @@ class DeferredMembers:
 
     def schedules(self, slots: Slots) -> PollSchedules:
         """How members poll whose polls are in ``was``."""
-        was, wait_us = self.was, np.full(len(slots), self._group.cluster.timing.poll_us)
+        was, poll_us = self.was, self._group.cluster.timing.poll_us
         drawn = np.flatnonzero(self.kind[slots] == _BY_THEMSELVES).tolist()
         table = [
             was.start[slots], was.held_until[slots], was.full_passes[slots],
-            was.full_us[slots], wait_us, was.steady_us[slots], was.steady_wait_us[slots],
+            was.full_us[slots], np.full(len(slots), poll_us), was.steady_us[slots], was.steady_wait_us[slots],
         ]  # fmt: skip
-        return PollSchedules(np.stack(table), {one: self.clients[slots[one]].poll_loop.schedule for one in drawn})
+        asked = {one: self.clients[slots[one]].poll_loop.schedule for one in drawn}
+        return PollSchedules(np.stack(table), asked, was.settling(slots, poll_us))
 
     # --- steps that the books have ------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.settling import Settling, SettlingColumns
 from groupsim.sim.units import FOREVER
 
 Times = NDArray[np.int64]
@@ -27,13 +28,17 @@ class PollSchedules:
         In closed form: start, held_until, full passes; a full pass and the wait in it; a steady pass and its wait.
     drawn : mapping of int to DrawnPollSchedule
         Those that have to be asked themselves, by index.
+    settling : SettlingColumns or None
+        Passes between full ones and steady ones, if anybody has any.
     """
 
-    def __init__(self, table: Times, drawn: Mapping[int, DrawnPollSchedule]) -> None:
-        self._table, self._drawn = table, drawn
+    def __init__(
+        self, table: Times, drawn: Mapping[int, DrawnPollSchedule], settling: SettlingColumns | None = None
+    ) -> None:
+        self._table, self._drawn, self._settling = table, drawn, settling
         # A backlog that never ends has a billion passes; no instant is as late as this.
         table[2] = np.minimum(table[2], FOREVER // 2 // table[3])
-        self._closed = self._closed_form(*table)
+        self._closed = self._closed_form(settling, *table)
         self._is_drawn = np.zeros(table.shape[1], np.bool_)
         self._is_drawn[list(drawn)] = True
 
@@ -48,24 +53,35 @@ class PollSchedules:
             for one in schedules
         ]  # fmt: skip
         drawn = {index: one for index, one in enumerate(schedules) if isinstance(one, DrawnPollSchedule)}
-        return cls(np.array(columns, np.int64).reshape(-1, 7).T.copy(), drawn)
+        settling = SettlingColumns.of([None if index in drawn else one.settling for index, one in enumerate(schedules)])
+        return cls(np.array(columns, np.int64).reshape(-1, 7).T.copy(), drawn, settling)
 
     def followed_by(self, other: PollSchedules) -> PollSchedules:
         """These, and then others."""
         n = self._table.shape[1]
         drawn = {**self._drawn, **{n + index: one for index, one in other._drawn.items()}}
-        return PollSchedules(np.concatenate([self._table, other._table], axis=1), drawn)
+        settling = SettlingColumns.of_both(self._settling, n, other._settling, other._table.shape[1])
+        return PollSchedules(np.concatenate([self._table, other._table], axis=1), drawn, settling)
 
     @staticmethod
     def _closed_form(
-        start: Any, held_until: Any, passes: Any, full: Any, full_wait: Any, steady: Any, steady_wait: Any
-    ) -> PollSchedule:
-        return PollSchedule.of_columns(start, passes, full, full_wait, steady, steady_wait, 1.0, None, held_until)
+        settling: Any, start: Any, held_until: Any, passes: Any, full: Any, full_wait: Any, steady: Any,
+        steady_wait: Any,
+    ) -> PollSchedule:  # fmt: skip
+        return PollSchedule.of_columns(
+            start, passes, full, full_wait, steady, steady_wait, 1.0, None, held_until, settling=settling
+        )
 
     def each(self, which: Which) -> list[PollSchedule]:
         """Some of them, one by one."""
         rows = zip(which.tolist(), self._table[:, which].T.tolist(), strict=True)
-        return [self._drawn[index] if index in self._drawn else self._closed_form(*row) for index, row in rows]
+        return [
+            self._drawn[index] if index in self._drawn else self._closed_form(self._settling_of(index), *row)
+            for index, row in rows
+        ]
+
+    def _settling_of(self, index: int) -> Settling | None:
+        return self._settling.of_one(index) if self._settling is not None else None
 
     def next_poll(self, times: Times) -> Times:
         """`PollSchedule.next_poll`, each at its own time."""
@@ -97,7 +113,7 @@ class PollSchedules:
         """`PollSchedule.hand_over`, each at its own time, of applications that stay as fast as they are."""
         start, held_until, passes, full, full_wait, steady, steady_wait = self._table
         given = PollSchedule.of_columns(
-            start, passes, full, full_wait, steady, steady_wait, 1.0, before, held_until, fetch_us
+            start, passes, full, full_wait, steady, steady_wait, 1.0, before, held_until, fetch_us, self._settling
         )
         taken: tuple[Times, Times, Times] = given.hand_over(times, 1.0, times)
         return taken
@@ -117,14 +133,27 @@ class PollSchedules:
     def count_before(self, times: Times) -> Times:
         """How many polls each has had before its time."""
         start, _, passes, full, _, steady, _ = self._table
-        switch = start + passes * full
-        in_full, in_steady = -(-(times - start) // full), passes - (switch - times) // steady
+        switch, settling = start + passes * full, self._settling
+        in_full = -(-(times - start) // full)
+        if settling is None:
+            in_steady = passes - (switch - times) // steady
+        else:
+            in_steady = passes + settling.count_before(times - switch)
+            since = times - switch - settling.span_us
+            in_steady += (since > 0) * -(-since // steady)
         count: Times = np.maximum(np.where(times <= switch, in_full, in_steady), 0)
         return count
 
     def polls(self, numbers: Times, which: Which) -> Times:
         """When the polls of these numbers are, from 0 on. Shape (n, k), like ``numbers``."""
         start, _, passes, full, _, steady, _ = self._table[:, which, None]
-        in_steady = start + passes * full + (numbers - passes) * steady
-        polls: Times = np.where(numbers < passes, start + numbers * full, in_steady)
+        settling, past = self._settling, numbers - passes
+        switch = start + passes * full
+        if settling is None:
+            later = switch + past * steady
+        else:
+            settled, count = settling.span_us[which, None], settling.count[which, None]
+            in_steady = settled + (past - count) * steady
+            later = switch + np.where(past < count, settling.begins(past, which), in_steady)
+        polls: Times = np.where(past < 0, start + numbers * full, later)
         return polls

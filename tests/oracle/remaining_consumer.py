@@ -34,6 +34,22 @@ _BEATS: Final = (
     "since when a member beats follows from its last pass through poll(): 0.1 s, which a replay does not have, of "
     "members that were assigned something more than once"
 )
+_RACES: Final = (
+    "whether a member's heartbeat finds partitions free, or has to come again 5 s later, was decided by steps that a"
+    " busy machine made 0.05 to 0.2 s longer. In repetition 4 of consumer-join the newcomer acknowledged 0.36 s after"
+    " it had joined, and the others gave up theirs after 0.57 to 0.81 s (in the replay after 0.31 s, before it); in"
+    " repetition 2 of consumer-partitions-added the commit before giving up was answered after 0.07 s, so that a"
+    " heartbeat came 12 ms too early for what was freed, where that of the replay comes 27 ms after"
+)
+_LEAVES: Final = (
+    "a member that is closed sends its last heartbeat 3 to 24 ms later as a rule, but 51 ms in repetition 4 and 94 and"
+    " 65 ms in repetition 5, when the machine was busy. Before records of replays had the phases of the recorded ones"
+    " three repetitions had the course of their recording and were compared, now five are"
+)
+_WAITED: Final = (
+    "in repetition 6 a survivor's heartbeat was worked on 0.10 s after it was sent, beside a commit of its own, and the"
+    " two beat 0.24 s apart and not 0.13: balanced 0.46 s after the target, and 0.16 s in the replay"
+)
 _FEW_FIT: Final = (
     "fewer than five of its recordings are fit, and a few steps of 5 s among them are taken one beat earlier or later"
 )
@@ -132,8 +148,6 @@ CONSUMER_UNSETTLED: Final = (
             "consumer-join": (
                 "rebalance 2: target to balanced",
                 "balanced again",
-                "unread, worst",
-                "unread, mean of partitions",
             ),
             "consumer-join-poll-10ms": ("unread, worst",),
             "consumer-join-poll-1s": (
@@ -157,12 +171,38 @@ CONSUMER_UNSETTLED: Final = (
             "consumer-static-duplicate": ("unread, mean of partitions",),
             "consumer-static-restart-late": (
                 "rebalance 2: epoch to target",
-                "rebalance 2: target to balanced",
                 "rebalance 3: epoch to target",
                 "rebalance 3: target to balanced",
                 "rebalance 4: target to balanced",
             ),
         },
+    ),
+    Unsettled(
+        _RACES,
+        NOT_SHOWN,
+        {
+            "consumer-join": (
+                "unread, worst",
+                "unread, mean of partitions",
+            ),
+            "consumer-partitions-added": ("unread, mean of partitions",),
+        },
+    ),
+    Unsettled(
+        _LEAVES,
+        NOT_SHOWN,
+        {
+            "consumer-roll": (
+                "rebalance 3: fault to epoch",
+                "rebalance 4: fault to epoch",
+                "rebalance 5: fault to epoch",
+            )
+        },
+    ),
+    Unsettled(
+        _WAITED,
+        NOT_SHOWN,
+        {"consumer-static-restart-late": ("rebalance 2: target to balanced",)},
     ),
     Unsettled(
         _BEATS,
@@ -176,11 +216,6 @@ CONSUMER_UNSETTLED: Final = (
             "consumer-kill": (
                 "rebalance 2: fault to epoch",
                 "detection",
-            ),
-            "consumer-roll": (
-                "rebalance 3: fault to epoch",
-                "rebalance 4: fault to epoch",
-                "rebalance 5: fault to epoch",
             ),
             "consumer-slow-listener": (
                 "rebalance 2: fault to epoch",
@@ -229,7 +264,6 @@ CONSUMER_UNSETTLED: Final = (
             "consumer-partitions-added": (
                 "rebalance 2: target to balanced",
                 "balanced again",
-                "unread, mean of partitions",
                 "rebalance 3: target to balanced",
             ),
             "consumer-roll": (

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
+from statistics import fmean, stdev
+
 import pytest
 
-from groupsim.sim.units import S
+from groupsim.sim.units import MS, S
 from tests.oracle.long_stable import begun_aged, left_alone
 from tests.oracle.study import played, recordings
+from tests.oracle.trace import Fact
 
 NAMES = ("aged-even", "aged-idle", "aged-uneven")
 
@@ -35,3 +41,30 @@ def test_heartbeats_are_as_far_apart_as_on_the_broker_where_loads_differ() -> No
     told = [begun_aged(played("aged-uneven"), one, 1, is_varied=False).apart_us for one in rests]
     recorded = [one.apart_us for one in rests]
     assert min(recorded) < min(told) <= max(told) < max(recorded)
+
+
+STRETCH_US = 10 * S
+
+
+def late(facts: Sequence[Fact], api: str, interval_us: int) -> Iterator[tuple[int, int]]:
+    """In which stretch each request of a member was sent, and by how much more than the interval after its last one."""
+    sent = defaultdict[str, list[int]](list)
+    for fact in facts:
+        if fact["what"] == "request" and fact["api"] == api and 150 * S < fact["at_us"] < 1_047 * S:
+            sent[fact["member"]].append(fact["at_us"])
+    for times in sent.values():
+        yield from ((time // STRETCH_US, time - before - interval_us) for before, time in pairwise(times))
+
+
+def test_heartbeats_of_even_members_are_late_by_the_rule_where_nothing_has_piled_up() -> None:
+    """Commits, sent at the next poll, say when it has. On the average of a recording they are 25 ms late."""
+    groups = [one.facts for one in recordings("aged-even")]
+    commits = list(chain.from_iterable(late(facts, "OffsetCommit", 5 * S) for facts in groups))
+    latest = {stretch: max(us for at, us in commits if at == stretch) for stretch, _ in commits}
+    beats = list(chain.from_iterable(late(facts, "Heartbeat", 3 * S) for facts in groups))
+    quiet = [us for at, us in beats if latest[at] <= 60 * MS]
+    piled_up = [us for at, us in beats if latest[at] > S]
+    assert min(len(quiet), len(piled_up)) > 400
+    assert 5 * MS < fmean(quiet) < 8 * MS, "the model's are 6 ms late where records vary by 4 %"
+    assert stdev(quiet) < 13 * MS
+    assert fmean(piled_up) > 4 * fmean(quiet)

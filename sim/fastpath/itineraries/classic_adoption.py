@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.services import Slots
 from groupsim.sim.client.client import Client
-from groupsim.sim.client.poll_schedule import Load, full_passes
+from groupsim.sim.client.pace import Load
+from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, DeferredMembers
@@ -77,7 +78,6 @@ def _repace(group: GroupHost, deferred: DeferredMembers, kind: int, slots: Slots
     ledger.anchor_all(slots, times, partitions, offsets, lengths, paced.capacity)
     schedules, steps_us = deferred.schedules(slots), deferred.step_us[slots]
     now.waiting_since[slots] = waiting_since(schedules, now.waiting_since[slots], steps_us, times)
-    given = schedules.hand_over(times, deferred.was.before[slots], config.fetch_max_wait_us)
-    now.start[slots], now.before[slots], now.held_until[slots] = given
-    now.full_us[slots], now.full_passes[slots] = paced.full_us, full_passes(paced, load)
-    now.steady_us[slots], now.steady_wait_us[slots] = paced.steady_us, paced.steady_wait_us
+    start, before, held_until = schedules.hand_over(times, deferred.was.before[slots], config.fetch_max_wait_us)
+    left = load.after(start - times, paced.capacity)
+    now.follow(slots, PollSchedule(start, paced, left, before, held_until))

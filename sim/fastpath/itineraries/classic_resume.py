@@ -20,7 +20,8 @@ from groupsim.sim.client.client import Client
 from groupsim.sim.client.data_connections import Trips, first_fetch
 from groupsim.sim.client.heartbeat_thread import after_wait
 from groupsim.sim.client.offset_reset import where_to_begin
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, PollSchedule
+from groupsim.sim.client.pace import Load
+from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import NO_COMMITS, SYNCED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
@@ -158,10 +159,8 @@ class ResumePhase(AnswerPhase):
         config, _ = deferred.kinds[kind]
         load = Load(rates, backlogs)
         paced = deferred.pace(kind, slots, lengths, load)
-        schedule = PollSchedule(now.begun[slots], paced, load)
-        now.start[slots], now.before[slots], now.held_until[slots] = now.begun[slots], now.begun[slots], NOT_INSIDE
-        now.full_us[slots], now.full_passes[slots] = schedule.full_us, schedule.full_passes
-        now.steady_us[slots], now.steady_wait_us[slots] = schedule.steady_us, schedule.steady_wait_us
+        schedule = PollSchedule(now.begun[slots], paced, load, now.begun[slots])
+        now.follow(slots, schedule)
         now.schedule[slots] = None
         deferred.capacity[slots] = paced.capacity
         longest, strides = schedule.longest_us, np.maximum(schedule.shortest_us, deferred.commit_interval[slots])

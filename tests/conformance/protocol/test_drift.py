@@ -13,7 +13,8 @@ import pytest
 
 from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.heartbeat_thread import Cadence, next_beat
-from groupsim.sim.client.poll_schedule import Load, PollSchedule, pace
+from groupsim.sim.client.pace import Load, pace
+from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.config import ClientConfig, Timing
 from groupsim.sim.model import Distribution, Processing
 from groupsim.sim.randomness import Draw, hash64

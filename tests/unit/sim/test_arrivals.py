@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from groupsim.sim.arrivals import Arrivals
 from groupsim.sim.books.holding import Holding
 from groupsim.sim.books.invariants import ReadsWhatIsThere
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, PollSchedule, pace
+from groupsim.sim.client.pace import Load, pace
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.model import Processing
 from groupsim.sim.units import FOREVER, MS
 from tests.unit.sim.scenes import lasting

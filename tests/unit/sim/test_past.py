@@ -12,7 +12,8 @@ from groupsim.assignors import Assignment, Assignor, AssignorError, GroupSnapsho
 from groupsim.sim import Result, simulate
 from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.heartbeat_thread import Cadence, next_beat
-from groupsim.sim.client.poll_schedule import Load, Pace, PollSchedule
+from groupsim.sim.client.pace import Load, Pace
+from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.errors import CannotBeginAged
 from groupsim.sim.model import (
     ZERO,

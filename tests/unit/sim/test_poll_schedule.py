@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
-from groupsim.sim.client.poll_schedule import Load, Pace, PollSchedule, pace
+from groupsim.sim.client.pace import Load, Pace, pace
+from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.settling import Settling
 from groupsim.sim.model import ZERO, Distribution, Processing
 from groupsim.sim.randomness import Draw
 from groupsim.sim.units import MS, S
@@ -80,8 +82,13 @@ def loops(draw: st.DrawFn) -> tuple[PollSchedule, Written]:
     )
     schedule.full_passes = passes
     written = [(start + index * full, full_wait) for index in range(passes)]
-    switch = start + passes * full
-    written += [(switch + index * steady, steady_wait) for index in range(END // steady + 1)]
+    settled, settling = start + passes * full, draw(st.lists(lengths, max_size=5))
+    for length, wait in settling:
+        written.append((settled, wait))
+        settled += length
+    if settling:
+        schedule.settling = Settling(*zip(*settling, strict=True))
+    written += [(settled + index * steady, steady_wait) for index in range(END // steady + 1)]
     return schedule, Written(written, before)
 
 
@@ -122,7 +129,11 @@ def test_a_train_is_all_polls_that_are_due(
     assert at < before
     following = written.next_poll(at + interval)
     switch = schedule.start + schedule.full_passes * schedule.full_us
-    assert following >= before or following >= switch > poll  # or the kind of pass ends
+    passes = schedule.settling.lengths if schedule.settling is not None else ()
+    ends = list(accumulate(passes, initial=switch))
+    assert following >= before or following >= next(
+        (end for end in ends if end > poll), END
+    )  # or the kind of pass ends
 
 
 @given(
@@ -188,8 +199,8 @@ def test_capacity_is_what_full_batches_achieve_however_small_the_backlog(backlog
 
 
 def test_a_pass_over_a_small_backlog_is_short() -> None:
-    assert paced(40, 3, per_record_us=2 * MS).full_us == 107 * MS
-    assert paced(40, 10_000, per_record_us=2 * MS).full_us == 1_101 * MS
+    assert lengths_ms(10, 3, per_record_us=2 * MS) == [107]
+    assert lengths_ms(40, 499, per_record_us=2 * MS)[0] == 1_099
 
 
 @pytest.mark.parametrize("rate", [20, 100, 400])
@@ -205,13 +216,21 @@ def test_without_records_poll_waits_for_its_timeout() -> None:
     assert (one.steady_us, one.steady_wait_us) == (100 * MS, 100 * MS)
 
 
+def lengths_ms(rate: float, backlog: float, **more: int) -> list[float]:
+    settling = PollSchedule(0, paced(rate, backlog, **more), Load(rate / S, backlog)).settling
+    return [length / MS for length in settling.lengths] if settling is not None else []
+
+
 def full_passes(rate: float, backlog: float, **more: int) -> int:
     return PollSchedule(0, paced(rate, backlog, **more), Load(rate / S, backlog)).full_passes
 
 
 def test_full_passes_last_until_the_backlog_is_gone() -> None:
     assert full_passes(40, 0) == 0
-    assert full_passes(100, 10_000, per_record_us=2 * MS) == 26  # 1.101 s each take away 500 and leave 110.1
+    # 1.101 s each take away 500 and leave 110.1 more; the last leaves less than 500.
+    assert full_passes(100, 10_000, per_record_us=2 * MS) == 25
+    assert full_passes(40, 499) == 0
+    assert full_passes(40, 500) == 1
     assert full_passes(10_000, 0, per_record_us=2 * MS) == 1_000_000_000
     assert full_passes(10_000, 1_000, per_record_us=2 * MS) == 1_000_000_000
 

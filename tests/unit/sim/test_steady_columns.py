@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.heartbeat_thread import Cadence
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, Load, Pace, PollSchedule, full_passes, pace
+from groupsim.sim.client.pace import Load, Pace, catching_up, pace
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
+from groupsim.sim.client.settling import Settling
 from groupsim.sim.config import Timing
 from groupsim.sim.fastpath.commit_rows import CommitsOfIntervals
 from groupsim.sim.fastpath.flights import Requests, fly
@@ -40,6 +42,9 @@ def schedules(draw: st.DrawFn) -> PollSchedule:
         cost = Draw(draw(st.integers(0, 99)), Distribution("uniform", (1, 9)))
         schedule = DrawnPollSchedule(start, paced, Load(0, 0), None, held_until, cost=cost, first=3, fixed_us=5)
     schedule.full_passes = draw(st.sampled_from([0, 1, 7, 1_000_000_000]))
+    lengths = draw(st.lists(st.integers(1, 60), max_size=3))
+    if lengths and not isinstance(schedule, DrawnPollSchedule):
+        schedule.settling = Settling(lengths, [length // 3 for length in lengths])
     return schedule
 
 
@@ -119,16 +124,22 @@ def test_paces_are_what_each_member_has_alone(
     load = Load(np.array([one.rate for one in loads]), np.array([one.backlog for one in loads]))
     most, slowdown = np.array([one[2] for one in members]), np.array([one[3] for one in members])
     many = pace(processing, most, poll_us, load, slowdown)
-    for column, values in zip(many, zip(*alone, strict=True), strict=True):
+    for column, values in zip(many[:-1], zip(*(one[:-1] for one in alone), strict=True), strict=True):
         assert np.broadcast_to(column, len(members)).tolist() == list(values)
-    passes = [full_passes(one, load) for one, load in zip(alone, loads, strict=True)]
-    assert full_passes(many, load).tolist() == passes
+    passes, settling = zip(*(catching_up(one, load) for one, load in zip(alone, loads, strict=True)), strict=True)
+    all_passes, all_settling = catching_up(many, load)
+    assert np.broadcast_to(all_passes, len(members)).tolist() == list(passes)
+    for index, one in enumerate(settling):
+        same = all_settling.of_one(index) if all_settling is not None else None
+        assert (one and (one.lengths, one.waits)) == (same and (same.lengths, same.waits))
 
 
 def test_a_poll_schedule_of_columns_is_the_one_that_they_were_taken_from() -> None:
     paced = Pace(500, 100, 2, 300, 70, 1, 1.0, 8.0)
     one = PollSchedule(1_000, paced, Load(0.1, 10_000), 1_000)
-    same = PollSchedule.of_columns(1_000, one.full_passes, 500, 100, 300, 70, 8.0, 1_000, NOT_INSIDE)
+    same = PollSchedule.of_columns(
+        1_000, one.full_passes, 500, 100, 300, 70, 8.0, 1_000, NOT_INSIDE, settling=one.settling
+    )
     assert all(getattr(one, name) == getattr(same, name) for name in PollSchedule.__slots__)
 
 
