@@ -11,12 +11,14 @@ class Stage(StrEnum):
     """What a run is doing."""
 
     SETTING_UP = "setting up"
+    PAST = "going through the past of groups that begin aged"
     RUNNING = "running"
     TABLES = "making the tables"
 
 
 class _Clock(Protocol):
     events: int
+    origin_us: int
 
     @property
     def told_us(self) -> int: ...
@@ -43,6 +45,14 @@ class Gauge:
     def now_us(self) -> int:
         """Virtual time, microseconds; 0 during the past of groups that begin aged."""
         return max(self._clock.told_us, 0) if self._clock is not None else 0
+
+    @property
+    def past_share(self) -> float:
+        """How much of the past of groups that begin aged has been gone through; 1 where there is none."""
+        clock = self._clock
+        if clock is None or not clock.origin_us:
+            return 1.0
+        return min(1 + clock.told_us / clock.origin_us, 1.0)
 
     @property
     def events(self) -> int:

@@ -82,9 +82,10 @@ def simulate(
                 Watch(world.env, groups).attach()
             if after_each is not None:
                 _observe(world.env, after_each)
-            gauge.stage = Stage.RUNNING
             if scenario.origin_us:
+                gauge.stage = Stage.PAST
                 live_through(world, is_loud=is_loud)
+            gauge.stage = Stage.RUNNING
             world.env.run_before(scenario.horizon_us)
             gauge.stage = Stage.TABLES
             _finish(world)

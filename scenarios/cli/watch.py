@@ -246,6 +246,8 @@ def _stage_text(gauge: Gauge, scenario: Scenario) -> str:
 
     if gauge.stage == "setting up":
         return f"setting up {gauge.members:,} of {counted(memory.size(scenario)[0], 'member')}"
+    if gauge.stage.name == "PAST":
+        return f"{gauge.stage} ({gauge.past_share:.0%})"
     if gauge.stage != "running":
         return str(gauge.stage)
     share = gauge.now_us / scenario.horizon_us

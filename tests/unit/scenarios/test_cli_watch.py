@@ -202,6 +202,29 @@ class TestPace:
 
 
 class TestFirstLine:
+    def test_tells_how_much_of_the_past_of_aged_groups_has_been_gone_through(self) -> None:
+        gauge, clock = Gauge(), SimpleNamespace(told_us=-45 * S, origin_us=60 * S, events=0)
+        assert gauge.past_share == 1
+        gauge.attach(clock, ())
+        gauge.stage = Stage.PAST
+        with RunWatch(fake.scenario(), 1) as watching, watching.run(gauge):
+            assert watching.text() == "going through the past of groups that begin aged (25%)"
+        clock.told_us = S
+        assert gauge.past_share == 1
+
+    def test_knows_when_a_run_is_in_the_past(self) -> None:
+        class Noted(Gauge):
+            def __setattr__(self, name: str, value: object) -> None:
+                super().__setattr__(name, value)
+                if name == "stage":
+                    stages.append(str(value))
+
+        stages = list[str]()
+        aged = load("kill-detection", set_={"groups.billing.members.start": {"aged": "5min"}})
+        simulate(aged, gauge=Noted())
+        assert stages == [Stage.SETTING_UP, Stage.PAST, Stage.RUNNING, Stage.TABLES]
+        assert Noted().past_share == 1
+
     @pytest.mark.parametrize(
         ("at_s", "share", "is_told"), [(4.0, 0.5, False), (4.0, 0.2, True), (11.0, 0.99, True), (4.0, 0.01, False)]
     )
