@@ -62,6 +62,8 @@ class ClientBehaviour:
     """librdkafka looks every 500 ms whether max.poll.interval.ms is over. False: when Java's threads wake."""
     ignores_missing_group: bool = False
     """librdkafka before 2.15: GROUP_ID_NOT_FOUND is ignored for ever."""
+    repeats_user_data: bool = False
+    """librdkafka's leader puts the user data of each member's subscription into its assignment. False: none."""
     says_all_after_expiry: bool = True
     """False: librdkafka before 2.15, which joins after max.poll.interval.ms without saying everything."""
 

@@ -194,6 +194,7 @@ PROFILES: Final[Mapping[ClientFamily, Mapping[str, ClientProfile]]] = MappingPro
                         paces_polls=False,
                         looks_at_polls=True,
                         ignores_missing_group=True,
+                        repeats_user_data=True,
                         says_all_after_expiry=False,
                     ),
                     assignors=_RDKAFKA_ASSIGNORS,
@@ -201,7 +202,7 @@ PROFILES: Final[Mapping[ClientFamily, Mapping[str, ClientProfile]]] = MappingPro
                 "2.15": ClientProfile(
                     name="librdkafka 2.15",
                     defaults=_RDKAFKA,
-                    behaviour=ClientBehaviour(paces_polls=False, looks_at_polls=True),
+                    behaviour=ClientBehaviour(paces_polls=False, looks_at_polls=True, repeats_user_data=True),
                     assignors=_RDKAFKA_ASSIGNORS,
                 ),
             }

@@ -215,6 +215,8 @@ class SyncGroup:
     protocol: str | None = None
     assignments: dict[str, Positions] | None = None
     protocol_type: str | None = CONSUMER
+    with_user_data: frozenset[str] = frozenset()
+    """Member ids whose assignment carries user data (``ConsumerProtocolAssignment.userData``)."""
 
 
 @dataclass(slots=True, eq=False)

@@ -246,11 +246,11 @@ class ClassicGroup:
         if self.state is not COMPLETING or sync.generation != self.generation:
             return
         if error is Error.NONE:
-            rebalance.answer_syncs(now, sync.assignments, error)
+            rebalance.answer_syncs(now, sync, error)
             rebalance.note(AssignmentSynced(tuple((one.member_id, one.assignment) for one in self.roster)))
             rebalance.enter(now, STABLE)
         else:
-            rebalance.answer_syncs(now, {}, error)
+            rebalance.answer_syncs(now, LeaderSync(sync.generation, {}), error)
             rebalance.prepare(now, f"Error {error.value} when storing group assignment during SyncGroup")
 
     def on_metadata(self, now: int, image: Mapping[str, int]) -> Outcome:

@@ -58,8 +58,8 @@ class MemberRequests:
             return
         member.sync_waiter = waiter
         if member.member_id == self._rebalance.roster.leader:
-            assignments = request.assignments or {}
-            rebalance.append(rebalance.summary(assignments), LeaderSync(self._rebalance.generation, assignments))
+            given = LeaderSync(rebalance.generation, request.assignments or {}, request.with_user_data)
+            rebalance.append(rebalance.summary(given), given)
 
     def _is_inconsistent(self, request: SyncGroup) -> bool:
         """``isProtocolInconsistent``: what one of the two does not know is consistent."""

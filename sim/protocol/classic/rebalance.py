@@ -6,12 +6,19 @@ in the log. Source: ``GroupMetadataManager`` (below: ``GMM``) and ``ClassicGroup
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import count
 
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.errors import ProtocolMisuse
-from groupsim.sim.protocol.classic.records import Awaited, GroupMetadata, GroupRecord, GroupTombstone, members_of
+from groupsim.sim.protocol.classic.records import (
+    Awaited,
+    GroupMetadata,
+    GroupRecord,
+    GroupTombstone,
+    LeaderSync,
+    members_of,
+)
 from groupsim.sim.protocol.classic.roster import Member, Roster
 from groupsim.sim.protocol.classic.states import VALID_PREVIOUS_STATES, GroupState
 from groupsim.sim.protocol.classic.timers import Timers
@@ -22,7 +29,6 @@ from groupsim.sim.protocol.messages import (
     NO_PARTITIONS,
     Error,
     JoinResponse,
-    Positions,
     Subscription,
     SyncResponse,
 )
@@ -131,9 +137,9 @@ class Rebalance:
         """A number that no batch of this group has had."""
         return next(self.batches)
 
-    def summary(self, assignments: Mapping[str, Positions] | None = None) -> GroupMetadata:
-        """The group as it is logged, with these assignments or (None) those that its members have."""
-        members = members_of(self.roster, self.protocol, assignments)
+    def summary(self, given: LeaderSync | None = None) -> GroupMetadata:
+        """The group as it is logged, with the assignments ``given`` or (None) those that its members have."""
+        members = members_of(self.roster, self.protocol, given)
         roster = self.roster
         return GroupMetadata(
             self.generation, self.protocol, roster.leader, self.state_us, members, roster.protocol_type or ""
@@ -181,7 +187,7 @@ class Rebalance:
     def prepare(self, now: int, reason: str) -> None:
         """``GMM.prepareRebalance``."""
         if self.state is COMPLETING:
-            self.answer_syncs(now, {}, Error.REBALANCE_IN_PROGRESS)
+            self.answer_syncs(now, LeaderSync(self.generation, {}), Error.REBALANCE_IN_PROGRESS)
         self.pending_sync.clear()
         self.timers.sync_due = FOREVER
         initial = self.state is EMPTY and not self.is_old
@@ -279,10 +285,11 @@ class Rebalance:
 
     # --- sync phase ---------------------------------------------------------------------------------------------------
 
-    def answer_syncs(self, now: int, assignments: Mapping[str, Positions], error: Error) -> None:
+    def answer_syncs(self, now: int, given: LeaderSync, error: Error) -> None:
         """Give out assignments and answer parked SyncGroups, which re-arms sessions (``GMM.propagateAssignment``)."""
         for member in self.roster:
-            member.assignment = assignments.get(member.member_id, NO_PARTITIONS)
+            member.assignment = given.assignments.get(member.member_id, NO_PARTITIONS)
+            member.has_user_data = member.member_id in given.with_user_data
             waiter, member.sync_waiter = member.sync_waiter, None
             if waiter is not None:
                 self.timers.renew(now, member)

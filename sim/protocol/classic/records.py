@@ -6,7 +6,7 @@ A classic group changes in memory and logs a summary of itself; each summary sup
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ class MemberMetadata(NamedTuple):
     rebalance_timeout_us: int
     subscription: Subscription
     assignment: Positions
+    has_user_data: bool = False
 
     def restored(self, protocol: str) -> Member:
         """The member as a coordinator knows it that has only read about it."""
@@ -42,6 +43,7 @@ class MemberMetadata(NamedTuple):
             rebalance_timeout_us=self.rebalance_timeout_us if knows_timeout else self.session_timeout_us,
             protocols=((protocol, self.subscription),),
             assignment=self.assignment,
+            has_user_data=self.has_user_data,
             is_new=False,
         )
 
@@ -113,6 +115,7 @@ class LeaderSync:
 
     generation: int
     assignments: Mapping[str, Positions]
+    with_user_data: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +139,7 @@ Awaited = NewGroup | LeaderSync | StaticReplacement
 
 
 def members_of(
-    roster: Roster, protocol: str | None, given: Mapping[str, Positions] | None
+    roster: Roster, protocol: str | None, given: LeaderSync | None
 ) -> tuple[MemberMetadata, ...]:
     """The members as they are logged, with the assignments ``given`` or, if None, with those that they have."""
     if protocol is None:
@@ -149,7 +152,8 @@ def members_of(
             one.session_timeout_us,
             one.rebalance_timeout_us,
             one.subscription_for(protocol),
-            one.assignment if given is None else given.get(one.member_id, NO_PARTITIONS),
+            one.assignment if given is None else given.assignments.get(one.member_id, NO_PARTITIONS),
+            one.has_user_data if given is None else one.member_id in given.with_user_data,
         )
         for one in roster.in_table_order()
     )

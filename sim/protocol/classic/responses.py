@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from groupsim.assignors import CooperativeStickyUserData
 from groupsim.sim.protocol.classic.liveness import HeartbeatTimers
 from groupsim.sim.protocol.classic.membership import (
     ALREADY_REBALANCING,
@@ -48,7 +49,9 @@ class ResponseHandlers:
         The application calls commitSync in onPartitionsRevoked.
     """
 
-    __slots__ = ("_commit_on_revoked", "_heartbeats", "_lookup", "_membership", "_ownership", "_subscription")
+    __slots__ = (
+        "_commit_on_revoked", "_heartbeats", "_lookup", "_membership", "_ownership", "_repeated", "_subscription"
+    )  # fmt: skip
 
     def __init__(
         self, membership: Membership, subscription: SubscriptionState, ownership: Ownership, lookup: CoordinatorLookup,
@@ -60,6 +63,7 @@ class ResponseHandlers:
         self._lookup = lookup
         self._heartbeats = heartbeats
         self._commit_on_revoked = commit_on_revoked
+        self._repeated: frozenset[str] = frozenset()
 
     def joined(self, now: int, response: JoinResponse) -> Effects:
         """``JoinGroupResponseHandler``; the heartbeat thread wakes with all its timers reset.
@@ -97,9 +101,20 @@ class ResponseHandlers:
         if membership.is_leader:
             subscription.group_topics = tuple(sorted({topic for _, _, one in response.members for topic in one.topics}))
             if not response.skip_assignment:
+                self._repeated = self._repeats(response)
                 return [RunAssignor(response)]
             subscription.watch()
         return [Send(Api.SYNC_GROUP, self.sync_request(response))]
+
+    def _repeats(self, response: JoinResponse) -> frozenset[str]:
+        """Members whose assignment will have user data.
+
+        librdkafka writes what it has read of their subscriptions (2.15, ``rd_kafka_group_MemberState_consumer_write``);
+        there is none before a member's first assignment (``rd_kafka_sticky_assignor_get_metadata``).
+        """
+        if not self._membership.config.behaviour.repeats_user_data:
+            return frozenset()
+        return frozenset(member_id for member_id, _, one in response.members if _remembers(one.user_data))
 
     def assigned(self, assignments: dict[str, Positions], counts: Mapping[str, int]) -> Effects:
         """The leader's assignor is done; ``counts`` is the metadata it has seen (``onLeaderElected``)."""
@@ -109,8 +124,9 @@ class ResponseHandlers:
             return []
         self._subscription.watch(counts)
         request = SyncGroup(
-            membership.member_id, membership.instance_id, membership.generation, membership.protocol, assignments
-        )
+            membership.member_id, membership.instance_id, membership.generation, membership.protocol, assignments,
+            with_user_data=self._repeated,
+        )  # fmt: skip
         return [Send(Api.SYNC_GROUP, request)]
 
     def assignor_failed(self, now: int) -> None:
@@ -222,3 +238,7 @@ class ResponseHandlers:
         elif unknown and (current or membership.state is not PREPARING):
             membership.reset(keep_id=error is Error.ILLEGAL_GENERATION)
         return []
+
+
+def _remembers(user_data: object) -> bool:
+    return isinstance(user_data, CooperativeStickyUserData) and user_data.generation >= 0

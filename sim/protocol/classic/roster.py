@@ -30,6 +30,8 @@ class Member:
     rebalance_timeout_us: int
     protocols: Protocols
     assignment: Positions
+    has_user_data: bool = False
+    """Whether its assignment carries user data, which decides nothing but whether the group may be upgraded."""
     join_waiter: Waiter | None = None
     sync_waiter: Waiter | None = None
     is_new: bool = True
@@ -174,6 +176,7 @@ class Roster:
             rebalance_timeout_us=old.rebalance_timeout_us,
             protocols=old.protocols,
             assignment=old.assignment,
+            has_user_data=old.has_user_data,
             is_new=False,
         )
         self.release_join(old)

@@ -22,7 +22,9 @@ a log             the last one      replayed                                    
 
 ``group.consumer.migration.policy``: ``bidirectional`` allows both, ``upgrade`` and ``downgrade`` one, ``disabled``
 neither, and then (4.3) no classic member joins a consumer group. Without leave to upgrade, or if the group is too large
-or of another type, the heartbeat is answered GROUP_ID_NOT_FOUND.
+or of another type, the heartbeat is answered GROUP_ID_NOT_FOUND. So it is (KAFKA-18134) if a member's assignment
+carries user data, as Kafka Streams' do. Kafka's own assignors have none there, sticky's memory is in subscriptions;
+but leaders of librdkafka put what a member's subscription carries into its assignment.
 
 Upgrade: whoever is parked is told REBALANCE_IN_PROGRESS. All members are STABLE at the generation, with what they had
 been assigned last, as their target too, and may fetch it again. The newcomer's subscription bumps the epoch, and a

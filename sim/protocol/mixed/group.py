@@ -178,8 +178,8 @@ class MixedGroup:
             if not upgrade.may_upgrade(old):
                 return _refused(waiter, Error.GROUP_ID_NOT_FOUND, f"Group {self._group_id} is not a consumer group.")
             interrupted = old.dismiss(Error.REBALANCE_IN_PROGRESS)
-            if upgrade.is_malformed(old):
-                interrupted.replies += _refused(waiter, Error.UNKNOWN_SERVER_ERROR, "no value present").replies
+            if (reason := upgrade.refusal(self._group_id, old)) is not None:
+                interrupted.replies += _refused(waiter, *reason).replies
                 return interrupted
         upgrade.write_tombstone(old, new)
         if not upgrade.is_empty(old):

@@ -22,7 +22,10 @@ from groupsim.sim.protocol.consumer.records import (
     MemberMetadata,
     TargetEpoch,
 )
-from groupsim.sim.protocol.messages import CONSUMER, Subscription
+from groupsim.sim.protocol.messages import CONSUMER, Error, Subscription
+
+_CUSTOM_ASSIGNOR = "Cannot upgrade classic group {} to consumer group because an unsupported custom assignor is in use."
+"""What ``GMM.convertToConsumerGroup`` answers; it goes on with advice to use an assignor of Kafka's own."""
 
 
 def is_empty(group: ClassicGroup) -> bool:
@@ -40,13 +43,20 @@ def may_upgrade(group: ClassicGroup) -> bool:
     )
 
 
-def is_malformed(group: ClassicGroup) -> bool:
-    """Whether Kafka cannot tell what some member subscribes to.
+def refusal(group_id: str, group: ClassicGroup) -> tuple[Error, str] | None:
+    """Error and message for whoever would upgrade the group, if Kafka cannot convert a member; None: it can.
 
-    It looks at the assignor of the last generation only (``ConsumerGroup.fromClassicGroup``): there is none in the very
-    first join phase, and who has joined since may not have it.
+    It goes through the members (``ConsumerGroup.fromClassicGroup``) and stops at the first whose assignment carries
+    user data, which an assignor on the broker would lose (KAFKA-18134, 4.0), or of which it cannot tell what it
+    subscribes to: it looks at the assignor of the last generation only, of which there is none in the very first join
+    phase, and which who has joined since may not have.
     """
-    return any(_subscription(one, group.protocol) is None for one in group.roster)
+    for one in group.roster.in_table_order():
+        if one.has_user_data:
+            return Error.GROUP_ID_NOT_FOUND, _CUSTOM_ASSIGNOR.format(group_id)
+        if _subscription(one, group.protocol) is None:
+            return Error.UNKNOWN_SERVER_ERROR, "no value present"
+    return None
 
 
 def write_tombstone(old: ClassicGroup, new: ConsumerGroup) -> None:

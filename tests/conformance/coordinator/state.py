@@ -12,7 +12,7 @@ from groupsim.sim.protocol.classic.timers import Timers
 from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.units import FOREVER, MS
 from tests.conformance.coordinator.fields import Difference, Unplayable, expect, known
-from tests.conformance.coordinator.wire import Json, Payloads, assignment_form, subscription_bytes
+from tests.conformance.coordinator.wire import Json, Payloads, assignment_form, has_user_data, subscription_bytes
 
 _GROUP = frozenset(
     ["state", "generation", "protocol_type", "protocol", "leader", "state_timestamp", "new_member_added",
@@ -107,7 +107,7 @@ def _load_member(new: Rebalance, member_id: str, fields: Json, before: Member | 
     member = Member(
         member_id, fields["instance_id"], fields["client_id"], fields["session_timeout_ms"] * MS,
         fields["rebalance_timeout_ms"] * MS, payloads.protocols(fields["protocols"]),
-        payloads.assignment(fields["assignment"]), is_new=fields["is_new"],
+        payloads.assignment(fields["assignment"]), has_user_data(fields["assignment"]), is_new=fields["is_new"],
     )  # fmt: skip
     new.roster.restore(member)
     if fields["awaiting_join"]:

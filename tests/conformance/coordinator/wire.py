@@ -113,6 +113,11 @@ def assignment_form(bytes_: Json) -> Json:
     return dict(sorted(each.items()))
 
 
+def has_user_data(bytes_: Json) -> bool:
+    """Whether an assignment carries user data."""
+    return bool(bytes_.get("assignment", {}).get("userData"))
+
+
 def subscription_bytes(one: Subscription | None) -> Json:
     """The bytes that it stands for."""
     return EMPTY_BYTES if one is None else json.loads(one.user_data)
@@ -137,6 +142,7 @@ def request(step: Json, payloads: Payloads, fresh_id: str) -> Any:
             return SyncGroup(
                 asked["memberId"], asked["groupInstanceId"], asked["generationId"], asked["protocolName"], given,
                 asked["protocolType"],
+                frozenset(one["memberId"] for one in asked["assignments"] if has_user_data(one["assignment"])),
             )  # fmt: skip
         case "Heartbeat":
             return Heartbeat(asked["memberId"], asked["groupInstanceId"], asked["generationId"])
@@ -287,7 +293,7 @@ def restored_record(record: Json, payloads: Payloads) -> GroupMetadata | GroupTo
         MemberMetadata(
             one["memberId"], one["groupInstanceId"], one["clientId"], one["sessionTimeout"] * MS,
             one["rebalanceTimeout"] * MS, payloads.subscription(one["subscription"]),
-            payloads.assignment(one["assignment"]),
+            payloads.assignment(one["assignment"]), has_user_data(one["assignment"]),
         ) for one in value["members"]
     )  # fmt: skip
     return GroupMetadata(

@@ -109,9 +109,12 @@ class Mixed(Coordination):
             fresh_id=member_id, name=member_id, **told,
         )  # fmt: skip
 
-    def sync(self, member_id: str, generation: int, assignments: Any = None) -> Any:
-        """SyncGroup."""
-        return self.ask(member_id, SyncGroup(member_id, None, generation, "range", assignments))
+    def sync(self, member_id: str, generation: int, assignments: Any = None, *with_user_data: str) -> Any:
+        """SyncGroup; of the leader's assignments these carry user data."""
+        request = SyncGroup(
+            member_id, None, generation, "range", assignments, with_user_data=frozenset(with_user_data)
+        )  # fmt: skip
+        return self.ask(member_id, request)
 
     def classic_beat(self, member_id: str, generation: int) -> Error:
         """Heartbeat."""

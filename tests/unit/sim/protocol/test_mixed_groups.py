@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from groupsim.sim.protocol.facts import GroupConverted, MemberRemoved, StateChan
 from groupsim.sim.protocol.interface import Outcome
 from groupsim.sim.protocol.messages import Error, OffsetCommit
 from groupsim.sim.units import S
+from tests.unit.sim.protocol.consumer_groups import at
 from tests.unit.sim.protocol.mixed_groups import Mixed
 
 
@@ -70,6 +73,38 @@ def test_without_leave_to_upgrade_the_joiner_is_told_that_there_is_no_such_group
 def test_a_group_that_is_too_large_for_the_consumer_protocol_stays_classic() -> None:
     run = Mixed(consumer_max_size=1)
     run.classic_group(a=(0, 1), b=(2, 3))
+    assert run.consumer_join("c").error is Error.GROUP_ID_NOT_FOUND
+
+
+def test_a_group_whose_assignments_carry_user_data_stays_classic_with_kafkas_reason() -> None:
+    """An assignor on the broker would lose it (KAFKA-18134); the coordinator knows it from its log too."""
+    run = Mixed()
+    generation = run.classic_group(a=(0, 1), b=(2, 3))
+    run.classic_join("a", topics=("t", "u"))
+    run.classic_join("b")
+    assert run.sync("a", generation + 1, {"a": at(0, 1), "b": at(2, 3)}, "b").error is Error.NONE
+    run.sync("b", generation + 1)
+    for _ in range(2):
+        refused = run.consumer_join("c")
+        assert refused.error is Error.GROUP_ID_NOT_FOUND
+        assert refused.message == (
+            "Cannot upgrade classic group g to consumer group because an unsupported custom assignor is in use."
+        )
+        assert run.classic_beat("a", generation + 1) is Error.NONE
+        run.group = run.rebuilt()
+        run.take(run.group.on_loaded(run.now))
+    run.classic_leave("b")
+    run.classic_join("a")
+    run.sync("a", generation + 2, {"a": at(0, 1, 2, 3)})
+    assert run.consumer_join("c").error is Error.NONE, "it is gone with who had it"
+
+
+def test_user_data_stays_with_a_static_member_that_is_replaced() -> None:
+    run = Mixed()
+    run.classic_join("a", is_new=True, instance_id="i")
+    run.sleep(0)
+    run.ask("a", replace(run.syncing("a", 1, "i", a=(0, 1, 2, 3)), with_user_data=frozenset("a")))
+    assert run.classic_join("a-2", is_new=True, instance_id="i").error is Error.NONE
     assert run.consumer_join("c").error is Error.GROUP_ID_NOT_FOUND
 
 
