@@ -232,6 +232,7 @@ class Client(Incarnation):
             self.do(now, self.machine.close(now, self.close_operation))
         else:
             self.is_closing = False
+            self.metadata.unsubscribe(now)
             self.do(now, self.machine.unsubscribe(now))
 
     # --- driving ------------------------------------------------------------------------------------------------------

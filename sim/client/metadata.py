@@ -5,6 +5,10 @@ fetch that is parked on the connection that it takes, and the next one is due th
 arithmetic, and wait for nothing. In a world in which nothing can change (`Surroundings.is_still`) those of a quiet
 member are arithmetic too, with the same waits. A pattern subscriber asks before it joins, and again and again while it
 joins (``ConsumerCoordinator.poll``): what it knows then is as old as its assignment.
+
+Who subscribes by name to a topic that does not exist is told UNKNOWN_TOPIC_OR_PARTITION and asks again with backoff,
+until it is there (``Metadata.handleMetadataResponse``, ``timeToAllowUpdate``; Kafka 4.4). None of these requests finds
+anything, so they are arithmetic and wait for nothing, up to the first one after the topic was created.
 """
 
 from __future__ import annotations
@@ -52,22 +56,37 @@ class Metadata:
         self._is_resting = False
         jitter = client.world.streams.key("metadata-jitter", client.label)
         self._backoff = Backoff.of(client.config, backoff_factor(jitter))
+        missing = client.world.streams.key("metadata-missing", client.label)
+        self._missing_backoff = Backoff.of(client.config, backoff_factor(missing))
+        self._names: tuple[str, ...] = ()
+        self._n_in_vain = 0
 
     def subscribe(self, now: int, subscription: Subscription) -> None:
         """The application calls subscribe(); what a pattern can match is what there is now."""
+        self._pass_by(now)
         machine, counts = self._machine, self._catalog.counts_at(now)
         self._seen_version = self._catalog.version
         self._asked_us = now
         machine.on_metadata(counts)
         machine.subscribe(subscription.topics, subscription.pattern, subscription.re2)
         pattern = machine.pattern
+        self._names = () if pattern is not None else machine.topics
+        self._n_in_vain = 0
+        if self._lacks_topics:
+            self._due_us = now + self._pause_us()
         self._client.books.cover(machine.topics if pattern is None else [one for one in counts if pattern.matches(one)])
         self.arm(now)
+
+    def unsubscribe(self, now: int) -> None:
+        """The application calls unsubscribe(): no topic is asked for any more."""
+        self._pass_by(now)
+        self._names = ()
 
     def refresh(self, now: int) -> None:
         """A refresh that could not wait."""
         self._pass_by(now)
-        self._asked_us, self._due_us = now, now + self._age_us
+        self._asked_us = now
+        self._due_us = now + self._pause_us()
         self._update(self._catalog.counts_at(now))
         self.arm(now)
 
@@ -93,7 +112,7 @@ class Metadata:
     def _passed_between(self, first: int, last: int) -> int | None:
         """How many refreshes at which nobody looked were sent within; None: that takes the time of each to say."""
         before, by = self._passed(first - 1), self._passed(last)
-        return None if before is None or by is None else max(by - before, 0)
+        return None if self._n_in_vain or before is None or by is None else max(by - before, 0)
 
     def _passed(self, by: int) -> int | None:
         """How many of those from now on are sent up to ``by``, if that is so however long each of them takes."""
@@ -148,14 +167,28 @@ class Metadata:
     def _pass_by(self, now: int) -> None:
         """Refreshes up to ``now`` at which nobody looked."""
         while self._due_us <= now:
-            self._send(self._trip_us(self._due_us if self._is_resting else None))
+            self._send(self._trip_us(self._due_us if self._is_resting and not self._n_in_vain else None))
 
     def _send(self, trip_us: int) -> None:
         """The refresh that is due takes so long."""
         self._requests += self._client.books.is_measured(self._due_us)
         self._asked_us = self._due_us
-        self._due_us += trip_us + self._age_us
+        self._due_us += trip_us + self._pause_us()
         self._number += 1
+
+    @property
+    def _lacks_topics(self) -> bool:
+        """Whether the last answer lacks a topic that is subscribed to by name."""
+        known = self._catalog.counts_at(self._asked_us)
+        return any(name not in known for name in self._names)
+
+    def _pause_us(self) -> int:
+        """From the last answer to the next request, microseconds."""
+        if not self._lacks_topics:
+            self._n_in_vain = 0
+            return self._age_us
+        self._n_in_vain += 1
+        return min(self._missing_backoff.after(self._n_in_vain - 1), self._age_us)
 
     def _trip_us(self, sent: int | None) -> int:
         """From the next request to its answer; with what it waits for at the broker, if it is known when it is sent."""
@@ -181,7 +214,13 @@ class Metadata:
         """Watch the next refresh, if it can bring anything."""
         self._pass_by(now)
         if not self._is_resting:
-            self._client.alarms.metadata.set(self._due_us if self._world.is_loud or self._is_watched else FOREVER)
+            is_watched = self._is_watched and not self._asks_in_vain
+            self._client.alarms.metadata.set(self._due_us if self._world.is_loud or is_watched else FOREVER)
+
+    @property
+    def _asks_in_vain(self) -> bool:
+        """Whether refreshes find nothing until the catalog changes, which arms the next one."""
+        return self._n_in_vain > 0 and self._seen_version == self._catalog.version
 
     def rest(self) -> None:
         """The member is quiet: what it reads stays as it is, and no refresh brings news where the world is still."""
@@ -203,7 +242,7 @@ class Metadata:
         client = self._client
         if not client.elision.look():
             client.elision.wake()
-        trip_us = self._trip_us(now if self._is_watched else None)
+        trip_us = self._trip_us(now if self._is_watched and not self._n_in_vain else None)
         self._send(trip_us)
         if self._world.is_loud or self._seen_version < self._catalog.version:
             seen = (self._catalog.version, self._catalog.counts)

@@ -29,7 +29,8 @@ def _grow(dispatcher: Dispatcher, topic: str, to: int) -> None:
     dispatcher.note_all(topic)
     for name in sorted(world.groups):
         group = world.groups[name]
-        if topic in group.books.partitions.topics:
+        is_assigned = group.follows_topics and topic in group.books.interest.topics
+        if is_assigned or topic in group.books.partitions.topics:
             group.books.cover((topic,))
     world.news.publish(topic, first, None if world.controller is None else world.controller.reached)
     if world.zookeeper is not None:
