@@ -7,33 +7,36 @@ up. A group whose members are of both protocols has the same invariants while it
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from operator import attrgetter
 
 import numpy as np
 
-from groupsim.sim.books.watched import Seen, Watched
+from groupsim.sim.books.watched import Seen, Watched, protocol_machine, twice
 from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.protocol.consumer.messages import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from groupsim.sim.protocol.consumer.roster import Member
 from groupsim.sim.protocol.consumer.states import MemberState
 from groupsim.sim.protocol.messages import Positions
-from groupsim.sim.protocol.mixed.group import MixedGroup
 from groupsim.sim.units import FOREVER, S
 
 
 def consumer_group(group: Watched) -> ConsumerGroup | None:
     """The group, if it is one of the consumer protocol now."""
-    machine = group.machine.group if isinstance(group.machine, MixedGroup) else group.machine
+    machine = protocol_machine(group)
     return machine if isinstance(machine, ConsumerGroup) else None
+
+
+_METADATA, _CURRENT = attrgetter("metadata"), attrgetter("current")
 
 
 def _records(machine: ConsumerGroup) -> list[object]:
     """All that members have and are to have, as objects that are replaced when they change."""
     roster = machine.roster
-    parts: list[object] = [machine, roster.group, roster.target, machine.topics.version, *roster.patterns.values()]
-    for one in roster:
-        parts += one.metadata, one.current
-    return [*parts, *roster.targets.values()]
+    members = roster.members.values()
+    return [
+        machine, roster.group, roster.target, machine.topics.version, *roster.patterns.values(),
+        *map(_METADATA, members), *map(_CURRENT, members), *roster.targets.values(),
+    ]  # fmt: skip
 
 
 class OfRecords(ABC):
@@ -61,20 +64,11 @@ class OneHolder(OfRecords):
         """A partition that two members hold or are to have, if there is one."""
         roster = machine.roster
         held = [part for one in roster for part in (one.current.assigned, one.current.pending)]
-        if (twice := _twice(held)) is not None:
-            return f"partition {twice} is held twice"
-        if (twice := _twice(target.positions for target in roster.targets.values())) is not None:
-            return f"partition {twice} is in two targets"
+        if (double := twice(held)) is not None:
+            return f"partition {double} is held twice"
+        if (double := twice(target.positions for target in roster.targets.values())) is not None:
+            return f"partition {double} is in two targets"
         return None
-
-
-def _twice(parts: Iterable[np.ndarray]) -> int | None:
-    """A partition that comes more than once."""
-    arrays = [part for part in parts if len(part)]
-    if not arrays:
-        return None
-    counts = np.bincount(np.concatenate(arrays))
-    return int(counts.argmax()) if counts.max() > 1 else None
 
 
 class EpochsOrdered(OfRecords):
@@ -164,20 +158,29 @@ class ConvergesOnceCalm:
         if state != at or machine.is_stable or not group.host.is_active or _is_disturbed(now, group, machine):
             self._calm[group.books.name] = now, state
             return None
-        longest_us = max(_intervals_us(group, machine).values())
-        bound_us = machine.core.assignment_interval_us + 3 * longest_us + LATE_US
-        return f"calm since {since} us and not stable" if now - since > bound_us else None
+        beating_us = now - since - machine.core.assignment_interval_us - LATE_US
+        is_late = beating_us > 0 and beating_us > 3 * max(_intervals_us(group, machine).values())
+        return f"calm since {since} us and not stable" if is_late else None
 
 
 def _is_disturbed(now: int, group: Watched, machine: ConsumerGroup) -> bool:
-    timers, intervals = machine.core.timers, _intervals_us(group, machine)
-    return not machine.size or any(
-        one.current.state is MemberState.UNREVOKED_PARTITIONS
-        or timers.join_due(one.member_id) < FOREVER
-        or timers.sync_due(one.member_id) < FOREVER
-        or now > _heard_us(machine, one.member_id) + intervals[one.member_id] + LATE_US
-        for one in machine.roster
+    return not machine.size or any(_is_busy(machine, one) for one in machine.roster) or _is_silent(now, group, machine)
+
+
+def _is_busy(machine: ConsumerGroup, member: Member) -> bool:
+    """Whether it has yet to give partitions up, to join or to sync."""
+    timers = machine.core.timers
+    return (
+        member.current.state is MemberState.UNREVOKED_PARTITIONS
+        or timers.join_due(member.member_id) < FOREVER
+        or timers.sync_due(member.member_id) < FOREVER
     )
+
+
+def _is_silent(now: int, group: Watched, machine: ConsumerGroup) -> bool:
+    """Whether a member is overdue with its heartbeat."""
+    intervals = _intervals_us(group, machine)
+    return any(now > _heard_us(machine, one.member_id) + intervals[one.member_id] + LATE_US for one in machine.roster)
 
 
 def _heard_us(machine: ConsumerGroup, member_id: str) -> int:
@@ -211,15 +214,20 @@ class MembersWithinHoldings:
         machine = consumer_group(group)
         if machine is None:
             return None
-        for consumer in group.members:
-            member = consumer.machine
-            known = None if member is None else machine.roster.members.get(member.member_id)
-            if member is None or known is None or known.metadata.classic is not None or not member.owned.size:
+        members = machine.roster.members
+        pairs = [
+            (consumer.name, member.owned, known.current)
+            for consumer in group.members
+            if (member := consumer.machine) is not None
+            and (known := members.get(member.member_id)) is not None
+            and known.metadata.classic is None
+        ]
+        if self._seen.is_same(group.books.name, [part for _, *parts in pairs for part in parts]):
+            return None
+        for name, owned, current in pairs:
+            if self._seen.is_same((group.books.name, name), [owned, current]):
                 continue
-            if self._seen.is_same((group.books.name, consumer.name), [member.owned, known.current]):
-                continue
-            held = np.concatenate((known.current.assigned, known.current.pending))
-            more = np.setdiff1d(member.owned, held)
+            more = np.setdiff1d(owned, np.concatenate((current.assigned, current.pending)))
             if more.size:
-                return f"{consumer.name} owns partition {int(more[0])}, which it does not hold"
+                return f"{name} owns partition {int(more[0])}, which it does not hold"
         return None

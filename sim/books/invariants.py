@@ -13,8 +13,7 @@ from groupsim.sim.books.consumer_invariants import (
     OneHolder,
     StableIsStable,
 )
-from groupsim.sim.books.production import NOWHERE, Offsets
-from groupsim.sim.books.watched import Invariant, Watched
+from groupsim.sim.books.watched import Invariant, Seen, Watched, protocol_machine, twice
 from groupsim.sim.errors import InvariantViolation
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.protocol.classic.group import ClassicGroup
@@ -28,28 +27,42 @@ class OneOwner:
     bring it up to date, and what is checked would no longer be the run that is asked about.
     """
 
+    def __init__(self) -> None:
+        self._seen = Seen()
+        self._are_apart: dict[str, bool] = {}
+        """Group -> whether nothing was owned twice when it was last looked at, by who rejoins neither."""
+
     def violated(self, now: int, group: Watched) -> str | None:
         """Two members that both own a partition, if there are such."""
-        coordinator = _classic_group(group)
+        coordinator, name = _classic_group(group), group.books.name
         if coordinator is None or group.books.is_broadcast or not coordinator.is_stable:
             return None
-        owner: dict[int, str] = {}
-        for consumer in group.members:
-            machine = consumer.machine
-            if machine is None or machine.generation != coordinator.generation or machine.is_joining:
-                continue
-            if machine.member_id not in coordinator.roster:
-                continue
-            for position in machine.owned.tolist():
-                if position in owner:
-                    return f"{consumer.name} and {owner[position]} both own partition {position}"
-                owner[position] = consumer.name
-        return None
+        generation = coordinator.generation
+        machines = [machine for one in group.members if (machine := one.machine) is not None]
+        owned = [machine.owned for machine in machines if machine.generation == generation]
+        if not self._seen.is_same(name, owned):
+            self._are_apart[name] = twice(owned) is None
+        return None if self._are_apart[name] else _two_owners(group, coordinator)
+
+
+def _two_owners(group: Watched, coordinator: ClassicGroup) -> str | None:
+    owner: dict[int, str] = {}
+    for consumer in group.members:
+        machine = consumer.machine
+        if machine is None or machine.generation != coordinator.generation or machine.is_joining:
+            continue
+        if machine.member_id not in coordinator.roster:
+            continue
+        for position in machine.owned.tolist():
+            if position in owner:
+                return f"{consumer.name} and {owner[position]} both own partition {position}"
+            owner[position] = consumer.name
+    return None
 
 
 def _classic_group(group: Watched) -> ClassicGroup | None:
     """The group, if it is one of the classic protocol now."""
-    machine = group.machine.group if isinstance(group.machine, MixedGroup) else group.machine
+    machine = protocol_machine(group)
     return machine if isinstance(machine, ClassicGroup) else None
 
 
@@ -65,10 +78,12 @@ class GenerationsGrow:
         last, size, term = self._last.get(group.books.name, (0, 0, 1))
         generation = machine.generation
         self._last[group.books.name] = generation, machine.size, group.host.terms
+        if generation >= last:
+            return None
         forgotten = (generation == 0 or not machine.exists) and not machine.size
         renewed = not size and isinstance(machine, MixedGroup)
         is_excused = forgotten or renewed or term < group.host.terms
-        return f"generation {last} became {generation}" if generation < last and not is_excused else None
+        return None if is_excused else f"generation {last} became {generation}"
 
 
 class CommitsWithinPositions:
@@ -78,16 +93,17 @@ class CommitsWithinPositions:
     """
 
     def __init__(self) -> None:
-        self._last: dict[str, Offsets] = {}
+        self._last: dict[str, bytes] = {}
 
     def violated(self, now: int, group: Watched) -> str | None:
         """A partition committed beyond its processed records, if there is one."""
         if group.books.is_broadcast or group.books.commits_ahead:
             return None
         ledger = group.books.ledger
-        if np.array_equal(ledger.committed, self._last.get(group.books.name, NOWHERE)):
+        committed = ledger.committed.tobytes()
+        if committed == self._last.get(group.books.name):
             return None
-        self._last[group.books.name] = ledger.committed.copy()
+        self._last[group.books.name] = committed
         processed = np.maximum(ledger.processed(now), 0)
         for zombie in group.books.delivery.zombies:
             processed = np.maximum(processed, zombie.processed(now))

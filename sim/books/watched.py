@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import is_
 from typing import Any, Protocol
+
+import numpy as np
 
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.protocol.classic.group import ClassicGroup
 from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.protocol.interface import MemberMachine
+from groupsim.sim.protocol.messages import Positions
 from groupsim.sim.protocol.mixed.group import MixedGroup
 
 
@@ -52,6 +55,21 @@ class Watched:
         return self.host.books
 
 
+def protocol_machine(group: Watched) -> ClassicGroup | ConsumerGroup:
+    """The machine of the protocol that the group has now."""
+    machine = group.machine
+    return machine.group if isinstance(machine, MixedGroup) else machine
+
+
+def twice(parts: Iterable[Positions]) -> int | None:
+    """A partition that comes more than once."""
+    arrays = [part for part in parts if len(part)]
+    if not arrays:
+        return None
+    counts = np.bincount(np.concatenate(arrays))
+    return int(counts.argmax()) if counts.max() > 1 else None
+
+
 class Seen:
     """What an invariant was last held of, by name: as long as it is the same objects, the answer is the same.
 
@@ -59,9 +77,9 @@ class Seen:
     """
 
     def __init__(self) -> None:
-        self._last: dict[Hashable, list[object]] = {}
+        self._last: dict[Hashable, Sequence[object]] = {}
 
-    def is_same(self, name: Hashable, parts: list[object]) -> bool:
+    def is_same(self, name: Hashable, parts: Sequence[object]) -> bool:
         """Whether all of ``parts`` are what they were the last time."""
         last = self._last.get(name)
         self._last[name] = parts
