@@ -13,6 +13,8 @@ from groupsim.sim import Result, simulate
 from groupsim.sim.units import S
 
 SEEDS = range(1, 21)
+FIVE = range(1, 6)
+"""Of what takes seconds a run, and comes out alike whatever is drawn."""
 STRATEGY = "groups.billing.config[partition.assignment.strategy]"
 COOPERATIVE: Mapping[str, Any] = {STRATEGY: ["cooperative-sticky"]}
 STICKY: Mapping[str, Any] = {STRATEGY: ["sticky"]}

@@ -17,6 +17,7 @@ import pytest
 
 from tests.conformance.library.runs import (
     COOPERATIVE,
+    FIVE,
     HEARTBEAT_S,
     SEEDS,
     STATIC,
@@ -37,7 +38,6 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
 SMALL: Mapping[str, Any] = {
     "groups.billing.members.count": 10, "topics.orders.partitions": 50, "horizon": "10min",
 }  # fmt: skip
-FIVE = range(1, 6)
 
 
 def compared(size: Mapping[str, Any], seeds: Sequence[int]) -> dict[str, pd.DataFrame]:
