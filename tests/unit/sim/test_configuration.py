@@ -99,7 +99,7 @@ def _empty(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
 
 def _chained(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
     """The group reads what another one writes in transactions."""
-    return chain(readers=(reader(client=config),))
+    return chain(readers=(reader(client=config),), horizon_s=12)
 
 
 def _consumers(*timeline: Entry, group_config: GroupConfig | None = None, mixed: bool = False, **world: Any) -> Play:
