@@ -202,7 +202,10 @@ class ResumePhase(AnswerPhase):
         upcoming = begun + (deferred.fetched_key[slots] >= deferred.poll_key[slots])
         due = np.where(deferred.commits[slots] == NO_COMMITS, FOREVER, told + deferred.commit_interval[slots])
         now.next_commit[slots] = np.maximum(due, upcoming)
-        now.waiting_since[slots] = after_wait(now.waiting_since[slots], begun, deferred.step_us[slots])
+        steps_us = deferred.step_us[slots]
+        # poll() returns twice: with the assignment, and with the first records.
+        adopted = after_wait(now.waiting_since[slots], told, steps_us)
+        now.waiting_since[slots] = after_wait(adopted, begun, steps_us)
         for slot in slots.tolist():
             self._answer(slot)[0].answered = True
             deferred.renewed[slot] = group.suspend(deferred.member_ids[slot])

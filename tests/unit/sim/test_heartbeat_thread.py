@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -17,6 +18,8 @@ from groupsim.sim.fastpath.trains import RecentTrain
 from groupsim.sim.model import Distribution
 from groupsim.sim.randomness import Draw
 from groupsim.sim.units import FOREVER, MS, S
+from tests.support.fidelity import differences
+from tests.support.scenarios import TIMING, client, group, join, scenario
 
 MEASURE = (2_000, 9_000)
 
@@ -190,3 +193,10 @@ def test_a_step_that_ends_while_the_application_waits_inside_poll_ends_with_that
     cadence = Cadence(3_550 * MS, 0, 100 * MS)
     assert next_beat(schedule, cadence, 3_550 * MS, 0) == 3_630 * MS
     assert next_beat(schedule, cadence, 3_530 * MS, 0) == 3_530 * MS
+
+
+def test_a_step_ends_with_the_assignment_that_poll_waits_for() -> None:
+    """An append of 150 ms parks SyncGroup for longer than a step; the first records, 4 ms later, end none."""
+    members, timing = group(2, client=client()), replace(TIMING, append_us=150 * MS)
+    made = scenario(members, join(20 * S, 3), join(41 * S, 4), horizon_us=60 * S, rate_mrps=20_000, timing=timing)
+    assert not differences(made, 1)
