@@ -142,12 +142,20 @@ def _wrong_brokers(file: ScenarioFile, entry: EntryFile, target: Target) -> str:
     if entry.verb not in _LIFE:
         return f"{entry.verb} names one broker, such as broker:{known[0]}; brokers: {listed(known)}"
     if pick == "coordinator":
-        hint = f"{nearest(name, file.groups)}groups: {listed(file.groups)}"
-        return "" if file.group_key(name) else f"there is no group {name!r}; {hint}"
+        return _wrong_group(file, name)
     if pick == "leader":
         return _wrong_partition(file, *name.rpartition("/")[::2])
     missing = [index for index in target.indices if str(index) not in known]
     return f"there is no broker {missing[0]}; brokers: {listed(known)}" if missing else ""
+
+
+def _wrong_group(file: ScenarioFile, name: str) -> str:
+    """Why no coordinator is meant by a group's name, or the empty string."""
+    if not file.group_key(name):
+        return f"there is no group {name!r}; {nearest(name, file.groups)}groups: {listed(file.groups)}"
+    count = file.groups[name].count if name in file.groups else 1
+    one = f"name one, such as broker:coordinator/{name}-0"
+    return "" if count == 1 else f"{name} is {count} groups, each at a coordinator of its own: {one}"
 
 
 def _wrong_partition(file: ScenarioFile, topic: str, number: str) -> str:

@@ -64,6 +64,12 @@ def test_brokers_that_do_not_exist(target: str, message: str) -> None:
     assert message in told[0]
 
 
+def test_several_identical_groups_have_no_coordinator_in_common() -> None:
+    whole, one = (_fault("kill", target=f"broker:coordinator/{name}") for name in ("billing", "billing-1"))
+    assert "billing is 3 groups" in _told(groups__billing__count=3, timeline=whole)[0]
+    assert _parse(groups__billing__count=3, timeline=one).timeline
+
+
 def test_a_pause_names_one_broker() -> None:
     timeline = _fault("gc_pause", target="broker:0-1", **{"for": "1s"})
     assert "names one broker, such as broker:0" in _told(timeline=timeline)[0]
