@@ -7,7 +7,7 @@ hold what is looked for is left out, and what remains is divided again until its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ Window = tuple[int, int]
 _PARTS = 64
 _STEPS = 1 << 13
 """So many steps are written out at once, or four for each stretch if that is more."""
+_AT_ONCE = 16
+"""So many parts of the time are read at once, at most: the stretches of all of them are in memory then."""
 
 
 class Bounds:
@@ -101,12 +103,15 @@ class GroupLag:
     ----------
     motion : Motion
     stretches : callable
-        All stretches in which something can be unprocessed, in blocks, as often as they are asked for.
+        All stretches of some windows in which something can be unprocessed, in blocks; others may be among them. It is
+        a reading of the whole log each time.
     bounds : Bounds
         Of all of them.
     """
 
-    def __init__(self, motion: Motion, stretches: Callable[[], Iterable[Stretches]], bounds: Bounds) -> None:
+    def __init__(
+        self, motion: Motion, stretches: Callable[[Sequence[Window]], Iterable[Stretches]], bounds: Bounds
+    ) -> None:
         self._motion = motion
         self._stretches = stretches
         self._bounds = bounds
@@ -116,33 +121,41 @@ class GroupLag:
         """The highest value, records; at least ``best``, which one partition has alone."""
         if not best:
             return 0
-        for part in np.argsort(-self._values, kind="stable").tolist():
+        parts = np.argsort(-self._values, kind="stable").tolist()
+        readings = self._readings(parts)
+        for part in parts:
             if self._values[part] <= best:
                 break
-            window = self._bounds.part(part)
-            best = highest(self._motion, self._in(window), window, best)
+            window, rows = next(readings)
+            best = highest(self._motion, rows, window, best)
         return best
 
     def last_at_least(self, limit: int, since: int) -> int | None:
         """The last instant from ``since`` on at which it is ``limit`` or more; None if there is none."""
-        for part in np.flatnonzero(self._values >= limit)[::-1].tolist():
-            begin, end = self._bounds.part(part)
+        parts = np.flatnonzero(self._values >= limit)[::-1].tolist()
+        for (begin, end), rows in self._readings(parts):
             if end < since:
                 break
             window = (max(begin, since), end)
-            if (found := latest(self._motion, self._in(window), window, limit)) is not None:
+            if (found := latest(self._motion, within(rows, window), window, limit)) is not None:
                 return found
         return None
 
-    def at(self, time: int) -> int:
-        """Its value at an instant, records."""
-        rows = self._in((time, time))
-        return int(self._motion.lag(rows, rows.begin).sum())
+    def _readings(self, parts: Sequence[int]) -> Iterator[tuple[Window, Stretches]]:
+        """Windows of these parts, in their order, and the stretches of each: mostly the first is all that is needed."""
+        begin, count = 0, 1
+        while begin < len(parts):
+            windows = [self._bounds.part(part) for part in parts[begin : begin + count]]
+            yield from zip(windows, self._in(windows), strict=True)
+            begin, count = begin + count, _AT_ONCE
 
-    def _in(self, window: Window) -> Stretches:
-        begin, end = window[0], window[1] + 1
-        found = [rows[(rows.begin < end) & (rows.end > begin)] for rows in self._stretches()]
-        return Stretches.joined([Stretches.none(), *found]).cut(begin, end)
+    def _in(self, windows: Sequence[Window]) -> list[Stretches]:
+        """The stretches of each window, cut to it."""
+        found: list[list[Stretches]] = [[Stretches.none()] for _ in windows]
+        for rows in self._stretches(windows):
+            for some, window in zip(found, windows, strict=True):
+                some.append(within(rows, window))
+        return [Stretches.joined(some) for some in found]
 
 
 # --- dividing ---------------------------------------------------------------------------------------------------------
@@ -161,7 +174,7 @@ def highest(motion: Motion, rows: Stretches, window: Window, best: int) -> int:
         if values[part] <= best:
             break
         inner = bounds.part(part)
-        best = highest(motion, _within(rows, inner), inner, best)
+        best = highest(motion, within(rows, inner), inner, best)
     return best
 
 
@@ -191,7 +204,7 @@ def latest(motion: Motion, rows: Stretches, window: Window, limit: int) -> int |
     bounds = _divided(motion, rows, window)
     for part in np.flatnonzero(bounds.values() >= limit)[::-1].tolist():
         inner = bounds.part(part)
-        if (found := latest(motion, _within(rows, inner), inner, limit)) is not None:
+        if (found := latest(motion, within(rows, inner), inner, limit)) is not None:
             return found
     return None
 
@@ -202,7 +215,8 @@ def _divided(motion: Motion, rows: Stretches, window: Window) -> Bounds:
     return bounds
 
 
-def _within(rows: Stretches, window: Window) -> Stretches:
+def within(rows: Stretches, window: Window) -> Stretches:
+    """The stretches that a window meets, cut to it."""
     begin, end = window[0], window[1] + 1
     return rows[(rows.begin < end) & (rows.end > begin)].cut(begin, end)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from groupsim.sim.books.ledger import Ledger
-from groupsim.sim.output.lag_curve import Bounds, GroupLag, Window, line_above
+from groupsim.sim.output.lag_curve import Bounds, GroupLag, Window, line_above, within
 from groupsim.sim.output.lag_peaks import OldestRecord, RecordPeaks
 from groupsim.sim.output.stretches import Floats, Integers, Motion, Reader, Stretches
 from groupsim.sim.units import seconds
@@ -36,6 +36,8 @@ class LagFigures:
         Most unprocessed records of each partition.
     age_us : int, microseconds
         The greatest age of an unprocessed record.
+    records_end : int
+        Unprocessed records at the last instant that counts.
     slots, since : int64 arrays, shape (n_services,)
         Who served, and since when.
     records : int64 array, shape (n_services,)
@@ -55,6 +57,7 @@ class LagFigures:
         self._kept: list[Stretches] | None = []
         self.slots, self.since = motion.slot[:-1], motion.since[:-1]
         self.records = np.zeros(len(self.slots), np.int64)
+        self.records_end = 0
         self.partition_us = np.zeros(len(self.slots), np.int64)
         peaks, oldest = RecordPeaks(motion, len(ledger.frontier)), OldestRecord(motion, ledger)
         bounds = Bounds(self._window, min(16 + ledger.log.rows // 8, _PARTS))
@@ -71,10 +74,6 @@ class LagFigures:
         """Most unprocessed records of the group at once."""
         return self._group.peak(int(self.record_peaks.max(initial=0)))
 
-    def records_end(self) -> int:
-        """Unprocessed records at the last instant that counts."""
-        return self._group.at(self._window[1])
-
     def recovery_s(self, last_fault_us: int | None, limit: int | None) -> float | None:
         """From the last fault's end until the lag is below ``limit`` records for good; None if never."""
         if not limit or last_fault_us is None or last_fault_us > self._window[1]:
@@ -90,12 +89,17 @@ class LagFigures:
         for stretches in self._reader:
             self._count_work(stretches)
             rows = self._motion.lagging(stretches, self._window)
+            self._count_end(rows)
             kept += len(rows)
             if self._kept is not None:
                 self._kept.append(rows)
             if kept > _KEPT:
                 self._kept = None
             yield rows
+
+    def _count_end(self, rows: Stretches) -> None:
+        rows = within(rows, (self._window[1], self._window[1]))
+        self.records_end += int(self._motion.lag(rows, rows.begin).sum())
 
     def _count_work(self, stretches: Stretches) -> None:
         """What services have processed in these stretches, whoever had processed it before."""
@@ -122,8 +126,14 @@ class LagFigures:
         offsets[later] = self._motion.served(rows[later], at[later])
         return offsets
 
-    def _lagging(self) -> Iterable[Stretches]:
-        """All stretches that count in which something can be unprocessed."""
+    def _lagging(self, windows: Sequence[Window]) -> Iterable[Stretches]:
+        """All stretches of some windows that count in which something can be unprocessed, others perhaps among them."""
         if self._kept is not None:
             return self._kept
-        return (self._motion.lagging(rows, self._window) for rows in self._reader)
+        begins, lasts = (np.sort(ends) for ends in zip(*windows, strict=True))
+        return (self._motion.lagging(_of_some(rows, begins, lasts), self._window) for rows in self._reader)
+
+
+def _of_some(rows: Stretches, begins: Integers, lasts: Integers) -> Stretches:
+    """The stretches that any of some windows meets, of which none meets another; whole ones."""
+    return rows[np.searchsorted(begins, rows.end) > np.searchsorted(lasts, rows.begin)]

@@ -226,7 +226,7 @@ class Tabulator:
             "partitions_moved_min": None if broadcast else sum(one.moved_min for one in rebalances),
             "rscore": self._rscore(group, sum(one.moved_mrps for one in rebalances)),
             "imbalance_partitions_max": record.imbalance_max,
-            "lag_records_max": lag.records_max(), "lag_records_end": lag.records_end(),
+            "lag_records_max": lag.records_max(), "lag_records_end": lag.records_end,
             "lag_s_max": seconds(lag.age_us),
             "recovery_s": lag.recovery_s(self._last_fault_us, scenario.recovery_lag_records),
             "duplicates": _total(record.delivery, "duplicate"), "losses": _total(record.delivery, "loss"),

@@ -66,7 +66,7 @@ class Run:
         figures = LagFigures(self.ledger, last, window)
         lag = np.array(self.lag)[window[0] : window[1] + 1]
         assert figures.records_max() == lag.sum(axis=1).max()
-        assert figures.records_end() == lag[-1].sum()
+        assert figures.records_end == lag[-1].sum()
         assert figures.record_peaks.tolist() == lag.max(axis=0).tolist()
         assert figures.age_us == max(self.ages[window[0] : window[1] + 1])
 
@@ -156,6 +156,7 @@ def portions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(stretches, "_ROWS", 3)
         monkeypatch.setattr(lag_curve, "_STEPS", 3)
         monkeypatch.setattr(lag_curve, "_PARTS", 3)
+        monkeypatch.setattr(lag_curve, "_AT_ONCE", 2)
         monkeypatch.setattr(lag_peaks, "_DEPARTURES", 2)
         monkeypatch.setattr(lag_figures, "_PARTS", 7)
         monkeypatch.setattr(lag_figures, "_KEPT", 4)
@@ -249,7 +250,7 @@ def test_what_somebody_else_skips_needs_nobody_though_the_owner_reads_on() -> No
     run.ledger.anchor(run.holdings[1], run.now, one, np.array([15]), 0.0)
     run.pass_until(300)
     figures = LagFigures(run.ledger, run.now - 1, (200, run.now - 1))
-    assert figures.records_end() == run.lag[-1].sum() == 15
+    assert figures.records_end == run.lag[-1].sum() == 15
     assert figures.age_us == max(run.ages[200:])
 
 
