@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 from statistics import NormalDist
@@ -27,6 +27,7 @@ _MIX_1 = 0xBF58476D1CE4E5B9
 _MIX_2 = 0x94D049BB133111EB
 _CELL_BITS, _FRACTION_BITS = 12, 16
 _CELLS = 1 << _CELL_BITS
+_PROBABILITIES = [cell / _CELLS for cell in range(_CELLS)]
 _TAIL = 1.0 / (1 << 15)
 """The last cell of a table ends at this distance from 1: distributions are truncated there, so a maximum exists."""
 
@@ -63,17 +64,21 @@ def hash64_array(key: np.uint64 | NDArray[np.uint64], number: NDArray[np.uint64]
 def _table(distribution: Distribution) -> tuple[int, ...]:
     """Quantiles at i / 4096, in microseconds; the last one at 1 - 2**-15. Length 4097."""
     values = distribution.values
-    grid = [i / _CELLS for i in range(_CELLS)] + [1.0 - _TAIL]
     match distribution.kind:
         case "exponential":
-            return tuple(round(-values[0] * math.log1p(-p)) for p in grid)
+            return tuple(round(-values[0] * math.log1p(-p)) for p in [*_PROBABILITIES, 1.0 - _TAIL])
         case "lognormal":
             median, p99 = values
             sigma = math.log(p99 / median) / NormalDist().inv_cdf(0.99) if p99 > median else 0.0
-            grid[0] = _TAIL
-            return tuple(round(median * math.exp(sigma * NormalDist().inv_cdf(p))) for p in grid)
+            return tuple(round(median * math.exp(sigma * normal)) for normal in _normal_quantiles())
         case _:
             raise AssertionError(f"no table for {distribution.kind}")
+
+
+@cache
+def _normal_quantiles() -> list[float]:
+    """Those of the standard normal distribution in `_table`, with the first one at 2**-15."""
+    return list(map(NormalDist().inv_cdf, [_TAIL, *_PROBABILITIES[1:], 1.0 - _TAIL]))
 
 
 @lru_cache(maxsize=512)

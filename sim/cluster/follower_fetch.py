@@ -17,6 +17,8 @@ from functools import lru_cache
 from math import prod
 from typing import Final
 
+import numpy as np
+
 from groupsim.sim.distributions import ZERO, Distribution
 from groupsim.sim.model import Cluster
 from groupsim.sim.randomness import quantiles
@@ -82,9 +84,11 @@ def _slowest(laws: tuple[Distribution, ...], append_us: int) -> Distribution:
     return Distribution("empirical", tuple(found))
 
 
+@lru_cache(maxsize=512)
 def _fetch(law: Distribution, append_us: int) -> list[int]:
     """Quantiles of one follower's way there, append and way back, ascending."""
-    ways = quantiles(law, _CELLS)
-    sums = sorted(there + append_us + back for there in ways for back in ways)
+    ways = np.array(quantiles(law, _CELLS))
+    sums = np.sort(np.add.outer(ways, ways), axis=None)
     step = len(sums) // _QUANTILES
-    return sums[step // 2 :: step]
+    found: list[int] = (append_us + sums[step // 2 :: step]).tolist()
+    return found
