@@ -25,7 +25,10 @@ _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
 _MIX_1 = 0xBF58476D1CE4E5B9
 _MIX_2 = 0x94D049BB133111EB
+_WIDE_GOLDEN, _WIDE_MIX_1, _WIDE_MIX_2 = map(np.uint64, (_GOLDEN, _MIX_1, _MIX_2))
+_WIDE_1, _WIDE_27, _WIDE_30, _WIDE_31, _WIDE_32 = map(np.uint64, (1, 27, 30, 31, 32))
 _CELL_BITS, _FRACTION_BITS = 12, 16
+_WIDE_PLACE = np.uint64(64 - _CELL_BITS - _FRACTION_BITS)
 _CELLS = 1 << _CELL_BITS
 _PROBABILITIES = [cell / _CELLS for cell in range(_CELLS)]
 _TAIL = 1.0 / (1 << 15)
@@ -52,11 +55,10 @@ def backoff_factor(key: int) -> Callable[[int], int]:
 
 def hash64_array(key: np.uint64 | NDArray[np.uint64], number: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """`hash64` of one key and many numbers, or of as many of both, bit-equal. Shape (n,)."""
-    with np.errstate(over="ignore"):
-        x = key + (number + np.uint64(1)) * np.uint64(_GOLDEN)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(_MIX_1)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(_MIX_2)
-    mixed: NDArray[np.uint64] = x ^ (x >> np.uint64(31))
+    x = key + (number + _WIDE_1) * _WIDE_GOLDEN
+    x = (x ^ (x >> _WIDE_30)) * _WIDE_MIX_1
+    x = (x ^ (x >> _WIDE_27)) * _WIDE_MIX_2
+    mixed: NDArray[np.uint64] = x ^ (x >> _WIDE_31)
     return mixed
 
 
@@ -82,8 +84,8 @@ def _normal_quantiles() -> list[float]:
 
 
 @lru_cache(maxsize=512)
-def _table_array(distribution: Distribution) -> NDArray[np.int64]:
-    return np.array(_table(distribution), dtype=np.int64)
+def _values_array(distribution: Distribution) -> NDArray[np.int64]:
+    return np.array(_values(distribution), dtype=np.int64)
 
 
 class Draw:
@@ -144,16 +146,17 @@ def draws(distribution: Distribution, keys: NDArray[np.uint64], numbers: NDArray
 
 def _of_array(distribution: Distribution, bits: NDArray[np.uint64]) -> NDArray[np.int64]:
     """`Draw.at`, bit-equal."""
-    values, high = distribution.values, bits >> np.uint64(32)
+    values, high = distribution.values, bits >> _WIDE_32
     if distribution.kind == "uniform":
-        return values[0] + (high * np.uint64(values[1] - values[0] + 1) >> np.uint64(32)).astype(np.int64)
+        return values[0] + (high * np.uint64(values[1] - values[0] + 1) >> _WIDE_32).astype(np.int64)
     if distribution.kind == "empirical":
-        return np.array(values, np.int64)[(high * np.uint64(len(values)) >> np.uint64(32)).astype(np.int64)]
-    table = _table_array(distribution)
-    cell = (bits >> np.uint64(64 - _CELL_BITS)).astype(np.int64)
-    fraction = ((bits >> np.uint64(64 - _CELL_BITS - _FRACTION_BITS)) & np.uint64(0xFFFF)).astype(np.int64)
+        return _values_array(distribution)[(high * np.uint64(len(values)) >> _WIDE_32).astype(np.int64)]
+    table = _values_array(distribution)
+    place = (bits >> _WIDE_PLACE).astype(np.int64)
+    cell, fraction = place >> _FRACTION_BITS, place & 0xFFFF
     low = table[cell]
-    return low + ((table[cell + 1] - low) * fraction >> _FRACTION_BITS)
+    between: NDArray[np.int64] = low + ((table[cell + 1] - low) * fraction >> _FRACTION_BITS)
+    return between
 
 
 def quantiles(distribution: Distribution, count: int) -> list[int]:

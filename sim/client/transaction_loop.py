@@ -24,7 +24,7 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.client.producer_requests import OF_GROUP, OF_TRANSACTIONS, ProducerRequests, Step, role_of
-from groupsim.sim.kernel.environment import Kind, deadline_key
+from groupsim.sim.kernel.environment import Kind, Occurrence, deadline_key
 from groupsim.sim.protocol.controller.partition import OFFSETS_TOPIC
 from groupsim.sim.protocol.effects import Raise
 from groupsim.sim.protocol.messages import Api, Error, Positions, TxnOffsetCommit
@@ -86,6 +86,7 @@ class TransactionLoop:
         self._identity = ("", -1)
         self._processed = self._env.event()
         self._sends = 0
+        self._planned: Occurrence | None = None
         self._first: simpy.Event | None = None
         """The send that opens the transaction, until it is acknowledged."""
 
@@ -166,12 +167,14 @@ class TransactionLoop:
         if schedule is None or self._client.is_over:
             return
         self._sends += 1
+        if self._planned is not None:
+            self._planned.drop()
         _, there_us = self._first_record(now, schedule)
         cost = round(mean_of(self._client.processing.per_record) * self._client.consumer.slowdown())
         # A poll() that waits returns with the record.
         due = max(now + self._client.world.timing.poll_us, there_us) + max(cost, 1)
         if due < schedule.next_poll(now + 1):
-            self._env.at(due, self._send_key, self._send_first, self._sends)
+            self._planned = self._env.at(due, self._send_key, self._send_first, self._sends)
 
     def _first_record(self, now: int, schedule: PollSchedule) -> tuple[int, int]:
         """The partition whose record comes first in the batch under way, and when that is there; `FOREVER`: none is.

@@ -12,7 +12,7 @@ from itertools import count
 from groupsim.sim.books.producers import ProducerBooks
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.broker import Broker
-from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
+from groupsim.sim.kernel.environment import Environment, Kind, Occurrence, deadline_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster
 from groupsim.sim.protocol.controller.replication import ReplicationControl
@@ -34,11 +34,12 @@ class ProduceBatch:
     timeout_us: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Waiting:
     exchange: Exchange
     response: ProduceResponse
     end: int
+    timer: Occurrence
 
 
 class DataLogs:
@@ -111,9 +112,9 @@ class DataLogs:
         if response.error is not Error.NONE or body.acks >= 0:
             self._reply(exchange, response)
         else:
-            waiting = _Waiting(exchange, response, response.offset + body.batch.records)
+            timer = self._env.at(now + body.timeout_us, self._key(body.partition), self._time_out, exchange)
+            waiting = _Waiting(exchange, response, response.offset + body.batch.records, timer)
             self._waiting.setdefault(body.partition, []).append(waiting)
-            self._env.at(now + body.timeout_us, self._key(body.partition), self._time_out, (body.partition, waiting))
         self._env.at(now + self._replication_us, self._key(body.partition), self._commit, body.partition)
 
     def _reply(self, exchange: Exchange, response: ProduceResponse) -> None:
@@ -126,14 +127,17 @@ class DataLogs:
         log, waiting = self._log(partition), self._waiting.get(partition, [])
         log.commit(self._env.now - self._replication_us)
         for one in [one for one in waiting if one.end <= log.log.high_watermark]:
-            waiting.remove(one)
-            self._reply(one.exchange, one.response)
+            self._release(waiting, one, one.response)
 
-    def _time_out(self, what: tuple[TopicPartition, _Waiting]) -> None:
-        partition, one = what
-        if one in self._waiting[partition]:
-            self._waiting[partition].remove(one)
-            self._reply(one.exchange, ProduceResponse(Error.REQUEST_TIMED_OUT))
+    def _release(self, waiting: list[_Waiting], one: _Waiting, response: ProduceResponse) -> None:
+        waiting.remove(one)
+        one.timer.drop()
+        self._reply(one.exchange, response)
+
+    def _time_out(self, exchange: Exchange) -> None:
+        waiting = self._waiting[exchange.body.partition]
+        (one,) = (one for one in waiting if one.exchange is exchange)
+        self._release(waiting, one, ProduceResponse(Error.REQUEST_TIMED_OUT))
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 
@@ -150,8 +154,7 @@ class DataLogs:
             leader = self._catalog.leaders(partition[0], (partition[1],))[0]
             waiting = self._waiting.get(partition, [])
             for one in [one for one in waiting if one.exchange.connection.node != leader]:
-                waiting.remove(one)
-                self._reply(one.exchange, ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER))
+                self._release(waiting, one, ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER))
             self._env.at(self._env.now + self._replication_us, self._key(partition), self._commit, partition)
 
     def finish(self) -> None:

@@ -15,7 +15,7 @@ from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.output_log import OutputLog
 from groupsim.sim.cluster.output_readers import OutputReaders
-from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
+from groupsim.sim.kernel.environment import Environment, Kind, Occurrence, deadline_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.controller.replication import ReplicationControl
 from groupsim.sim.protocol.messages import Error
@@ -32,6 +32,7 @@ Answer = Callable[[Exchange, Error, int], None]
 class _Waiting:
     exchange: Exchange
     ends: dict[TopicPartition, int]
+    timer: Occurrence
 
 
 class OutputPartitions:
@@ -113,20 +114,18 @@ class OutputPartitions:
             if error is not Error.NONE:
                 self._answer(exchange, error, 0)
                 return
-        waiting = _Waiting(exchange, ends)
-        if self._is_committed(waiting):
+        if self._are_committed(ends):
             self._answer(exchange, Error.NONE, self._append_us)
         else:
-            self._waiting.append(waiting)
-            self._env.at(self._env.now + body.timeout_us, self._key, self._time_out, waiting)
+            timer = self._env.at(self._env.now + body.timeout_us, self._key, self._time_out, exchange)
+            self._waiting.append(_Waiting(exchange, ends, timer))
 
-    def _time_out(self, one: _Waiting) -> None:
-        if one in self._waiting:
-            self._waiting.remove(one)
-            self._answer(one.exchange, Error.REQUEST_TIMED_OUT, 0)
+    def _time_out(self, exchange: Exchange) -> None:
+        self._waiting = [one for one in self._waiting if one.exchange is not exchange]
+        self._answer(exchange, Error.REQUEST_TIMED_OUT, 0)
 
-    def _is_committed(self, one: _Waiting) -> bool:
-        return all(end <= self.logs[partition].log.high_watermark for partition, end in one.ends.items())
+    def _are_committed(self, ends: Mapping[TopicPartition, int]) -> bool:
+        return all(end <= self.logs[partition].log.high_watermark for partition, end in ends.items())
 
     def mark(self, partition: TopicPartition, markers: WriteTxnMarkers) -> None:
         """A leader writes a marker."""
@@ -147,12 +146,12 @@ class OutputPartitions:
                 self.logs[partition].commit(self._env.now)
         waiting, self._waiting = self._waiting, []
         for one in waiting:
-            if self.refusal(one.exchange) is Error.NOT_LEADER_OR_FOLLOWER:
-                self._answer(one.exchange, Error.NOT_LEADER_OR_FOLLOWER, 0)
-            elif self._is_committed(one):
-                self._answer(one.exchange, Error.NONE, 0)
-            else:
+            is_refused = self.refusal(one.exchange) is Error.NOT_LEADER_OR_FOLLOWER
+            if not is_refused and not self._are_committed(one.ends):
                 self._waiting.append(one)
+                continue
+            one.timer.drop()
+            self._answer(one.exchange, Error.NOT_LEADER_OR_FOLLOWER if is_refused else Error.NONE, 0)
 
     def finish(self, horizon: int) -> None:
         """The horizon: write down what partitions have come to."""

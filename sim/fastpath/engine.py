@@ -104,7 +104,7 @@ class Engine:
         the last SyncGroups come.
         """
         self._has_preceded = True
-        if not has_cohort(self._group):
+        if any(one.is_under_way for one in self._rejoins) and not has_cohort(self._group):
             self._settle_rejoins()  # no room for everybody: it matters who joins first
         is_resuming = self._resume.is_under_way or self._late_resume.is_under_way
         self._sync.precede_decision()

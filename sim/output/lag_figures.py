@@ -123,7 +123,8 @@ class LagFigures:
     def _got_to(self, rows: Stretches, at: Integers) -> Integers:
         offsets = rows.offset.copy()
         later = np.flatnonzero(at > self._motion.since[rows.service])
-        offsets[later] = self._motion.served(rows[later], at[later])
+        if later.size:
+            offsets[later] = self._motion.served(rows[later], at[later])
         return offsets
 
     def _lagging(self, windows: Sequence[Window]) -> Iterable[Stretches]:

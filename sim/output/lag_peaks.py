@@ -101,32 +101,40 @@ class OldestRecord:
 
     def age_us(self) -> int:
         """The greatest age, microseconds."""
-        rows = Stretches.joined([Stretches.none(), *self._open])
+        rows = Stretches.joined(self._open)
         self._open = []
-        while len(rows := self._that_can_be_older(rows)):
-            first = self._motion.processed(rows, rows.begin)
-            counts = self._motion.processed(rows, rows.end - 1) - first
+        while len(rows):
+            rows, first, counts = self._that_can_be_older(rows)
             if int(counts.sum()) <= max(_DEPARTURES, 4 * len(rows)):
-                row, record = counted(first, counts)
-                departing = rows[row]
-                self._look_at(departing, self._motion.departure(departing, record) - 1)
+                self._look_at_departures(rows, first, counts)
                 break
             middle = (rows.begin + rows.end) // 2
             rows = Stretches.joined([rows.between(rows.begin, middle), rows.between(middle, rows.end)])
         return self._age_us
 
-    def _that_can_be_older(self, rows: Stretches) -> Stretches:
-        """Stretches that can hold something older, between their ends, than what is known then."""
-        last = rows.end - 1
-        self._look_at(rows, rows.begin)
-        self._look_at(rows, last)
-        # None is older than the first unprocessed one of the beginning would be at the end.
-        oldest = self._ages(rows, last, self._motion.processed(rows, rows.begin))
-        return rows[(oldest > self._age_us) & (last - rows.begin > 1)]
+    def _that_can_be_older(self, rows: Stretches) -> tuple[Stretches, Integers, Integers]:
+        """Stretches that can hold something older, between their ends, than what is known then.
 
-    def _look_at(self, rows: Stretches, at: Integers) -> None:
-        """What is oldest in each row at an instant is known from now on."""
-        first = self._motion.processed(rows, at)
+        Also: the offset that each has been processed up to at its beginning, and how many records are in it.
+        """
+        last = rows.end - 1
+        first, final = (self._motion.processed(rows, at) for at in (rows.begin, last))
+        self._look_at(rows, rows.begin, first)
+        self._look_at(rows, last, final)
+        # None is older than the first unprocessed one of the beginning would be at the end.
+        oldest = self._ages(rows, last, first)
+        kept = np.flatnonzero((oldest > self._age_us) & (last - rows.begin > 1))
+        return rows[kept], first[kept], (final - first)[kept]
+
+    def _look_at_departures(self, rows: Stretches, first: Integers, counts: Integers) -> None:
+        """What is oldest just before each of the records is processed that come after ``first``."""
+        row, record = counted(first, counts)
+        if len(departing := rows[row]):
+            at = self._motion.departure(departing, record) - 1
+            self._look_at(departing, at, self._motion.processed(departing, at))
+
+    def _look_at(self, rows: Stretches, at: Integers, first: Integers) -> None:
+        """What is oldest in each row at an instant, the first that is not processed, is known from now on."""
         ages = self._ages(rows, at, first)[self._motion.produced(rows.production, at) > first]
         self._age_us = max(self._age_us, int(ages.max(initial=0)))
 

@@ -57,7 +57,10 @@ class Stretches:
     def __getitem__(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Stretches:
         if isinstance(rows, np.ndarray) and rows.dtype == np.bool_:
             rows = np.flatnonzero(rows)  # found once, not for each column
-        return Stretches(*(getattr(self, field.name)[rows] for field in fields(self)))
+        return Stretches(
+            self.partition[rows], self.begin[rows], self.end[rows], self.floor[rows],
+            self.service[rows], self.offset[rows], self.offered[rows], self.production[rows],
+        )  # fmt: skip
 
     def cut(self, begin: Integers | int, end: Integers | int) -> Stretches:
         """The part of each in [begin, end)."""
@@ -77,6 +80,9 @@ class Stretches:
     @classmethod
     def joined(cls, parts: Sequence[Stretches]) -> Stretches:
         """The rows of several, one below the other."""
+        parts = [part for part in parts if len(part)]
+        if len(parts) < 2:
+            return parts[0] if parts else cls.none()
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
@@ -107,11 +113,16 @@ class Motion:
         with np.errstate(divide="ignore", invalid="ignore"):
             needed = np.where(spare > 0, self.backlog / spare, np.inf)
         elapsed = np.ceil(np.minimum(needed, 1e17))
+        is_ever = needed < 1e17
         for _ in range(3):
-            elapsed += (needed < 1e17) & ~self._is_through(elapsed)
+            if not (is_short := is_ever & ~self._is_through(elapsed)).any():
+                break
+            elapsed += is_short
         for _ in range(3):
-            elapsed -= (elapsed > 0) & (needed < 1e17) & self._is_through(elapsed - 1)
-        return np.where((needed < 1e17) & (self.slot >= 0), self.since + elapsed, FOREVER).astype(np.int64)
+            if not (is_long := (elapsed > 0) & is_ever & self._is_through(elapsed - 1)).any():
+                break
+            elapsed -= is_long
+        return np.where(is_ever & (self.slot >= 0), self.since + elapsed, FOREVER).astype(np.int64)
 
     def _is_through(self, elapsed: Floats) -> NDArray[np.bool_]:
         return self.capacity * elapsed >= self.backlog + self.rate * elapsed

@@ -59,6 +59,11 @@ def test_where_nothing_happens_everything_is_there_once_and_in_order() -> None:
     assert {seen[name] for name in wrong} == {0}
 
 
+def test_a_request_that_is_answered_in_time_is_no_event_when_that_time_is_over() -> None:
+    runs = [simulate(producing(horizon_s=5, request_timeout_us=limit_us)) for limit_us in (2 * S, 30 * S)]
+    assert runs[0].manifest["events"] == runs[1].manifest["events"]
+
+
 def test_producers_share_what_is_sent() -> None:
     result = simulate(producing(horizon_s=10, count=3))
     each = result.tables["producers"].records.to_list()
