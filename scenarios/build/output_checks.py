@@ -7,16 +7,19 @@ from collections.abc import Iterator, Mapping
 from groupsim.scenarios.build.configurations import Configured, configurations
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.files.yaml_text import Place
+from groupsim.scenarios.kafka.broker_config import retention_us
 from groupsim.scenarios.schema.groups import GroupFile
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.scenarios.schema.verbs import SetRateFile, SubscribeFile
 from groupsim.sim.model import Subscription
+from groupsim.sim.units import FOREVER, MS
 
 _LEVEL = "isolation.level"
 _RATE = "is what a group produces to: it has no rate of its own"
 _LOOP = "what it produces comes back to it: loops of groups are not modelled"
 _ZOOKEEPER = "consumers at ZooKeeper know no transactions: that they read output is not modelled"
 _AGED = "groups that read output are not modelled together with groups that begin aged"
+_DELETED = "is over before the run is: that what a group reads of another one's output is deleted is not modelled"
 _LEVELS = "members of a group that reads output have one isolation.level, from the start on: others are not modelled"
 
 
@@ -36,6 +39,7 @@ def check_output_use(file: ScenarioFile, outputs: Mapping[str, str]) -> Iterator
             for reason in _refusals(file, key, {outputs[topic]} | _upstream(read, outputs[topic])):
                 yield place, f"reads {topic}, which a group produces to: {reason}", topic
     yield from _other_levels(file, read)
+    yield from _deleted(file, {one for keys in read.values() for one in keys}, outputs)
     for position, entry in enumerate(file.timeline):
         if isinstance(entry.body, SetRateFile) and entry.body.topic in outputs:
             yield ("timeline", position, entry.verb, "topic"), _RATE, entry.body.topic
@@ -67,6 +71,16 @@ def _other_levels(file: ScenarioFile, read: Mapping[str, set[str]]) -> Iterator[
         level = _level(one)
         if one.group in read and level != first.setdefault(one.group, level):
             yield (*one.place, "config", _LEVEL), _LEVELS, level
+
+
+def _deleted(file: ScenarioFile, upstream: set[str], outputs: Mapping[str, str]) -> Iterator[Finding]:
+    """Outputs that are read, and whose records get too old within the run."""
+    for topic, key in outputs.items():
+        spec = file.topics.get(topic)
+        if spec is not None and key in upstream:
+            kept_us = retention_us(spec.config, file.cluster.config, file.horizon)
+            if kept_us < FOREVER:
+                yield ("topics", topic, "config", "retention.ms"), _DELETED, kept_us // MS
 
 
 def _level(one: Configured) -> str:

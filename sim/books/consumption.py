@@ -86,15 +86,11 @@ class Consumption:
         if readers is not None:
             readers.change(now, positions, more)
 
-    def repace(self, now: int, at: Offsets, capacity: float) -> None:
+    def repace(self, now: int, at: Offsets, capacity: float, returned: Offsets | None = None) -> None:
         """Rates or costs have changed: go on from ``at`` (n_held,), where it is now, with another capacity."""
         if self.holding.running:
             self._let_owners_write()
-            self._books.ledger.anchor(self.holding, now, self.holding.partitions, at, capacity)
-
-    def pin(self, now: int) -> None:
-        """Records are about to come at this very instant: what is processed by now does not have them."""
-        self.repace(now, self._books.ledger.positions(self.holding, now), self.holding.capacity)
+            self._books.ledger.anchor(self.holding, now, self.holding.partitions, at, capacity, returned)
 
     def break_off(self, now: int) -> None:
         """The application stands still, or goes on later than it was to."""
@@ -252,7 +248,7 @@ class Consumption:
         self._books.delivery.add_zombie(self._zombie_since[zombie_owned], now)
         self._zombie_since[zombie_owned] = now
 
-    def go_on(self, now: int, capacity: float) -> None:
+    def go_on(self, now: int, capacity: float, returned: Offsets | None = None) -> None:
         """It moves again."""
         self._let_owners_write()
         holding = self.holding
@@ -261,4 +257,4 @@ class Consumption:
         self.become_zombie(now, holding.partitions[~self._books.availability.owned_by(self.handle, holding.partitions)])
         if holding.partitions.size and not holding.running:
             self._count_readers(now, holding.partitions, 1)
-            self._books.ledger.anchor(holding, now, holding.partitions, holding.offset, capacity)
+            self._books.ledger.anchor(holding, now, holding.partitions, holding.offset, capacity, returned)

@@ -74,14 +74,17 @@ class ExactLedger(Ledger):
 
     # --- consumption --------------------------------------------------------------------------------------------------
 
-    def anchor(self, holding: Holding, now: int, partitions: Positions, offset: Offsets, capacity: float) -> None:
+    def anchor(
+        self, holding: Holding, now: int, partitions: Positions, offset: Offsets, capacity: float,
+        returned: Offsets | None = None,
+    ) -> None:  # fmt: skip
         """Let a consumer serve ``partitions`` from ``offset`` on."""
         reader = self._reader_of.get(holding)
         if reader is None:
             reader = self._reader_of[holding] = RecordReader(self, holding.slot, self._charge)
             self.readers.append(reader)
         reader.anchor(now, partitions, offset)
-        super().anchor(holding, now, partitions, offset, capacity)
+        super().anchor(holding, now, partitions, offset, capacity, returned)
 
     def follow(self, holding: Holding, schedule: Passes, now: int, appetite: Appetite) -> None:
         """A consumer polls as ``schedule`` says from now on."""

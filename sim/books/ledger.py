@@ -4,6 +4,9 @@ Nothing here advances by events. A position is a closed form from the last chang
 since ``t0`` has processed ``min(offered, capacity * elapsed)`` records, of each of its partitions the same, up to what
 that offers: backlog at ``t0`` plus what was produced since (`sim.books.levels`). Both fidelities evaluate the same
 formula from the same anchors, so both get the same whole records. Pauses under a second move no anchor.
+
+What comes in a jump (`sim.arrivals`) a service does not see: its application processes what poll() has returned, and
+the next one gets the rest, with another anchor.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.holding import Holding
 from groupsim.sim.books.lag_samples import LagSamples
-from groupsim.sim.books.levels import Floats
+from groupsim.sim.books.levels import Floats, ends_in_sight
 from groupsim.sim.books.offset_log import OffsetLog
 from groupsim.sim.books.production import NOWHERE, Offsets, Production
 from groupsim.sim.books.services import Services, Slots
@@ -88,7 +91,7 @@ class Ledger(Production):
         return changed
 
     def arrive(self, topic: str) -> Positions:
-        """Take over what has come; who reads it has to have an anchor at this instant, and to get another one."""
+        """Take over what has come; who reads it sees it with the next anchor."""
         self.samples.settle()
         changed = super().arrive(topic)
         self._log_production(changed)
@@ -125,17 +128,23 @@ class Ledger(Production):
         self.samples.settle()
         self._holder[positions] = holding.slot
 
-    def anchor(self, holding: Holding, now: int, partitions: Positions, offset: Offsets, capacity: float) -> None:
-        """Let a consumer serve ``partitions`` from ``offset`` on with ``capacity`` records per microsecond."""
+    def anchor(
+        self, holding: Holding, now: int, partitions: Positions, offset: Offsets, capacity: float,
+        returned: Offsets | None = None,
+    ) -> None:  # fmt: skip
+        """Let a consumer serve ``partitions`` from ``offset`` on with ``capacity`` records per microsecond.
+
+        ``returned``: how many records of each it has to process, where it is known what poll() returns; None: all.
+        """
         self.samples.settle()
         slot = holding.slot
-        if self._has_just_begun(holding, now, partitions, offset):
+        if returned is None and self._has_just_begun(holding, now, partitions, offset):
             holding.change_capacity(capacity)
             self.services.change_capacity(slot, capacity)
             self.log.change_capacity(capacity)
             return
-        offered = np.maximum(self.produced(now, partitions) - offset, 0).astype(np.float64)
-        milli = self.rate_mrps[partitions]
+        waiting = np.maximum(self.produced(now, partitions) - offset, 0) if returned is None else returned
+        offered, milli = waiting.astype(np.float64), self.rate_mrps[partitions]
         holding.partitions, holding.offset, holding.since = partitions, offset, now
         holding.share(offered, milli)
         holding.backlog, holding.total_rate = float(offered.sum()), int(milli.sum()) / 1e9
@@ -233,16 +242,23 @@ class Ledger(Production):
         """Records processed so far (next offset), per partition of the holding. Shape (n,)."""
         if not holding.running or now <= holding.since:
             return holding.offset
-        elapsed = now - holding.since
-        there = np.maximum(self.produced(now, holding.partitions), holding.offset)
+        elapsed, there = now - holding.since, self._in_sight(now, holding)
         if not holding.is_behind(elapsed):
             return there
         worked = np.minimum(holding.offset + int(holding.level(elapsed)), there)
         at: Offsets = np.where(elapsed >= holding.shares.caught_up, there, worked)
         return at
 
+    def _in_sight(self, now: int, holding: Holding) -> Offsets:
+        """Ends of what a service can have processed: what was there when it began, and what a rate has brought since.
+
+        Shape (n,).
+        """
+        produced = self.produced(now, holding.partitions)
+        return ends_in_sight(produced, holding.mrps, holding.offset, holding.offered)
+
     def whole_positions(self, holding: Holding, now: int) -> Offsets:
-        """`positions` of a consumer that stands still: its fractions of records are put together to whole ones.
+        """`positions` of a consumer that is between two batches: its fractions of records make whole ones together.
 
         The partitions that lack least of their next record get them. Shape (n,).
         """
@@ -250,7 +266,7 @@ class Ledger(Production):
         if not holding.running or elapsed <= 0 or not holding.is_behind(elapsed):
             return at
         worked = np.minimum(holding.offered + holding.mrps / 1e9 * elapsed, holding.level(elapsed))
-        has_more = self.produced(now, holding.partitions) > at
+        has_more = self._in_sight(now, holding) > at
         return at + whole_records(worked - (at - holding.offset), has_more)
 
     # --- many consumers at once ---------------------------------------------------------------------------------------
@@ -354,7 +370,8 @@ class Ledger(Production):
             slot, services = holder[held], self.services
             until = np.minimum(services.until[slot], now)
             elapsed = (until - services.since[slot]).astype(np.float64)
-            at = np.maximum(self.produced(until, held.astype(np.int32)), self._offset[held])
+            produced = self.produced(until, held.astype(np.int32))
+            at = ends_in_sight(produced, self._mrps[held], self._offset[held], self._offered[held])
             row, late = np.nonzero(services.are_behind(slot, elapsed))
             if late.size:
                 past, begun = elapsed[row, late], self._offset[held[late]]

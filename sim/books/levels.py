@@ -23,6 +23,24 @@ Which = NDArray[np.integer[Any]]
 _PLACES = 1 << 32
 
 
+def ends_in_sight(produced: Offsets, mrps: Offsets, begun: Offsets, offered: NDArray[Any]) -> Offsets:
+    """How far services can get in their partitions: to what a rate has produced by now, or to what was there at first.
+
+    What comes in a jump is returned by a later poll(), and so served from the next anchor on.
+
+    Parameters
+    ----------
+    produced : int64 array, shape (..., n)
+        Log end offsets.
+    mrps, begun, offered : arrays, shape (n,)
+        Milli-records a second that come, and where each service began, with how many records waiting.
+    """
+    ends: Offsets = np.maximum(produced, begun)
+    without_rate = np.flatnonzero(mrps == 0)
+    ends[..., without_rate] = begun[without_rate] + offered[without_rate]
+    return ends
+
+
 class Levels:
     """Those of some services, each of which is a consumer that serves the same partitions for a while.
 

@@ -111,13 +111,6 @@ class Production:
             self._step(now, row, positions)
         return changed
 
-    def news_of(self, topic: str) -> Positions:
-        """Partitions of a topic without a rate to which something has come that is not taken over yet."""
-        positions = self._partitions.of(topic)
-        ends = self._arrivals(topic).ends(self._numbers(positions))
-        news: Positions = positions[ends > self._segment_base[positions] // 1000]
-        return news
-
     def _arrivals(self, topic: str) -> Arrivals:
         """What has come to a topic without a rate, for who reads here."""
         return self._catalog.arrivals[topic][self.isolation]
@@ -136,8 +129,10 @@ class Production:
         return positions, np.concatenate([NOWHERE, *ends])
 
     def arrive(self, topic: str) -> Positions:
-        """Take it over; the partitions to which it has come."""
-        news = self.news_of(topic)
+        """Take over what has come to a topic without a rate; the partitions to which it has come."""
+        positions = self._partitions.of(topic)
+        ends = self._arrivals(topic).ends(self._numbers(positions))
+        news: Positions = positions[ends > self._segment_base[positions] // 1000]
         self._arrive(topic, news)
         return news
 

@@ -1,4 +1,4 @@
-"""Whole records of a flow that is shared over partitions: fractions put together."""
+"""Whole records of what is shared over partitions."""
 
 from __future__ import annotations
 
@@ -26,3 +26,14 @@ def whole_records(fractions: NDArray[np.float64], has_more: NDArray[np.bool_]) -
     order = np.argsort(-fractions[waiting], kind="stable")
     more[waiting[order[: int(fractions.sum() + _ROUNDING)]]] = 1
     return more
+
+
+def equal_shares(waiting: Offsets, most: int) -> Offsets:
+    """Of each partition the same number of records, or all that wait, together ``most`` or a few less. Shape (n,)."""
+    if int(waiting.sum()) <= most:
+        return waiting
+    ascending = np.sort(waiting)
+    sharing = np.arange(len(waiting), 0, -1)
+    level = (most - (np.cumsum(ascending) - ascending)) // sharing
+    shares: Offsets = np.minimum(waiting, level[np.argmax(level < ascending)])
+    return shares

@@ -281,7 +281,8 @@ class Client(Incarnation):
         return effects
 
     def _rest(self, now: int) -> None:
-        """Go quiet if nothing can happen, else arm the alarms."""
+        """Go quiet if nothing can happen, else arm the alarms; a poll() takes up what has come."""
+        self.fetcher.poll(now)
         if not self.elision.rest(now):
             self.arm(now)
 

@@ -273,14 +273,9 @@ class Consumer:
             self.client.fetcher.repace(now)
             self.client.drive(now)
 
-    def pin(self, now: int) -> None:
-        """Records are about to come to what it reads."""
+    def receive(self, now: int) -> None:
+        """Records have come to what it reads: a poll() that waits returns them, or else the next one."""
         if self.client is not None:
             self.client.elision.wake()
-            self.client.consumption.pin(now)
-
-    def receive(self, now: int) -> None:
-        """They have come."""
-        if self.client is not None:
-            self.client.fetcher.receive(now)
+            self.client.poll_loop.has_news = True
             self.client.drive(now)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record import CUT, OUT_OF_RANGE
 from groupsim.sim.client.awaited_fetches import AwaitedFetches
+from groupsim.sim.client.batches import Batches
 from groupsim.sim.client.data_connections import DataConnections, Trips
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
@@ -81,6 +82,7 @@ class Fetcher:
         self._awaited = AwaitedFetches()
         self.left_behind = LeftBehind(fails_when_truncated=client.config.auto_offset_reset == "none")
         self.cut_off: frozenset[int] = client.world.cut_off(client.consumer)
+        self._batches = Batches(client, poll_loop)
 
     @property
     def is_under_way(self) -> bool:
@@ -182,28 +184,28 @@ class Fetcher:
         if not held.size:
             poll_loop.go_by(now, None)
             return
-        offsets = self._books.ledger.positions(consumption.holding, now)
+        offsets = self._batches.offsets(now)
         load = self.pacing.load(now, offsets)
         paced = self.pacing.pace(len(held), load)
-        consumption.repace(now, offsets, paced.capacity)
         start, before, held_until = self.pacing.hand_over(now, paced.slowdown)
-        if poll_loop.stuck_until > now or poll_loop.is_held:
-            start = max(start, poll_loop.stuck_until)
-        elif not consumption.holding.running and client.frozen is None:
-            self._connections.restarted_us = now
-            consumption.go_on(now, paced.capacity)
         left = load.after(start - now, paced.capacity)
-        schedule = self.pacing.new_schedule(start, paced, left, before, held_until)
+        schedule = self.pacing.new_schedule(max(start, poll_loop.stuck_until), paced, left, before, held_until)
+        capacity, returned = self._batches.begin(now, offsets, paced, schedule)
+        consumption.repace(now, offsets, capacity, returned)
+        is_away = poll_loop.stuck_until > now or poll_loop.is_held or client.frozen is not None
+        if not (is_away or consumption.holding.running):
+            self._connections.restarted_us = now
+            consumption.go_on(now, capacity, returned)
         poll_loop.go_by(now, schedule)
         if client.frozen is None:
             consumption.follow(schedule, now)
         if self.is_out_of_range(now):
             self._return_into_range(now)
 
-    def receive(self, now: int) -> None:
-        """Records have come: a poll() that waits returns with them."""
-        self._poll_loop.answer(now)
-        self.repace(now)
+    def poll(self, now: int) -> None:
+        """The application may be inside poll(), which returns what has come in a jump."""
+        if self._poll_loop.has_news and self._poll_loop.answer(now):
+            self.repace(now)
 
     def is_out_of_range(self, now: int) -> bool:
         """Whether the next fetch asks for something that is deleted."""

@@ -51,6 +51,8 @@ class PollLoop:
         Of the heartbeat thread, which needs to know where the application is.
     stuck_until : int, microseconds
         End of the last hang; before its first pass if there was none.
+    has_news : bool
+        Whether records have come in a jump that no poll() has returned.
     """
 
     def __init__(self, client: Incarnation) -> None:
@@ -71,8 +73,8 @@ class PollLoop:
         self._poll_key = deadline_key(client.consumer.entity, Kind.POLL)
         self.cadence = Cadence.of(client.config, client.world.timing)
         self.schedule: PollSchedule | None = None
-        self.stuck_until = self._passed_us
-        self._stuck_since = 0
+        self.has_news = False
+        self.stuck_until, self._stuck_since = self._passed_us, 0
         self._job: Job | None = None
         self._held_us = -1
         """Since when the thread does something between two polls of which nobody knows the end; -1: it does not."""
@@ -193,7 +195,7 @@ class PollLoop:
             due = self.next_pass(now + 1)
         if schedule is not None:
             upcoming = self.upcoming(now)
-            if self._is_loud:
+            if self._is_loud or self.has_news:
                 due = min(due, schedule.next_poll(upcoming))
             elif (commit_due := machine.next_commit_us) < FOREVER:
                 due = min(due, schedule.next_poll(max(commit_due, upcoming)))
@@ -223,12 +225,13 @@ class PollLoop:
         last: int | None = self.schedule.last_pass(at)
         return last if last is not None else now
 
-    def answer(self, now: int) -> None:
-        """What is read gets records: a poll() that waits for some returns."""
+    def answer(self, now: int) -> bool:
+        """Records have come to what is read: whether a poll() begins now, or waits for some, and returns them."""
         away = self._job is not None or self.is_held or self._client.frozen is not None or self.stuck_until > now
-        if self.schedule is not None and not away:
-            self.pass_steps(now)
-            self.schedule.answer(now)
+        if self.schedule is None or away:
+            return False
+        self.pass_steps(now)
+        return self.schedule.answer(now)
 
     # --- the heartbeat thread -----------------------------------------------------------------------------------------
 

@@ -115,16 +115,19 @@ class PollSchedule:
         self._restart_at(upcoming)
         self.start = max(upcoming, at + by_us)
 
-    def answer(self, at: int) -> None:
-        """Records come at ``at``: a poll() that waits for some, without a backlog, returns with them.
+    def answer(self, at: int) -> bool:
+        """Records have come: whether a poll() begins at ``at``, or waits without a backlog, and returns them.
 
-        So a pass begins there that has something to process.
+        A pass begins there then, that has something to process.
         """
         begin, wait, _ = self._pass_at(max(at, self.start))
-        if self.start <= at <= begin + wait and wait == self.steady_wait_us:
-            self.before, self.held_until = self.last_pass(at), at
-            self._restart_at(self.next_poll(at))
-            self.start = at
+        waits_until = self.held_until if at < self.start else begin + wait * (wait == self.steady_wait_us)
+        if at > waits_until:
+            return False
+        self.before, self.held_until = self.last_pass(at), at
+        self._restart_at(self.next_poll(at))
+        self.start = at
+        return True
 
     def _restart_at(self, upcoming: int) -> None:
         """Forget the passes before the poll ``upcoming``."""

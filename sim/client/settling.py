@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.elementwise import most, nearest, some
+from groupsim.sim.elementwise import choose, most, nearest, some
 from groupsim.sim.units import FOREVER
 
 MOST_PASSES = 256
@@ -190,6 +190,7 @@ def settle(batch: Batch, rate: Any, records: Any, settled: Any, is_on: Any) -> A
     Settling, SettlingColumns or None
     """
     lengths, waits, batches = list[Any](), list[Any](), list[Any]()
+    records = choose(is_on, records, 0.0)  # who cannot keep up may have more than any clock counts
     while some(is_on) and len(lengths) < MOST_PASSES:
         length, wait = batch.lasts(records)
         lengths.append(length * is_on)
@@ -197,7 +198,7 @@ def settle(batch: Batch, rate: Any, records: Any, settled: Any, is_on: Any) -> A
         batches.append(records)
         following = rate * length
         is_on = is_on & (following >= settled + 1) & (following < records)
-        records = following
+        records = choose(is_on, following, 0.0)
     if not lengths:
         return None
     if isinstance(is_on, np.ndarray):

@@ -127,6 +127,7 @@ class TransactionLoop:
         schedule, loop, held = self._poll_loop.schedule, self._poll_loop, self._client.consumption.partitions
         if loop.is_held:
             return
+        self._fetcher.poll(now)
         at = self._positions(now)
         for position in held.tolist():
             if position not in self._begun:

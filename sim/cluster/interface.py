@@ -135,12 +135,8 @@ class Reader(Protocol):
         """Rates, costs or the log's start have changed: it goes on from here."""
         ...
 
-    def pin(self, now: int) -> None:
-        """Records are about to come to what it reads, at this very instant."""
-        ...
-
     def receive(self, now: int) -> None:
-        """They have come."""
+        """Records have come to what it reads, at this very instant."""
         ...
 
     def drive(self, now: int) -> None:

@@ -125,12 +125,8 @@ class OutputReaders:
         now = self._env.now
         for name in self._reading(*what):
             group = self._groups[name]
-            books = group.books
             group.fast_path.settle()
-            mask = books.partitions.mask(books.ledger.news_of(what[0]))
-            readers = [reader for reader in self._readers[name] if reader.reads(mask)]
-            for reader in readers:
-                reader.pin(now)
-            books.ledger.arrive(what[0])
-            for reader in readers:
-                reader.receive(now)
+            mask = group.books.partitions.mask(group.books.ledger.arrive(what[0]))
+            for reader in self._readers[name]:
+                if reader.reads(mask):
+                    reader.receive(now)

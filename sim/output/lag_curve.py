@@ -92,7 +92,7 @@ def _line_above_work(motion: Motion, rows: Stretches, rate: Floats) -> tuple[Flo
     begin, last = rows.begin - motion.since[rows.service], rows.end - 1 - motion.since[rows.service]
     middle = (begin + last) / 2
     level, rise = motion.levels.at(rows.service, middle)
-    left, slope = np.maximum(rows.offered + rate * middle - level, 0), rate - rise
+    left, slope = np.maximum(rows.offered + rate * middle - level, 0) + motion.unseen(rows), rate - rise
     return left + slope * (begin - middle) + 2, slope
 
 

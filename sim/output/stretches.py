@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.levels import Levels
+from groupsim.sim.books.levels import Levels, ends_in_sight
 from groupsim.sim.books.offset_log import CARRY, PRODUCE, RAISE, REST, SERVE, Block, OffsetLog
 from groupsim.sim.units import FOREVER, S
 
@@ -103,6 +103,7 @@ class Motion:
         self.produced_since, self.base, self.mrps = log.productions()
         self.caught_up = self._caught_up()
         lengths, (partitions, offered, mrps) = log.loads()
+        self._offered = np.append(offered, 0.0).astype(np.int64)
         self.levels = Levels(
             self.capacity, np.append(lengths, 1), np.append(partitions, 0), np.append(offered, 0.0), np.append(mrps, 0)
         )
@@ -137,13 +138,26 @@ class Motion:
         who = rows.service
         elapsed = at - self.since[who]
         offered, done = self.backlog[who] + self.rate[who] * elapsed, self.capacity[who] * elapsed
-        produced: Integers = np.maximum(self.produced(rows.production, at), rows.offset)
+        produced = self.produced(rows.production, at)
+        there = ends_in_sight(produced, self.mrps[rows.production], rows.offset, rows.offered)
         is_through = (done >= offered) & (elapsed > 0)
         if is_through.all():
-            return produced
+            return there
         places = self.levels.places(who, rows.partition)
-        worked = self.levels.whole(who, places, np.maximum(elapsed, 0).astype(np.float64), rows.offset, produced)
-        return np.where(is_through, produced, worked)
+        worked = self.levels.whole(who, places, np.maximum(elapsed, 0).astype(np.float64), rows.offset, there)
+        return np.where(is_through, there, worked)
+
+    def offered(self, services: Integers, partitions: Integers) -> Integers:
+        """Records of partitions that waited for services when they began. Shape (n,)."""
+        return self._offered[self.levels.places(services, partitions)]
+
+    def unseen(self, rows: Stretches) -> Integers:
+        """Records that have come in jumps since the service began, where there is one. Shape (n,)."""
+        unseen = np.zeros(len(rows), np.int64)
+        still = np.flatnonzero((rows.service >= 0) & (self.mrps[rows.production] == 0))
+        there = self.base[rows.production[still]] // 1000
+        unseen[still] = np.maximum(there - rows.offset[still] - rows.offered[still], 0)
+        return unseen
 
     def processed(self, rows: Stretches, at: Integers) -> Integers:
         """Offsets below which nothing needs anybody any more, in stretches that `lagging` has made. Shape (n,)."""
@@ -190,8 +204,11 @@ class Motion:
         """Those parts of stretches within a window in which something is unprocessed, or can be.
 
         Where a service goes over what had been processed before, nothing moves until it is through with that: such a
-        part is one that nobody serves.
+        part is one that nobody serves. So is one in which a service is through, and something has come in a jump.
         """
+        unseen = np.flatnonzero(self.unseen(rows))
+        if unseen.size:
+            rows = Stretches.joined([rows, self._left_over(rows[unseen])])
         begin = np.maximum(rows.begin, window[0])
         end = np.minimum(np.minimum(rows.end, self._caught_up_with(rows)), window[1] + 1)
         rests = np.flatnonzero(rows.service < 0)
@@ -211,6 +228,12 @@ class Motion:
         is_served = (who >= 0) & (own < 1e17)
         times = np.where(is_served, self.since[who] + np.where(is_served, own, 0).astype(np.int64), FOREVER)
         return np.minimum(times, self.caught_up[who])
+
+    def _left_over(self, rows: Stretches) -> Stretches:
+        """The parts of served stretches in which all is processed but what the service does not see."""
+        begin = np.minimum(np.maximum(rows.begin, self._caught_up_with(rows)), rows.end)
+        floor, nobody = np.maximum(rows.floor, rows.offset + rows.offered), np.full(len(rows), -1)
+        return Stretches(rows.partition, begin, rows.end, floor, nobody, rows.offset, rows.offered, rows.production)
 
     def _once_and_twice(self, rows: Stretches) -> tuple[Stretches, Stretches]:
         """Served stretches, as parts that nobody seems to serve, and what comes after all has been read again."""
@@ -285,8 +308,7 @@ class Reader:
             production,
         )  # fmt: skip
         begun = np.flatnonzero(kinds == SERVE)
-        waiting = self._motion.produced(production[begun], begin[begun]) - offsets[begun]
-        states.offered[begun] = np.maximum(waiting, 0)
+        states.offered[begun] = self._motion.offered(service[begun], states.partition[begun])
         states.offered[:] = states.offered[serving]
         return states
 

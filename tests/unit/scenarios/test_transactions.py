@@ -198,6 +198,17 @@ def test_an_output_topic_gets_no_rate_later() -> None:
     assert "is what a group produces to" in refusal(given)
 
 
+def test_what_a_group_reads_of_another_is_not_deleted_within_the_run() -> None:
+    def short(given: dict[str, Any]) -> dict[str, Any]:
+        out = {**given["topics"]["out"], "config": {"retention.ms": 1_000}}
+        return {**given, "topics": {**given["topics"], "out": out}}
+
+    text = refusal(short(reader(topics=["out"])))
+    assert "topics.out.config[retention.ms]" in text
+    assert "is over before the run is" in text
+    assert load(short(document())).topics[1].retention_us == 1_000_000, "if nobody reads it"
+
+
 def test_the_level_of_transactions_is_the_clusters() -> None:
     config = {"transaction.partition.verification.enable": False}
     given = {**document(), "cluster": {"transaction_version": 1, "config": config}}

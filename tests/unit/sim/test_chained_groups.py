@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from groupsim.sim.model import CrashAt, Entry, Kill, Target
+from groupsim.sim.config import BrokerConfig
+from groupsim.sim.model import Broker, Cluster, CrashAt, Entry, Kill, Network, Target
 from groupsim.sim.model import Subscription as Asked
 from groupsim.sim.units import MS, S
 from tests.unit.sim.chained_scenes import (
@@ -82,6 +83,28 @@ def test_both_fidelities_agree_and_all_is_read_in_the_end(outputs: Outputs, name
     one = played(scenario)
     assert summary(one, "second").lag_records_max > 200, "something was held up"
     assert is_read_once(one, outputs, is_committed=own.get("client") != UNCOMMITTED)
+    assert one.manifest["digests"] == played(scenario, "message").manifest["digests"]
+
+
+def placed(bandwidth: int | None) -> Cluster:
+    """A broker in each of three racks, whose consumers read what is nearest; without latencies that differ."""
+    brokers = tuple(Broker(id=at, rack=rack, bandwidth_bytes_per_s=bandwidth) for at, rack in enumerate("abc"))
+    aware = BrokerConfig(is_rack_aware=True)
+    return replace(JITTER, brokers=brokers, broker_config=aware, network=Network(latency=lasting(MS)))
+
+
+@pytest.mark.parametrize(("bandwidth", "age_s"), [(None, (0.1, 0.2)), (80_000, (0.2, 2))])
+def test_readers_of_the_nearest_replica_and_of_narrow_brokers_read_all(
+    outputs: Outputs, bandwidth: int | None, age_s: tuple[float, float]
+) -> None:
+    """Of 80 kB a second each partition that is read there has a part: a batch of some 20 records takes a while."""
+    client = replace(COMMITTED, client_rack="b")
+    scenario = chain(readers=(reader(client=client),), copies=3, horizon_s=14, cluster=placed(bandwidth))
+    source, out = scenario.topics
+    scenario = replace(scenario, topics=(source, replace(out, record_bytes=1_000)))
+    one = played(scenario)
+    assert is_read_once(one, outputs)
+    assert age_s[0] < summary(one, "second").lag_s_max < age_s[1]
     assert one.manifest["digests"] == played(scenario, "message").manifest["digests"]
 
 
