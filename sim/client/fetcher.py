@@ -4,8 +4,7 @@ After an assignment the client asks for the committed offsets of what is new; th
 (OffsetsForLeaderEpoch) or say where to begin (ListOffsets); with the first fetch consumption begins. Both requests wait
 behind the fetch that is parked at the broker (`sim.client.data_connections`).
 
-Whenever what is consumed changes, or what it costs, poll schedule and capacity are worked out anew from the next poll
-on; the rest of the batch in hand costs what it costs from now on.
+When what is consumed changes, or what it costs, poll schedule and capacity are worked out anew from the next poll on.
 """
 
 from __future__ import annotations
@@ -154,7 +153,14 @@ class Fetcher:
             self._replicas.note(now, positions)
             self._consumption.begin(now, positions, offsets, 0.0)
         self.repace(now)
+        self._commit_first(now)
         client.drive(now)
+
+    def _commit_first(self, now: int) -> None:
+        """Who commits before it processes does so with the first records as well: no poll() has begun with these."""
+        schedule, commit = self._poll_loop.schedule, self._client.processing.commit
+        if commit == "before_processing" and schedule is not None and schedule.start == now:
+            self._client.do(now, self._machine.commit_processed(now))
 
     def drop(self, now: int, positions: Positions, code: int) -> None:
         """Stop consuming; a first fetch of these that is under way is worth nothing."""
@@ -267,10 +273,9 @@ class Fetcher:
     def _ask_again(self, positions: Positions) -> None:
         """The followers of these were told too long ago, and their leaders were cut off: perhaps they still are."""
         client, now = self._client, self._env.now
-        if client.is_over:
-            return
         if client.frozen is not None:
             client.late.append(partial(self._ask_again, positions))
+        if client.is_over or client.frozen is not None:
             return
         held = positions[within(positions, self._consumption.partitions)]
         lost = held[np.isin(self._books.partitions.leader[held], list(self.cut_off))]
@@ -287,11 +292,11 @@ class Fetcher:
 
     def heal(self) -> None:
         """Some brokers can be reached again."""
-        client = self._client
+        client, now = self._client, self._env.now
         client.elision.wake()
         self.cut_off = client.world.cut_off(client.consumer)
-        self.recover(self._env.now)
-        client.drive(self._env.now)
+        self.recover(now)
+        client.drive(now)
 
     def recover(self, now: int) -> None:
         """Fetch what can be reached again, from where the consumer was, as soon as it can do anything."""
@@ -347,8 +352,8 @@ class Fetcher:
     def find(self, now: int, positions: Positions, since: NDArray[np.int64]) -> None:
         """Somebody leads these, and they can be read: the client knows when it has asked for metadata.
 
-        ``since``: when it lost the former leader, and began to ask; -1: the leader is the same, and only its high
-        watermark stood still, so that the fetch that is parked there is answered. Shape (n,).
+        ``since``, shape (n,): when it lost the former leader, and began to ask; -1: the leader is the same, only its high
+        watermark stood still, and the fetch that is parked there is answered.
         """
         client = self._client
         wanted = self.left_behind.among(positions)
@@ -360,11 +365,9 @@ class Fetcher:
         visible_us = now + client.world.metadata_us(client.label)
         for begun in np.unique(since[wanted]).tolist():
             these = positions[np.logical_and(wanted, since == begun)]
-            known_us = (
-                np.full(len(these), self._metadata.finds_leader(begun, visible_us))
-                if begun >= 0
-                else self._replicas.asks_at(visible_us, these, self.cut_off)
-            )
+            known_us = self._replicas.asks_at(visible_us, these, self.cut_off)
+            if begun >= 0:
+                known_us = np.full(len(these), self._metadata.finds_leader(begun, visible_us))
             leaders = self._books.partitions.leader
             for time in np.unique(known_us).tolist():
                 some = these[known_us == time]
