@@ -174,6 +174,10 @@ class BrokerConfig:
     """`FOREVER`: ``auto.leader.rebalance.enable=false``."""
     offsets_replication_factor: int = 3
     offsets_commit_timeout_us: int = 5_000 * MS
+    offsets_segment_bytes: int = 104_857_600
+    is_cleaned: bool = True
+    """``log.cleaner.enable``."""
+    min_cleanable_ratio: float = 0.5
     min_insync_replicas: int = 1
     unclean_leader_election: bool = False
     replica_lag_time_max_us: int = 30_000 * MS

@@ -116,6 +116,8 @@ _CLUSTER_FIELDS: Final = MappingProxyType(
         "leader.imbalance.check.interval.seconds": ("leader_imbalance_check_us", S),
         "offsets.topic.replication.factor": ("offsets_replication_factor", 1),
         "offsets.commit.timeout.ms": ("offsets_commit_timeout_us", MS),
+        "offsets.topic.segment.bytes": ("offsets_segment_bytes", 1),
+        "log.cleaner.min.cleanable.ratio": ("min_cleanable_ratio", 1),
         "min.insync.replicas": ("min_insync_replicas", 1),
         "replica.lag.time.max.ms": ("replica_lag_time_max_us", MS),
     }
@@ -133,6 +135,7 @@ _TRANSACTION_FIELDS: Final = MappingProxyType(
 )
 _VERIFIED: Final = "transaction.partition.verification.enable"
 _BALANCES: Final = "auto.leader.rebalance.enable"
+_CLEANS: Final = "log.cleaner.enable"
 _MIN_INSYNC: Final = "min.insync.replicas"
 _UNCLEAN: Final = "unclean.leader.election.enable"
 SELECTOR: Final = "replica.selector.class"
@@ -141,7 +144,7 @@ RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 MODELLED_BROKER: Final = frozenset(
     {*_FIELDS, *_LOG_RETENTION, *_CLUSTER_FIELDS, *_TRANSACTION_FIELDS, ASSIGNORS, POLICY, PROTOCOLS, _CHECK, _BALANCES,
-     _UNCLEAN, _VERIFIED, SELECTOR, "default.replication.factor"}
+     _CLEANS, _UNCLEAN, _VERIFIED, SELECTOR, "default.replication.factor"}
 )  # fmt: skip
 MODELLED_TOPIC: Final = frozenset({"retention.ms", _MIN_INSYNC, _UNCLEAN})
 
@@ -177,8 +180,9 @@ def broker_config(given: Mapping[str, Any]) -> BrokerConfig:
     if not given.get(_BALANCES, True):
         fields["leader_imbalance_check_us"] = FOREVER
     return BrokerConfig(
-        **fields, unclean_leader_election=is_unclean({}, given), is_rack_aware=given.get(SELECTOR) == RACK_AWARE
-    )
+        **fields, is_cleaned=given.get(_CLEANS, True), unclean_leader_election=is_unclean({}, given),
+        is_rack_aware=given.get(SELECTOR) == RACK_AWARE,
+    )  # fmt: skip
 
 
 def transaction_config(given: Mapping[str, Any], version: Literal[1, 2] = 2) -> TransactionConfig:

@@ -139,10 +139,11 @@ class EventLoopFile(FileModel):
 
 
 class OffsetsTopicFile(FileModel):
-    """``__consumer_offsets``: what its partitions hold when a coordinator is loaded, and what a write waits for.
+    """``__consumer_offsets``: what its partitions hold when the run begins, and what a write waits for.
 
-    ``size`` is that of each partition. ``append`` is what a broker takes to append to a log; ``follower_fetch`` is how
-    much later the last follower in sync has it, or ``by_latency``. Without followers there is no such wait.
+    ``size`` is that of each partition; what groups write comes on top. ``append`` is what a broker takes to append to
+    a log; ``follower_fetch`` is how much later the last follower in sync has it, or ``by_latency``. Without followers
+    there is no such wait.
     Partitions and replicas are ``offsets.topic.num.partitions`` and ``offsets.topic.replication.factor`` in ``config``.
     """
 

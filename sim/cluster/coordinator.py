@@ -11,6 +11,7 @@ import simpy
 from groupsim.sim.books.shard_books import ACTIVE, LOADING, NOWHERE, Place
 from groupsim.sim.cluster.event_loop import EventLoop
 from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.log_bytes import log_bytes
 from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.cluster.worker_threads import WorkerThreads
 from groupsim.sim.kernel.environment import Environment
@@ -65,6 +66,7 @@ class Coordinator:
         self, env: Environment, cluster: Cluster, partition: int, node: int, loop: EventLoop, watermark: Watermark
     ) -> None:
         self.env = env
+        self._cluster = cluster
         self._service_us = cluster.timing.service_us
         self.partition = partition
         self.node = self.first_node = node
@@ -165,7 +167,14 @@ class Coordinator:
             for name in sorted(self.groups):
                 self.groups[name].on_metadata(image)
 
-    # --- what its replicas have ---------------------------------------------------------------------------------------
+    # --- what is in its log, and what replicas have of it -------------------------------------------------------------
+
+    @property
+    def log_bytes(self) -> int:
+        """How long the log of its partition is."""
+        logs, cluster = [group.log for group in self.groups.values()], self._cluster
+        written, left = sum(log.written for log in logs), sum(log.left for log in logs)
+        return log_bytes(cluster.offsets_log_bytes, written, left, cluster.broker_config)
 
     def fall_behind(self, replica: int) -> None:
         """A replica of the partition has what there is now, and nothing that comes."""

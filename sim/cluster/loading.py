@@ -6,14 +6,14 @@ leader is new takes time, since its leader epoch is forced to disk (``LeaderEpoc
 come nobody serves it. So a broker that leads an offsets partition no more resigns when it has applied that, and the new
 leader begins to read the log when it has applied all. One thread of a broker loads one partition after the other
 (``CoordinatorRuntime``, ``CoordinatorLoaderImpl``, Kafka 4.4), in the order of their numbers. What a load takes is
-charged by a model: a fixed part ("loading itself takes a few ms", recorded with almost empty logs) and the bytes at a
-rate that is assumed.
+charged by a model: a fixed part ("loading itself takes a few ms", recorded with almost empty logs) and the bytes that
+are there when it begins (`sim.cluster.log_bytes`) at a rate that is assumed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.interface import Audience, Shard
@@ -30,6 +30,16 @@ _LOAD_BYTES_PER_S: Final = 100 << 20
 _FETCH_BACKOFF_US: Final = S
 _STEP_US: Final = 50 * MS
 """Partitions that a broker has taken over are served by steps of this length: fewer events, and nobody sees more."""
+
+
+class Term(NamedTuple):
+    """A broker is to lead an internal partition, in a leader epoch, if its process is still that."""
+
+    name: Name
+    node: int
+    epoch: int
+    incarnation: int
+
 
 Serve = Callable[[tuple[Iterable[Name], int]], None]
 
@@ -53,17 +63,20 @@ class Loading:
     control : ReplicationControl
     audience : Audience
     news : TopicNews
+    log_bytes : callable
+        How long the log of an internal partition is now.
     """
 
     def __init__(
         self, env: Environment, streams: Streams, cluster: Cluster, brokers: Mapping[int, Broker],
         shards: Mapping[Name, Shard], control: ReplicationControl, audience: Audience, news: TopicNews,
+        log_bytes: Callable[[Name], int],
     ) -> None:  # fmt: skip
         self._env = env
         timing = cluster.timing
         self._delays = {id_: streams.draw(timing.metadata, "metadata", id_) for id_ in brokers}
         self._changes = {id_: streams.draw(timing.leader_change, "leader_change", id_) for id_ in brokers}
-        self._load_us = load_us(cluster.offsets_log_bytes)
+        self._log_bytes = log_bytes
         self._brokers = brokers
         self._shards = shards
         self._control = control
@@ -115,8 +128,7 @@ class Loading:
                 self._env.at(heard_us, self._key, self._hear, (leaders, self._news.told(id_)))
                 self._heard_us[id_] = self._apply(id_, heard_us, led.get(id_, ()), applied)
         moved = {name for name in changed if self._is_news(name)}
-        for name in sorted(name for name in changed if name[0] in INTERNAL_TOPICS):
-            self._move(name)
+        self._move(sorted(name for name in changed if name[0] in INTERNAL_TOPICS))
         self._led |= {name: self._control.partitions[name].leader for name in moved}
         applied.update({name: self._followed_us(name, applied[name]) for name in moved if name in applied})
         due: dict[int, list[Name]] = {}
@@ -168,23 +180,23 @@ class Loading:
             broker.leaders = leaders
             self._news.apply(told[1])
 
-    def _move(self, name: Name) -> None:
-        state = self._control.partitions[name]
-        coordinator = self._shards.get(name)
-        node, begins = state.leader, self._env.now
-        is_news = self._is_news(name)
-        old = coordinator.node if coordinator is not None else NO_LEADER
-        if coordinator is not None and old not in (node, NO_LEADER):
-            begins = max(begins, self._heard_us.get(old, begins))
-            self._env.at(begins, self._key, self._resign, (coordinator, old))
-        if (is_news or coordinator is not None) and node not in (old, NO_LEADER) and self._brokers[node].is_up:
-            begins = max(begins, self._heard_us.get(node, begins))
-            done = max(begins, self._free_us.get(node, 0)) + self._load_us
-            self._free_us[node] = done
-            if coordinator is not None:
-                term = (coordinator, node, state.epoch)
-                self._env.at(begins, self._key, self._elect, term)
-                self._env.at(done, self._key, self._load, term)
+    def _move(self, names: Iterable[Name]) -> None:
+        """Let coordinators of these resign, and brokers begin to read what they have to read."""
+        begun: dict[int, list[Term]] = {}
+        for name in names:
+            state = self._control.partitions[name]
+            coordinator = self._shards.get(name)
+            node, begins = state.leader, self._env.now
+            old = coordinator.node if coordinator is not None else NO_LEADER
+            if coordinator is not None and old not in (node, NO_LEADER):
+                begins = max(begins, self._heard_us.get(old, begins))
+                self._env.at(begins, self._key, self._resign, (coordinator, old))
+            has_news = coordinator is not None or self._is_news(name)
+            if has_news and node not in (old, NO_LEADER) and self._brokers[node].is_up:
+                begins = max(begins, self._heard_us.get(node, begins))
+                begun.setdefault(begins, []).append(Term(name, node, state.epoch, self._brokers[node].incarnation))
+        for begins in sorted(begun):
+            self._env.at(begins, self._key, self._begin, begun[begins])
 
     def _resign(self, term: tuple[Shard, int]) -> None:
         coordinator, node = term
@@ -192,19 +204,26 @@ class Loading:
             self._audience.disturb(coordinator.groups)
             coordinator.resign()
 
-    def _is_current(self, coordinator: Shard, node: int, epoch: int) -> bool:
-        state = self._control.partitions[coordinator.name]
-        return (state.leader, state.epoch) == (node, epoch) and self._brokers[node].is_up
+    def _begin(self, terms: Iterable[Term]) -> None:
+        """Brokers begin to read, one log after the other; one that has ended meanwhile reads nothing."""
+        for term in terms:
+            broker, coordinator = self._brokers[term.node], self._shards.get(term.name)
+            if not broker.is_up or broker.incarnation != term.incarnation:
+                continue
+            done = max(self._env.now, self._free_us.get(term.node, 0)) + load_us(self._log_bytes(term.name))
+            self._free_us[term.node] = done
+            if coordinator is not None and coordinator.node == NO_LEADER and self._is_current(term):
+                coordinator.elect(term.node)
+                self._env.at(done, self._key, self._load, term)
 
-    def _elect(self, term: tuple[Shard, int, int]) -> None:
-        coordinator, node, _ = term
-        if coordinator.node == NO_LEADER and self._is_current(*term):
-            coordinator.elect(node)
+    def _is_current(self, term: Term) -> bool:
+        state = self._control.partitions[term.name]
+        return (state.leader, state.epoch) == (term.node, term.epoch) and self._brokers[term.node].is_up
 
-    def _load(self, term: tuple[Shard, int, int]) -> None:
-        coordinator, node, _ = term
-        if coordinator.is_loading and coordinator.node == node and self._is_current(*term):
-            coordinator.load(self._brokers[node].threads, self._news.image_of(node))
+    def _load(self, term: Term) -> None:
+        coordinator = self._shards[term.name]
+        if coordinator.is_loading and coordinator.node == term.node and self._is_current(term):
+            coordinator.load(self._brokers[term.node].threads, self._news.image_of(term.node))
 
     def broker_lost(self, node: int) -> None:
         """The broker's process has ended: its coordinators are nowhere."""

@@ -12,11 +12,14 @@ last one is kept, as compaction does.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from groupsim.sim.cluster.log_bytes import GroupBytes
 from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.protocol.classic.records import GroupTombstone
 from groupsim.sim.protocol.interface import Batch
+from groupsim.sim.protocol.messages import Positions
 from groupsim.sim.protocol.offsets.records import CommittedOffsets, OffsetTombstones
 from groupsim.sim.protocol.offsets.table import OffsetTable
 from groupsim.sim.units import FOREVER
@@ -45,6 +48,8 @@ class GroupLog:
     ----------
     due : int, microseconds
         When the next batch is committed, or the waiters of one are told that it is not; `FOREVER` if none is open.
+    size : GroupBytes or None
+        How much is written; None: nobody will ever ask.
     """
 
     def __init__(self, timeout_us: int, watermark: Watermark, offsets: OffsetTable) -> None:
@@ -52,11 +57,22 @@ class GroupLog:
         self._open: deque[tuple[int, int]] = deque()
         self._held: deque[Held] = deque()
         self._last: dict[tuple[Any, ...], Any] = {}
-        self._marks: dict[int, dict[tuple[Any, ...], Any]] = {}
-        """Replica that follows no more -> what it has."""
+        self._marks: dict[int, tuple[dict[tuple[Any, ...], Any], int]] = {}
+        """Replica that follows no more -> what it has, and how many bytes were written by then."""
         self._watermark = watermark
         self._offsets = offsets
         self.due = FOREVER
+        self.size: GroupBytes | None = None
+
+    @property
+    def written(self) -> int:
+        """Bytes that are in the log, or were until they were cleaned."""
+        return 0 if self.size is None else self.size.written
+
+    @property
+    def left(self) -> int:
+        """Bytes of all that a cleaner leaves."""
+        return 0 if self.size is None else self.size.left(self.records)
 
     @property
     def records(self) -> tuple[Any, ...]:
@@ -80,15 +96,28 @@ class GroupLog:
 
     def write(self, batch: Batch) -> None:
         """Keep the records of a batch."""
+        if self.size is not None:
+            self.size.write(batch)
         for record in batch.records:
             if not isinstance(record, (CommittedOffsets, OffsetTombstones)):
                 self._last.pop(record.key, None)
                 if not _is_tombstone(record):
                     self._last[record.key] = record
 
+    def commit_quietly(self, times: int, positions: Positions) -> None:
+        """A quiet member has committed these partitions so often; below 0: that was counted, and is a message now."""
+        if self.size is not None:
+            self.size.commit(times, positions)
+
+    def commit_each(self, times: Iterable[int], parts: Iterable[Positions]) -> None:
+        """`commit_quietly` of several members."""
+        if self.size is not None:
+            for count, positions in zip(times, parts, strict=True):
+                self.size.commit(int(count), positions)
+
     def fall_behind(self, replica: int) -> None:
         """A replica has what there is now, and nothing that comes."""
-        self._marks.setdefault(replica, dict(self._last))
+        self._marks.setdefault(replica, (dict(self._last), self.written))
         self._offsets.mark(replica)
 
     def catch_up(self, replica: int) -> None:
@@ -98,7 +127,10 @@ class GroupLog:
 
     def cut_back(self, replica: int) -> None:
         """A replica leads that lacks something: that is gone."""
-        self._last = dict(self._marks.pop(replica, self._last))
+        records, written = self._marks.pop(replica, (self._last, self.written))
+        self._last = dict(records)
+        if self.size is not None:
+            self.size.written = written
         self._offsets.cut_back(replica)
 
     def hold(self, now: int, batch: Batch) -> None:

@@ -8,7 +8,8 @@ rejoin
     JoinGroup is sent, ``join_there`` and ``join_back``: its latencies; ``arrived``: it arrives; ``joined``: the
     coordinator works on it.
     ``beat_*`` and ``commit_*`` are as of ``polled``: when the next is due, and its number; ``beats``, ``commits``: how
-    many were sent within ``measure`` while it was quiet; ``beat``: when the last heartbeat was.
+    many were sent within ``measure`` while it was quiet, ``sent``: commits at any time; ``beat``: when the last
+    heartbeat was.
 sync
     ``accepted``: the answer is read and SyncGroup is sent; ``sync_there``, ``sync_back``: its latencies; ``synced``: it
     arrives; ``first_beat``: a heartbeat is due; ``waiting_since``: the step in hand of the heartbeat thread began
@@ -31,7 +32,7 @@ from groupsim.sim.client.settling import SettlingColumns
 Column = NDArray[np.int64]
 
 _TIMES = (
-    "beat_due", "beat_number", "commit_due", "commit_number", "beats", "commits", "beat",
+    "beat_due", "beat_number", "commit_due", "commit_number", "beats", "commits", "sent", "beat",
     "learned", "polled", "committed", "acknowledged", "joining", "arrived", "joined",
     "join_there", "join_back",
     "accepted", "synced", "sync_there", "sync_back", "first_beat", "waiting_since",
@@ -63,6 +64,7 @@ class RoundColumns:
     commit_number: Column
     beats: Column
     commits: Column
+    sent: Column
     beat: Column
     learned: Column
     polled: Column

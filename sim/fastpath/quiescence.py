@@ -344,6 +344,7 @@ class Quiescence:
         self._pass_pauses(quiet)
         self._group.books.requests.count_measured(self._machine.heartbeat_api, quiet.heartbeats.measured)
         self._group.books.requests.count_measured(Api.OFFSET_COMMIT, quiet.commits.measured)
+        self._group.log.commit_quietly(quiet.commits.sent, self.client.consumption.partitions)
 
     def _pass_pauses(self, quiet: SteadyState) -> None:
         """Pauses that are over are behind it."""

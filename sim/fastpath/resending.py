@@ -65,6 +65,8 @@ class Resending:
     def _resend(self, connection: Connection, beat: Beat, moment: Moment) -> None:
         """The broker has not worked on it yet."""
         exchange = self._remake(connection, beat)
+        if beat.kind == "commit":
+            self._client.group.log.commit_quietly(-1, exchange.body.positions)
         if self._books.is_measured(exchange.sent_us):
             self._books.record.requests[exchange.api.value, Error.NONE.value] -= 1
         connection.up_us = beat.arrived

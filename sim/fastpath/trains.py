@@ -43,6 +43,11 @@ class Train:
     older: Any = -FOREVER
     newer: Any = -FOREVER
 
+    @property
+    def sent(self) -> Any:
+        """How many since the member fell silent."""
+        return self.number - self.first
+
     @classmethod
     def of(cls, trains: Sequence[Train], measure: tuple[int, int]) -> Train:
         """Those of many as columns."""

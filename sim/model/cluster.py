@@ -93,6 +93,6 @@ class Cluster:
     broker_config: BrokerConfig = BrokerConfig()
     failover: Failover = Failover()
     offsets_log_bytes: int = 2 << 20
-    """Of each partition of ``__consumer_offsets``: what a coordinator reads when it is loaded."""
+    """Of each partition of ``__consumer_offsets`` at first: a coordinator that is loaded reads that, and what came."""
     zookeeper: Zookeeper = Zookeeper()
     transactions: TransactionConfig = TransactionConfig()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from simpy.events import ProcessGenerator
@@ -10,11 +11,12 @@ from simpy.events import ProcessGenerator
 from groupsim.sim.cluster.controller import Controller
 from groupsim.sim.cluster.interface import Shard
 from groupsim.sim.cluster.loading import Loading
+from groupsim.sim.cluster.log_bytes import GroupBytes
 from groupsim.sim.cluster.partitions import ClusterPartitions
 from groupsim.sim.cluster.replicas import Replicas
 from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.model import ElectLeaders, Kill, Reassign, RollingRestart, StartMembers, Target
-from groupsim.sim.protocol.controller.partition import INTERNAL_TOPICS, Name
+from groupsim.sim.protocol.controller.partition import INTERNAL_TOPICS, OFFSETS_TOPIC, Name
 from groupsim.sim.randomness import name_hash
 from groupsim.sim.timeline.broker_targets import has_members, meant_brokers
 from groupsim.sim.timeline.clients import Clients
@@ -43,8 +45,17 @@ def new_controller(world: World) -> Controller:
     if world.data_logs is not None:
         world.data_logs.control = partitions.control
     replicas = Replicas(env, world.streams, cluster, world.catalog, world.coordinators, partitions.control, clients)
-    loading = Loading(env, world.streams, cluster, world.brokers, shards, partitions.control, clients, world.news)
+    for group in world.groups.values():
+        group.log.size = GroupBytes(group.name, group.books)
+    brokers = (env, world.streams, cluster, world.brokers)
+    loading = Loading(*brokers, shards, partitions.control, clients, world.news, partial(_log_bytes, world))
     return Controller(env, world.streams, cluster, partitions, replicas, loading, clients)
+
+
+def _log_bytes(world: World, name: Name) -> int:
+    """How long an internal partition's log is; of what no group writes to, as long as it was at first."""
+    coordinator = world.coordinators.get(name[1]) if name[0] == OFFSETS_TOPIC else None
+    return world.scenario.cluster.offsets_log_bytes if coordinator is None else coordinator.log_bytes
 
 
 class BrokerFaults:
@@ -91,7 +102,7 @@ class BrokerFaults:
         """How large logs are: of data partitions what was produced, if anybody reads it, and is not deleted."""
         world, (topic, _) = self._world, names[0]
         if topic in INTERNAL_TOPICS:
-            return [world.scenario.cluster.offsets_log_bytes] * len(names)
+            return [self._read_bytes(name) for name in names]
         for group in world.groups.values():
             if topic in group.books.partitions.topics:
                 positions, ledger = group.books.partitions.of(topic), group.books.ledger
@@ -99,6 +110,12 @@ class BrokerFaults:
                 each = world.catalog.specs[topic].record_bytes or _RECORD_BYTES
                 return [int(records[number]) * each for _, number in names]
         return [0] * len(names)
+
+    def _read_bytes(self, name: Name) -> int:
+        coordinator = self._world.coordinators.get(name[1])
+        if coordinator is not None:
+            Clients(self._world).disturb(coordinator.groups)
+        return _log_bytes(self._world, name)
 
     def _stop(self, dispatcher: Dispatcher, node: int) -> None:
         """SIGTERM or SIGKILL, and perhaps a start some time after the process has ended."""

@@ -171,6 +171,7 @@ class RejoinPhase(CohortPhase):
         now.beat_due[which], now.beat_number[which] = steady.heartbeats.due[clear], steady.heartbeats.number[clear]
         now.commit_due[which], now.commit_number[which] = steady.commits.due[clear], steady.commits.number[clear]
         now.beats[which], now.commits[which] = steady.heartbeats.measured[clear], steady.commits.measured[clear]
+        now.sent[which] = steady.commits.sent[clear]
         now.beat[which], now.learned[which], now.polled[which] = beats[clear], learned[clear], polled[clear]
         now.committed[which], now.joining[which], now.joined[which] = committed[clear], joining[clear], joined[clear]
         now.acknowledged[which], now.arrived[which] = acknowledged[clear], arrived[clear]
@@ -232,7 +233,9 @@ class RejoinPhase(CohortPhase):
         polled = deferred.now.polled[slots]
         self._park(slots, np.concatenate(parts), lengths, np.maximum(since, np.repeat(restarted, lengths)))
         partitions, offsets = end_consumption(group.books, slots, handles, parts, since, polled, REVOKED)
-        committed = np.repeat(deferred.commits[slots] != NO_COMMITS, lengths)
+        commits = deferred.commits[slots] != NO_COMMITS
+        group.log.commit_each(deferred.now.sent[slots] + commits, parts)
+        committed = np.repeat(commits, lengths)
         moment = (np.repeat(self._committed_us(slots), lengths)[committed], self.since[1])
         group.books.ledger.commit(partitions[committed], offsets[committed], moment, contested=False)
 
@@ -264,6 +267,7 @@ class RejoinPhase(CohortPhase):
         parts = [deferred.clients[slot].consumption.partitions for slot in slots.tolist()]
         partitions, lengths = np.concatenate(parts), [len(part) for part in parts]
         offsets, _ = ledger.positions_of(slots, partitions, lengths, deferred.now.polled[slots])
+        self._group.log.commit_each(deferred.now.sent[slots] + 1, parts)
         ledger.commit(
             partitions, offsets, (np.repeat(self._committed_us(slots), lengths), self.since[1]), contested=False
         )

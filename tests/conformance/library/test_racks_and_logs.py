@@ -1,8 +1,11 @@
-"""A rack that is gone, and offsets logs that take long to read: rack-loss, uncompacted-offsets, offsets-partitions."""
+"""A rack that is gone, and offsets logs that take long to read.
+
+rack-loss, uncompacted-offsets, offsets-partitions, frequent-commits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from unittest.mock import patch
 
@@ -11,7 +14,7 @@ import pytest
 from groupsim.scenarios import load
 from groupsim.sim import simulate
 from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.cluster.loading import Loading
+from groupsim.sim.cluster.loading import Loading, Term
 from tests.conformance.library.runs import runs, summaries
 
 SEEDS = range(1, 6)
@@ -59,17 +62,17 @@ def waits_s(partitions: int, size: str) -> tuple[list[float], float]:
     changes: Mapping[str, Any] = {
         "cluster.config[offsets.topic.num.partitions]": partitions, "cluster.offsets_topic.size": size
     }  # fmt: skip
-    waits, ends, begin, move = [], [0], GroupHost.load, Loading._move
+    waits, ends, load_group, begin = [], [0], GroupHost.load, Loading._begin
 
     def loaded(self: GroupHost, node: int, image: Mapping[str, int]) -> None:
         waits.append(self._env.now / 1e6 - 120.0)
-        begin(self, node, image)
+        load_group(self, node, image)
 
-    def moved(self: Loading, number: int) -> None:
-        move(self, number)
+    def begun(self: Loading, terms: Iterable[Term]) -> None:
+        begin(self, terms)
         ends.extend(self._free_us.values())
 
-    with patch.object(GroupHost, "load", loaded), patch.object(Loading, "_move", moved):
+    with patch.object(GroupHost, "load", loaded), patch.object(Loading, "_begin", begun):
         simulate(load("offsets-partitions", set_=changes), seed=1)
     return waits, max(ends) / 1e6 - 120.0
 
@@ -85,3 +88,24 @@ def test_the_bytes_decide_and_not_the_partitions() -> None:
         assert 10 <= len(waits) <= 16, "a third of the groups"
         assert max(waits) <= last_s
         assert max(waits) - min(waits) > 5, "one after the other"
+
+
+AUTO = {"groups.billing.processing.commit": "auto", "groups.billing.config[enable.auto.commit]": True}
+
+
+@pytest.mark.parametrize(
+    ("changes", "loading_s", "stopped_s"),
+    [
+        ({}, (0.2, 1.1), (0.8, 2.2)),
+        ({"cluster.config[log.cleaner.enable]": False}, (9.0, 12.0), (10.0, 13.0)),
+        (AUTO, (0.03, 0.1), (0.0, 0.0)),
+    ],
+)
+def test_commits_that_nobody_cleans_away_are_read_by_the_next_coordinator(
+    changes: Mapping[str, Any], loading_s: tuple[float, float], stopped_s: tuple[float, float]
+) -> None:
+    """Of the active segment any part of 100 MiB may be full, which is a second of reading."""
+    (result,) = runs("frequent-commits", changes, seeds=(1,))
+    (loading_us,) = result.tables["coordinators"].loading_us
+    assert loading_s[0] < loading_us / 1e6 < loading_s[1]
+    assert stopped_s[0] <= summaries([result]).stop_the_world_s.item() <= stopped_s[1]

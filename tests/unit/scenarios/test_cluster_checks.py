@@ -179,8 +179,12 @@ def test_a_rack_is_rolled_but_not_with_a_surge() -> None:
 
 def test_the_brokers_configuration_reaches_the_cluster() -> None:
     config = {"broker.session.timeout.ms": 18_000, "auto.leader.rebalance.enable": False, "min.insync.replicas": 2}
+    config |= {"log.cleaner.enable": False, "log.cleaner.min.cleanable.ratio": 0.1, "offsets.topic.segment.bytes": 5000}
     made = _parse(cluster={"brokers": 3, "config": config, "offsets_topic": {"size": "200GiB"}})
-    expected = BrokerConfig(session_timeout_us=18 * S, leader_imbalance_check_us=FOREVER, min_insync_replicas=2)
+    expected = BrokerConfig(
+        session_timeout_us=18 * S, leader_imbalance_check_us=FOREVER, min_insync_replicas=2,
+        is_cleaned=False, min_cleanable_ratio=0.1, offsets_segment_bytes=5_000,
+    )  # fmt: skip
     assert made.cluster.broker_config == expected
     assert made.cluster.offsets_log_bytes == 200 << 30
     assert made.topics[0].min_insync_replicas == 2
