@@ -21,6 +21,24 @@ from groupsim.sim.protocol.replica_selector import read_replica
 from groupsim.sim.randomness import name_hash
 
 
+class Announcement(NamedTuple):
+    """How it comes to be known that somebody else leads a partition.
+
+    Parameters
+    ----------
+    former : int
+        Who led it before; -1: nobody.
+    heard_us : mapping of int to int, microseconds
+        Broker that is told -> when its metadata have it.
+    led_us : int, microseconds
+        When the new leader has applied it, and takes requests as the leader.
+    """
+
+    former: int
+    heard_us: Mapping[int, int]
+    led_us: int
+
+
 class Catalog:
     """Every topic with its partition count, now and at any earlier time.
 
@@ -51,6 +69,8 @@ class Catalog:
         """How often that has changed."""
         self.moved: dict[tuple[str, int], int] = {}
         """Partition that somebody else leads than the first of its replicas -> broker."""
+        self.announced: dict[tuple[str, int], Announcement] = {}
+        """Partition that has had another leader, or another term of the same one -> how the last one came to be known."""
         self.in_sync: dict[tuple[str, int], tuple[int, ...]] = {}
         """Partition in whose ISR something has changed -> brokers."""
         self.unreadable: set[tuple[str, int]] = set()
@@ -252,6 +272,11 @@ class Partitions:
         in_sync = {p: self._catalog.replicas_in_sync(self.topic[p], int(self.number[p])) for p in led}
         copied = [p for p, brokers in in_sync.items() if follower in brokers]
         return np.array(copied, np.int32), frozenset(one for p in copied for one in in_sync[p])
+
+    def announcements(self, positions: Positions) -> list[Announcement | None]:
+        """How the present leaders of these came to be known; None: they have led from the beginning."""
+        announced = self._catalog.announced
+        return [announced.get((self.topic[p], int(self.number[p]))) for p in positions.tolist()]
 
     def sent_elsewhere(self, positions: Positions) -> NDArray[np.bool_]:
         """Whether leaders send clients of some rack elsewhere than `move` has written down. Shape (k,)."""

@@ -43,6 +43,8 @@ class ClientBehaviour:
     """KIP-881 (subscription v3, 3.5): client.rack travels in the subscription, for the leader's assignor."""
     exponential_backoff: bool = True
     """KIP-580 (3.7): exponential retry backoff. False: constant retry.backoff.ms."""
+    leader_in_fetch_response: bool = True
+    """KIP-951 (3.7): a fetch that is refused names the leader. False: the client asks for metadata."""
     rack_in_heartbeat: bool = True
     """KAFKA-17747 (4.1): client.rack travels in the heartbeat that joins. False: never."""
     close_operations: bool = True

@@ -331,10 +331,6 @@ class World:
     def _is_between(self, one: str, other: str) -> bool:
         return any((one in a and other in b) or (one in b and other in a) for a, b in self.cuts)
 
-    def metadata_us(self, client: str) -> int:
-        """Until a client can hear from brokers of a change of the metadata, microseconds."""
-        return self.streams.draw(self.timing.metadata, "metadata", client)(self.env.now)
-
     def coordinator_of(self, group: str) -> Coordinator:
         """The coordinator of a group."""
         return self.coordinators[self._partition_of(group)]

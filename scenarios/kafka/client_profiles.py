@@ -54,6 +54,7 @@ _BEFORE_3_2: Final = {
     "generation_in_subscription": False,
     "rack_in_subscription": False,
     "exponential_backoff": False,
+    "leader_in_fetch_response": False,
 }
 _BEFORE_2_2: Final = {
     **_BEFORE_3_2,

@@ -23,6 +23,7 @@ from groupsim.sim.client.batches import Batches
 from groupsim.sim.client.data_connections import DataConnections, Trips
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.client.leader_search import Found, LeaderSearch
 from groupsim.sim.client.left_behind import LeftBehind
 from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.offset_reset import known_offsets, where_to_begin
@@ -68,11 +69,11 @@ class Fetcher:
         self._in_flight = in_flight
         self._connections = connections
         self.disconnect = connections.end
-        self._metadata = metadata
         self._env = client.env
         self._books = client.books
         self._machine: MemberMachine[Any, Any] = client.machine
         self._replicas = ReadReplicas(client, connections)
+        self._search = LeaderSearch(client, poll_loop, connections, metadata, self._trip)
         self.pacing = Pacing(client, poll_loop, connections)
         self._where_to_begin = partial(where_to_begin, client.config, client.books.ledger)
         self._confirmed = partial(confirmed, connections, poll_loop, metadata)
@@ -355,31 +356,29 @@ class Fetcher:
         ``since``, shape (n,): when it lost the former leader, and began to ask; -1: the leader is the same, only its high
         watermark stood still, and the fetch that is parked there is answered.
         """
-        client = self._client
         wanted = self.left_behind.among(positions)
         if not np.count_nonzero(wanted):
             return
         beyond = positions[np.logical_and(wanted, self._replicas.needs(positions, self.cut_off))]
         self._books.availability.sever(beyond, severed=True)
         self._books.availability.refresh(now, beyond)
-        visible_us = now + client.world.metadata_us(client.label)
-        for begun in np.unique(since[wanted]).tolist():
-            these = positions[np.logical_and(wanted, since == begun)]
-            known_us = self._replicas.asks_at(visible_us, these, self.cut_off)
-            if begun >= 0:
-                known_us = np.full(len(these), self._metadata.finds_leader(begun, visible_us))
-            leaders = self._books.partitions.leader
-            for time in np.unique(known_us).tolist():
-                some = these[known_us == time]
-                self._env.at(time, self.fetched_key, self._found, (some, leaders[some], begun >= 0))
+        same, new = np.logical_and(wanted, since < 0), np.logical_and(wanted, since >= 0)
+        found = list[Found]()
+        if same.any():
+            known = self._replicas.asks_at(now + self._trip()[1], positions[same], self.cut_off)
+            found += self._search.found(positions[same], known, is_new=False)
+        if new.any():
+            found += self._search.found(positions[new], self._search.known(positions[new], since[new]), is_new=True)
+        for news in found:
+            self._env.at(max(news.known_us, now), self.fetched_key, self._found, news)
 
-    def _found(self, news: tuple[Positions, NDArray[np.int32], bool]) -> None:
-        """The leaders are known: positions are confirmed there, and the first fetch follows."""
-        client, now, (positions, leaders, is_new) = self._client, self._env.now, news
+    def _found(self, news: Found) -> None:
+        """The leaders are known, to who stands still later: positions are confirmed there, and the first fetch follows."""
+        client, now, (positions, leaders, is_new, known_us) = self._client, self._env.now, news
         if client.is_over:
             return
         if client.frozen is not None or self._poll_loop.is_held:
-            client.late.append(partial(self._found, news))
+            client.late.append(partial(self._found, news.late()))
             return
         partitions = self._books.partitions
         is_current = np.logical_and(partitions.is_readable[positions], partitions.leader[positions] == leaders)
@@ -394,7 +393,8 @@ class Fetcher:
             offsets = left.take(back)
             mine = np.logical_and(within(back, self._machine.owned), ~within(back, self._machine.uninitialised))
             if mine.any():
-                self._ask_brokers(now, back[mine], offsets[mine], is_refused=False)
+                begun = self._search.begun(min(known_us, now), back[mine])
+                self._await(self._connections.redirected(begun, back[mine], self._trip), back[mine], offsets[mine])
         else:
             self.recover(now)
         client.drive(now)

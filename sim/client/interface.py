@@ -116,10 +116,6 @@ class Surroundings(Protocol):
         """A new connection to a broker; dead from the start if the broker is, or the two are cut off."""
         ...
 
-    def metadata_us(self, client: str) -> int:
-        """Until a client can hear from brokers of a change of the metadata, microseconds."""
-        ...
-
     transactions: Transactions | None
     """Only in runs with a group that produces."""
     zookeeper: Zookeeper | None

@@ -22,6 +22,7 @@ from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.kernel.environment import Kind, Moment, deadline_key
 from groupsim.sim.model import Subscription
+from groupsim.sim.protocol.controller.partition import NO_LEADER
 from groupsim.sim.protocol.interface import MemberMachine
 from groupsim.sim.protocol.lookup import Backoff
 from groupsim.sim.randomness import backoff_factor, hash64
@@ -146,20 +147,21 @@ class Metadata:
         self.arm(now)
         return trip_us
 
-    def finds_leader(self, since: int, visible_us: int) -> int:
-        """When the client knows a leader that brokers know from ``visible_us`` on, and that it misses since ``since``.
+    def finds_leader(self, since: int, heard_us: Mapping[int, int]) -> int:
+        """When the client knows a leader that it misses since ``since``, microseconds.
 
-        It asks at once, and again with backoff as long as it is told of the old one (``Metadata.requestUpdate``,
-        ``refreshBackoff``; Kafka 4.4). Microseconds.
+        It asks one broker after the other, at once and then with backoff, until one has heard of it: each has, from
+        ``heard_us`` on (``Metadata.requestUpdate``, ``refreshBackoff``, ``NetworkClient.leastLoadedNode``; Kafka 4.4).
         """
         self._pass_by(self._client.env.now)
-        latency, asked, attempts = self._client.path.latency, since, 0
+        latency, nodes, asked, attempts = self._client.path.latency, sorted(heard_us), since, 0
         while True:
+            node = nodes[hash64(self._node_key, self._number) % len(nodes)] if nodes else NO_LEADER
             there, back = latency("metadata", 2 * self._number), latency("metadata", 2 * self._number + 1)
             self._number += 1
             self._requests += self._client.books.is_measured(asked)
             answered = asked + there + self._world.timing.service_us + back
-            if asked + there >= visible_us:
+            if asked + there >= heard_us.get(node, 0):
                 return answered
             asked = answered + self._backoff.after(attempts)
             attempts += 1

@@ -10,6 +10,14 @@ from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.poll_loop import PollLoop
 
 
+def asked_at(connections: DataConnections, poll_loop: PollLoop, metadata: Metadata, now: int, node: int) -> int:
+    """When a broker is asked for positions: in the next pass, or in the one after that if it opens the connection."""
+    asked = poll_loop.coming_pass(now)
+    if connections.is_open(node) or metadata.has_asked(asked, node):
+        return asked
+    return poll_loop.coming_pass(asked + 1)
+
+
 def confirmed(
     connections: DataConnections, poll_loop: PollLoop, metadata: Metadata,
     now: int, leaders: NDArray[np.int32], trips: Trips,
@@ -22,9 +30,7 @@ def confirmed(
     """
     begun = np.empty(len(leaders), np.int64)
     for node in sorted(set(leaders.tolist())):
-        asked = poll_loop.coming_pass(now)
-        if not (connections.is_open(node) or metadata.has_asked(asked, node)):
-            asked = poll_loop.coming_pass(asked + 1)
+        asked = asked_at(connections, poll_loop, metadata, now, node)
         sent = poll_loop.coming_pass(connections.answered(asked, node, trips))
         begun[leaders == node] = connections.fetched(sent, node, trips)
     return begun

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
+from groupsim.sim.catalog import Announcement, Catalog
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.interface import Audience, Shard
 from groupsim.sim.cluster.topic_news import Told, TopicNews
@@ -61,6 +62,8 @@ class Loading:
     shards : mapping of Name to Shard
         Coordinators, by their partition.
     control : ReplicationControl
+    catalog : Catalog
+        Is told how clients can hear of new leaders.
     audience : Audience
     news : TopicNews
     log_bytes : callable
@@ -69,8 +72,8 @@ class Loading:
 
     def __init__(
         self, env: Environment, streams: Streams, cluster: Cluster, brokers: Mapping[int, Broker],
-        shards: Mapping[Name, Shard], control: ReplicationControl, audience: Audience, news: TopicNews,
-        log_bytes: Callable[[Name], int],
+        shards: Mapping[Name, Shard], control: ReplicationControl, catalog: Catalog, audience: Audience,
+        news: TopicNews, log_bytes: Callable[[Name], int],
     ) -> None:  # fmt: skip
         self._env = env
         timing = cluster.timing
@@ -80,6 +83,7 @@ class Loading:
         self._brokers = brokers
         self._shards = shards
         self._control = control
+        self._catalog = catalog
         self._audience = audience
         self._number = 0
         self._led = {name: one.leader for name, one in control.partitions.items()}
@@ -121,14 +125,16 @@ class Loading:
         leaders = self.leaders
         self._number += 1
         applied: dict[Name, int] = {}
+        heard: dict[int, int] = {}
         led = self._by_leader(changed)
         for id_, broker in self._brokers.items():
             if broker.is_up and id_ in reached:
-                heard_us = self._hears_us(id_)
+                heard[id_] = heard_us = self._hears_us(id_)
                 self._env.at(heard_us, self._key, self._hear, (leaders, self._news.told(id_)))
                 self._heard_us[id_] = self._apply(id_, heard_us, led.get(id_, ()), applied)
         moved = {name for name in changed if self._is_news(name)}
         self._move(sorted(name for name in changed if name[0] in INTERNAL_TOPICS))
+        self._announce(moved, heard, applied)
         self._led |= {name: self._control.partitions[name].leader for name in moved}
         applied.update({name: self._followed_us(name, applied[name]) for name in moved if name in applied})
         due: dict[int, list[Name]] = {}
@@ -137,6 +143,15 @@ class Loading:
         for time in sorted(due):
             self._env.at(time, self._key, serve, (due[time], time))
         return applied
+
+    def _announce(self, moved: Iterable[Name], heard: Mapping[int, int], applied: Mapping[Name, int]) -> None:
+        """Clients can hear of new leaders from any broker that has, before the leader itself has applied it."""
+        announced = self._catalog.announced
+        for name in moved:
+            if name in applied and name[0] not in INTERNAL_TOPICS:
+                announced[name] = Announcement(self._led.get(name, NO_LEADER), heard, applied[name])
+            else:
+                announced.pop(name, None)
 
     def _followed_us(self, name: Name, applied_us: int) -> int:
         """When a new leader's high watermark moves: when all others in sync fetch from it.

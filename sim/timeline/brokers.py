@@ -48,7 +48,8 @@ def new_controller(world: World) -> Controller:
     for group in world.groups.values():
         group.log.size = GroupBytes(group.name, group.books)
     brokers = (env, world.streams, cluster, world.brokers)
-    loading = Loading(*brokers, shards, partitions.control, clients, world.news, partial(_log_bytes, world))
+    told = (world.catalog, clients, world.news)
+    loading = Loading(*brokers, shards, partitions.control, *told, partial(_log_bytes, world))
     return Controller(env, world.streams, cluster, partitions, replicas, loading, clients)
 
 

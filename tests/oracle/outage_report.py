@@ -210,13 +210,6 @@ REASONS: Final = (
     " 3.4; 1.7 without); 6, last close, 2.7 and 3.25 s: 4.6 (4.9; 1.7); 5, second close, 1.5 and 3.0 s: 4.5 (2.9;"
     " 1.5). The heartbeats of that slower one of repetition 5 say 0.8 s, so something else made it late; that is not"
     " explained, nor are two groups of the 14 (0.7 and 1.1 s after all others).",
-    "- What is left then has the other sign: in that replay of repetition 3 partitions were read 3.7 to 4.8 s after"
-    " the close, recorded all by 3.7 s. A client of the model does not hear of a leader before that serves"
-    " (`Metadata.finds_leader`), and asks with a backoff that grows to 1 s. Kafka's brokers tell of a leader before it"
-    " has applied that it is one (`BrokerMetadataPublisher.onMetadataUpdate`: the cache, then `applyDelta`), so that a"
-    " client has found it and tries it again after `retry.backoff.ms`. It may be why replays of leader-killed are"
-    " unread for up to 1.3 s too long, too. Neither is tried: it takes the instant of the election at the client, and"
-    " its refused attempts.",
     "- A broker that begins to follow a partition before its leader leads is refused, and waits for"
     " `replica.fetch.backoff.ms`"
     " (1 s): high watermarks move at once or a second later. Which broker was first is a race of milliseconds and"

@@ -1,0 +1,128 @@
+"""From a leader that is gone to the next one: known before it leads, refused until then, and read when it can be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from groupsim.sim import Result, simulate
+from groupsim.sim.catalog import Announcement, Catalog
+from groupsim.sim.cluster.loading import Loading
+from groupsim.sim.config import BrokerConfig, ClientBehaviour
+from groupsim.sim.model import Close, Distribution, Kill, Network, Scenario, Target, Topic, Verb
+from groupsim.sim.simulation import Fidelity
+from groupsim.sim.units import FOREVER, MS, S
+from tests.support.fidelity import differences
+from tests.support.scenarios import TIMING, at, client, group, pause, scenario
+
+FAULT_US = 30 * S
+WAY_US = MS
+SERVICE_US = TIMING.service_us
+HEARD_US, LEAVING_US = 30 * MS, 70 * MS
+BROKER = Target("broker", "1")
+CONSUMER = {"group_protocol": "consumer", "group_remote_assignor": "range"}
+
+
+def world(verb: Verb, each_us: int, *, partitions: int = 3, replicas: int = 3, **of_client: Any) -> Scenario:
+    """Something happens to one of three brokers; who takes over a partition needs ``each_us`` for it."""
+    config = BrokerConfig(leader_imbalance_check_us=FOREVER)
+    timing = replace(TIMING, metadata=Distribution.constant(HEARD_US), leader_change=Distribution.constant(each_us))
+    made = scenario(
+        group(3, client=client(**of_client)), at(FAULT_US, verb), horizon_us=60 * S, rate_mrps=10_000, brokers=3,
+        partitions=partitions, timing=timing, latency=Distribution.constant(WAY_US),
+    )  # fmt: skip
+    failover = replace(made.cluster.failover, controlled_shutdown=Distribution.constant(LEAVING_US))
+    (topic,) = made.topics
+    made = replace(made, topics=(replace(topic, replication_factor=replicas),))
+    return replace(made, cluster=replace(made.cluster, broker_config=config, failover=failover))
+
+
+def resumed(result: Result, partitions: int = 3) -> dict[int, tuple[int, int]]:
+    """Partition whose leader is another one now -> since when it can be read, and when it is, microseconds."""
+    rows = result.tables["unavailability"]
+    rows = rows[(rows.from_us >= FAULT_US) & (rows.cause == "resume")]
+    return {one.partition: (one.from_us, one.to_us) for one in rows.itertuples() if one.partition in led(partitions)}
+
+
+def led(partitions: int) -> set[int]:
+    """Partitions that the broker leads at first."""
+    topic = Topic(name="t", partitions=partitions, replication_factor=3)
+    leaders = Catalog((topic,), (0, 1, 2)).leaders("t", range(partitions))
+    return {number for number, leader in enumerate(leaders) if leader == 1}
+
+
+MOVED = led(3)
+
+
+@pytest.mark.parametrize("fidelity", ["elided", "message"])
+@pytest.mark.parametrize("how", [Close, Kill])
+def test_who_knows_the_leader_before_it_serves_reads_a_way_after_the_high_watermark_moves(
+    how: type[Close | Kill], fidelity: Fidelity
+) -> None:
+    """The fetch is parked there: whoever follows has more to take over than who leads."""
+    found = resumed(simulate(world(how(target=BROKER), 500 * MS, partitions=12), fidelity=fidelity), 12)
+    assert len(found) == 4
+    assert {to - since for since, to in found.values()} == {SERVICE_US + WAY_US}
+
+
+@pytest.mark.parametrize("each_us", [0, 2 * MS, 20 * MS, 45 * MS])
+def test_a_leader_that_does_not_lead_yet_refuses_and_is_asked_again_after_the_backoff(
+    monkeypatch: pytest.MonkeyPatch, each_us: int
+) -> None:
+    """Nobody is left who follows: the high watermark moves when it leads."""
+    announced = _heard(monkeypatch)
+    found = resumed(simulate(world(Close(target=BROKER), each_us, replicas=2)))
+    assert set(found) == MOVED
+    for number, (served_us, begun_us) in found.items():
+        former, heard_us, led_us = announced["t", number]
+        asked = heard_us[former] + 2 * WAY_US
+        while asked < led_us:
+            asked += 2 * WAY_US + SERVICE_US + client().retry_backoff_us
+        assert begun_us == max(asked + SERVICE_US + 2 * WAY_US, served_us) + SERVICE_US + WAY_US
+
+
+def _heard(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, int], Announcement]:
+    """What is announced, the first time."""
+    announced: dict[tuple[str, int], Announcement] = {}
+    move = Loading._announce
+
+    def listen(self: Loading, *parts: Any) -> None:
+        move(self, *parts)
+        for name, told in self._catalog.announced.items():
+            announced.setdefault(name, told)
+
+    monkeypatch.setattr(Loading, "_announce", listen)
+    return announced
+
+
+def test_clients_that_are_refused_ask_for_metadata_before_3_7() -> None:
+    new, old = (
+        resumed(simulate(world(Close(target=BROKER), 0, behaviour=ClientBehaviour(leader_in_fetch_response=knows))))
+        for knows in (True, False)
+    )
+    assert {old[one][1] - new[one][1] for one in MOVED} == {2 * WAY_US + SERVICE_US}
+
+
+def test_who_is_connected_to_a_dead_broker_finds_the_next_leader_with_its_backoff() -> None:
+    (found,) = resumed(simulate(world(Kill(target=BROKER), 0))).values()
+    longest = client().retry_backoff_max_us + 8 * WAY_US
+    assert 4 * WAY_US < found[1] - found[0] < longest
+
+
+def test_who_stood_still_when_the_leader_could_be_read_begins_to_ask_then() -> None:
+    made = world(Close(target=BROKER), 0)
+    still = replace(made, timeline=(*made.timeline, pause(FAULT_US - S, 4 * S, 0, 1, 2)))
+    (found,) = resumed(simulate(still)).values()
+    assert found[1] == FAULT_US + 3 * S + 2 * (2 * WAY_US + SERVICE_US)
+
+
+@pytest.mark.parametrize("of_client", [{}, CONSUMER], ids=["classic", "consumer"])
+@pytest.mark.parametrize("how", [Close, Kill])
+def test_both_fidelities_agree_on_who_stands_still_while_leaders_change(
+    how: type[Close | Kill], of_client: dict[str, str]
+) -> None:
+    made = world(how(target=BROKER), 40 * MS, **of_client)
+    paused = [pause(at_us, 3 * S, number) for number, at_us in enumerate((FAULT_US - S, FAULT_US + S, FAULT_US + 8 * S))]
+    assert not differences(replace(made, timeline=(*made.timeline, *paused)), 1)
