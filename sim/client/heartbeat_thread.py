@@ -173,23 +173,37 @@ def first_wake(schedule: PollSchedule, since: int, step_us: int, time: int) -> t
         since = wake
     if isinstance(schedule, DrawnPollSchedule):
         return _wake_by_pass(schedule, since, step_us, max(time, since + 1))
+    return _wake_by_stretch(schedule, since, step_us, time)
+
+
+def _wake_by_stretch(schedule: PollSchedule, since: int, step_us: int, time: int) -> tuple[int, int]:
+    """`first_wake` where passes are in closed form: from one stretch of passes that are alike to the next."""
+    begin, end, length, wait = _stretch_at(schedule, since)
     while True:
-        begun, wake = _some_wake(schedule, since, step_us, time)
+        ahead = (time if time < end - step_us else end - step_us) - since
+        if ahead > 0:
+            begun, after = _wake(length, wait, step_us, (since - begin) % length, ahead)
+            if since + after >= time:
+                return since + begun, since + after
+            since += after
+        # The next step ends in another stretch, or at ``time`` at the earliest.
+        over = since + step_us
+        if over >= end:
+            begin, end, length, wait = _stretch_at(schedule, over)
+        place = (over - begin) % length
+        wake = over + wait - place if place < wait else over
         if wake >= time:
-            return begun, wake
+            return since, wake
         since = wake
+        if since >= end:
+            begin, end, length, wait = _stretch_at(schedule, since)
 
 
-def _some_wake(schedule: PollSchedule, since: int, step_us: int, time: int) -> tuple[int, int]:
-    """`first_wake`, or an earlier one, where passes are in closed form."""
-    passes = schedule.passes_from(since)
+def _stretch_at(schedule: PollSchedule, time: int) -> tuple[int, int, int, int]:
+    """`PollSchedule.passes_from`, of polls in closed form that have begun by then."""
+    passes = schedule.passes_from(time)
     assert passes is not None
-    begin, end, length, wait = passes
-    ahead = (time if time < end - step_us else end - step_us) - since
-    if ahead > 0:
-        begun, wake = _wake(length, wait, step_us, (since - begin) % length, ahead)
-        return since + begun, since + wake
-    return since, schedule.end_of_wait(since + step_us)
+    return passes
 
 
 def _wake_by_pass(schedule: DrawnPollSchedule, since: int, step_us: int, time: int) -> tuple[int, int]:

@@ -261,14 +261,13 @@ class PollSchedule:
         """
         if time < self.start:
             return None
-        switch = self._switch
+        switch, settling = self._switch, self.settling
         if time < switch:
             return self.start, switch, self.full_us, self.full_wait_us
-        settled = self._settled
-        if time >= settled:
-            return settled, FOREVER, self.steady_us, self.steady_wait_us
-        begin, wait, length = self._pass_at(time)
-        return begin, begin + length, length, wait
+        if settling is None or time >= switch + settling.span_us:
+            return self._settled, FOREVER, self.steady_us, self.steady_wait_us
+        begin, wait, length = settling.pass_at(time - switch)
+        return switch + begin, switch + begin + length, length, wait
 
     def train(self, poll: Any, interval: Any, before: Any) -> tuple[Any, Any]:
         """Polls that act every ``interval``: how many after ``poll`` keep a constant stride, and the stride.

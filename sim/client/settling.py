@@ -80,7 +80,7 @@ class Settling:
 
     def pass_at(self, elapsed: int) -> tuple[int, int, int]:
         """Begin, wait and length of the pass under way then; from the first one on."""
-        index = min(max(bisect_right(self._begins, elapsed) - 1, 0), len(self.lengths) - 1)
+        index = bisect_right(self._begins, elapsed, 1, len(self.lengths)) - 1
         return self._begins[index], self.waits[index], self.lengths[index]
 
     def from_pass(self, number: int) -> Settling | None:

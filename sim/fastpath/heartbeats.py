@@ -44,22 +44,22 @@ class Heartbeats:
     def _send(self, schedule: PollSchedule | None, before: int) -> None:
         """Send those before ``before``: all are measured, or none."""
         while self.train.due < before:
-            passes = self._passes(schedule)
+            passes = self._passes(schedule, self.train.due, self.since)
             goes_on = self._send_each(schedule, before) if passes is None else self._send_many(passes, before)
             if not goes_on:
                 return
 
     def next(self, schedule: PollSchedule | None) -> int:
         """When the next is sent, microseconds."""
-        passes = self._passes(schedule)
+        passes = self._passes(schedule, self.train.due, self.since)
         if passes is None:
             return next_beat(schedule, self.cadence, self.train.due, self.since)
         begin, _, length, wait = passes
         return self.since + gait(length, wait, self.cadence)[(self.since - begin) % length][0]
 
-    def _passes(self, schedule: PollSchedule | None) -> tuple[int, int, int, int] | None:
+    def _passes(self, schedule: PollSchedule | None, due: int, since: int) -> tuple[int, int, int, int] | None:
         """The passes that the next one follows from, if these are alike: `PollSchedule.passes_from`."""
-        since, (interval_us, _, step_us), due = self.since, self.cadence, self.train.due
+        interval_us, _, step_us = self.cadence
         if schedule is None or due != since + interval_us:
             return None
         passes = schedule.passes_from(since if since > schedule.start else schedule.start)
@@ -71,7 +71,7 @@ class Heartbeats:
         return passes if follows else None
 
     def _send_each(self, schedule: PollSchedule | None, before: int) -> bool:
-        """Send those before ``before``; where passes are alike, the first of them only."""
+        """Send those before ``before``, up to where passes are alike."""
         sent: list[Stretch] = []
         train, cadence = self.train, self.cadence
         interval, due, since = cadence.interval_us, train.due, self.since
@@ -82,7 +82,7 @@ class Heartbeats:
             while (beat := next_beat(schedule, cadence, due, since)) < before:
                 sent.append((train.number + len(sent), range(beat, beat + 1)))
                 due, since = beat + interval, beat
-                if schedule.passes_from(since) is not None:
+                if self._passes(schedule, due, since) is not None:
                     break
         if not sent:
             return False
