@@ -130,7 +130,9 @@ class Consumption:
         if self.holding.running:
             self._count_readers(now, which, -1)
         offset = books.ledger.positions(self.holding, now)[gone]
-        self._leave_traces(now, which, offset, gone, code)
+        self._leave_traces(now, which, gone, code)
+        if self in books.delivery.zombies:
+            self._leave_zombie(now, which, offset, gone)
         books.availability.stop(now, self.handle, which)
         books.ledger.release(self.holding, now, which, gone, offset)
         frontier = books.delivery.frontier_of(self.slot)
@@ -141,12 +143,12 @@ class Consumption:
         if self in books.delivery.zombies and not (self._zombie_since >= 0).any():
             del books.delivery.zombies[self]
 
-    def _leave_traces(self, now: int, which: Positions, offset: Offsets, gone: NDArray[np.bool_], code: int) -> None:
+    def _leave_traces(self, now: int, which: Positions, gone: NDArray[np.bool_], code: int) -> None:
+        self._books.record.ownership.add(which, self.slot, self._from[gone], now, code)
+        self._books.delivery.ended_by[which] = code
+
+    def _leave_zombie(self, now: int, which: Positions, offset: Offsets, gone: NDArray[np.bool_]) -> None:
         books = self._books
-        books.record.ownership.add(which, self.slot, self._from[gone], now, code)
-        books.delivery.ended_by[which] = code
-        if self not in books.delivery.zombies:
-            return
         zombie_owned = self._zombie_since[gone]
         books.delivery.add_zombie(zombie_owned[zombie_owned >= 0], now)
         others = self._read_by_others[gone]
@@ -160,9 +162,11 @@ class Consumption:
 
     def close_books(self, horizon: int, code: int) -> None:
         """Write down stretches that are open at the horizon; nothing stops."""
-        held = self.holding.partitions
+        books, held = self._books, self.holding.partitions
         everything = np.ones(len(held), np.bool_)
-        self._leave_traces(horizon, held, self._books.ledger.positions(self.holding, horizon), everything, code)
+        self._leave_traces(horizon, held, everything, code)
+        if self in books.delivery.zombies:
+            self._leave_zombie(horizon, held, books.ledger.positions(self.holding, horizon), everything)
 
     # --- what the books have already ----------------------------------------------------------------------------------
 

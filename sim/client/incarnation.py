@@ -128,7 +128,6 @@ class Incarnation(ABC):
         """poll() throws something fatal: the application ends."""
 
 
-@cache
 def with_wait(processing: Processing, trip_us: int, timing: Timing) -> Processing:
     """What an application does that waits for its commits, with what a wait takes at this mean round trip.
 
@@ -137,4 +136,9 @@ def with_wait(processing: Processing, trip_us: int, timing: Timing) -> Processin
     """
     if not processing.commit_waits:
         return processing
-    return replace(processing, commit_wait_us=trip_us + timing.service_us + timing.append_us)
+    return _waiting(processing, trip_us + timing.service_us + timing.append_us)
+
+
+@cache
+def _waiting(processing: Processing, wait_us: int) -> Processing:
+    return replace(processing, commit_wait_us=wait_us)

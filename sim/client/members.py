@@ -5,12 +5,14 @@ from __future__ import annotations
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from groupsim.assignors import Assignor
 from groupsim.assignors import Protocol as RebalanceProtocol
 from groupsim.sim.client.heartbeat_thread import Cadence
 from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.consumer.member.member import ConsumerMember
 from groupsim.sim.protocol.interface import MemberMachine
@@ -51,7 +53,7 @@ def _new_classic_member(client: Incarnation, assignors: tuple[Assignor, ...]) ->
     machine = ClassicMember(
         group_id=client.group.name,
         name=client.consumer.name,
-        config=replace(client.config, heartbeat_interval_us=period),
+        config=_beating_every(client.config, period),
         instance_id=client.consumer.instance_id,
         assignors=assignors,
         cooperative=all(RebalanceProtocol.COOPERATIVE in one.protocols for one in assignors),
@@ -62,6 +64,12 @@ def _new_classic_member(client: Incarnation, assignors: tuple[Assignor, ...]) ->
     )
     machine.subscription.topic_of = lambda position: client.books.partitions.topic[position]
     return machine
+
+
+@lru_cache(maxsize=1024)
+def _beating_every(config: ClientConfig, interval_us: int) -> ClientConfig:
+    """The same with another ``heartbeat.interval.ms``: one object for all members that are configured alike."""
+    return replace(config, heartbeat_interval_us=interval_us)
 
 
 def _new_consumer_member(client: Incarnation) -> ConsumerMember:

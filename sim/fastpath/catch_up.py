@@ -5,8 +5,6 @@ The books have these steps already: no time passes, nothing is sent, nothing is 
 
 from __future__ import annotations
 
-import numpy as np
-
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.columns import RoundColumns
@@ -84,10 +82,10 @@ def _poll_on(client: Client, columns: RoundColumns, slot: int, schedule: PollSch
 
 def _schedule(client: Client, columns: RoundColumns, slot: int, slowdown: float) -> PollSchedule:
     """How it polls from then on."""
-    poll_us, settling = client.world.timing.poll_us, columns.settling(np.array([slot]), client.world.timing.poll_us)
+    poll_us = client.world.timing.poll_us
     return PollSchedule.of_columns(
         columns.start.item(slot), columns.full_passes.item(slot), columns.full_us.item(slot),
         poll_us, columns.steady_us.item(slot), columns.steady_wait_us.item(slot), slowdown,
         columns.before.item(slot), columns.held_until.item(slot), client.config.fetch_max_wait_us,
-        settling.of_one(0) if settling is not None else None,
+        columns.settling_of(slot, poll_us),
     )  # fmt: skip

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.client.poll_schedule import PollSchedule
-from groupsim.sim.client.settling import SettlingColumns
+from groupsim.sim.client.settling import Settling, SettlingColumns
 
 Column = NDArray[np.int64]
 
@@ -131,6 +131,11 @@ class RoundColumns:
         lengths = self._settling[:, slots]
         lengths = lengths[lengths.any(axis=1)]
         return SettlingColumns(lengths, np.full_like(lengths, wait_us)) if lengths.size else None
+
+    def settling_of(self, slot: int, wait_us: int) -> Settling | None:
+        """`settling` of one member."""
+        lengths = [length for length in self._settling[:, slot].tolist() if length]
+        return Settling(lengths, [wait_us] * len(lengths)) if lengths else None
 
     def copy(self, other: RoundColumns, slots: NDArray[np.intp]) -> None:
         """Let these slots be as in other columns."""
