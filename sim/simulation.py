@@ -183,7 +183,7 @@ def _finish(world: World) -> None:
     world.env.close_at(horizon)
     for name in sorted(world.groups):
         group = world.groups[name]
-        group.fast_path.settle()
+        group.fast_path.finish()
         for consumer in world.members[name]:
             consumer.finish(horizon, HORIZON)
         if group.books.first_service_us is None:

@@ -46,6 +46,10 @@ class FastPath(Protocol):
         """Somebody looks at the books: what everybody has done by now is in them."""
         ...
 
+    def finish(self) -> None:
+        """The run ends: what everybody has done is in the books, but for what a member writes down itself."""
+        ...
+
     def be_loud(self) -> None:
         """Who opens from now on never goes quiet; who is open is told by others."""
         ...

@@ -223,6 +223,9 @@ class ConsumerEngine:
     def settle(self) -> None:
         """Somebody looks at the books: they do not say who knows an epoch."""
 
+    def finish(self) -> None:
+        """The run ends: each member brings itself to its end."""
+
     # --- work that waits ----------------------------------------------------------------------------------------------
 
     def _watch_work(self) -> None:

@@ -10,6 +10,7 @@ from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.fastpath.eligibility import has_cohort
+from groupsim.sim.fastpath.end_of_run import finish_silent
 from groupsim.sim.fastpath.itineraries.classic_keep import KeepPhase
 from groupsim.sim.fastpath.itineraries.classic_late import LatePhase
 from groupsim.sim.fastpath.itineraries.classic_late_resume import LateResumePhase
@@ -205,3 +206,8 @@ class Engine:
         self._keep.settle()
         self._late.settle()
         self._deferred.barrier.watch()
+
+    def finish(self) -> None:
+        """The run ends: what everybody has done is in the books, but for what a member writes down itself."""
+        self.settle()
+        finish_silent(self._group, self._deferred, self._env.moment)

@@ -69,5 +69,8 @@ class LoudEngine:
     def settle(self) -> None:
         """Nobody is behind."""
 
+    def finish(self) -> None:
+        """Nobody is behind."""
+
     def be_loud(self) -> None:
         """It has no quiet members."""
