@@ -283,6 +283,9 @@ class OffsetCommit:
     offsets: NDArray[np.int64]
     is_awaited: bool = False
     """As in `sim.protocol.effects.Commit`; decides nothing at the coordinator."""
+    knows_stale_epoch: bool = True
+    """v9 (KIP-848): told of a missing group as such; older ones hear of an illegal generation, and members of the
+    consumer protocol may not send them."""
     retention_us: int = -1
     """How long the offsets are to be kept (v2 to v4); -1: as the broker has it."""
 

@@ -101,7 +101,7 @@ class MemberRequests:
             return Outcome([reply])
         return Outcome(batch=Batch(self._rebalance.next_batch(), (committed(now, request),), [reply]))
 
-    def _admit_anybody(self, now: int, generation: int, *, tells_missing: bool = True) -> Error:
+    def _admit_anybody(self, now: int, generation: int, *, tells_missing: bool) -> Error:
         """Of a group that there is not, only nobody in particular commits offsets, and makes it (a *simple* group)."""
         if not self._rebalance.is_unknown:
             return Error.NONE
@@ -125,7 +125,7 @@ class MemberRequests:
         Without a generation it comes from nobody in particular and needs a group without members; that may be new
         (``OffsetMetadataManager.validateOffsetCommit``).
         """
-        error = self._admit_anybody(now, request.generation)
+        error = self._admit_anybody(now, request.generation, tells_missing=request.knows_stale_epoch)
         if error is not Error.NONE:
             return error
         if self._rebalance.state is EMPTY and request.generation < 0:

@@ -31,12 +31,13 @@ class Offsets:
     def check_commit(self, request: OffsetCommit | TxnOffsetCommit) -> Error:
         """``generation`` is a member epoch; one partition that fails makes the whole commit fail.
 
-        A transaction that says nothing about membership is nobody's; what older requests of a transaction cannot be
-        told is ILLEGAL_GENERATION to them (``OffsetMetadataManager.validateTransactionalOffsetCommit``).
+        A transaction that says nothing about membership is nobody's. What older requests cannot be told is
+        ILLEGAL_GENERATION to them (``OffsetMetadataManager.validateOffsetCommit``,
+        ``validateTransactionalOffsetCommit``).
         """
-        if not isinstance(request, TxnOffsetCommit):
-            return self._check(request)
-        error = Error.NONE if request.is_anonymous else self._check(request)
+        if isinstance(request, TxnOffsetCommit) and request.is_anonymous:
+            return Error.NONE
+        error = self._check(request)
         is_stale = error in (Error.STALE_MEMBER_EPOCH, Error.GROUP_ID_NOT_FOUND)
         return Error.ILLEGAL_GENERATION if is_stale and not request.knows_stale_epoch else error
 
@@ -49,6 +50,8 @@ class Offsets:
         member = roster.members.get(request.member_id)
         if member is None:
             return Error.UNKNOWN_MEMBER_ID
+        if isinstance(request, OffsetCommit) and not request.knows_stale_epoch and member.metadata.classic is None:
+            return Error.UNSUPPORTED_VERSION
         if epoch == member.epoch:
             return Error.NONE
         stale = _stale(member)

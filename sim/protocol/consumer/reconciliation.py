@@ -118,13 +118,16 @@ def _merged(kept: Positions, kept_epochs: Epochs, added: Positions, epoch: int) 
 
 
 def _narrowed(member: CurrentAssignment, aim: Aim) -> CurrentAssignment:
-    """``updateCurrentAssignment``: give up what is not subscribed to any more, and stay at the epoch."""
+    """``updateCurrentAssignment``: give up what is not subscribed to any more, and stay at the epoch.
+
+    Who subscribes to no topic that exists gives up everything, even if that is nothing: its former epoch is forgotten.
+    """
     stays = aim.wants(member.assigned)
-    if stays.all():
+    if stays.all() and (member.pending.size or aim.subscribed.any()):
         return member
     kept, kept_epochs = member.assigned[stays], member.assigned_epochs[stays]
     revoked = np.concatenate([member.pending, member.assigned[~stays]])
-    if aim.has_revoked(revoked):
+    if not revoked.size or aim.has_revoked(revoked):
         return _moved(
             member, member.member_epoch, member.state, kept, kept_epochs, member.pending, member.pending_epochs
         )

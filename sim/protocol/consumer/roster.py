@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from groupsim.sim.protocol.consumer.messages import LEAVE_EPOCH
 from groupsim.sim.protocol.consumer.partition_epochs import PartitionEpochs
 from groupsim.sim.protocol.consumer.records import (
     ConsumerGroupCurrentMemberAssignment,
@@ -37,6 +38,8 @@ Key = TypeVar("Key")
 
 NOBODY = MemberMetadata()
 NOTHING = CurrentAssignment()
+LEFT = CurrentAssignment(LEAVE_EPOCH, LEAVE_EPOCH)
+"""What a tombstone leaves of a current assignment, until the member's own tombstone follows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,7 +173,7 @@ class Roster:
                 self._set_target(member_id, told)
                 return ConsumerGroupTargetAssignmentMember(member_id, None if former is None else former.told)
             case ConsumerGroupTargetAssignmentMetadata(target):
-                before, self.target = self.target, target or TargetEpoch(self._first_epoch, 0)
+                before, self.target = self.target, target or TargetEpoch(LEAVE_EPOCH, 0)
                 return ConsumerGroupTargetAssignmentMetadata(before)
             case ConsumerGroupMetadata(group):
                 return self._set_group(group)
@@ -180,6 +183,8 @@ class Roster:
     def _set_group(self, group: GroupEpoch | None) -> StateRecord:
         before, self.group = self.group, group or GroupEpoch(self._first_epoch, 0)
         self.exists = group is not None
+        if group is None:
+            self.target = TargetEpoch(self._first_epoch, 0)
         return ConsumerGroupMetadata(before)
 
     def _set_pattern(self, pattern: str, resolved: ResolvedPattern | None) -> ResolvedPattern | None:
@@ -200,7 +205,7 @@ class Roster:
             if current is None:
                 return None
             member = self._admit(member_id)
-        before, after = member.current, NOTHING if current is None else current
+        before, after = member.current, LEFT if current is None else current
         if after.assigned is not before.assigned:
             self.held.remove(before.assigned, before.member_epoch)
         self.held.remove(before.pending, before.member_epoch)

@@ -107,15 +107,15 @@ class Payloads:
 def assignment_form(bytes_: Json) -> Json:
     """Topic -> partitions, if the bytes are exactly an assignment; no bytes are an assignment of nothing."""
     told = bytes_.get("assignment", {"assignedPartitions": [], "userData": None})
-    if told["userData"] is not None or bytes_.get("hex"):
+    if has_user_data(bytes_) or bytes_.get("hex"):
         return {"opaque": _text(bytes_)}
     each = {one["topic"]: sorted(one["partitions"]) for one in told["assignedPartitions"]}
     return dict(sorted(each.items()))
 
 
 def has_user_data(bytes_: Json) -> bool:
-    """Whether an assignment carries user data."""
-    return bool(bytes_.get("assignment", {}).get("userData"))
+    """Whether an assignment carries user data; no bytes are none."""
+    return bytes_.get("assignment", {}).get("userData") not in (None, EMPTY_BYTES)
 
 
 def subscription_bytes(one: Subscription | None) -> Json:
@@ -154,7 +154,7 @@ def request(step: Json, payloads: Payloads, fresh_id: str) -> Any:
                 )
             )
         case "OffsetCommit":
-            return _commit(asked, payloads)
+            return _commit(asked, version, payloads)
         case "TxnOffsetCommit":
             return _transactional_commit(asked, version, payloads)
         case call:
@@ -170,11 +170,11 @@ def _offsets(asked: Json, payloads: Payloads) -> tuple[Positions, Any]:
     return positions.astype(np.int32), offsets
 
 
-def _commit(asked: Json, payloads: Payloads) -> OffsetCommit:
+def _commit(asked: Json, version: int, payloads: Payloads) -> OffsetCommit:
     positions, offsets = _offsets(asked, payloads)
     generation, retention_ms = asked["generationIdOrMemberEpoch"], asked.get("retentionTimeMs", -1)
     return OffsetCommit(
-        asked["memberId"], asked["groupInstanceId"], generation, positions, offsets,
+        asked["memberId"], asked["groupInstanceId"], generation, positions, offsets, knows_stale_epoch=version >= 9,
         retention_us=-1 if retention_ms < 0 else retention_ms * MS,
     )  # fmt: skip
 

@@ -146,9 +146,10 @@ class Coordination:
                 self.beat(member_id)
                 self.ack(member_id)
 
-    def commit(self, member_id: str, epoch: int, *positions: int) -> Error:
+    def commit(self, member_id: str, epoch: int, *positions: int, knows_stale_epoch: bool = True) -> Error:
         """A commit of these positions."""
-        body = OffsetCommit(member_id, None, epoch, at(*positions), np.zeros(len(positions), np.int64))
+        offsets = np.zeros(len(positions), np.int64)
+        body = OffsetCommit(member_id, None, epoch, at(*positions), offsets, knows_stale_epoch=knows_stale_epoch)
         error: Error = self.request(body).error
         return error
 

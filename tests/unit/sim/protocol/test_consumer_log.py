@@ -163,6 +163,19 @@ def test_only_a_group_without_members_can_be_deleted() -> None:
     assert (run.group.roster.exists, run.epochs) == (True, (3, 3))
 
 
+def test_a_tombstone_of_an_assignment_sets_the_epochs_to_those_of_who_leaves() -> None:
+    """GroupMetadataManager.replay (4.3.1): until the member's or the group's own tombstone follows."""
+    run = Coordination()
+    run.join("a")
+    run.group.replay(ConsumerGroupCurrentMemberAssignment("a", None))
+    current = run.current("a")
+    assert (current.member_epoch, current.previous_epoch, current.assigned.size) == (LEAVE_EPOCH, LEAVE_EPOCH, 0)
+    run.group.replay(ConsumerGroupTargetAssignmentMetadata(None))
+    assert run.epochs == (2, LEAVE_EPOCH)
+    run.group.replay(ConsumerGroupMetadata(None))
+    assert run.epochs == (1, 1), "the next group begins as a new one"
+
+
 def test_an_old_assignment_takes_nothing_from_who_has_it_now() -> None:
     """A log that has lost what came between: what another member got later stays with it."""
     run = Coordination()
@@ -186,6 +199,16 @@ def test_anybody_commits_to_a_group_without_members() -> None:
 
 def test_a_commit_of_a_group_that_does_not_exist() -> None:
     assert Coordination().commit("a", 3, 0) is Error.GROUP_ID_NOT_FOUND
+    assert Coordination().commit("a", 3, 0, knows_stale_epoch=False) is Error.ILLEGAL_GENERATION
+
+
+def test_members_of_this_protocol_may_not_send_the_commits_of_older_clients() -> None:
+    """ConsumerGroup.validateOffsetCommit (4.3.1): OffsetCommit v9 and up, whatever the epoch."""
+    run = Coordination()
+    run.join("a")
+    for epoch in (1, 2, 3):
+        assert run.commit("a", epoch, 0, knows_stale_epoch=False) is Error.UNSUPPORTED_VERSION
+    assert run.commit("b", 2, 0, knows_stale_epoch=False) is Error.UNKNOWN_MEMBER_ID
 
 
 def test_a_commit_travels_with_its_batch() -> None:
@@ -235,6 +258,7 @@ def test_a_classic_member_is_told_another_error() -> None:
     metadata = MemberMetadata(topics=("t",), classic=ClassicMemberMetadata(9 * S, ()))
     run.group.replay(ConsumerGroupMemberMetadata("a", metadata))
     assert run.commit("a", 9, 0) is Error.ILLEGAL_GENERATION
+    assert run.commit("a", 2, 0, knows_stale_epoch=False) is Error.NONE
     assert run.group.session_timeout_of("a") == 9 * S
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.sim.protocol.consumer.states import MemberState
+from groupsim.sim.protocol.consumer.states import MemberState
 from groupsim.sim.protocol.facts import MemberSeen
 from groupsim.sim.protocol.messages import Error
 from groupsim.sim.units import S
@@ -59,6 +60,19 @@ def test_a_new_pattern_matches_nothing_until_its_task_is_done() -> None:
     assert run.written() == ["RegularExpression", "Metadata"]
     assert [fact.topics for fact in outcome.facts if isinstance(fact, MemberSeen)] == [("t", "tt")]
     assert run.beat("a").assignment.tolist() == [0, 1, 300]
+
+
+def test_who_changes_a_pattern_that_matches_nothing_yet_gives_up_nothing_and_its_former_epoch() -> None:
+    """CurrentAssignmentBuilder.updateCurrentAssignment (4.3.1): no topic is subscribed to, so a record is written."""
+    run = Coordination()
+    run.join("a", topics=None, pattern="t")
+    assert (run.current("a").member_epoch, run.current("a").previous_epoch) == (1, 0)
+    run.beat("a", pattern="t|u")
+    assert run.written() == ["MemberMetadata", "RegularExpression", "CurrentMemberAssignment"]
+    current = run.current("a")
+    assert (current.member_epoch, current.previous_epoch, current.state) == (1, 1, MemberState.STABLE)
+    run.beat("a", pattern="t|u")
+    assert run.written() == []
 
 
 def test_a_pattern_that_is_resolved_already_bumps_at_once() -> None:

@@ -320,11 +320,12 @@ def test_a_transaction_may_commit_in_every_state_if_it_is_of_this_generation(
 
 
 def test_what_is_told_of_a_group_that_there_is_not() -> None:
-    """TxnOffsetCommit v6 (4.4): GROUP_ID_NOT_FOUND; older requests: ILLEGAL_GENERATION."""
+    """OffsetCommit v9, TxnOffsetCommit v6 (4.4): GROUP_ID_NOT_FOUND; older requests: ILLEGAL_GENERATION."""
     for knows, expected in ((True, Error.GROUP_ID_NOT_FOUND), (False, Error.ILLEGAL_GENERATION)):
-        request = TxnOffsetCommit("m", None, 3, np.array([0], np.int32), np.array([9]), 5, knows)
-        (reply,) = ClassicGroup("g", CONFIG).on_request(0, request, "waiter").replies
-        assert reply.response.error is expected
+        what = "m", None, 3, np.array([0], np.int32), np.array([9])
+        for request in (TxnOffsetCommit(*what, 5, knows), OffsetCommit(*what, knows_stale_epoch=knows)):
+            (reply,) = ClassicGroup("g", CONFIG).on_request(0, request, "waiter").replies
+            assert reply.response.error is expected
 
 
 def test_a_commit_can_say_how_long_it_is_to_be_kept() -> None:
