@@ -120,8 +120,7 @@ class Groups:
     def create(self, now_ms: int, group_id: str, kind: str) -> None:
         """A test makes a group, in memory only."""
         if kind == "consumer":
-            group = self.get(group_id)
-            group.replay(ConsumerGroupMetadata(GroupEpoch(self._first_epoch, 0)))
+            self.make_consumer_group(group_id)
             self._states[group_id] = _NEW_CONSUMER_GROUP | {
                 "epoch": self._first_epoch, "assignment_epoch": self._first_epoch
             }  # fmt: skip
@@ -129,9 +128,22 @@ class Groups:
             inside(self.get(group_id).group).create(now_ms * MS)
             self._states[group_id] = _NEW_GROUP | {"state_timestamp": now_ms}
 
+    def make_consumer_group(self, group_id: str) -> None:
+        """There is such a group from now on, if there was none."""
+        group = self.get(group_id)
+        if not group.exists:
+            group.replay(ConsumerGroupMetadata(GroupEpoch(self._first_epoch, 0)))
+
     @property
     def _first_epoch(self) -> int:
         return Rules.of(self.config).first_epoch
+
+    def put_back(self, group_id: str, before: MixedGroup) -> None:
+        """What a group has written is not replayed: it is what it was ``before``, but for its timers."""
+        now = self.machines[group_id].group
+        self.machines[group_id] = before
+        if isinstance(now, ConsumerGroup) and isinstance(before.group, ConsumerGroup):
+            before.group.core.timers = now.core.timers
 
     def forget_timers(self) -> None:
         """The coordinator is somewhere else, and whatever it had armed with it."""

@@ -14,6 +14,11 @@ _LEGACY = "ConsumerGroupPartitionMetadata"
 """Written before 4.1; since then only its tombstone is, whether the log has one or not. Not kept here."""
 
 
+def is_legacy(record: Json) -> bool:
+    """Whether all that a record says to Kafka 4.3 is that there is such a consumer group."""
+    return bool(record["type"] == _LEGACY and record["value"] is not None)
+
+
 def kafka_records(records: list[Json]) -> list[Json]:
     """Records without what is not compared."""
     return [_kafka_record(one) for one in records if one["type"] != _LEGACY]

@@ -65,9 +65,8 @@ def _group_fields(one: Rebalance) -> Json:
 
 def _subscribed_topics(one: Rebalance) -> Json:
     """Bytes that are no subscription are opaque to the machine; Kafka takes them for a subscription to anything."""
-    is_opaque = one.protocol is not None and any(
-        "subscription" not in subscription_bytes(member.subscription_for(one.protocol)) for member in one.roster
-    )
+    told = [subscription for member in one.roster for name, subscription in member.protocols if name == one.protocol]
+    is_opaque = any("subscription" not in subscription_bytes(subscription) for subscription in told)
     return None if one.subscribed is None or is_opaque else sorted(one.subscribed)
 
 
