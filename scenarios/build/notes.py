@@ -30,6 +30,8 @@ _MODELLED: Final[Mapping[Kind, frozenset[str]]] = {
     "producer": MODELLED_PRODUCER,
 }
 
+_AUTO_COMMIT: Final = "enable.auto.commit"
+
 
 def warnings_of(scenario: Scenario) -> tuple[str, ...]:
     """Sentences about a loaded scenario, each with its place in the file; the last lists the keys not modelled."""
@@ -84,9 +86,25 @@ def _warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
         yield from _protocol_warnings(file, key, [one for one in found if one.group == key])
     if file.cluster.zookeeper != ZookeeperFile() and all(one.protocol != "zookeeper" for one in file.groups.values()):
         yield ("cluster", "zookeeper"), "has no effect: no group has protocol: zookeeper"
+    yield from _nobody_commits(file, found)
     yield from _producer_warnings(file)
     yield from _timeline_warnings(file)
     yield from _close_warnings(file, found)
+
+
+def _nobody_commits(file: ScenarioFile, found: Sequence[Configured]) -> Iterator[tuple[Place, str]]:
+    """A configuration that was pasted leaves it to the application, and the file does not say what that does."""
+    off = {one.group for one in found if one.place == ("groups", one.group) and not one.config.get(_AUTO_COMMIT, True)}
+    for key in sorted(off):
+        group = file.groups[key]
+        silent = group.processing.commit.how == "auto" and not group.processing.commit_on_revoked
+        if silent and group.produces is None and not any(one.processing for one in group.overrides):
+            sentence = (
+                f"auto, and {_AUTO_COMMIT} is false: nobody commits, and who starts again begins where"
+                " auto.offset.reset says; commit: {sync: batch} is an application that commits, commit: none says it"
+                " is meant"
+            )
+            yield ("groups", key, "processing", "commit"), sentence
 
 
 def _producer_warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:

@@ -55,10 +55,17 @@ def findings_of(error: ValidationError, belongs: Callable[[str], str] = lambda k
     for one in error.errors(include_url=False):
         place: Place = one["loc"]
         sentence = _sentence(one)
-        if one["type"] == "unknown_key" and "did you mean" not in sentence and (hint := belongs(str(place[-1]))):
-            said, mark, allowed = sentence.partition("; ")
-            sentence = f"{said}: {hint}{mark}{allowed}"
+        if one["type"] == "unknown_key" and ": " not in sentence.partition(";")[0]:
+            sentence = _with_home(sentence, str(place[-1]), belongs)
         yield place[:-1] if place[-1:] == ("[key]",) else place, sentence, _value(one)
+
+
+def _with_home(sentence: str, key: str, belongs: Callable[[str], str]) -> str:
+    """Where an unknown key belongs, in words; of Kafka's keys, which have dots, rather than what is near to it."""
+    is_near = "did you mean" in sentence
+    hint = belongs(key) if "." in key or not is_near else ""
+    said, mark, rest = sentence.partition("; ")
+    return f"{said}: {hint}{'' if is_near else mark + rest}" if hint else sentence
 
 
 def problems_of(findings: Iterable[Finding], document: YamlDocument, scenario: str = "") -> list[Problem]:

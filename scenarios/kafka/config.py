@@ -59,6 +59,8 @@ def _from_file(value: Mapping[str, Any], info: ValidationInfo) -> dict[str, str]
     try:
         if not isinstance(value[FILE], str):
             raise ValueError("must be the name of a properties file")
+        if value[FILE].endswith((".yaml", ".yml")):
+            raise ValueError("is YAML, no properties file: write Kafka's keys that are in it here")
         return read_properties(folder_of(info) / value[FILE])
     except ValueError as reason:
         raise ValidationError.from_exception_data("config", [error(FILE, str(reason), value[FILE])]) from None

@@ -49,6 +49,17 @@ _AUTHORIZER_KEYS: Final = ("super.users", "allow.everyone.if.no.acl.found")
 """Broker keys that ``StandardAuthorizer`` reads and ``KafkaConfig`` does not declare."""
 
 
+_GONE: Final = (
+    "inter.broker.protocol.version", "log.message.format.version", "log.message.timestamp.difference.max.ms",
+    "control.plane.listener.name", "broker.id.generation.enable", "reserved.broker.max.id",
+    "delegation.token.master.key", "offsets.commit.required.acks", "zookeeper.", "password.encoder.",
+)  # fmt: skip
+"""Broker keys of 3.9, and what such begin with, that 4.0 has removed: many a ``server.properties`` has them still."""
+_SPRING: Final = re.compile(r"spring\.kafka\.(?:consumer\.|producer\.)?(?:properties\.)?(.+)")
+"""Spring Boot's names for Kafka's keys, which have hyphens for dots."""
+_LISTENER_OF_SPRING: Final = "spring.kafka.listener."
+
+
 class UnknownKey(ValueError):
     """A key that Kafka does not know."""
 
@@ -164,8 +175,18 @@ def find_key(kind: Kind, name: str) -> KafkaKey:
         return known[listener[1]]
     if name.startswith(_PLUGIN_PREFIXES[kind]) or (kind == "broker" and name in _AUTHORIZER_KEYS):
         return KafkaKey(name=name, type="PASSWORD")
+    raise UnknownKey(_unknown(kind, name, known))
+
+
+def _unknown(kind: Kind, name: str, known: Mapping[str, KafkaKey]) -> str:
+    """What to say of a key that Kafka does not know, and what to do about it."""
     what = "consumer key of Kafka 0.8.2" if kind == "old consumer" else f"{kind} key of Kafka 4.4"
-    raise UnknownKey(f"is no {what}; {nearest(name, known)}".rstrip("; "))
+    if kind == "broker" and name.startswith(_GONE):
+        return f"is no {what}: 4.0 has removed it; leave it out"
+    if name.startswith(_LISTENER_OF_SPRING):
+        return f"is no {what}: framework of the group (spring-batch, spring-record) says how its listeners commit"
+    springs = _SPRING.fullmatch(name)
+    return f"is no {what}; {nearest(springs[1] if springs else name, known)}".rstrip("; ")
 
 
 def _typed(kind: str, raw: object) -> Value:

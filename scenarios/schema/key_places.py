@@ -14,7 +14,7 @@ from groupsim.scenarios.schema.verbs import VERBS
 
 _CONFIGS: Final[Mapping[Kind, str]] = {
     "consumer": "groups.NAME.config", "topic": "topics.NAME.config", "broker": "cluster.config",
-    "group": "groups.NAME.group_config", "old consumer": "groups.NAME.config",
+    "group": "groups.NAME.group_config", "old consumer": "groups.NAME.config with protocol: zookeeper",
 }  # fmt: skip
 _PLACES_MAX: Final = 2
 """A key that is at home in more places says nothing of what was meant."""
@@ -34,6 +34,8 @@ def _places() -> Mapping[str, list[str]]:
         found.setdefault(key, []).append(place)
     for kind, place in _CONFIGS.items():
         for key in known_keys(kind):
+            if kind == "old consumer" and key in known_keys("consumer"):
+                continue
             found.setdefault(key, []).append(place)
     return found
 

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from groupsim.scenarios.build.loading import load, parse
+from groupsim.scenarios.build.notes import warnings_of
 from groupsim.scenarios.build.paths import set_path
 from groupsim.scenarios.cli.watch import SilentAssignors
 from groupsim.scenarios.errors import Problem, ScenarioFileError
@@ -256,3 +257,51 @@ def test_a_module_that_is_only_half_imported_silences_no_watch(monkeypatch: pyte
     """Imports run in one thread, the look at silent assignors in another."""
     monkeypatch.setitem(sys.modules, "groupsim.assignors.guarded_call", ModuleType("half"))
     SilentAssignors()()
+
+
+class TestConfigurationThatIsPasted:
+    @pytest.mark.parametrize(
+        ("key", "meant"),
+        [
+            ("spring.kafka.consumer.max-poll-records", "did you mean 'max.poll.records'?"),
+            ("spring.kafka.consumer.properties.session.timeout.ms", "did you mean 'session.timeout.ms'?"),
+            ("spring.kafka.listener.ack-mode", "framework of the group"),
+        ],
+    )
+    def test_has_the_names_of_spring_boot(self, key: str, meant: str) -> None:
+        problem = _refusal("groups.billing.config", {key: "1"})
+        assert problem.message.startswith("is no consumer key of Kafka 4.4")
+        assert meant in problem.message
+
+    @pytest.mark.parametrize("key", ["zookeeper.connect", "inter.broker.protocol.version"])
+    def test_is_of_a_broker_that_had_keys_which_are_gone(self, key: str) -> None:
+        problem = _refusal("cluster", {"brokers": 1, "config": {key: "1"}})
+        assert problem.message == "is no broker key of Kafka 4.4: 4.0 has removed it; leave it out"
+
+    def test_belongs_elsewhere_rather_than_to_a_key_that_is_near(self) -> None:
+        problem = _refusal("cluster", {"brokers": 1, "config": {"session.timeout.ms": "1000"}})
+        assert problem.message == "is no broker key of Kafka 4.4: it belongs to groups.NAME.config"
+        old = _refusal("groups.billing.config", {"zookeeper.connect": "a:2181"})
+        assert old.message.endswith("it belongs to groups.NAME.config with protocol: zookeeper")
+
+    def test_is_a_yaml_file(self) -> None:
+        problem = _refusal("groups.billing.config", {"file": "application.yml"})
+        assert problem.message.startswith("is YAML, no properties file")
+
+    @pytest.mark.parametrize(
+        ("changes", "is_told"),
+        [
+            ({}, True),
+            ({"processing": {"commit": "none"}}, False),
+            ({"processing": {"commit": {"sync": "batch"}}}, False),
+            ({"config": {}}, False),
+            ({"framework": "spring-batch"}, False),
+        ],
+    )
+    def test_leaves_commits_to_an_application_that_makes_none(self, changes: dict[str, Any], is_told: bool) -> None:
+        document = yaml.safe_load(TEXT)
+        document["groups"]["billing"] |= {"config": {"enable.auto.commit": "false"}} | changes
+        told = warnings_of(parse(document, file="s.yaml", name="s"))
+        assert [one.partition(": ")[0] for one in told if "nobody commits" in one] == (
+            ["groups.billing.processing.commit"] if is_told else []
+        )
