@@ -70,7 +70,7 @@ class Catalog:
         self.moved: dict[tuple[str, int], int] = {}
         """Partition that somebody else leads than the first of its replicas -> broker."""
         self.announced: dict[tuple[str, int], Announcement] = {}
-        """Partition that has had another leader, or another term of the same one -> how the last one came to be known."""
+        """Partition that somebody has been elected to lead since the beginning -> how the last one came to be known."""
         self.in_sync: dict[tuple[str, int], tuple[int, ...]] = {}
         """Partition in whose ISR something has changed -> brokers."""
         self.unreadable: set[tuple[str, int]] = set()

@@ -166,7 +166,7 @@ class Controller:
         """``BrokerHeartbeatManager``: the broker may go with its next heartbeat after its leaders have moved."""
         if node in self._closing:
             self._partitions.cover()
-            self._publish(self._partitions.control.shut_down(node))
+            self._publish(self._partitions.shut_down(node))
             self._later(self._config.heartbeat_interval_us, self._exit, node)
 
     def _exit(self, node: int) -> None:

@@ -51,6 +51,8 @@ class ClusterPartitions:
     control : ReplicationControl
     awaited : dict of Name to int
         Partitions of which something has changed -> when their leader, and who follows it, will have applied that.
+    deserted : set of Name
+        Those whose leader waits, until then, for a broker that is shutting down, and follows no more.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class ClusterPartitions:
         self.brokers = brokers
         self.are_cut = are_cut
         self.awaited: dict[Name, int] = {}
+        self.deserted: set[Name] = set()
         self._served: dict[Name, int] = {}
         """Partitions of coordinators -> the leader epoch in which their high watermark moves."""
         self._reassigning: dict[Name, tuple[int, ...]] = {}
@@ -181,6 +184,17 @@ class ClusterPartitions:
     def _is_cut_off(self, node: int, leader: int) -> bool:
         return leader not in (node, NO_LEADER) and self.are_cut(node, leader)
 
+    def shut_down(self, node: int) -> list[Name]:
+        """A broker leaves in good order: as soon as it hears of that it leads nothing, and follows nobody any more.
+
+        Leaders elsewhere wait for it until they have applied that they need not: what they lead is held up meanwhile
+        (``ReplicaManager.applyLocalFollowersDelta``, ``isInControlledShutdown``; ``Partition.maybeIncrementLeaderHW``;
+        Kafka 4.4).
+        """
+        changed = self.control.shut_down(node)
+        self.deserted = {*changed, *(self.deserted & self.awaited.keys())}
+        return changed
+
     def apply(self, names: Iterable[Name]) -> None:
         """These have changed, or somebody has died who matters to them."""
         data = [name for name in names if name[0] not in INTERNAL_TOPICS]
@@ -194,7 +208,7 @@ class ClusterPartitions:
                 watermark.await_only((state.leader, *(one for one in state.isr if one != state.leader)))
             stalled, refuses = not state.advances(self.silent(name)), not state.accepts
             if name in self.awaited:
-                stalled |= watermark.is_stalled or state.epoch != self._served.get(name, 0)
+                stalled |= watermark.is_stalled or state.epoch != self._served.get(name, 0) or name in self.deserted
             else:
                 self._served[name] = state.epoch
             if (stalled, refuses) != (watermark.is_stalled, watermark.refuses):
@@ -207,6 +221,7 @@ class ClusterPartitions:
         done = [name for name in names if name in self.awaited and self.awaited[name] <= now]
         for name in done:
             del self.awaited[name]
+        self.deserted.difference_update(done)
         if done:
             self.apply(done)
 
@@ -215,7 +230,8 @@ class ClusterPartitions:
         state, catalog = self.control.partitions[name], self._catalog
         catalog.in_sync[name] = state.isr
         if name in self.awaited:
-            if state.leader != catalog.leaders(name[0], (name[1],))[0] or not state.advances(self.silent(name)):
+            is_followed = name not in self.deserted and state.advances(self.silent(name))
+            if state.leader != catalog.leaders(name[0], (name[1],))[0] or not is_followed:
                 catalog.unreadable.add(name)
             return
         if state.leader != NO_LEADER:

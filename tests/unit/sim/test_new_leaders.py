@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from groupsim.sim import Result, simulate
 from groupsim.sim.catalog import Announcement, Catalog
+from groupsim.sim.cluster.coordinator import partition_for
 from groupsim.sim.cluster.loading import Loading
 from groupsim.sim.config import BrokerConfig, ClientBehaviour
 from groupsim.sim.model import Close, Distribution, Kill, Network, Scenario, Target, Topic, Verb
 from groupsim.sim.simulation import Fidelity
 from groupsim.sim.units import FOREVER, MS, S
+from tests.support.coordinators import moved
 from tests.support.fidelity import differences
 from tests.support.scenarios import TIMING, at, client, group, pause, scenario
 
@@ -54,6 +57,8 @@ def led(partitions: int) -> set[int]:
 
 
 MOVED = led(3)
+COORDINATOR = Catalog((), (0, 1, 2)).offsets_replicas(partition_for("g", 50), 3)[0]
+STRANGER = next(node for node in range(3) if node != COORDINATOR)
 
 
 @pytest.mark.parametrize("fidelity", ["elided", "message"])
@@ -105,6 +110,26 @@ def test_clients_that_are_refused_ask_for_metadata_before_3_7() -> None:
     assert {old[one][1] - new[one][1] for one in MOVED} == {2 * WAY_US + SERVICE_US}
 
 
+@pytest.mark.parametrize("fidelity", ["elided", "message"])
+def test_a_broker_that_leaves_holds_up_what_others_lead_until_they_have_heard_of_it(fidelity: Fidelity) -> None:
+    rows = simulate(world(Close(target=BROKER), 0, partitions=12), fidelity=fidelity).tables["unavailability"]
+    others = rows[(rows.from_us >= FAULT_US) & ~rows.partition.isin(led(12))]
+    decided_us = FAULT_US + LEAVING_US
+    heard_us = decided_us + HEARD_US
+    stretches = sorted((one.cause, one.from_us, one.to_us) for one in others.itertuples())
+    held_up = [("detection", decided_us, heard_us)] * 8
+    assert stretches == [*held_up, *[("resume", heard_us, heard_us + WAY_US)] * 8]
+
+
+def test_commits_to_a_coordinator_that_stays_wait_while_another_broker_leaves() -> None:
+    each = {"enable_auto_commit": True, "auto_commit_interval_us": 50 * MS}
+    made = world(Close(target=Target("broker", str(STRANGER))), 30 * MS, **each)
+    times = [time for time in moved(made, seed=1).committed_s if time > FAULT_US / S - 1]
+    gaps = sorted((later - one, one) for one, later in pairwise(times))
+    assert gaps[-2][0] < 0.11
+    assert gaps[-1] == (pytest.approx(0.294, abs=0.001), pytest.approx((FAULT_US + LEAVING_US) / S, abs=0.06))
+
+
 def test_who_is_connected_to_a_dead_broker_finds_the_next_leader_with_its_backoff() -> None:
     (found,) = resumed(simulate(world(Kill(target=BROKER), 0))).values()
     longest = client().retry_backoff_max_us + 8 * WAY_US
@@ -124,5 +149,5 @@ def test_both_fidelities_agree_on_who_stands_still_while_leaders_change(
     how: type[Close | Kill], of_client: dict[str, str]
 ) -> None:
     made = world(how(target=BROKER), 40 * MS, **of_client)
-    paused = [pause(at_us, 3 * S, number) for number, at_us in enumerate((FAULT_US - S, FAULT_US + S, FAULT_US + 8 * S))]
+    paused = [pause(FAULT_US + after_us, 3 * S, number) for number, after_us in enumerate((-S, S, 8 * S))]
     assert not differences(replace(made, timeline=(*made.timeline, *paused)), 1)
