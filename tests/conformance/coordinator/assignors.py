@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from groupsim.assignors import AssignorError
 from groupsim.sim.protocol.consumer.assigning import AssignorInput, Computed, TargetAssignor
 from groupsim.sim.protocol.messages import NO_PARTITIONS
-from tests.conformance.coordinator.fields import Difference
+from tests.conformance.coordinator.fields import Difference, Unplayable
 from tests.conformance.coordinator.topics import Topics
 from tests.conformance.coordinator.wire import Json
 
@@ -27,6 +27,8 @@ class Assignors:
         self._prepared = {one["name"]: one.get("prepared", {}) for one in listed}
         self._script: list[Json] = []
         kinds = {"mock": self._mock, "no-op": self._no_op, "script": self._scripted, "builtin": self._scripted}
+        if strange := {one["kind"] for one in listed} - kinds.keys():
+            raise Unplayable(f"assignors of kind {sorted(strange)[0]}")
         self.by_name: dict[str, TargetAssignor] = {one["name"]: kinds[one["kind"]](one["name"]) for one in listed}
 
     @property

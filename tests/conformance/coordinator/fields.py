@@ -77,7 +77,13 @@ def expect(what: str, expected: Any, found: Any) -> None:
 
 
 def known(what: str, fields: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
-    """The fields that are compared; one of which nothing is known is a `Difference`."""
+    """The fields that are compared.
+
+    Raises
+    ------
+    Unplayable
+        There is one of which nothing is known.
+    """
     if strange := fields.keys() - names - IGNORED.keys():
-        raise Difference(f"{what}: the player does not know the field {sorted(strange)[0]}")
+        raise Unplayable(f"field {sorted(strange)[0]} of {what}")
     return {name: value for name, value in fields.items() if name not in IGNORED}

@@ -65,6 +65,18 @@ def configuration(conversation: Json, assignors: tuple[str, ...]) -> Coordinator
     return CoordinatorConfig(**limits, **chosen, version=version, consumer_assignors=assignors)
 
 
+class Hashes(dict[Any, int]):
+    """What the conversation calls a hash of metadata -> the machine's; a number is no topics' and stands for itself."""
+
+    def __init__(self, named: dict[str, int]) -> None:
+        super().__init__(named)
+
+    def __missing__(self, name: Any) -> int:
+        if isinstance(name, int):
+            return name
+        raise Unplayable(f"metadata hash {name}, of which nothing is said")
+
+
 class Groups:
     """Machines beside what Kafka has.
 
@@ -92,10 +104,8 @@ class Groups:
         self.config = configuration(conversation, self.assignors.names)
         self.machines: dict[str, MixedGroup] = {}
         self.ids: set[str] = set()
-        self.hashes: dict[Any, int] = {0: 0} | {
-            name: metadata_hash(topics) for name, topics in conversation["hashes"].items()
-        }
-        self.hash_names = {number: name for name, number in self.hashes.items()}
+        self.hashes = Hashes({name: metadata_hash(topics) for name, topics in conversation["hashes"].items()})
+        self.hash_names = {number: name for name, number in self.hashes.items() if number}
         self._states: dict[str, Json] = {}
         self._timers: dict[str, int] = {}
 
@@ -164,6 +174,8 @@ class Groups:
 
     def _compare_group(self, group_id: str, state: Json | None) -> None:
         group = self.get(group_id)
+        if state is not None and state["type"] not in ("classic", "consumer"):
+            raise Unplayable(f"groups of type {state['type']}")
         expect(f"{group_id} exists", state is not None, group.exists)
         if state is None:
             return

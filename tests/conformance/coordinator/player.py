@@ -19,7 +19,7 @@ from groupsim.sim.protocol.offsets.records import CommittedOffsets, OffsetRecord
 from groupsim.sim.units import MS
 from tests.conformance.coordinator import consumer_wire, wire
 from tests.conformance.coordinator.administration import Administration
-from tests.conformance.coordinator.fields import IGNORED, Difference, Unplayable, expect
+from tests.conformance.coordinator.fields import Difference, Unplayable, expect, known
 from tests.conformance.coordinator.groups import Groups
 from tests.conformance.coordinator.offset_steps import OffsetBook, OffsetSteps
 from tests.conformance.coordinator.records import is_legacy, kafka_records, machine_records, restored_record
@@ -30,8 +30,14 @@ from tests.conformance.coordinator.wire import Json, Payloads
 _STEP = frozenset(
     ["at_ms", "call", "api_version", "request", "response", "error", "pending", "records", "applied", "awaits_append",
      "completes", "groups", "timers", "ms", "expired", "step", "key", "fails", "created", "assignor_runs", "assignor",
-     "members", "group", "config", "results", "tasks", "offsets", *IGNORED]
+     "members", "group", "config", "results", "tasks", "offsets"]
 )  # fmt: skip
+_INSIDE = {
+    "expired": frozenset(["key", "deadline_ms", "records", "applied", "awaits_append"]),
+    "results": frozenset(["key", "records", "applied"]), "completes": frozenset(["step", "member", "response"]),
+    "records": frozenset(["type", "key", "value", "producer_id"]),
+}  # fmt: skip
+_INITIAL = frozenset(["records", "committed", "groups", "timers", "offsets"])
 _REQUESTS = frozenset(
     ["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "TxnOffsetCommit", "ConsumerGroupHeartbeat"]
 )
@@ -75,6 +81,7 @@ class Player(OffsetSteps, Administration):
             If the conversation is about something that groupsim does not model.
         """
         initial = self.conversation["initial"]
+        known("initial", initial, _INITIAL)
         for step in self.conversation["steps"]:
             if step["call"] not in _REQUESTS and self._handler(step) is None:
                 raise Unplayable(f"call {step['call']}")
@@ -92,8 +99,10 @@ class Player(OffsetSteps, Administration):
                 raise Difference(f"step {number}, {step['call']}: {difference}") from None
 
     def _play_step(self, number: int, step: Json) -> None:
-        if strange := step.keys() - _STEP:
-            raise Unplayable(f"{sorted(strange)[0]} of {step['call']}")
+        known(step["call"], step, _STEP)
+        for name, fields in _INSIDE.items():
+            for one in step.get(name, []):
+                known(f"{name} of {step['call']}", one, fields)
         expect("at_ms", step.get("at_ms", self.now_ms), self.now_ms)
         if "java_hash_order" in self.conversation["needs"]:
             self.groups.choose_as_kafka(step)
@@ -137,6 +146,7 @@ class Player(OffsetSteps, Administration):
             self.groups.put_back(group_id, before)
 
     def _request(self, step: Json) -> Any:
+        known(f"{step['call']}'s request", step["request"], wire.REQUESTS[step["call"]])
         if step["call"] == "ConsumerGroupHeartbeat":
             asked = step["request"]
             if not asked["memberId"] and step["api_version"] == 0:  # as clients of later versions do

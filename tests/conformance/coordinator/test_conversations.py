@@ -24,6 +24,8 @@ SKIPPED = {
     f"OffsetMetadataManagerTest.{name}": why
     for name, why in {
         "testCleanupExpiredOffsets": _STUB,
+        "testCleanupExpiredOffsetsEmptyOffsetExpirationCondition": _STUB,
+        "testOffsetsExpiredSensor": _STUB,
         "testCleanupExpiredOffsetsGroupDoesNotExist": _STUB,
         "testCleanupExpiredOffsetsWithPendingTransactionalOffsets": _STUB,
         "testCleanupExpiredOffsetsWithPendingTransactionalOffsetsOnly": _STUB,
@@ -96,7 +98,10 @@ def _is_compared(one: dict[str, Any], step: dict[str, Any], result: str, rest: t
     is_converted = (kinds[-1:] == ["GroupMetadata"] and len(kinds) > 1) or (
         kinds[:1] == ["GroupMetadata"] and len(kinds) > 1
     )
-    return not (result == "awaits_append" and is_converted) and not (result == "applied" and "groups" not in step)
+    is_emptied = any(not (record["value"] or {}).get("members", True) for record in step.get("records", []))
+    if result == "awaits_append":
+        return not (is_converted or is_emptied)
+    return result != "applied" or "groups" in step
 
 
 def _may_run(step: dict[str, Any], one: dict[str, Any], key: str) -> bool:
@@ -130,22 +135,22 @@ def _unnoticed(kinds: set[str], count: int) -> list[tuple[str, tuple[Any, ...]]]
     return [
         (CONVERSATIONS[number]["name"], path)
         for number, path in random.Random(16).sample(leaves, min(count, len(leaves)))
-        if play(_with_change(CONVERSATIONS[number], path)).outcome != "fail"
+        if play(_with_change(CONVERSATIONS[number], path)).outcome == "pass"
     ]
 
 
 def test_the_player_notices_every_change_of_what_kafka_says() -> None:
-    """One value of one step is another: 600 of the 13,000 that there are in the classic protocol."""
+    """One value of one step is another: 600 of the 32,000 that there are in the classic protocol."""
     assert _unnoticed({"classic"}, 600) == []
 
 
 def test_the_player_notices_every_change_of_what_kafka_says_in_the_consumer_protocol() -> None:
-    """300 of the 4,200 of consumer and mixed groups."""
+    """300 of the 9,800 of consumer and mixed groups."""
     assert _unnoticed({"consumer", "mixed"}, 300) == []
 
 
 def test_the_player_notices_every_change_of_what_kafka_says_of_offsets() -> None:
-    """300 of the 1,400 that there are."""
+    """300 of the 900 that there are."""
     assert _unnoticed({"offsets"}, 300) == []
 
 
@@ -185,6 +190,27 @@ def test_the_player_notices_a_result_that_is_missing(result: str) -> None:
         ({"needs": ["mock_group"]}, "mock_group: the group is a stub"),
         ({"config": {"group.max.size": 3, "log.dirs": "a"}}, "not modelled yet: setting log.dirs"),
         ({"steps": [{"at_ms": 1, "call": "ShareFetch"}]}, "not modelled yet: call ShareFetch"),
+        ({"steps": [{"at_ms": 1, "call": "commit", "x": 1}]}, "not modelled yet: field x of commit"),
+        (
+            {"steps": [{"at_ms": 1000, "call": "Heartbeat", "request": {"memberId": "a", "x": 1}}]},
+            "not modelled yet: field x of Heartbeat's request",
+        ),
+        (
+            {"steps": [{"at_ms": 1000, "call": "advance", "ms": 1, "polled": True, "expired": [{"key": "a", "x": 1}]}]},
+            "not modelled yet: field x of expired of advance",
+        ),
+        ({"x": 1}, "not modelled yet: field x of the conversation"),
+        ({"initial": {"records": [], "committed": 0, "x": 1}}, "not modelled yet: field x of initial"),
+        ({"needs": ["x"]}, "not modelled yet: need x"),
+        ({"assignors": [{"name": "a", "kind": "x"}]}, "not modelled yet: assignors of kind x"),
+        (
+            {"initial": {"records": [], "committed": 0, "groups": {"g": {"type": "x"}}}},
+            "not modelled yet: groups of type x",
+        ),
+        (
+            {"initial": {"records": [{"type": "X", "key": {"group": "g"}, "value": None}], "committed": 0}},
+            "not modelled yet: records of type X",
+        ),
     ],
 )
 def test_what_is_not_modelled_is_skipped_by_name(change: dict[str, Any], why: str) -> None:
@@ -196,7 +222,7 @@ def test_conversations_that_4_4_would_answer_otherwise_are_held_to_4_3() -> None
     """With 4.4's rules, a group that has lost its last member differs; other differences do not show in these."""
     marked = [one for one in CONVERSATIONS if one.get("v44")]
     by_4_4 = {one["name"]: play({**one, "v44": []}).outcome for one in marked}
-    assert len(marked) == 11
+    assert len(marked) == 16
     assert all(play(one).outcome == "pass" for one in marked)
     assert {name for name, one in zip(by_4_4, marked, strict=True) if by_4_4[name] == "fail"} == {
         one["name"] for one in marked if "empty_group" in one["v44"]

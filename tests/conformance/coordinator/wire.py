@@ -123,6 +123,27 @@ def subscription_bytes(one: Subscription | None) -> Json:
     return EMPTY_BYTES if one is None else json.loads(one.user_data)
 
 
+_COMMITTED = frozenset(["memberId", "groupInstanceId", "groupId", "topics"])
+REQUESTS = {
+    "JoinGroup": frozenset(
+        ["groupId", "sessionTimeoutMs", "rebalanceTimeoutMs", "memberId", "groupInstanceId", "protocolType",
+         "protocols", "reason"]
+    ),
+    "SyncGroup": frozenset(
+        ["groupId", "generationId", "memberId", "groupInstanceId", "protocolType", "protocolName", "assignments"]
+    ),
+    "Heartbeat": frozenset(["groupId", "generationId", "memberId", "groupInstanceId"]),
+    "LeaveGroup": frozenset(["groupId", "memberId", "members"]),
+    "OffsetCommit": _COMMITTED | {"generationIdOrMemberEpoch", "retentionTimeMs"},
+    "TxnOffsetCommit": _COMMITTED | {"generationId", "transactionalId", "producerId", "producerEpoch"},
+    "ConsumerGroupHeartbeat": frozenset(
+        ["groupId", "memberId", "memberEpoch", "instanceId", "rackId", "rebalanceTimeoutMs", "subscribedTopicNames",
+         "subscribedTopicRegex", "serverAssignor", "topicPartitions"]
+    ),
+}  # fmt: skip
+"""Fields of requests that the player can put to the machine, or that decide nothing at a coordinator."""
+
+
 # --- requests ---------------------------------------------------------------------------------------------------------
 
 
