@@ -67,6 +67,8 @@ def blaming(name: str) -> Iterator[None]:
 def thrown(error: BaseException) -> str:
     """What somebody's own code threw, and the file and line of that code: ``KeyError: 'a' (mine.py, line 9)``."""
     told = f"{type(error).__name__}: {error}".removesuffix(": ")
+    if isinstance(error, SyntaxError):
+        return told  # it says where it is, and no line of that file has run
     places = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     theirs = [(file, line) for file, line in places if not any(map(file.is_relative_to, _OURS)) and file.exists()]
     own = [(file, line) for file, line in theirs if not any(map(file.is_relative_to, _LIBRARIES))] or theirs[:1]

@@ -177,7 +177,7 @@ def chosen(variants: Sequence[str], wanted: Sequence[str], design: Design | None
 
 def known(name: str, variants: Sequence[str], bundles: Sequence[str]) -> str:
     """What there is instead of a name that there is not: the nearest, or all if they are few."""
-    names = list(dict.fromkeys([*bundles, *variants]))
+    names = [one for one in dict.fromkeys([*bundles, *variants]) if one]  # the only bundle of a grid has no name
     if near := difflib.get_close_matches(name, names, n=1):
         return f"did you mean {near[0]!r}?"
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""

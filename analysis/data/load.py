@@ -8,6 +8,7 @@ that is written last: without it the sweep is unfinished.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -246,8 +247,8 @@ def measure_of(source: Source) -> dict[str, float]:
 
 def _existing(folder: str | Path) -> Path:
     folder = Path(folder)
-    if not folder.is_dir():
-        raise ResultError(f"{folder} is not a folder" if folder.exists() else f"{folder} does not exist")
+    if not os.path.isdir(folder):  # Path.is_dir() raises OSError of a name that is too long
+        raise ResultError(f"{folder} is not a folder" if os.path.exists(folder) else f"{folder} does not exist")
     return folder
 
 

@@ -23,6 +23,7 @@ from groupsim.scenarios.build.problems import Finding, findings_of, problems_of
 from groupsim.scenarios.build.scenario import build_scenario
 from groupsim.scenarios.errors import PROBLEMS_MAX, Problem, ScenarioFileError, nearest, shown
 from groupsim.scenarios.files.file_names import located
+from groupsim.scenarios.files.text_files import is_there
 from groupsim.scenarios.files.yaml_text import YamlDocument, read_trapped, read_yaml
 from groupsim.scenarios.kafka.assignor_names import why_not_loaded, why_not_together
 from groupsim.scenarios.schema.key_places import belongs
@@ -117,7 +118,7 @@ def path_of(source: str | Path, library: Path = LIBRARY, kind: str = "scenario")
         raise ScenarioFileError("the name", [Problem("", f"is empty: name a built-in {kind}, or a file")])
     if re.search("[\ud800-\udfff]", text):
         raise ScenarioFileError(text, [Problem("", "has a name that is not UTF-8: rename the file")])
-    if text not in names_in(library) and (path.suffix or path.exists() or len(path.parts) > 1):
+    if text not in names_in(library) and (path.suffix or is_there(path) or len(path.parts) > 1):
         return path
     return built_in(text, library, f"is neither a file nor a built-in {kind}")
 

@@ -61,5 +61,5 @@ def import_allowed(paths: Sequence[str]) -> None:
             load_classes(paths[: at + 1])
         except AssignorError as error:
             raise ConfigError(f"--allow-code {path}: {error}") from error
-        except Exception as error:  # it is the user's code: whatever it raises, the user is told
+        except (Exception, SystemExit) as error:  # it is the user's code: whatever it raises, the user is told
             raise ConfigError(f"--allow-code {path}: {thrown(error)}") from error

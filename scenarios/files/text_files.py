@@ -37,6 +37,11 @@ def read_bytes(path: Path, most: int = BYTES_MAX) -> bytes:
     return content
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is something at a path; there is nothing where no file can be, such as below a name too long."""
+    return os.path.exists(path)  # Path.exists() raises OSError of such a one
+
+
 def _opened_at_once(name: str, flags: int) -> int:
     """A descriptor: to open a pipe that nobody writes into would take for ever."""
     return os.open(name, flags | os.O_NONBLOCK)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from groupsim.scenarios.files.new_folder import OccupiedFolder
+from groupsim.scenarios.files.text_files import is_there
 
 TEMPLATES: Final = Path(__file__).with_name("templates")
 SUITE: Final = "groupsim-suite.yaml"
@@ -35,7 +36,7 @@ def write_starter(folder: Path, source: str) -> Path:
     """
     workflow = (TEMPLATES / "workflow.yaml").read_text(encoding="utf-8").replace("SOURCE", source)
     files = {folder / SUITE: (TEMPLATES / "suite.yaml").read_text(encoding="utf-8"), folder / WORKFLOW: workflow}
-    taken = [str(path) for path in files if path.exists()]
+    taken = [str(path) for path in files if is_there(path)]
     if taken:
         raise OccupiedFolder(f"{' and '.join(taken)} exist{'s' * (len(taken) == 1)} already: left alone")
     for path, text in files.items():

@@ -19,6 +19,7 @@ from groupsim.scenarios.build.problems import Finding, findings_of, problems_of
 from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest
 from groupsim.scenarios.files.base_model import FileModel
 from groupsim.scenarios.files.file_names import located
+from groupsim.scenarios.files.text_files import is_there
 from groupsim.scenarios.files.yaml_text import Place, YamlDocument, read_yaml
 from groupsim.scenarios.gate.tolerances import Tolerance, TolerancesField
 from groupsim.scenarios.schema.goals import RECOVERY_LAG, GoalsField
@@ -199,7 +200,7 @@ class _Reader:
         """A built-in scenario, or a file beside the suite, as ``groupsim run`` takes it; empty if there is neither."""
         wanted, known = file.scenario or name, list_names()
         path = self._path.parent / wanted
-        if wanted in known or path.exists():
+        if wanted in known or is_there(path):
             return wanted if wanted in known else str(path)
         message = f"is neither a built-in scenario nor a file beside the suite; {nearest(wanted, known)}".rstrip("; ")
         if file.scenario is None:

@@ -20,6 +20,7 @@ from groupsim.scenarios.build.loading import list_names, path_of
 from groupsim.scenarios.build.notes import warnings_of
 from groupsim.scenarios.build.problems import findings_of, problems_of
 from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest, shown
+from groupsim.scenarios.files.text_files import is_there
 from groupsim.scenarios.files.yaml_text import YamlDocument, read_yaml
 from groupsim.scenarios.sweep.checks import VariantCheck
 from groupsim.scenarios.sweep.design import Changes, seed_of, variants
@@ -185,7 +186,7 @@ def _scenario(name: object, folder: Path, read: YamlDocument, file: str) -> str:
     if not isinstance(name, str):
         raise ScenarioFileError(file, [Problem("scenario", "must name a scenario", shown(name))])
     path = folder / name
-    if name in list_names() or path.exists():
+    if name in list_names() or is_there(path):
         return name if name in list_names() else str(path)
     message = f"is neither built in nor a file: there is no {path}; {nearest(name, list_names())}".rstrip("; ")
     raise ScenarioFileError(file, [Problem("scenario", message, shown(name), read.lines.get(("scenario",), 0))])

@@ -33,6 +33,11 @@ class Told:
     err: str
 
     @property
+    def said(self) -> str:
+        """What was said on standard error, a message a line, however wide it is."""
+        return self.err.replace("\n  ", " ")
+
+    @property
     def json(self) -> Any:
         return json.loads(self.out)
 

@@ -58,6 +58,7 @@ def refused(told: Told, says: str) -> None:
         ("/dev/zero", "is longer than 2 MiB"),
         ("kill-detektion", "did you mean 'kill-detection'?"),
         ("", "is empty: name a built-in scenario, or a file"),
+        ("s" * 300, "is neither a file nor a built-in scenario"),
         ("sweep.yaml", "it is a sweep, for groupsim sweep"),
     ],
 )
@@ -145,3 +146,14 @@ def test_what_is_built_in_can_be_validated_by_name(groupsim: CommandLine) -> Non
     told = groupsim("scenarios", "validate", "gc-storm", "small.yaml")
     assert told.code == 0
     assert told.out.splitlines() == ["gc-storm: valid", "small.yaml: valid"]
+
+
+def test_a_name_that_no_file_can_have_is_not_there(groupsim: CommandLine) -> None:
+    """Neither as a scenario of a sweep or suite, nor as a folder of results."""
+    for name, text in (("sweep", "scenario: {}\n"), ("suite", "scenarios: {{a: {{scenario: {}, goals: {{}}}}}}\n")):
+        Path(f"{name}.yaml").write_text(text.format("s" * 300))
+        told = groupsim("scenarios", "validate", f"{name}.yaml")
+        assert (told.code, "is neither" in told.said) == (2, True)
+        Path(f"{name}.yaml").unlink()
+    Path("sweep.yaml").write_bytes(FILES["sweep.yaml"])
+    refused(groupsim("compare", "r" * 300), "does not exist")

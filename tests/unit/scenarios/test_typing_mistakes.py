@@ -245,7 +245,22 @@ class TestAllowCode:
     def test_without_module_and_class_asks_for_them(self, groupsim: CommandLine, given: str, says: str) -> None:
         told = groupsim("run", "kill-detection", "--allow-code", given)
         assert told.code == 2
-        assert says in told.err
+        assert says in told.said
+
+
+    @pytest.mark.parametrize(
+        ("text", "says"),
+        [
+            ("import sys; sys.exit(7)", "SystemExit: 7 (own_broken.py, line 1)"),
+            ("def (:\n", "SyntaxError: invalid syntax (own_broken.py, line 1)"),
+        ],
+    )
+    def test_whose_module_cannot_be_imported_is_wrong_input(
+        self, groupsim: CommandLine, importable: Path, text: str, says: str
+    ) -> None:
+        (importable / "own_broken.py").write_text(text)
+        told = groupsim("run", "kill-detection", "--allow-code", "own_broken:Dealer")
+        assert (told.code, told.said) == (2, f"error: --allow-code own_broken:Dealer: {says}\n")
 
 
 class TestNamesWithCommas:
