@@ -111,13 +111,12 @@ def _is_automatic(client: ClientConfig, processing: Processing) -> bool:
 
 def _commit_us(scenario: Scenario, client: ClientConfig, processing: Processing) -> float:
     """The least time between two commits of a member, microseconds; infinite if it does not commit."""
-    if _is_automatic(client, processing):
-        return client.auto_commit_interval_us
-    if processing.commit in ("auto", "none"):
+    is_automatic = _is_automatic(client, processing)
+    if processing.commit in ("auto", "none") and not is_automatic:
         return float("inf")
     fixed_us = scenario.cluster.timing.poll_us + processing.per_poll_us
     pass_us = min(fixed_us + mean_of(processing.per_record), processing.poll_timeout_us)
-    return max(pass_us, processing.commit_every_us, 1)
+    return max(pass_us, client.auto_commit_interval_us if is_automatic else processing.commit_every_us, 1)
 
 
 def _records_per_s(spec: Group, topics: Mapping[str, Topic]) -> float:

@@ -102,8 +102,9 @@ class Ownership:
 
     @property
     def commit_interval_us(self) -> int:
-        """Of an application that commits for each batch each poll commits: it is due with the next microsecond."""
-        return self._config.auto_commit_interval_us if self.commits == "auto" else max(self._every_us, 1)
+        """Of an application that commits for each batch, and of an interval of 0, each poll commits: a microsecond."""
+        own_us = self._config.auto_commit_interval_us if self.commits == "auto" else self._every_us
+        return max(own_us, 1)
 
     def restart_commits(self, now: int) -> None:
         """The next commit is an interval away; an application's own clock goes on."""

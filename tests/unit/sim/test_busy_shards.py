@@ -20,6 +20,7 @@ from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Entry, Override, Processing, Scenario
 from groupsim.sim.protocol.messages import Api
 from groupsim.sim.units import MS, S
+from tests.support.fidelity import differences
 from tests.support.scenarios import client, group, kill, scenario
 
 TIMES = EventTimes(heartbeat_us=40 * MS, commit_us=30 * MS)
@@ -209,3 +210,13 @@ def test_commits_wait_for_what_was_in_the_queue_when_their_batch_was_opened(monk
     assert len(at_once) == len(adaptive) > 100
     assert min(adaptive) == min(at_once) + TIMES.commit_us
     assert np.mean(adaptive) > np.mean(at_once) + TIMES.commit_us + 2 * TIMES.heartbeat_us
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_commits_at_every_pass_are_offered_as_such(protocol: str) -> None:
+    """``auto.commit.interval.ms=0`` is allowed: no interval to divide by, and in both fidelities the same tables."""
+    eager = replace(OFTEN, group_protocol=protocol, auto_commit_interval_us=0)
+    one = scenario(group(2, client=eager, processing=Processing(poll_timeout_us=100 * MS)), horizon_us=20 * S)
+    spec = one.groups[0]
+    assert offered_by(one, spec, 2, {topic.name: topic for topic in one.topics}).commits.rate_per_s >= 2 * 10
+    assert not differences(one, 1)
