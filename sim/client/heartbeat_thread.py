@@ -17,12 +17,16 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.config import ClientConfig, Timing
-from groupsim.sim.elementwise import choose
+from groupsim.sim.elementwise import choose, least, most, some
 from groupsim.sim.units import FOREVER
 
+Times = NDArray[np.int64]
 _KEPT = 1 << 16
 
 
@@ -50,19 +54,21 @@ class Cadence(NamedTuple):
         return cls(config.heartbeat_interval_us + timing.heartbeat_late_us, timing.heartbeat_late_us, step_us)
 
 
-def next_beat(schedule: PollSchedule | None, cadence: Cadence, due: int, since: int) -> int:
+def next_beat(schedule: Any, cadence: Cadence, due: Any, since: Any) -> Any:
     """When the heartbeat that is due at ``due`` is sent; the step in hand began at ``since``; microseconds.
 
+    Of one member, or of many in closed form, as columns of shape (n,), with columns as their ``cadence`` too.
     ``schedule`` None: the application waits inside poll() all the time.
     """
     if schedule is None:
         return due
     ready = due - cadence.late_us
-    inside = int(schedule.reaction(ready))
-    if inside <= due:
+    inside = schedule.reaction(ready)
+    if not some(inside > due):
         return due
-    _, wake = first_wake(schedule, since, cadence.step_us, ready)
-    return max(due, min(inside, wake))
+    find = first_wakes if isinstance(due, np.ndarray) else first_wake
+    _, wake = find(schedule, since, cadence.step_us, ready)
+    return choose(inside <= due, due, most(due, least(inside, wake)))
 
 
 class Gait(dict[int, tuple[int, int]]):
@@ -174,6 +180,19 @@ def first_wake(schedule: PollSchedule, since: int, step_us: int, time: int) -> t
     if isinstance(schedule, DrawnPollSchedule):
         return _wake_by_pass(schedule, since, step_us, max(time, since + 1))
     return _wake_by_stretch(schedule, since, step_us, time)
+
+
+def first_wakes(schedule: Any, since: Times, step_us: Times, time: Times) -> tuple[Times, Times]:
+    """`first_wake` of many, whose passes are in closed form."""
+    begun = since
+    while True:
+        ahead = most((time - begun - 1) // step_us, 0)
+        begun = begun + least(schedule.steps_between_polls(begun, step_us), ahead) * step_us
+        wake = schedule.end_of_wait(begun + step_us)
+        is_early = wake < time
+        if not is_early.any():
+            return begun, wake
+        begun = np.where(is_early, wake, begun)
 
 
 def _wake_by_stretch(schedule: PollSchedule, since: int, step_us: int, time: int) -> tuple[int, int]:

@@ -247,12 +247,16 @@ class PollSchedule:
         looks = FOREVER if begin is None else begin + -(-(time - begin) // every_us) * every_us
         return looks if looks <= until else following
 
-    def end_of_wait(self, time: int) -> int:
+    def end_of_wait(self, time: Any) -> Any:
         """When the wait inside poll() that is under way at ``time`` ends; ``time``: the application processes."""
-        if time < self.start:
-            return max(time, int(self.held_until))
-        begin, wait, _ = self._pass_at(time)
-        return max(time, int(begin + wait))
+        begin, wait, _ = self._pass_at(most(time, self.start))
+        return most(time, choose(time < self.start, self.held_until, begin + wait))
+
+    def steps_between_polls(self, time: Any, step_us: Any) -> Any:
+        """How many steps of so long from ``time`` on end while the application processes the batch in hand."""
+        begin, wait, length = self._pass_at(most(time, self.start))
+        is_processing = (time >= self.start) & (time >= begin + wait)
+        return is_processing * most((begin + length - 1 - time) // step_us, 0)
 
     def passes_from(self, time: int) -> tuple[int, int, int, int] | None:
         """Begin and end of the stretch around ``time`` in which all passes are alike, their length, the wait in each.

@@ -149,6 +149,10 @@ class SettlingColumns:
         begins: Columns = self._begins[np.clip(numbers, 0, len(self.lengths)), which[:, None]]
         return begins
 
+    def some(self, which: NDArray[np.intp]) -> SettlingColumns:
+        """Those of some members."""
+        return SettlingColumns(self.lengths[:, which], self.waits[:, which])
+
     def of_one(self, index: int) -> Settling | None:
         """Those of one member."""
         count = int(self.count[index])

@@ -25,10 +25,10 @@ from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.fastpath.barrier_wait import BarrierWait
+from groupsim.sim.fastpath.beats_of_many import send_before
 from groupsim.sim.fastpath.bounds import Bounds
 from groupsim.sim.fastpath.catch_up import replay_keep, replay_rejoin, replay_resume, replay_sync
 from groupsim.sim.fastpath.columns import Column, RoundColumns
-from groupsim.sim.fastpath.heartbeats import heartbeats_before, resumed
 from groupsim.sim.fastpath.parked_fetches import ParkedFetches
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.fastpath.request_times import RequestTimes
@@ -39,7 +39,6 @@ from groupsim.sim.kernel.environment import Environment, Moment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Processing
 from groupsim.sim.protocol.messages import Api, JoinGroup
-from groupsim.sim.units import FOREVER
 
 PRESENT, QUIET, REJOINED, SYNCED = range(4)
 """How far a member has come in phases while nobody looked: PRESENT if its own objects show everything."""
@@ -162,6 +161,7 @@ class DeferredMembers:
         self.barrier = BarrierWait(env, self.clients, slots)
         self.member_ids: list[str] = [""] * slots
         self.connections: list[Any] = [None] * slots
+        self._cadences: list[Any] = [None] * slots
         self.join: list[Exchange | None] = [None] * slots
         self.sync: list[Exchange | None] = [None] * slots
 
@@ -212,7 +212,7 @@ class DeferredMembers:
         """What stays the same for the life of a client."""
         client, keys = one.client, one.keys
         machine = client.machine
-        self.clients[slot] = client
+        self.clients[slot], self._cadences[slot] = client, client.poll_loop.cadence
         self.heartbeat_interval[slot] = machine.config.heartbeat_interval_us
         self.commit_interval[slot] = machine.commit_interval_us
         self.round_trip_us[slot], self.step_us[slot] = one.bounds.round_trip_us, one.bounds.step_us
@@ -252,20 +252,19 @@ class DeferredMembers:
 
     def steady(self, slots: Slots, moment: Moment) -> SteadyColumns:
         """Quiet members whose objects are behind, at a moment."""
-        was, commits, measure = self.was, self.next_commit_number(self.was, slots), self._group.books.measure
-        never, schedules = np.full(len(slots), -FOREVER), self.schedules(slots)
-        cadences = [self.clients[slot].poll_loop.cadence for slot in slots.tolist()]
-        beating = resumed(cadences, was.waiting_since[slots], was.first_beat[slots], was.beat_number[slots], measure)
-        each = schedules.each(np.arange(len(slots)))
-        sent, beats = heartbeats_before(beating, each, self.heartbeat_key[slots].tolist(), moment)
+        was, measure, schedules = self.was, self._group.books.measure, self.schedules(slots)
+        heartbeats = Train.begun(
+            was.first_beat[slots], was.beat_number[slots], self.heartbeat_interval[slots], measure
+        )
+        commits = Train.begun(
+            was.next_commit[slots], self.next_commit_number(was, slots), self.commit_interval[slots], measure
+        )
+        before = moment[0] + (self.heartbeat_key[slots] < moment[1])
+        cadences = [self._cadences[slot] for slot in slots.tolist()]
+        beats = send_before(schedules, cadences, heartbeats, was.waiting_since[slots], before)
         return SteadyColumns(
-            Train.of(sent, measure), beats,
-            Train(
-                was.next_commit[slots], commits, commits.copy(), self.commit_interval[slots], measure,
-                np.zeros_like(commits), never, never.copy(),
-            ),
-            schedules, self.next_start[slots], self.round_trip_us[slots],
-        )  # fmt: skip
+            heartbeats, beats, commits, schedules, self.next_start[slots], self.round_trip_us[slots]
+        )
 
     def schedules(self, slots: Slots) -> PollSchedules:
         """How members poll whose polls are in ``was``."""

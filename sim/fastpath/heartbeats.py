@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.client.heartbeat_thread import Cadence, after_pause, first_wake, gait, next_beat
+from groupsim.sim.client.heartbeat_thread import Cadence, after_pause, first_wake, first_wakes, gait, next_beat
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.poll_schedules import PollSchedules, Times
 from groupsim.sim.fastpath.trains import RecentTrain, Stretch, Train
@@ -172,28 +172,7 @@ def heartbeats_before(
     return [one.train for one in members], beats
 
 
-def resumed(
-    cadences: Sequence[Cadence], since: Times, due: Times, numbers: Times, measure: tuple[int, int]
-) -> list[Heartbeats]:
-    """Heartbeats of members that have been quiet since a rebalance.
-
-    Parameters
-    ----------
-    since, due, numbers : int64 arrays, shape (n,)
-        When the step in hand of the heartbeat thread began, when the first heartbeat is due, and its number.
-    """
-    beating = list[Heartbeats]()
-    for cadence, began, first, number in zip(cadences, since.tolist(), due.tolist(), numbers.tolist(), strict=True):
-        keep_us = 2 * (cadence.interval_us + cadence.step_us)
-        train = RecentTrain(first, number, number, cadence.interval_us, measure, keep_us=keep_us)
-        beating.append(Heartbeats(train, cadence, began))
-    return beating
-
-
 def waiting_since(schedules: PollSchedules, since: Times, steps_us: Times, until: Times) -> Times:
-    """`PollLoop.pass_steps` of many: when the step in hand of each began, each at its own time."""
-    began = since.copy()
-    which = np.flatnonzero(since + steps_us < until)
-    columns = [one[which].tolist() for one in (since, steps_us, until)]
-    began[which] = [first_wake(*row)[0] for row in zip(schedules.each(which), *columns, strict=True)]
+    """`PollLoop.pass_steps` of many in closed form: when the step in hand of each began, each at its own time."""
+    began, _ = first_wakes(schedules, since, steps_us, until)
     return began

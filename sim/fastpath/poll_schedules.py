@@ -109,6 +109,33 @@ class PollSchedules:
         """Who has to be asked itself: what follows is not for these."""
         return self._is_drawn
 
+    def some(self, which: Which) -> PollSchedules:
+        """Some of them."""
+        settling = self._settling.some(which) if self._settling is not None else None
+        return PollSchedules(self._table[:, which], {}, settling)
+
+    def end_of_wait(self, times: Times) -> Times:
+        """`PollSchedule.end_of_wait`, each at its own time."""
+        ends: Times = self._closed.end_of_wait(times)
+        return ends
+
+    def steps_between_polls(self, times: Times, steps_us: Times) -> Times:
+        """`PollSchedule.steps_between_polls`, each at its own time."""
+        steps: Times = self._closed.steps_between_polls(times, steps_us)
+        return steps
+
+    def passes_from(self, times: Times) -> tuple[Times, Times, Times, Times]:
+        """`PollSchedule.passes_from`, each at its own time; an end of 0: they are not alike, or have not begun."""
+        start, _, passes, full, full_wait, steady, steady_wait = self._table
+        switch = start + passes * full
+        settled = switch if self._settling is None else switch + self._settling.span_us
+        is_full = times < switch
+        end = np.where(is_full, switch, np.where(times >= settled, FOREVER, 0))
+        return (
+            np.where(is_full, start, settled), np.where(times >= start, end, 0), np.where(is_full, full, steady),
+            np.where(is_full, full_wait, steady_wait),
+        )  # fmt: skip
+
     def hand_over(self, times: Times, before: Times, fetch_us: int) -> tuple[Times, Times, Times]:
         """`PollSchedule.hand_over`, each at its own time, of applications that stay as fast as they are."""
         start, held_until, passes, full, full_wait, steady, steady_wait = self._table

@@ -55,6 +55,12 @@ class Train:
         due, number, first, interval, *rest = np.array(columns, np.int64).reshape(-1, 7).T.copy()
         return Train(due, number, first, interval, measure, *rest)
 
+    @classmethod
+    def begun(cls, due: Any, number: Any, interval: Any, measure: tuple[int, int]) -> Train:
+        """Columns of those of which nothing is sent yet."""
+        never = np.full(len(due), -FOREVER)
+        return Train(due, number, number.copy(), interval, measure, np.zeros_like(due), never, never.copy())
+
     def followed_by(self, other: Train) -> Train:
         """Columns of these, and then of others."""
         mine, theirs = self._columns(), other._columns()

@@ -8,12 +8,13 @@ import pytest
 
 from groupsim.sim import simulate
 from groupsim.sim.client.metadata import Metadata
+from groupsim.sim.fastpath import end_of_run
 from groupsim.sim.fastpath.quiescence import Quiescence
-from groupsim.sim.model import Cluster, Network, Scenario
+from groupsim.sim.model import Cluster, Kill, Network, Scenario
 from groupsim.sim.units import MINUTE, MS, S
 from tests.support.fidelity import differences
 from tests.support.scenarios import TIMING
-from tests.unit.sim.scenes import CLIENT, group, lasting, scene
+from tests.unit.sim.scenes import CLIENT, entry, group, lasting, member, scene
 
 SLOW = Cluster(network=Network(latency=lasting(300 * MS)), timing=TIMING)
 
@@ -57,3 +58,19 @@ def test_refreshes_are_counted_without_their_times_or_with_them(
     monkeypatch.setattr(Metadata, "_passed", lambda self, by: None)
     assert counted.equals(simulate(scenario).tables["requests"])
     assert without < len(trips)
+
+
+@pytest.mark.parametrize("after_us", range(0, 3 * S, 500 * MS))
+def test_who_has_been_quiet_since_a_rebalance_is_counted_as_if_it_had_caught_up(
+    after_us: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd = scene(
+        group(count=12), timeline=(entry(10 * S, Kill(target=member(3))),), partitions=24, horizon_us=40 * S + after_us
+    )
+    counted: list[int] = []
+    take_up = end_of_run._take_up
+    monkeypatch.setattr(
+        end_of_run, "_take_up", lambda deferred, slots: counted.append(len(slots)) or take_up(deferred, slots)
+    )
+    assert not differences(crowd, 1)
+    assert max(counted) > 0
