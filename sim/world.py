@@ -223,6 +223,11 @@ class World:
         """Brokers whose process runs, ascending."""
         return tuple(id_ for id_, broker in self.brokers.items() if broker.is_up)
 
+    @property
+    def staying_nodes(self) -> tuple[int, ...]:
+        """Those of them that are not about to go, ascending."""
+        return tuple(node for node in self.live_nodes if not self.brokers[node].is_leaving)
+
     def boot_us(self, consumer: Identity) -> int:
         """Process start to first poll; a slow host boots slowly. Members of a group that begins aged join together."""
         spec = self.specs[consumer.group_name]

@@ -92,6 +92,11 @@ class Surroundings(Protocol):
         """Brokers whose process runs, ascending."""
         ...
 
+    @property
+    def staying_nodes(self) -> tuple[int, ...]:
+        """Those of them that are not about to go, ascending."""
+        ...
+
     def boot_us(self, consumer: Identity) -> int:
         """Process start to first poll, microseconds."""
         ...

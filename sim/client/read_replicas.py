@@ -70,11 +70,14 @@ class ReadReplicas:
         return [p for p in positions[~self.has_left(positions)].tolist() if p in self._told]
 
     def asks_at(self, now: int, positions: Positions, cut_off: frozenset[int]) -> Times:
-        """When it asks the leaders of these: not before it gives up a follower that it still reaches. Shape (n,)."""
-        live, at = self._world.live_nodes, np.full(len(positions), now, np.int64)
+        """When it asks the leaders of these: not before it gives up a follower that it still reaches. Shape (n,).
+
+        One that shuts down is given up at once, though its connections end only when it goes.
+        """
+        staying, at = self._world.staying_nodes, np.full(len(positions), now, np.int64)
         for index in np.flatnonzero(self.has_left(positions)).tolist():
             node, since = self._told[int(positions[index])]
-            if node in live and node not in cut_off:
+            if node in staying and node not in cut_off:
                 at[index] = self._expires(now, since)
         return at
 

@@ -35,6 +35,8 @@ class Broker:
     leaders : mapping of Name to int
         Leaders of partitions of coordinators by its metadata, where it has been told: who led first still leads all
         others.
+    is_leaving : bool
+        Its shutdown has been granted: it follows nobody any more, and is about to go.
     incarnation : int
         How often it has been started again.
     """
@@ -47,6 +49,7 @@ class Broker:
         self.id = id_
         self.threads = WorkerThreads(env, id_, cluster.config.coordinator_threads)
         self.leaders: Mapping[Name, int] = {}
+        self.is_leaving = False
         self.incarnation = 0
         self.stopped = env.event()
         env.process(self.run())
@@ -67,6 +70,7 @@ class Broker:
     def start(self, leaders: Mapping[Name, int]) -> None:
         """The process runs again and has caught up with the metadata."""
         self.incarnation += 1
+        self.is_leaving = False
         self.leaders = leaders
         self.stopped = self._env.event()
         self._env.process(self.run())

@@ -191,6 +191,7 @@ class ClusterPartitions:
         (``ReplicaManager.applyLocalFollowersDelta``, ``isInControlledShutdown``; ``Partition.maybeIncrementLeaderHW``;
         Kafka 4.4).
         """
+        self.brokers[node].is_leaving = True
         changed = self.control.shut_down(node)
         self.deserted = {*changed, *(self.deserted & self.awaited.keys())}
         return changed

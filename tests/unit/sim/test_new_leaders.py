@@ -121,6 +121,20 @@ def test_a_broker_that_leaves_holds_up_what_others_lead_until_they_have_heard_of
     assert stretches == [*held_up, *[("resume", heard_us, heard_us + WAY_US)] * 8]
 
 
+def test_who_reads_from_a_broker_that_leaves_goes_to_the_leader() -> None:
+    """And not when its preference is over, five minutes later."""
+    made = world(Close(target=BROKER), 0, partitions=12)
+    brokers = tuple(replace(one, rack=rack) for one, rack in zip(made.cluster.brokers, "abc", strict=True))
+    (reader,) = made.groups
+    reader = replace(reader, client=replace(reader.client, client_rack="b"))
+    config = replace(made.cluster.broker_config, is_rack_aware=True)
+    made = replace(made, groups=(reader,), cluster=replace(made.cluster, brokers=brokers, broker_config=config))
+    rows = simulate(made).tables["unavailability"]
+    rows = rows[rows.from_us >= FAULT_US]
+    assert rows.partition.nunique() == 12
+    assert (rows.to_us < FAULT_US + S).all()
+
+
 def test_commits_to_a_coordinator_that_stays_wait_while_another_broker_leaves() -> None:
     each = {"enable_auto_commit": True, "auto_commit_interval_us": 50 * MS}
     made = world(Close(target=Target("broker", str(STRANGER))), 30 * MS, **each)
