@@ -112,7 +112,7 @@ def _producer_warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
         readers = [name for name, one in file.groups.items() if {*(one.topics.topics or ())} & {*producers.topics}]
         if readers:
             sentence = "at the topic's rate: what retries repeat, delay or give up is in table producers alone"
-            yield ("producers", key), f"{', '.join(readers)} read it {sentence}"
+            yield ("producers", key), f"what it sends is read ({', '.join(readers)}) {sentence}"
 
 
 def _no_common_assignor(key: str, group: GroupFile) -> Iterator[tuple[Place, str]]:

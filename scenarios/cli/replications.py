@@ -38,6 +38,10 @@ class Replications:
     """One row per run and group that ZooKeeper holds together."""
     producers: list[dict[str, Any]] = field(default_factory=list)
     """One row per run, process of ``producers`` and partition."""
+    output: list[dict[str, Any]] = field(default_factory=list)
+    """One row per run and partition that a group has produced to."""
+    delivery: list[dict[str, Any]] = field(default_factory=list)
+    """One row per run, group, and cause for which records are read twice or never."""
     warnings: dict[str, None] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     runs: int = 0
@@ -52,6 +56,8 @@ class Replications:
         self.rebalances += [row | own for row in result.tables.rows("rebalances")]
         self.zookeeper += [row | own for row in result.tables.rows("zookeeper")]
         self.producers += [row | own for row in result.tables.rows("producers")]
+        self.output += [row | own for row in result.tables.rows("output")]
+        self.delivery += [row | own for row in result.tables.rows("delivery")]
         self.warnings |= dict.fromkeys(result.warnings)
         self.versions = result.manifest["versions"]
         self.runs += 1
@@ -82,7 +88,10 @@ class Replications:
     def as_json(self) -> dict[str, Any]:
         """Scenario, seed, summary and rebalances as plain data; means with intervals where there are several runs."""
         several = self.runs > 1
-        told = {"rebalances": self.rebalances, "zookeeper": self.zookeeper, "producers": self.producers}
+        told = {
+            "rebalances": self.rebalances, "zookeeper": self.zookeeper, "producers": self.producers,
+            "output": self.output, "delivery": self.delivery,
+        }  # fmt: skip
         return {
             "scenario": self.scenario.name,
             "seed": self.seed,

@@ -191,6 +191,7 @@ def _print(done: Replications, *, full: bool) -> None:
     from groupsim.analysis.data.metrics import METRICS, headline_of
     from groupsim.analysis.text.groups import first_told, worst
     from groupsim.analysis.text.outliers import outliers_line
+    from groupsim.analysis.text.output import output_lines
     from groupsim.analysis.text.producers import producers_lines
     from groupsim.analysis.text.summary import runs_table
     from groupsim.analysis.text.zookeeper import zookeeper_lines
@@ -209,6 +210,8 @@ def _print(done: Replications, *, full: bool) -> None:
     for sentence in first_told(zookeeper_lines(done.zookeeper), "groups"):
         print_wrapped(sentence)
     for sentence in first_told(producers_lines(done.producers, done.runs), "producers"):
+        print_wrapped(sentence)
+    for sentence in first_told(output_lines(done.output, done.delivery, done.runs), "groups"):
         print_wrapped(sentence)
     found = done.outliers() if done.runs == 1 else []
     if found:

@@ -18,7 +18,7 @@ FILES = [*sorted(LIBRARY.glob("*.yaml")), *sorted((LIBRARY / "sweeps").glob("*.y
 
 
 NOTED = {
-    "leader-death": "billing read it at the topic's rate",
+    "leader-death": "what it sends is read (billing) at the topic's rate",
     "slow-assignor": "KIP-735",
     "rebalance-given-up": "rebalance.max.retries",
     "twelve-pod-deploy": "no group has protocol: zookeeper",

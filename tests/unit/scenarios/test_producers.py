@@ -93,7 +93,7 @@ def test_what_does_not_go_together_is_refused(changes: dict[str, Any], reason: s
 
 
 def test_whoever_reads_is_told_that_it_reads_a_flow() -> None:
-    assert any("g read it at the topic's rate" in one for one in warnings_of(load()))
+    assert any("what it sends is read (g) at the topic's rate" in one for one in warnings_of(load()))
     assert not any("at the topic's rate" in one for one in warnings_of(load(producers=shop(["u"]))))
 
 
