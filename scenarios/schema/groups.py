@@ -61,7 +61,7 @@ class ProcessingFile(FileModel):
 
     per_record: DistributionField = _PROCESSING.per_record
     per_poll: Duration = _PROCESSING.per_poll_us
-    poll_timeout: Duration = _PROCESSING.poll_timeout_us
+    poll_timeout: Duration = Field(default=_PROCESSING.poll_timeout_us, gt=0)
     commit: CommitField = AUTO
     on_revoked: Duration = _PROCESSING.on_revoked_us
     on_assigned: Duration = _PROCESSING.on_assigned_us

@@ -75,10 +75,11 @@ def test_a_file_that_is_no_scenario_is_told(groupsim: CommandLine, file: str, sa
         ("sample_every=1us", "sample_every = '1us' must give at most 1000000 samples"),
         ("groups.billing.members.count=99999999999999999999999", "less than or equal to 1000000"),
         ("groups={}", "must have at least 1 item"),
+        ("groups.billing.processing={poll_timeout: 0s}", "must be greater than 0"),
         ("topics.orders.rate={csv: latin.csv}", "latin.csv: is not UTF-8"),
         ("topics.orders.rate={csv: folder.yaml}", "folder.yaml: cannot be read: Is a directory"),
         ('topics.orders.rate={csv: "a\\0b"}', "cannot be read: embedded null byte"),
-        ("groups.billing.config={file: binary.yaml}", "binary.yaml: is not UTF-8"),
+        ("groups.billing.config={file: latin.csv}", "latin.csv: is not UTF-8"),
         ("groups.billing.topics={pattern: '(o+'}", "is no pattern of java.util.regex: Unclosed group"),
     ],
 )
