@@ -253,18 +253,14 @@ class DeferredMembers:
     def steady(self, slots: Slots, moment: Moment) -> SteadyColumns:
         """Quiet members whose objects are behind, at a moment."""
         was, measure, schedules = self.was, self._group.books.measure, self.schedules(slots)
-        heartbeats = Train.begun(
-            was.first_beat[slots], was.beat_number[slots], self.heartbeat_interval[slots], measure
-        )
+        heartbeats = Train.begun(was.first_beat[slots], was.beat_number[slots], self.heartbeat_interval[slots], measure)
         commits = Train.begun(
             was.next_commit[slots], self.next_commit_number(was, slots), self.commit_interval[slots], measure
         )
         before = moment[0] + (self.heartbeat_key[slots] < moment[1])
         cadences = [self._cadences[slot] for slot in slots.tolist()]
         beats = send_before(schedules, cadences, heartbeats, was.waiting_since[slots], before)
-        return SteadyColumns(
-            heartbeats, beats, commits, schedules, self.next_start[slots], self.round_trip_us[slots]
-        )
+        return SteadyColumns(heartbeats, beats, commits, schedules, self.next_start[slots], self.round_trip_us[slots])
 
     def schedules(self, slots: Slots) -> PollSchedules:
         """How members poll whose polls are in ``was``."""

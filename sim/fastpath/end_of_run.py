@@ -16,8 +16,8 @@ from groupsim.sim.protocol.messages import Api
 def finish_silent(group: GroupHost, deferred: DeferredMembers, moment: Moment) -> None:
     """Put into the books what these have sent before ``moment``; what they consume is theirs to write down.
 
-    Not of members of whom something is on its way, who have paused since anybody looked, or whose passes are drawn: they
-    catch up like all others.
+    Not of members of whom something is on its way, who have paused since anybody looked, or whose passes are drawn:
+    they catch up like all others.
     """
     silent = deferred.silent()
     silent = silent[(deferred.next_start[silent] > moment[0]) & (deferred.kind[silent] >= 0)]

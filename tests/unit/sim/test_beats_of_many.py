@@ -30,8 +30,8 @@ def members(draw: st.DrawFn) -> tuple[PollSchedule, Cadence, int, int]:
     lengths = draw(st.lists(st.integers(1, 90), max_size=4))
     schedule.settling = Settling(lengths, [length // 3 for length in lengths]) if lengths else None
     interval, step = draw(st.integers(100, 400)), draw(st.integers(7, 90) | st.just(FOREVER))
-    since = draw(st.integers(0, 400))
-    return schedule, Cadence(interval, draw(st.integers(0, 6)), step), since, since + interval - draw(st.integers(0, 90))
+    since, late = draw(st.integers(0, 400)), draw(st.integers(0, 90))
+    return schedule, Cadence(interval, draw(st.integers(0, 6)), step), since, since + interval - late
 
 
 @given(st.lists(members(), min_size=1, max_size=5), st.integers(0, 12_000))

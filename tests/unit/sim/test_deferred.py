@@ -14,7 +14,7 @@ from groupsim.sim.books.invariants import Watch
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.fastpath import deferred as deferred
+from groupsim.sim.fastpath import deferred, engine
 from groupsim.sim.fastpath.catch_up import replay_keep, replay_resume
 from groupsim.sim.fastpath.columns import RoundColumns
 from groupsim.sim.fastpath.quiescence import Quiescence
@@ -59,6 +59,8 @@ def _run(monkeypatch: pytest.MonkeyPatch, run: Scenario, seed: int, *, look: boo
         most = max(most, sum(map(_is_behind, _clients(self, look=look))))
 
     monkeypatch.setattr(Watch, "check", check)
+    # When the run ends members catch up, so that there is a state of each.
+    monkeypatch.setattr(engine, "finish_silent", lambda group, deferred, moment: None)
     result = simulate(run, seed=seed, check=True)
     return result, [_state(one.machine) for one in _clients(watches[0], look=False)], most
 
