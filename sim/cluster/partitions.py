@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Final
 
 from groupsim.sim.books.broker_books import CLOSING, DOWN, FENCED, STARTING, UNNOTICED, UP, BrokerBooks
@@ -206,7 +207,8 @@ class ClusterPartitions:
         for name, shard in self._shards.items():
             state, watermark = self.control.partitions[name], shard.watermark
             if state.leader in state.isr:
-                watermark.await_only((state.leader, *(one for one in state.isr if one != state.leader)))
+                in_sync = (state.leader, *(one for one in state.isr if one != state.leader))
+                watermark.await_only(in_sync, partial(self._audience.disturb, shard.groups))
             stalled, refuses = not state.advances(self.silent(name)), not state.accepts
             if name in self.awaited:
                 stalled |= watermark.is_stalled or state.epoch != self._served.get(name, 0) or name in self.deserted

@@ -24,8 +24,9 @@ from groupsim.sim.cluster.waiting_time import utilisation, waiting_time
 from groupsim.sim.cluster.watermark import InSync, Watermark
 from groupsim.sim.cluster.worker_threads import WorkerThreads
 from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.kernel.network import FollowerWait
 from groupsim.sim.model import Cluster, Distribution
-from groupsim.sim.randomness import Draw, Streams
+from groupsim.sim.randomness import Draw, Streams, longest
 from groupsim.sim.units import S
 
 METERED_FROM: Final = 0.5
@@ -72,17 +73,27 @@ class Shards:
         self._cluster = cluster
         self._replicas = {one: tuple(replicas(one, copies)) for one in offered}
         self._delays: dict[tuple[int, InSync], Distribution | None] = {}
+        self._commits: dict[int, FollowerWait] = {}
         self.books: dict[int, ShardBooks] = {}
 
     def is_metered(self, partition: int) -> bool:
         """Whether every request of a shard takes its turn."""
         return self._are_all_metered or self._loads[partition] >= METERED_FROM
 
-    def waits_of(self, partition: int) -> tuple[Distribution | None, Distribution | None]:
+    def waits_of(self, partition: int) -> tuple[Distribution | None, FollowerWait]:
         """What a heartbeat or commit waits without being in a queue, and a commit in its batch and for followers."""
         is_metered = self.is_metered(partition)
         waits = None if is_metered else waiting_time(self._requests_of[partition])
-        return waits, self._delay(partition, self._replicas[partition])
+        return waits, self._commits_of(partition)
+
+    def _commits_of(self, partition: int) -> FollowerWait:
+        """What commits wait for followers: all are in sync at first; none waits longer than for all of any leader."""
+        if partition not in self._commits:
+            replicas = self._replicas[partition]
+            laws = [self._delay(partition, (one, *(other for other in replicas if other != one))) for one in replicas]
+            longest_us = max(longest(law) if law is not None else 0 for law in laws)
+            self._commits[partition] = FollowerWait(laws[0], longest_us)
+        return self._commits[partition]
 
     def new_loop(self, partition: int, threads: WorkerThreads) -> EventLoop:
         """The event loop of a shard, on the broker with these threads."""
@@ -99,7 +110,8 @@ class Shards:
 
         is_adaptive = self._linger_us < 0 and loop.is_metered
         flushes_us = loop.flushes_us if is_adaptive else None
-        return Watermark(self._append_us, among, self._replicas[partition], flushes_us)
+        commits = self._commits_of(partition)
+        return Watermark(self._append_us, among, self._replicas[partition], commits, flushes_us)
 
     def _delay(self, partition: int, in_sync: InSync) -> Distribution | None:
         """What passes besides the leader's append; the leader comes first among those in sync."""

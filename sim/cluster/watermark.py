@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from groupsim.sim.kernel.network import FollowerWait
 from groupsim.sim.randomness import Draw
 
 InSync = tuple[int, ...]
@@ -25,6 +26,8 @@ class Watermark:
         over; None: nothing.
     in_sync : tuple of int
         Who is, the leader first.
+    commits : FollowerWait, optional
+        What commits wait, which is drawn from the same law.
     flushes_us : callable or None
         When the batch is flushed that takes what is handed over at an instant; None: then.
 
@@ -42,13 +45,14 @@ class Watermark:
 
     def __init__(
         self, append_us: int, delay_among: Callable[[InSync], Draw | None] | None = None, in_sync: InSync = (),
-        flushes_us: Callable[[int], int] | None = None,
+        commits: FollowerWait | None = None, flushes_us: Callable[[int], int] | None = None,
     ) -> None:  # fmt: skip
         self._append_us = append_us
         self._flushes_us = flushes_us
         self._delay_among = delay_among
         self._delay = None if delay_among is None else delay_among(in_sync)
         self._in_sync = in_sync
+        self._commits = commits or FollowerWait()
         self.is_stalled = False
         self.refuses = False
         self.is_behind = False
@@ -62,10 +66,19 @@ class Watermark:
         """When it passes what is handed to the log at ``now``, while it follows, microseconds."""
         return self.appends(now) + (self._delay(now) if self._delay is not None else 0)
 
-    def await_only(self, in_sync: InSync) -> None:
-        """Others are in sync from now on (``Partition.maybeIncrementLeaderHW``); the leader first."""
-        if self._delay_among is not None and in_sync != self._in_sync:
-            self._delay, self._in_sync = self._delay_among(in_sync), in_sync
+    def await_only(self, in_sync: InSync, before: Callable[[], None]) -> None:
+        """Others are in sync from now on (``Partition.maybeIncrementLeaderHW``); the leader first.
+
+        ``before`` is called if commits wait otherwise from now on.
+        """
+        if self._delay_among is None or in_sync == self._in_sync:
+            return
+        delay = self._delay_among(in_sync)
+        law = delay.distribution if delay is not None else None
+        if law != self._commits.law:
+            before()
+            self._commits.law = law
+        self._delay, self._in_sync = delay, in_sync
 
     def stall(self, *, is_stalled: bool, refuses: bool) -> None:
         """It stands still from now on, or follows."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +9,7 @@ from groupsim.sim.books.services import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.config import Timing
 from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.kernel.network import NO_WAITS, Path, Waits, round_trips, round_trips_alike
+from groupsim.sim.kernel.network import Path, round_trips, round_trips_alike
 from groupsim.sim.model import Distribution
 from groupsim.sim.protocol.messages import Api
 from groupsim.sim.randomness import draws
@@ -30,7 +28,6 @@ class RequestTimes:
         self._paths: dict[int, Path] = {}
         self._keys = {kind: np.zeros(slots, np.uint64) for kind in ("heartbeat", "commit", "other")}
         self._laws: list[Distribution | None] = []
-        self._waits: Mapping[str, Waits] = {}
         self._preparations = {Api.JOIN_GROUP: timing.join_prepare, Api.SYNC_GROUP: timing.sync_prepare}
         self._preparation_keys = {api: np.zeros(slots, np.uint64) for api in self._preparations}
 
@@ -43,14 +40,14 @@ class RequestTimes:
             column[slot] = client.in_flight.preparations[api].key
         if not any(client.path.law is law for law in self._laws):
             self._laws.append(client.path.law)
-            self._waits = client.path.waits
 
     def round_trips(self, kind: str, slots: Slots, numbers: Column) -> NDArray[np.int64]:
         """`sim.kernel.network.round_trips` of these members."""
         law = self._laws[0]
         if law is None or len(self._laws) > 1:
             return round_trips([self._paths[slot] for slot in slots.tolist()], kind, numbers)
-        return round_trips_alike(law, self._keys[kind][slots], numbers, self._waits.get(kind, NO_WAITS))
+        waits = next(iter(self._paths.values())).waits(kind)
+        return round_trips_alike(law, self._keys[kind][slots], numbers, waits)
 
     def prepared(self, api: Api, slots: Slots, numbers: Column) -> NDArray[np.int64]:
         """`round_trips` of JoinGroup or SyncGroup, each from when the client has reason to send it."""

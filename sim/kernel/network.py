@@ -29,6 +29,17 @@ NO_WAITS: Waits = (None, None)
 
 
 @dataclass(slots=True, eq=False)
+class FollowerWait:
+    """What commits to one shard wait beyond the leader's append, for who is in sync now; at most so long, whoever is.
+
+    Whoever commits by arithmetic has to be woken before the law changes.
+    """
+
+    law: Distribution | None = None
+    longest_us: int = 0
+
+
+@dataclass(slots=True, eq=False)
 class Exchange:
     """A request under way, and then its answer.
 
@@ -61,8 +72,8 @@ class Path:
         Member name and incarnation.
     wait : Distribution or None
         On its way there a heartbeat or commit also waits so long, for the event loop of its shard.
-    replication : Distribution or None
-        On its way back a commit also waits so long, for followers.
+    followers : FollowerWait, optional
+        On its way back a commit also waits so long; that of its shard, which changes.
 
     Attributes
     ----------
@@ -70,32 +81,31 @@ class Path:
         Keys of the streams of latencies, by kind.
     law : Distribution or None
         What every latency is drawn from; None: messages can be lost, and come later than that.
-    waits : dict of str to (Distribution or None, Distribution or None)
-        What requests wait on their way there and back, by kind, where they do.
     longest_us, mean_us : int
         The longest latency, and the mean of those without a loss.
     commit_us : int
-        The mean way of a commit there and back, and of what it waits for followers.
+        The mean way of a commit there and back, and of what it waits for followers that are in sync at the opening.
     """
 
     __slots__ = (
         "_draws",
+        "_followers",
         "_held",
         "_late",
         "_loss",
         "_loss_key",
         "_retransmission_us",
+        "_wait",
         "commit_us",
         "keys",
         "law",
         "longest_us",
         "mean_us",
-        "waits",
     )
 
     def __init__(
         self, streams: Streams, network: Network, latency: Distribution, client: str, wait: Distribution | None = None,
-        replication: Distribution | None = None,
+        followers: FollowerWait | None = None,
     ) -> None:  # fmt: skip
         self._draws = {
             kind: streams.draw(latency, "latency", client, kind)
@@ -104,23 +114,32 @@ class Path:
         self.keys = {kind: draw.key for kind, draw in self._draws.items()}
         self._loss = int(network.loss * (1 << 64))
         self.law = None if self._loss else latency
-        self.waits = {"heartbeat": (wait, None), "commit": (wait, replication)}
-        self._late = {} if wait is None else {kind: Draw(self.keys[kind] ^ _WAIT, wait) for kind in self.waits}
-        self._held = None if replication is None else Draw(self.keys["commit"] ^ _REPLICATION, replication)
+        self._wait = wait
+        self._late = {} if wait is None else {one: Draw(self.keys[one] ^ _WAIT, wait) for one in ("heartbeat", "commit")}
+        self._followers = followers = followers or FollowerWait()
+        self._held: Draw | None = None
         self._loss_key = streams.key("loss", client)
         self._retransmission_us = network.retransmission_us
         extra = network.retransmission_us * ((1 << _MAX_RETRANSMISSIONS) - 1) if self._loss else 0
-        self.longest_us = max(1, longest(latency)) + extra
-        self.longest_us += sum(longest(one) for one in (wait, replication) if one is not None)
+        self.longest_us = max(1, longest(latency)) + extra + followers.longest_us
+        self.longest_us += longest(wait) if wait is not None else 0
         self.mean_us = max(1, mean_of(latency))
-        self.commit_us = 2 * self.mean_us + (mean_of(replication) if replication is not None else 0)
+        self.commit_us = 2 * self.mean_us + (mean_of(followers.law) if followers.law is not None else 0)
+
+    def waits(self, kind: str) -> Waits:
+        """What requests of a kind wait on their way there and back, as it is now."""
+        if kind == "commit":
+            return self._wait, self._followers.law
+        return (self._wait, None) if kind == "heartbeat" else NO_WAITS
 
     def latency(self, kind: str, number: int) -> int:
         """Microseconds on the wire, at least 1; number 2n is the n-th request's way there, 2n + 1 the way back."""
         latency = self._draws[kind](number) or 1
         if kind in self._late and not number & 1:
             latency += self._late[kind](number >> 1)
-        elif kind == "commit" and self._held is not None and number & 1:
+        elif kind == "commit" and number & 1 and (law := self._followers.law) is not None:
+            if self._held is None or self._held.distribution is not law:
+                self._held = Draw(self.keys["commit"] ^ _REPLICATION, law)
             latency += self._held(number >> 1)
         return latency + self._retransmissions(kind, number) if self._loss else latency
 
@@ -139,7 +158,7 @@ def round_trips(paths: Sequence[Path], kind: str, numbers: NDArray[np.int64]) ->
     law = paths[0].law if paths else None
     if law is not None and all(path.law is law for path in paths):
         keys = np.array([path.keys[kind] for path in paths], np.uint64)
-        return round_trips_alike(law, keys, numbers, paths[0].waits.get(kind, NO_WAITS))
+        return round_trips_alike(law, keys, numbers, paths[0].waits(kind))
     ways = [zip(paths, way, strict=True) for way in ((2 * numbers).tolist(), (2 * numbers + 1).tolist())]
     return np.array([[path.latency(kind, number) for path, number in way] for way in ways], np.int64)
 

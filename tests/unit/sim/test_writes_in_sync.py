@@ -153,6 +153,19 @@ def test_both_fidelities_wait_for_the_same(case: str, consumer: ClientConfig, is
 
 @pytest.mark.property
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_commits_that_are_on_their_way_when_others_are_in_sync_are_answered_alike(protocol: str) -> None:
+    """Followers are so far away that there mostly is one, of members that are quiet but for that."""
+    consumer = client(group_protocol=protocol, enable_auto_commit=True, auto_commit_interval_us=S)
+    made = world("follower dies", consumer=consumer)
+    network = made.cluster.network
+    ways = [Distribution.constant(20 * way_us) for _, way_us in LINKS]
+    far = tuple(replace(link, latency=way) for link, way in zip(network.links, ways, strict=True))
+    made = replace(made, cluster=replace(made.cluster, network=replace(network, links=far)))
+    assert not differences(made, SEED, check=False)
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_appends_that_become_instant_do_so_in_both_fidelities(protocol: str) -> None:
     """Without a leader's append there is no wait at all while it is alone."""
     timing = replace(BY_LATENCY, append_us=0)
