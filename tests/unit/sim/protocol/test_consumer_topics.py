@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from groupsim.sim.protocol.consumer.states import MemberState
-from groupsim.sim.protocol.consumer.states import MemberState
 from groupsim.sim.protocol.facts import MemberSeen
 from groupsim.sim.protocol.messages import Error
 from groupsim.sim.units import S
