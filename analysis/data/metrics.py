@@ -121,6 +121,11 @@ def metric(name: str) -> Metric:
     return METRICS[name]
 
 
+def unit_of(name: str) -> str:
+    """The unit of a column of ``summary``; empty for a count, and for what is no metric."""
+    return METRICS[name].unit if name in METRICS else COUNT
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """A unit in which a set of values reads well: multiply by ``factor`` to get there."""

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from groupsim.scenarios.cli.output import counted, print_json, print_pairs, print_table, print_wrapped, say, warn, width
+from groupsim.scenarios.cli.output import (
+    counted,
+    print_json,
+    print_pairs,
+    print_table,
+    print_wrapped,
+    say,
+    say_wrapped,
+    warn,
+    width,
+)
 from groupsim.scenarios.cli.settings import listed
 
 if TYPE_CHECKING:
@@ -63,6 +73,8 @@ def compare(
         return
     if baseline is None and not variant and len(study.variants) == 1:
         _tell_alone(study, metrics, as_markdown=as_markdown, as_csv=as_csv, as_json=as_json)
+        draws = "" if figures else " (--figures DIR draws it)"
+        say_wrapped(f"nothing to compare with: the only variant is {study.variants[0]!r}{draws}")
         if figures is not None:
             _draw(study, metrics, folders, figures)
         return
@@ -136,7 +148,7 @@ def _only_figures(study: Study, metrics: Sequence[str], folders: Sequence[Path],
             "--variant NAME compares single points"
         )
     _draw(study, metrics, folders, into)
-    say(f"no table: {why}")
+    say_wrapped(f"no table: {why}")
 
 
 def _tell_alone(study: Study, metrics: Sequence[str], *, as_markdown: bool, as_csv: bool, as_json: bool) -> None:
@@ -152,7 +164,6 @@ def _tell_alone(study: Study, metrics: Sequence[str], *, as_markdown: bool, as_c
         print(table.csv() if as_csv else table.markdown(), end="")
     else:
         print_table(table)
-    say(f"nothing to compare with: the only variant is {study.variants[0]!r} (--figures DIR draws it)")
 
 
 def _warn(study: Study) -> None:
@@ -202,7 +213,7 @@ def _sections(
 
     if len(comparisons) <= ROWS_MAX:
         return sections(comparisons, characters, design)
-    say(f"{len(comparisons):,} comparisons: an overview; --variant NAME narrows them down, --csv and --json hold each")
+    say_wrapped(f"{len(comparisons):,} comparisons: an overview; --variant NAME narrows them down, --csv and --json hold each")
     return overview(comparisons, pairing, characters)
 
 
@@ -229,5 +240,5 @@ def _draw(study: Study, metrics: Sequence[str], folders: Sequence[Path], into: P
 
     with complete_or_absent(into) as folder:
         for sentence in draw(study.summary, study.design, metrics, folders, folder):
-            say(sentence)
+            say_wrapped(sentence)
     say(f"figures in {into}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from typing import Final
 
-from groupsim.scenarios.cli.output import say
+from groupsim.scenarios.cli.output import say, say_error
 
 CHECK_FAILED: Final = 1
 WRONG_INPUT: Final = 2
@@ -27,16 +27,20 @@ def explain(error: Exception) -> int:
     """
     from groupsim.analysis.errors import ResultError
     from groupsim.assignors.core.errors import AssignorError
+    from groupsim.scenarios.errors import ScenarioFileError
     from groupsim.scenarios.spark.java import NoJava
     from groupsim.scenarios.spark.session import SparkFailed
     from groupsim.sim.errors import ConfigError, SimError
 
-    if isinstance(error, ConfigError | NoJava | ResultError):
+    if isinstance(error, ScenarioFileError):
         say(f"error: {error}")
+        return WRONG_INPUT
+    if isinstance(error, ConfigError | NoJava | ResultError):
+        say_error(f"error: {error}")
         return WRONG_INPUT
     cause = error.__cause__ if isinstance(error, RunFailed) and error.__cause__ else error
     if isinstance(cause, SimError | SparkFailed | AssignorError | OSError):
-        say(f"error: {type(cause).__name__}: {cause}")
+        say_error(f"error: {type(cause).__name__}: {cause}")
     else:
         say("".join(traceback.format_exception(cause)).rstrip())
     if isinstance(error, RunFailed):

@@ -142,6 +142,8 @@ def _allowance(found: Drift, tolerance: Tolerance) -> str:
 
 def _goal_verdicts(suite: Suite, one: Ran) -> Iterator[Verdict]:
     """The goals of the scenario and of the suite, which every run must meet."""
+    from groupsim.analysis.data.metrics import unit_of
+
     entry = one.entry
     for goal in goals_of(entry.scenario.document):
         for group in entry.groups:
@@ -152,7 +154,7 @@ def _goal_verdicts(suite: Suite, one: Ran) -> Iterator[Verdict]:
                 yield Verdict(**where, status=Status.MET)
                 continue
             worst = max(missed, key=lambda r: _distance(goal, rows[r]))
-            told = f"{goal.told(rows[worst])} in replication {worst}"
+            told = f"{goal.told(rows[worst], unit_of(goal.column))} in replication {worst}"
             subject = "the group" if rows[worst]["first_service_s"] is None else f"{goal.column} is"
             reason = f"{subject} {told}; missed in {len(missed)} of {_runs(len(rows))}"
             yield Verdict(**where, status=Status.MISSED, reason=reason, replay=suite.replay(entry, worst))

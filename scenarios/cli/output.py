@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 80
 _LINE_EVERY_S: Final = 60.0
+_COMMAND: Final = ": groupsim "
+"""In a line that ends with a command."""
 
 
 def say(message: str) -> None:
@@ -36,8 +38,23 @@ def warn(sentence: str) -> None:
 
 def say_wrapped(sentence: str) -> None:
     """A message to standard error, wrapped; names that are longer than a line stay whole."""
-    lines = textwrap.wrap(sentence, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-    say("\n".join(lines))
+    say(_wrapped(sentence))
+
+
+def say_error(message: str) -> None:
+    """What went wrong, to standard error: its lines wrapped, but for commands that are to be copied."""
+    say("\n".join(line if _COMMAND in line else _wrapped(line) for line in message.splitlines()))
+
+
+def _wrapped(line: str) -> str:
+    """A line as several, further ones indented by two blanks more."""
+    if len(line) <= WIDTH:
+        return line
+    margin = line[: len(line) - len(line.lstrip())]
+    return textwrap.fill(
+        line.lstrip(), WIDTH, initial_indent=margin, subsequent_indent=f"{margin}  ", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def width() -> int:

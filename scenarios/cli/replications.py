@@ -107,26 +107,29 @@ class Replications:
 
     def met_goals(self) -> Iterator[str]:
         """The goals that a group met in every run, with the value that came nearest to missing them."""
+        from groupsim.analysis.data.metrics import unit_of
+
         for goal in goals_of(self.scenario.document):
             for group in dict.fromkeys(row["group"] for row in self.summary):
                 rows = [row for row in self.summary if row["group"] == group]
-                values = [row[goal.column] for row in rows]
                 if all(map(goal.met_by, rows)):
-                    nearest = min(values, key=lambda value: abs(value - goal.bound))
-                    runs = f" in all {len(values)} runs, at worst" if len(values) > 1 else ""
-                    yield f"{goal} of group {group}: {nearest:g}{runs}"
+                    nearest = min(rows, key=lambda row: abs(row[goal.column] - goal.bound))
+                    runs = f" in all {len(rows)} runs, at worst" if len(rows) > 1 else ""
+                    yield f"{goal} of group {group}: {goal.told(nearest, unit_of(goal.column))}{runs}"
 
     def missed_goals(self) -> list[str]:
         """The goals of the scenario that a group missed, with the values that missed them."""
         return list(self._missed_goals())
 
     def _missed_goals(self) -> Iterator[str]:
+        from groupsim.analysis.data.metrics import unit_of
+
         bounds = goals_of(self.scenario.document)
         for goal in bounds:
             for row in self.summary:
                 if not goal.met_by(row):
                     which = f" in replication {row['replication']}" if self.runs > 1 else ""
-                    yield f"{goal} of group {row['group']}: {goal.told(row)}{which}"
+                    yield f"{goal} of group {row['group']}: {goal.told(row, unit_of(goal.column))}{which}"
         if not bounds and self.scenario.document.get("goals"):
             yield from self.unserved()
 

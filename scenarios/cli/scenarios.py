@@ -9,7 +9,7 @@ import typer
 
 from groupsim.scenarios.cli.completion import names_or_files
 from groupsim.scenarios.cli.exits import WRONG_INPUT
-from groupsim.scenarios.cli.output import print_json, print_pairs, say
+from groupsim.scenarios.cli.output import print_json, print_pairs, say, say_wrapped
 
 app = typer.Typer(help="List, show and check scenario files.", no_args_is_help=True)
 
@@ -67,7 +67,7 @@ def validate(
             warnings = _warnings(file)
             print(f"{file}: valid")
             for warning in warnings:
-                say(f"{file}: warning: {warning}")
+                say_wrapped(f"{file}: warning: {warning}")
         except ScenarioFileError as error:
             refused = True
             say(str(error))

@@ -127,7 +127,7 @@ def tell(sweep: Sweep, found: Account, messages: SweepMessages, out: Path, *, as
         _print_unserved(messages.unserved)
         if entries:
             _print_entries(entries, design_of_sweep(sweep), [goal.column for goal in met_by])
-        _print_goals(met_by)
+        _print_goals(met_by, len(sweep.variants))
     _warn_of_kept({name: out / one["kept"] for name, one in found.variants.items() if one["kept"]})
     for row in found.failures[:_FAILURES_SHOWN]:
         say(f"failed: {row['variant']}, replication {row['replication']}: {row['error']}\n  replay: {row['replay']}")
@@ -167,10 +167,19 @@ def _print_unserved(sentences: Sequence[str]) -> None:
         print_wrapped(f"and {len(sentences) - _UNSERVED_SHOWN:,} more that never read a partition: see --json")
 
 
-def _print_goals(met_by: Mapping[Goal, Sequence[str]]) -> None:
-    for goal, variants in met_by.items():
-        more = [f"{len(variants) - _MET_SHOWN:,} more"] if len(variants) > _MET_SHOWN else []
-        print_wrapped(f"{goal}: met in every run by {', '.join([*variants[:_MET_SHOWN], *more]) or 'no variant'}")
+def _print_goals(met_by: Mapping[Goal, Sequence[str]], variants: int) -> None:
+    for goal, names in met_by.items():
+        print_wrapped(f"{goal}: met in every run by {_told_variants(names, variants)}")
+
+
+def _told_variants(names: Sequence[str], of: int) -> str:
+    """Variants that met a goal, out of so many; names may have commas themselves."""
+    if not names:
+        return "no variant"
+    if 1 < len(names) == of:
+        return f"all {of:,} variants"
+    more = [f"{len(names) - _MET_SHOWN:,} more"] if len(names) > _MET_SHOWN else []
+    return ("; " if any("," in name for name in names) else ", ").join([*names[:_MET_SHOWN], *more])
 
 
 def _print_entries(entries: Entries, design: Design, first: Sequence[str]) -> None:

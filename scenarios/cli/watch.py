@@ -183,12 +183,13 @@ class RunWatch:
             self._pace.mark(at_s, self._gauge.now_us)
         if self._is_silent or at_s - self._begin_s < QUIET_S:
             return
+        text = self.text()  # empty when the run is over and its figures are being drawn
         if sys.stderr.isatty():
-            sys.stderr.write(f"{_ERASE}{self.text()[: terminal_width() - 1]}")
+            sys.stderr.write(f"{_ERASE}{text[: terminal_width() - 1]}")
             sys.stderr.flush()
-        elif self._is_due(at_s):
+        elif text and self._is_due(at_s):
             self._told_s = at_s
-            say_wrapped(self.text())
+            say_wrapped(text)
 
     def _is_due(self, at_s: float) -> bool:
         """Whether there is to be a line now; the first one not of a run that is about to end."""

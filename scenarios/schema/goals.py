@@ -43,12 +43,12 @@ class Goal:
         """Whether a group's row of the summary keeps the bound; a group that never served a partition keeps none."""
         return row["first_service_s"] is not None and self.met(row[self.column])
 
-    def told(self, row: Mapping[str, Any]) -> str:
-        """What there is in a row instead of what the goal asks for."""
+    def told(self, row: Mapping[str, Any], unit: str) -> str:
+        """What there is in a row instead of what the goal asks for, in the column's unit."""
         if row["first_service_s"] is None:
             return "never read a partition"
         value = row[self.column]
-        return "null" if value is None else f"{value:g}"
+        return "null" if value is None else f"{value:g} {unit}".rstrip()
 
     def __str__(self) -> str:
         return f"{self.column} {self.operator} {self.bound:g}"

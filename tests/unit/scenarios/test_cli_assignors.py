@@ -64,7 +64,7 @@ class TestCompare:
         assert len(lines) <= 45
         assert "join 5" in told.out
         assert "54 (15)" in next(line for line in lines if line.startswith("range"))
-        assert "broadcast is left out" in told.err
+        assert "broadcast is left out" in told.said
 
     def test_in_json_has_every_assignor_and_event(self, groupsim: CommandLine) -> None:
         told = groupsim("assignors", "compare", *SMALL, "--json").json
@@ -108,10 +108,10 @@ class TestCompare:
         assert told.err == ""
         told = groupsim("assignors", "compare", *SMALL, "--assignor", "stiky")
         assert (told.code, told.out) == (2, "")
-        assert "did you mean 'sticky'?" in told.err
+        assert "did you mean 'sticky'?" in told.said
         told = groupsim("assignors", "compare", *SMALL, "--assignor", "broadcast")
         assert (told.code, told.out) == (2, "")
-        assert "broadcast cannot be compared" in told.err
+        assert "broadcast cannot be compared" in told.said
 
     def test_goes_by_id_without_javas_order(self, groupsim: CommandLine, tmp_path: Path) -> None:
         (tmp_path / "group.yaml").write_text(
@@ -155,7 +155,7 @@ class TestCompare:
         allowed = ("--allow-code", "own_assignors:First", "--allow-code", "own_assignors:Torn")
         told = groupsim("assignors", "compare", *SMALL, *allowed)
         assert told.code == 0
-        assert "torn fails: InvalidAssignment: torn: 'consumer-1' got topic-1-0 twice" in told.err
+        assert "torn fails: InvalidAssignment: torn: 'consumer-1' got topic-1-0 twice" in told.said
         first = [line.split() for line in told.out.splitlines() if line.startswith("first")]
         assert first[0] == ["first", "0", "0", "0", "0"]
 
@@ -180,7 +180,7 @@ class TestCompare:
         )
         told = groupsim("assignors", "compare", *arguments)
         assert (told.code, told.out) == (2, "")
-        assert says in told.err
+        assert says in told.said
         assert "Traceback" not in told.err
         assert list(tmp_path.iterdir()) == []
 
@@ -213,7 +213,7 @@ class TestExplain:
     def test_refuses_what_it_does_not_know(self, groupsim: CommandLine, arguments: list[str], says: str) -> None:
         told = groupsim("assignors", "explain", *arguments, *SMALL)
         assert (told.code, told.out) == (2, "")
-        assert says in told.err
+        assert says in told.said
 
     def test_knows_every_assignor(self, groupsim: CommandLine) -> None:
         for one in groupsim("assignors", "list", "--json").json:
@@ -231,7 +231,7 @@ class TestExplain:
         for name in ("range", "sticky", "cooperative-sticky"):
             told = groupsim("assignors", "explain", name, "t-0", tmp_path / "group.yaml")
             assert (told.code, told.out) == (2, "")
-            assert f"what {name} does where racks decide nothing" in told.err
+            assert f"what {name} does where racks decide nothing" in told.said
         for name in ("roundrobin", "leader-rack", "server:range", "server:uniform"):
             assert groupsim("assignors", "explain", name, "t-0", tmp_path / "group.yaml").code == 0
 
@@ -239,4 +239,4 @@ class TestExplain:
         (tmp_path / "group.yaml").write_text("topics: {t: 2, u: 2}\nmembers: {x: {}, y: {topics: [t]}}")
         told = groupsim("assignors", "explain", "sticky", "t-0", tmp_path / "group.yaml")
         assert told.code == 2
-        assert "all read the same topics" in told.err
+        assert "all read the same topics" in told.said

@@ -80,7 +80,7 @@ class TestCheck:
         runs.numbers["unavailable_gap_s_max"] = lambda r: [30.0, 61.0, 35.0][r]
         told = groupsim("check", guarded)
         assert told.code == 1
-        assert "small, group billing: goal missed: unavailable_gap_s_max < 60" in told.err
+        assert "small, group billing: goal missed: unavailable_gap_s_max < 60" in told.said
         assert "unavailable_gap_s_max is 61 in replication 1; missed in 1 of 3 runs" in flat(told.err)
         assert "meant?" not in told.err, "a new baseline would not help"
 
@@ -109,7 +109,7 @@ class TestCheck:
         assert told.code == 1
         assert "null on one side in 1 of 3 runs" in flat(told.err)
         assert "no number says, where one side is null" in flat(told.err)
-        assert "--replication 2" in told.err
+        assert "--replication 2" in told.said
 
     def test_a_null_on_both_sides_is_the_same(self, groupsim: CommandLine, suite: Path, runs: Given) -> None:
         suite.write_text(SUITE.replace("requests: exact", "recovery_s: exact"))
@@ -119,7 +119,7 @@ class TestCheck:
         runs.numbers["recovery_s"] = 12.0
         told = groupsim("check", suite)
         assert told.code == 1
-        assert "baseline null, now 12 s" in told.err
+        assert "baseline null, now 12 s" in told.said
 
     def test_a_missed_goal_may_be_null(self, groupsim: CommandLine, suite: Path, runs: Given) -> None:
         suite.write_text(
@@ -128,7 +128,7 @@ class TestCheck:
         runs.numbers["recovery_s"] = None
         told = groupsim("check", suite)
         assert told.code == 1
-        assert "recovery_s is null in replication 0" in told.err
+        assert "recovery_s is null in replication 0" in told.said
 
     def test_a_tolerance_that_allows_nothing_says_why(self, groupsim: CommandLine, suite: Path, runs: Given) -> None:
         suite.write_text(SUITE.replace("requests: exact", "losses: {relative: 0.5}, evictions: overlap"))
@@ -144,8 +144,8 @@ class TestCheck:
         groupsim("check", suite, "--update")
         runs.numbers["requests"] = 999
         told = groupsim("check", suite)
-        assert "noise or not: one run cannot say" in told.err
-        assert "moved by -1 (-0.100%), in 1 of 1 run" in told.err
+        assert "noise or not: one run cannot say" in told.said
+        assert "moved by -1 (-0.100%), in 1 of 1 run" in told.said
 
     def test_fits_80_columns_with_long_names(self, groupsim: CommandLine, suite: Path, runs: Given) -> None:
         name = "a-scenario-with-a-name-that-goes-on-and-on"
@@ -165,7 +165,7 @@ class TestCheck:
         runs.numbers["requests"] = 1
         told = groupsim("check", suite)
         assert [line.split()[0] for line in told.out.splitlines()[2:4]] == ["small/audit", "small/billing"]
-        assert "small, group audit: requests is out of tolerance" in told.err
+        assert "small, group audit: requests is out of tolerance" in told.said
 
     def test_of_many_failures_shows_some_and_says_where_the_others_are(
         self, groupsim: CommandLine, suite: Path, runs: Given
@@ -177,7 +177,7 @@ class TestCheck:
         runs.numbers |= dict.fromkeys(metrics, 7)
         told = groupsim("check", suite)
         assert told.err.count("is out of tolerance") == 5
-        assert "and 2 more: --junit FILE or --markdown FILE has all of them" in told.err
+        assert "and 2 more: --junit FILE or --markdown FILE has all of them" in told.said
         assert len([line for line in told.out.splitlines() if line.startswith("small")]) == 7
 
 
@@ -192,10 +192,10 @@ class TestFailedRun:
         runs.numbers["requests"] = 7
         told = groupsim("check", guarded)
         assert told.code == 3
-        assert "small: replication 1 failed" in told.err
-        assert "SimError: no member is left" in told.err
-        assert "replay: groupsim run small.yaml --seed 3 --replication 1" in told.err
-        assert "other, group billing: requests is out of tolerance" in told.err
+        assert "small: replication 1 failed" in told.said
+        assert "SimError: no member is left" in told.said
+        assert "replay: groupsim run small.yaml --seed 3 --replication 1" in told.said
+        assert "other, group billing: requests is out of tolerance" in told.said
         assert "small, group" not in told.err
         assert "4 runs, 1 failed" in told.out
 
@@ -205,7 +205,7 @@ class TestFailedRun:
         runs.numbers["requests"] = 7
         told = groupsim("check", guarded, "--update")
         assert told.code == 3
-        assert "baseline not written: a run failed" in told.err
+        assert "baseline not written: a run failed" in told.said
         assert Path("suite.baseline.yaml").read_bytes() == before
 
     def test_interrupted_leaves_everything_as_it_was(self, groupsim: CommandLine, guarded: Path, runs: Given) -> None:

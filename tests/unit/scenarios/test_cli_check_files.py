@@ -20,7 +20,7 @@ class TestBaseline:
         assert told.code == 0
         assert "small" in told.out
         assert "new" in told.out
-        assert "baseline written: suite.baseline.yaml" in told.err
+        assert "baseline written: suite.baseline.yaml" in told.said
         lines = Path("suite.baseline.yaml").read_text().splitlines()
         assert "  small/billing/duplicates/2: 30" in lines
         assert "  small/seed: 3" in lines
@@ -50,7 +50,7 @@ class TestBaseline:
         runs.numbers["unavailable_gap_s_max"] = 99.0
         told = groupsim("check", guarded, "--update")
         assert told.code == 1
-        assert "goal missed" in told.err
+        assert "goal missed" in told.said
         assert "out of tolerance" not in told.err
 
     def test_that_is_missing_is_told_before_anything_runs(
@@ -60,7 +60,7 @@ class TestBaseline:
         assert (told.code, runs.runs) == (2, 0)
         assert (
             "there is no suite.baseline.yaml to compare with; to make it: groupsim check suite.yaml --update"
-            in told.err
+            in told.said
         )
 
     def test_is_not_needed_for_goals_alone(self, groupsim: CommandLine, suite: Path) -> None:
@@ -120,11 +120,11 @@ class TestBaseline:
         path.write_text(path.read_text().replace("small/seed: 3", "small/seed: x"))
         told = groupsim("check", guarded)
         assert told.code == 2
-        assert "scenarios[small/seed]" in told.err
-        assert "to write it anew: groupsim check suite.yaml --update" in told.err
+        assert "scenarios[small/seed]" in told.said
+        assert "to write it anew: groupsim check suite.yaml --update" in told.said
         told = groupsim("check", guarded, "--update")
         assert told.code == 0
-        assert "could not be read and is written anew" in told.err
+        assert "could not be read and is written anew" in told.said
         assert groupsim("check", guarded).code == 0
 
     def test_of_somebody_else_is_left_alone(self, groupsim: CommandLine, suite: Path) -> None:
@@ -132,7 +132,7 @@ class TestBaseline:
         assert groupsim("check", suite).code == 2
         told = groupsim("check", suite, "--update")
         assert told.code == 2
-        assert "was not written by groupsim" in told.err
+        assert "was not written by groupsim" in told.said
         assert Path("suite.baseline.yaml").read_text() == "mine: 1\n"
 
 
@@ -175,7 +175,7 @@ class TestReports:
         for option in ("--junit", "--markdown"):
             told = groupsim("check", guarded, option, "small.yaml")
             assert (told.code, runs.runs) == (2, before), "told before anything runs"
-            assert "small.yaml exists and was not written by groupsim" in told.err
+            assert "small.yaml exists and was not written by groupsim" in told.said
         assert Path("small.yaml").read_text() == SCENARIO
 
     def test_in_json_have_base_units(self, groupsim: CommandLine, guarded: Path, runs: Given) -> None:
@@ -197,7 +197,7 @@ class TestWrongInput:
         suite.write_text(SUITE.replace("exact", "exakt").replace("small.yaml", "smal.yaml"))
         told = groupsim("scenarios", "validate", suite)
         assert told.code == 2
-        assert "did you mean 'exact'" in told.err
+        assert "did you mean 'exact'" in told.said
 
     def test_is_told_before_the_runs_and_so_is_what_is_unwise(
         self, groupsim: CommandLine, guarded: Path, runs: Given

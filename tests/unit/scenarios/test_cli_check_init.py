@@ -64,14 +64,14 @@ class TestInit:
         (tmp_path / taken).write_text("mine")
         told = groupsim("check", "--init", tmp_path)
         assert told.code == 2
-        assert f"{taken} exists already: left alone" in told.err
+        assert f"{taken} exists already: left alone" in told.said
         assert [str(one.relative_to(tmp_path)) for one in tmp_path.rglob("*") if one.is_file()] == [taken]
 
     def test_in_a_file_is_told(self, groupsim: CommandLine, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("mine")
         told = groupsim("check", "--init", tmp_path / "file")
         assert told.code == 2
-        assert "cannot be written" in told.err
+        assert "cannot be written" in told.said
 
 
 CHECK, SHOW = "Check", "Show what moved"
@@ -142,7 +142,7 @@ class TestWorkflow:
     def test_is_told_to_come_from_no_index(self, groupsim: CommandLine, tmp_path: Path) -> None:
         told = groupsim("check", "--init", tmp_path)
         _, environment = _steps(tmp_path)
-        assert "on no package index yet" in told.err
+        assert "on no package index yet" in told.said
         assert f"installs it from {environment['GROUPSIM']}" in told.err.replace("\n  ", " ")
         assert max(len(line) for line in told.err.splitlines() if "/" not in line) <= 80
 

@@ -94,7 +94,7 @@ class TestChoice:
     ) -> None:
         told = groupsim("compare", crossed(tmp_path / "out", [10000, 20000]), *arguments)
         assert (told.code, told.out) == (2, "")
-        assert says in told.err
+        assert says in told.said
         assert "Traceback" not in told.err
 
 
@@ -108,7 +108,7 @@ class TestOfASingleRun:
         told = groupsim("compare", out, "--figures", tmp_path / "drawn")
         assert told.code == 0
         assert "longest gap" in told.out
-        assert "nothing to compare with: the only variant is 'mine'" in told.err
+        assert "nothing to compare with: the only variant is 'mine'" in told.said
         assert {path.name for path in (tmp_path / "drawn").iterdir()} == {
             "compare.png", "mine-lag.png", "mine-timeline.png",
         }  # fmt: skip
@@ -148,7 +148,7 @@ class TestOutput:
         told = groupsim("compare", out)
         assert len(told.out.splitlines()) < 30
         assert "how many of 39 comparisons show A better, A worse, and neither" in told.out
-        assert "312 comparisons: an overview; --variant NAME narrows them down" in told.err
+        assert "312 comparisons: an overview; --variant NAME narrows them down" in told.said
         assert len(groupsim("compare", out, "--json").json) == 312
         assert "| better | worse | none |" in groupsim("compare", out, "--markdown").out
 
@@ -186,7 +186,7 @@ class TestRuns:
         parts = [runs("range", [1.0, 2.0]), runs("static", [4.0, 5.0], scenario="kill")]
         told = groupsim("compare", write_sweep(tmp_path / "out", pd.concat(parts)))
         assert told.code == 0
-        assert "several scenarios (deploy, kill): runs share faults as far as" in told.err
+        assert "several scenarios (deploy, kill): runs share faults as far as" in told.said
 
     def test_that_only_partly_agree_are_refused(self, groupsim: CommandLine, tmp_path: Path) -> None:
         folders = [tmp_path / "a", tmp_path / "b"]
@@ -194,15 +194,15 @@ class TestRuns:
             write_sweep(folder, runs("range", gaps))
         told = groupsim("compare", *folders)
         assert (told.code, told.out) == (2, "")
-        assert "b/range and a/range cannot be paired: different seed and replication: only a/range has" in told.err
+        assert "b/range and a/range cannot be paired: different seed and replication: only a/range has" in told.said
 
     def test_of_an_unfinished_sweep_are_refused(self, groupsim: CommandLine, tmp_path: Path) -> None:
         out = crossed(tmp_path / "out", [10000])
         (out / "manifest.json").unlink()
         told = groupsim("compare", out)
         assert told.code == 2
-        assert told.err.startswith(f"error: {out}: the sweep is unfinished")
-        assert "--resume finishes it" in told.err
+        assert told.said.startswith(f"error: {out}: the sweep is unfinished")
+        assert "--resume finishes it" in told.said
 
 
 class TestFigures:
@@ -215,7 +215,7 @@ class TestFigures:
         out = crossed(tmp_path / "out", range(1000, 100000, 1000), bundles=())
         told = groupsim("compare", out, "--metric", "losses", "--figures", tmp_path / "figures")
         assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["curves.png"]
-        assert "no figure of intervals: 99 rows are more than it has room for (80)" in told.err
+        assert "no figure of intervals: 99 rows are more than it has room for (80)" in told.said
 
 
 class TestSamples:
@@ -226,15 +226,15 @@ class TestSamples:
     def test_have_nothing_to_be_compared_with(self, groupsim: CommandLine, out: Path, tmp_path: Path) -> None:
         told = groupsim("compare", out)
         assert (told.code, told.out) == (2, "")
-        assert "the 30 variants are points of a latin_hypercube design" in told.err
-        assert "--figures DIR draws how each metric responds; --baseline NAME" in told.err
+        assert "the 30 variants are points of a latin_hypercube design" in told.said
+        assert "--figures DIR draws how each metric responds; --baseline NAME" in told.said
         morris = crossed(tmp_path / "morris", [1000, 2000], bundles=(), design="morris")
-        assert "groupsim sensitivity ranks what varies" in groupsim("compare", morris).err
+        assert "groupsim sensitivity ranks what varies" in groupsim("compare", morris).said
 
     def test_are_drawn(self, groupsim: CommandLine, out: Path, tmp_path: Path) -> None:
         told = groupsim("compare", out, "--metric", "losses", "--figures", tmp_path / "figures")
         assert (told.code, told.out) == (0, "")
-        assert "no table: the 30 variants are points" in told.err
+        assert "no table: the 30 variants are points" in told.said
         assert (tmp_path / "figures" / "curves.png").exists()
 
     def test_are_compared_with_a_point_that_is_named(self, groupsim: CommandLine, out: Path) -> None:

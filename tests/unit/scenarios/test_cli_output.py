@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from groupsim.analysis.text.tables import Column, TextTable
-from groupsim.scenarios.cli.output import Progress, print_table, warn
+from groupsim.scenarios.cli.output import Progress, say_error, print_table, warn
 
 ROOT = Path(__file__).parents[3]
 
@@ -43,6 +43,15 @@ def test_progress_counts_neither_what_was_there_before_nor_hides_failures(
         now_s = 60.0
         progress(11_000, 3, 21_000)
     assert capsys.readouterr().err == "11,000 of 21,000 runs done, 3 failed, 100/s, 0:01:40 left\n"
+
+
+def test_an_error_is_wrapped_but_for_commands_that_are_to_be_copied(capsys: pytest.CaptureFixture[str]) -> None:
+    command = "to write it anew: groupsim check suite.yaml --update " + "--set a=b " * 9
+    say_error(f"error: {'word ' * 30}\n  known: {'name, ' * 20}\n{command}")
+    *wrapped, copied = capsys.readouterr().err.splitlines()
+    assert copied == command
+    assert max(map(len, wrapped)) <= 80
+    assert [line.index(line.strip()[0]) for line in wrapped] == [0, 2, 2, 2, 4]
 
 
 def test_progress_says_nothing_about_short_work(capsys: pytest.CaptureFixture[str]) -> None:

@@ -106,7 +106,7 @@ class TestOut:
         (tmp_path / "out" / "mine").write_text("mine")
         told = groupsim("run", small, "--out", tmp_path / "out")
         assert told.code == 2
-        assert "not empty" in told.err
+        assert "not empty" in told.said
         assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine"]
 
 
@@ -136,7 +136,7 @@ class TestFigures:
     def test_have_a_folder_of_their_own(self, groupsim: CommandLine, small: Path, tmp_path: Path) -> None:
         told = groupsim("run", small, "--figures", tmp_path / "one", "--out", tmp_path / "one")
         assert told.code == 2
-        assert "name the same folder" in told.err
+        assert "name the same folder" in told.said
         assert not (tmp_path / "one").exists()
 
     def test_never_replace_what_is_there(self, groupsim: CommandLine, small: Path, tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ class TestFigures:
         (tmp_path / "drawn" / "mine").write_text("mine")
         told = groupsim("run", small, "--figures", tmp_path / "drawn", "--out", tmp_path / "out")
         assert told.code == 2
-        assert "not empty" in told.err
+        assert "not empty" in told.said
         assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn", "small.yaml"]
 
 
@@ -175,7 +175,7 @@ class TestWrongInput:
         told = groupsim("run", *given, "--out", tmp_path / "out")
         assert told.code == 2
         assert told.out == ""
-        assert says in told.err
+        assert says in told.said
         assert "Traceback" not in told.err
         assert sorted(path.name for path in tmp_path.iterdir()) == ["small.yaml"]
 
@@ -183,9 +183,9 @@ class TestWrongInput:
         small.write_text(SCENARIO.replace("count: 2", "count: two").replace("horizon: 5min", "horizon: 5"))
         told = groupsim("run", small)
         assert told.code == 2
-        assert "small.yaml: 2 problems" in told.err
-        assert "groups.billing.members.count" in told.err
-        assert "'two'" in told.err
+        assert "small.yaml: 2 problems" in told.said
+        assert "groups.billing.members.count" in told.said
+        assert "'two'" in told.said
 
 
 class TestFailure:
@@ -197,7 +197,7 @@ class TestFailure:
         told = groupsim("run", small, *settings, "--replications", 3, "--out", tmp_path / "out")
         assert told.code == 3
         assert told.out == ""
-        assert "no member" in told.err
+        assert "no member" in told.said
         replay = told.err.splitlines()[-1]
         assert replay == f"replay: groupsim run {small} --set horizon=6min --seed 4 --replication 1"
         assert not (tmp_path / "out").exists()
@@ -209,7 +209,7 @@ class TestFailure:
         simulator(lambda *_, **__: 1 / 0)
         told = groupsim("run", small)
         assert told.code == 3
-        assert "ZeroDivisionError" in told.err
+        assert "ZeroDivisionError" in told.said
         assert told.err.splitlines()[-1] == f"replay: groupsim run {small} --seed 1 --replication 0"
 
     def test_of_a_single_replication_can_be_repeated_alone(
@@ -231,7 +231,7 @@ class TestFailure:
         told = groupsim("run", small, "--replications", 3, "--out", tmp_path / "out")
         assert told.code == 130
         assert told.out == ""
-        assert "interrupted" in told.err
+        assert "interrupted" in told.said
         assert [path.name for path in tmp_path.iterdir()] == ["small.yaml"]
 
 
@@ -250,7 +250,7 @@ class TestGoals:
         goals = ("--set", "goals={lag_s_max: '>= 0', losses: '< 9999999'}")
         alone = groupsim("run", small, *goals, "--json")
         value = alone.json["summary"][0]["lag_s_max"]
-        assert alone.err.splitlines()[1] == f"goal met: lag_s_max >= 0 of group billing: {value:g}"
+        assert alone.err.splitlines()[1] == f"goal met: lag_s_max >= 0 of group billing: {value:g} s"
         several = groupsim("run", small, *goals, "--replications", 3)
         assert several.err.count("goal met: ") == 2
         assert "in all 3 runs, at worst" in several.err.replace("\n  ", " ")
@@ -268,7 +268,7 @@ class TestGoals:
     def test_a_value_that_is_null_misses(self, groupsim: CommandLine, small: Path) -> None:
         told = groupsim("run", small, "--set", "goals={rscore: '>= 0'}")
         assert told.code == 1
-        assert "goal missed: rscore >= 0 of group billing: null\n" in told.err
+        assert "goal missed: rscore >= 0 of group billing: null\n" in told.said
         several = groupsim("run", small, "--set", "goals={rscore: '>= 0'}", "--replications", 2)
         assert "null in replication 1" in several.err
 

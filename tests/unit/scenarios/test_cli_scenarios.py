@@ -39,7 +39,7 @@ def test_show_of_an_unknown_name_tells_the_nearest(groupsim: CommandLine) -> Non
     told = groupsim("scenarios", "show", "roling-deploy")
     assert told.code == 2
     assert told.out == ""
-    assert "rolling-deploy" in told.err
+    assert "rolling-deploy" in told.said
 
 
 def test_validate_tells_what_is_valid_and_all_that_is_not(groupsim: CommandLine, tmp_path: Path) -> None:
@@ -51,9 +51,9 @@ def test_validate_tells_what_is_valid_and_all_that_is_not(groupsim: CommandLine,
     told = groupsim("scenarios", "validate", *files)
     assert told.code == 2
     assert told.out.splitlines() == [f"{tmp_path}/small.yaml: valid", f"{tmp_path}/sweep.yaml: valid"]
-    assert "groups.billing.members.count" in told.err
-    assert "replications" in told.err
-    assert "absent.yaml" in told.err
+    assert "groups.billing.members.count" in told.said
+    assert "replications" in told.said
+    assert "absent.yaml" in told.said
     assert "Traceback" not in told.err
     assert groupsim("scenarios", "validate", files[0]).code == 0
 
@@ -64,10 +64,10 @@ def test_validate_tells_what_is_unwise(groupsim: CommandLine, tmp_path: Path) ->
     (tmp_path / "sweep.yaml").write_text("scenario: small.yaml\nvariants: {a: {}, b: {}}")
     told = groupsim("scenarios", "validate", tmp_path / "small.yaml", tmp_path / "sweep.yaml")
     assert told.code == 0
-    assert [line.split(": ")[:2] for line in told.err.splitlines()] == [
+    assert [line.split(": ")[:2] for line in told.said.splitlines()] == [
         [f"{tmp_path}/small.yaml", "warning"], [f"{tmp_path}/sweep.yaml", "warning"]
     ]  # fmt: skip
-    assert "heartbeat.interval.ms" in told.err
+    assert "heartbeat.interval.ms" in told.said
 
 
 def test_schema_is_json_schema(groupsim: CommandLine) -> None:
@@ -80,7 +80,7 @@ def test_unknown_commands_are_wrong_input(groupsim: CommandLine, arguments: list
     told = groupsim(*arguments)
     assert told.code == 2
     assert told.out == ""
-    assert "frobnicate" in told.err
+    assert "frobnicate" in told.said
 
 
 def test_help_names_the_commands(groupsim: CommandLine) -> None:

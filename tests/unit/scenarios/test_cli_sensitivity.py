@@ -116,7 +116,7 @@ def test_it_is_told_as_a_table_and_a_sentence(groupsim: CommandLine, swept: Swep
     assert "for matters most: a jump over 67 % of its range changes the longest gap by" in told.out
     assert max(map(len, lines)) <= 80
     assert (folder / "bars.png").read_bytes().startswith(b"\x89PNG")
-    assert f"figure in {folder / 'bars.png'}" in told.err
+    assert f"figure in {folder / 'bars.png'}" in told.said
 
 
 def test_each_metric_and_each_bundle_has_its_own(groupsim: CommandLine, swept: Swept) -> None:
@@ -147,25 +147,25 @@ class TestRefusal:
     ) -> None:
         told = groupsim("sensitivity", swept(VARY + design, linear))
         assert (told.code, told.out) == (2, "")
-        assert f"is a sweep of design {says}" in told.err
-        assert "morris" in told.err
-        assert "sobol_indices" in told.err
+        assert f"is a sweep of design {says}" in told.said
+        assert "morris" in told.said
+        assert "sobol_indices" in told.said
 
     def test_of_what_is_no_sweep(self, groupsim: CommandLine, folder: Path) -> None:
         groupsim("run", folder / "small.yaml", "--out", folder / "run")
         for what, says in ((folder / "run", "is not the folder of a sweep"), (folder / "nowhere", "does not exist")):
             told = groupsim("sensitivity", what)
             assert (told.code, told.out) == (2, "")
-            assert says in told.err
+            assert says in told.said
 
     def test_of_an_unknown_metric_names_the_nearest(self, groupsim: CommandLine, swept: Swept) -> None:
         told = groupsim("sensitivity", swept(MORRIS, linear), "--metric", "rebalance")
         assert told.code == 2
-        assert "did you mean 'rebalances'" in told.err
+        assert "did you mean 'rebalances'" in told.said
 
     def test_of_a_figure_that_is_no_png_comes_before_anything_is_told(
         self, groupsim: CommandLine, swept: Swept, folder: Path
     ) -> None:
         told = groupsim("sensitivity", swept(MORRIS, linear), "--figure", folder / "bars.pdf")
         assert (told.code, told.out) == (2, "")
-        assert "must end in .png" in told.err
+        assert "must end in .png" in told.said

@@ -264,8 +264,8 @@ class TestSize:
         many = ("--set", "groups.billing.members.count=1000000", "--out", tmp_path / "out")
         told = groupsim("run", "kill-detection", *many)
         assert (told.code, told.out) == (3, "")
-        assert "MemoryBudgetExceeded" in told.err
-        assert "6.1 GiB at least" in told.err
+        assert "MemoryBudgetExceeded" in told.said
+        assert "6.1 GiB at least" in told.said
         assert list(tmp_path.iterdir()) == []
 
     @pytest.fixture(params=[signal.default_int_handler, signal.SIG_IGN], ids=["in front", "in the background"])
@@ -290,7 +290,7 @@ class TestSize:
         monkeypatch.setattr("groupsim.sim.simulate", grows, raising=False)
         told = groupsim("run", small, *several)
         assert told.code == 3
-        assert "MemoryBudgetExceeded: memory is running out: " in told.err
+        assert "MemoryBudgetExceeded: memory is running out: " in told.said
         assert signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL
         assert told.err.splitlines()[-1].startswith("replay: groupsim run ")
 
@@ -311,14 +311,20 @@ class TestSize:
         plan.write_text("scenario: small.yaml\nvariants: {few: {}}\nreplications: 3\n")
         told = groupsim("sweep", plan, "--inline", "--out", small.with_name("out"))
         assert told.code == 3
-        assert "1 run of 3 failed" in told.err
-        assert "MemoryBudgetExceeded: memory is running out: " in told.err
+        assert "1 run of 3 failed" in told.said
+        assert "MemoryBudgetExceeded: memory is running out: " in told.said
         assert signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL
 
     @pytest.mark.usefixtures("eager")
     def test_that_is_watched_for_a_sweep_tells_nothing_else(self, capsys: pytest.CaptureFixture[str]) -> None:
         many = fake.scenario(members=1_000_000)
         with RunWatch(many, 1, is_silent=True) as watching, watching.run(Gauge()):
+            time.sleep(0.05)
+        assert capsys.readouterr().err == ""
+
+    @pytest.mark.usefixtures("eager")
+    def test_that_is_over_says_nothing_while_its_figures_are_drawn(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with RunWatch(fake.scenario(), 1):
             time.sleep(0.05)
         assert capsys.readouterr().err == ""
 

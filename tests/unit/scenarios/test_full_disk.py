@@ -45,8 +45,8 @@ def test_a_sweep_on_a_full_disk_says_so_and_goes_on_when_there_is_room(
         patch.setattr(Path, "write_bytes", full)
         told = groupsim("sweep", "sweep.yaml", "--inline", "--out", "out")
     assert (told.code, told.out) == (3, "")
-    assert "No space left on device" in told.err
-    assert "--resume goes on" in told.err
+    assert "No space left on device" in told.said
+    assert "--resume goes on" in told.said
     assert "Traceback" not in told.err
     assert groupsim("sweep", "sweep.yaml", "--inline", "--out", "out", "--resume").code == 0
 
