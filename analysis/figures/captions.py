@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from groupsim.analysis.data.columns import floats, integers
@@ -10,6 +12,9 @@ from groupsim.analysis.figures import bars, cluster, palette, raster, ticks
 from groupsim.analysis.figures.history import History
 from groupsim.analysis.figures.sheet import Sheet
 from groupsim.sim.tables import CAUSES
+
+NO_BREAK: Final = "\u00a0"
+"""Between a number and what it counts, so that no line of a caption begins with the latter."""
 
 
 def title(past: History) -> str:
@@ -20,7 +25,7 @@ def title(past: History) -> str:
 
 
 def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+    return f"{n:,}{NO_BREAK}{noun}" if n == 1 else f"{n:,}{NO_BREAK}{noun}s"
 
 
 def headline(past: History) -> str:
@@ -50,7 +55,7 @@ def _since(past: History) -> str:
 
 
 def _percent(share: float) -> str:
-    return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+    return f"<1{NO_BREAK}%" if 0 < share < 0.005 else f"{100 * share:.0f}{NO_BREAK}%"
 
 
 def notes(past: History, window: tuple[float, float], width_in: float, as_image: bool) -> list[str]:
@@ -103,4 +108,6 @@ def _served_by(past: History, colours: dict[str, str]) -> list[tuple[str, str, s
     """A swatch for each member, or for each block of those that share a colour."""
     if len(set(colours.values())) == len(past.members):
         return [(name, colours[name], "") for name in past.members]
-    return [(f"{some[0]} to {past.short(some[-1])}", colour, "") for some, colour in palette.blocks(past.members)]
+    blocks = ((f"{some[0]} to {past.short(some[-1])}" if len(some) > 1 else some[0], colour)
+              for some, colour in palette.blocks(past.members))
+    return [(label, colour, "") for label, colour in blocks]

@@ -64,7 +64,7 @@ def _lane(sheet: Sheet, name: str, past: History, source: Source, scale: tuple[f
     window, top = (0.0, scale[0]), scale[1]
     requests = int(table(source, "requests").query("group == @past.group")["count"].sum())
     sheet.text(name, 10, above_in=0.12, weight="bold")
-    sheet.text(f"{captions.headline(past)} · {requests:,} requests", 8.5)
+    sheet.text(f"{captions.headline(past)} · {requests:,}{captions.NO_BREAK}requests", 8.5)
     some = marks.marks(past.events, past.group, *window, sheet.axes_in)
     labels = sheet.strip(marks.height(some), above_in=0.02)
     count = sheet.strip(LANE_IN)

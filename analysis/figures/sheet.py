@@ -156,8 +156,9 @@ def bare(axes: Axes) -> None:
 
 
 def _wrapped(text: str, size: float, width_in: float, weight: str) -> list[str]:
+    """Lines of a text; a number stays with what follows a no-break space."""
     lines: list[str] = []
-    for word in text.split():
+    for word in text.split(" "):
         if lines and text_width(f"{lines[-1]} {word}", size, weight) <= width_in:
             lines[-1] += f" {word}"
         else:

@@ -18,6 +18,7 @@ from groupsim.analysis.errors import MissingTable, ResultError
 from groupsim.analysis.figures import palette, timeline
 from groupsim.analysis.figures.history import history
 from groupsim.analysis.figures.raster import image
+from groupsim.analysis.figures.sheet import Sheet
 from tests.unit.analysis.timelines import Maker, S, Tables, bars, gap, result, row_labels, row_panels, stretch, texts
 
 
@@ -145,6 +146,20 @@ def test_many_members_have_a_colour_for_each_block(make_restart: Callable[..., T
     assert len(served) == 8
     drawn = {colour for colour, *_ in bars(row_panels(figure)[-1])}
     assert set(palette.BLOCKS) <= drawn
+
+
+def test_a_block_of_one_member_has_its_name(make_restart: Callable[..., Tables]) -> None:
+    served = [text for text in texts(timeline(make_restart(26, 13, 120, 0, 1))) if text.startswith("billing/")]
+    assert served[:3] == ["billing/0", "billing/1 to 2", "billing/3"]
+    assert len(served) == 8
+
+
+def test_no_line_of_a_caption_parts_a_number_from_what_it_counts() -> None:
+    sheet = Sheet(1.0)
+    sheet.text(" · ".join(f"detection <{number}\u00a0%" for number in range(100)), 9.0)
+    lines = texts(sheet.close())
+    assert len(lines) > 5
+    assert not any(line.startswith("%") for line in lines)
 
 
 def test_a_run_much_longer_than_its_gaps_gets_a_second_panel(make_restart: Callable[..., Tables]) -> None:
