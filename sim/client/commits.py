@@ -66,6 +66,12 @@ class Commits:
         if self._client.processing.commit_each_record and self._consumption.holding.running:
             self._client.do(now, self._machine.commit_processed(now))
 
+    def commit_ahead(self, now: int) -> None:
+        """The poll() that has waited for a first fetch returns with it: committed before it is processed, if all is."""
+        schedule = self._poll_loop.schedule
+        if self._is_ahead and schedule is not None and schedule.start == now:
+            self._client.do(now, self._machine.commit_processed(now))
+
     def _request(self, effect: Commit, mine: Positions, offsets: Offsets) -> OffsetCommit:
         instance_id = self._machine.instance_id
         return OffsetCommit(effect.member_id, instance_id, effect.generation, mine, offsets, effect.is_awaited)

@@ -154,14 +154,8 @@ class Fetcher:
             self._replicas.note(now, positions)
             self._consumption.begin(now, positions, offsets, 0.0)
         self.repace(now)
-        self._commit_first(now)
+        client.commits.commit_ahead(now)
         client.drive(now)
-
-    def _commit_first(self, now: int) -> None:
-        """Who commits before it processes does so with the first records as well: no poll() has begun with these."""
-        schedule, commit = self._poll_loop.schedule, self._client.processing.commit
-        if commit == "before_processing" and schedule is not None and schedule.start == now:
-            self._client.do(now, self._machine.commit_processed(now))
 
     def drop(self, now: int, positions: Positions, code: int) -> None:
         """Stop consuming; a first fetch of these that is under way is worth nothing."""

@@ -39,6 +39,23 @@ RATE = 40
 """Records a second of all four partitions."""
 
 
+AHEAD = replace(PROCESSING, commit="before_processing", per_record=lasting(20 * MS))
+
+
+@both
+@pytest.mark.parametrize("data", ["fluid", "exact"])
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_the_first_batch_of_all_is_committed_before_it_is_processed(fidelity: str, data: str, protocol: str) -> None:
+    """What has come in 4 s takes three: a kill meanwhile loses the rest of it, and repeats nothing."""
+    client = replace(EARLIEST, group_protocol=protocol)
+    kill = entry(5 * S, Kill(target=member(0), down=lasting(S)))
+    one = group(client=client, processing=AHEAD, boot=lasting(4 * S))
+    made = scene(one, partitions=1, rate=constant(40_000), timeline=(kill,))
+    found = delivered(simulate(replace(made, data=data), fidelity))
+    assert ("duplicate", "kill") not in found
+    assert found["loss", "kill"] > 0
+
+
 def commits(result: Result) -> int:
     return sum(one["count"] for one in rows(result, "requests", api="OffsetCommit"))
 
