@@ -13,8 +13,9 @@ import numpy as np
 from groupsim.sim.books.production import NOWHERE, Offsets
 from groupsim.sim.books.whole_records import equal_shares
 from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.client.pace import Pace
 from groupsim.sim.client.poll_loop import PollLoop
-from groupsim.sim.client.poll_schedule import Pace, PollSchedule
+from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
 
 

@@ -154,7 +154,7 @@ class Fetcher:
             self._replicas.note(now, positions)
             self._consumption.begin(now, positions, offsets, 0.0)
         self.repace(now)
-        client.commits.commit_ahead(now)
+        client.commit_ahead(now)
         client.drive(now)
 
     def drop(self, now: int, positions: Positions, code: int) -> None:
@@ -347,8 +347,8 @@ class Fetcher:
     def find(self, now: int, positions: Positions, since: NDArray[np.int64]) -> None:
         """Somebody leads these, and they can be read: the client knows when it has asked for metadata.
 
-        ``since``, shape (n,): when it lost the former leader, and began to ask; -1: the leader is the same, only its high
-        watermark stood still, and the fetch that is parked there is answered.
+        ``since``: when it lost the former leader, and began to ask; -1: the leader is the same, and only its high
+        watermark stood still, so that the fetch that is parked there is answered. Shape (n,).
         """
         wanted = self.left_behind.among(positions)
         if not np.count_nonzero(wanted):
@@ -367,7 +367,7 @@ class Fetcher:
             self._env.at(max(news.known_us, now), self.fetched_key, self._found, news)
 
     def _found(self, news: Found) -> None:
-        """The leaders are known, to who stands still later: positions are confirmed there, and the first fetch follows."""
+        """The leaders are known: positions are confirmed there, and the first fetch follows."""
         client, now, (positions, leaders, is_new, known_us) = self._client, self._env.now, news
         if client.is_over:
             return
