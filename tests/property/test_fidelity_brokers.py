@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from groupsim.scenarios.build.loading import parse
 from tests.support.broker_scenarios import Family, broker_scenario
 from tests.support.fidelity import differences
 
@@ -70,3 +71,24 @@ def test_both_fidelities_give_equal_tables_at_length(family: Family, block: int)
 )
 def test_seeds_that_once_differed(family: Family, seed: int) -> None:
     assert not _different(seed, family)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_who_kept_its_partitions_through_a_rebalance_waits_for_no_assignment_later(seed: int) -> None:
+    """Leaders go and come back long after a cooperative rebalance that changed nothing for two of three members."""
+    document = {
+        "version": 1, "question": "What is waited for when a leader is back?", "horizon": "30s",
+        "cluster": {"brokers": 3}, "topics": {"payments": {"partitions": 3, "rate": {"per_partition": 20}}},
+        "groups": {
+            "cooperative": {
+                "topics": ["payments"], "config": {"partition.assignment.strategy": ["cooperative-sticky"]},
+                "processing": {"per_record": "2ms"}, "members": {"count": 3, "start": {"at": "0s"}},
+            }
+        },
+        "timeline": [
+            {"id": "out", "at": "9s", "scale": {"target": "cooperative", "to": 5}},
+            {"id": "roll", "at": "20s", "rolling_restart": {"target": "broker:all", "down": "1ms"}},
+        ],
+        "event_budget": 100_000,
+    }  # fmt: skip
+    assert not differences(parse(document, file="kept.yaml", name="kept"), seed)

@@ -57,6 +57,7 @@ def _can_be_quiet(deferred: DeferredMembers, slot: int) -> bool:
 def adopt(group: GroupHost, deferred: DeferredMembers, slots: Slots) -> None:
     """These have adopted what they owned already, each at its time in ``begun``, and are quiet."""
     now = deferred.now
+    _tell_books(group, deferred, slots)
     for kind in np.unique(deferred.kind[slots]).tolist():
         alike = slots[deferred.kind[slots] == kind]
         _repace(group, deferred, kind, alike, now.begun[alike])
@@ -65,6 +66,16 @@ def adopt(group: GroupHost, deferred: DeferredMembers, slots: Slots) -> None:
     for slot in slots.tolist():
         deferred.renewed[slot] = group.suspend(deferred.member_ids[slot])
     deferred.adopted(slots)
+
+
+def _tell_books(group: GroupHost, deferred: DeferredMembers, slots: Slots) -> None:
+    """`Rebalancing.adopt`: whoever stops reading what it kept waits for no assignment any more."""
+    clients = [deferred.clients[slot] for slot in slots.tolist()]
+    parts: list[Positions] = [client.consumption.partitions for client in clients]
+    lengths = [len(one) for one in parts]
+    handles = np.array([client.consumption.handle for client in clients], np.int32)
+    times = np.repeat(deferred.now.begun[slots], lengths)
+    group.books.availability.receive(times, np.repeat(handles, lengths), np.concatenate(parts))
 
 
 def _repace(group: GroupHost, deferred: DeferredMembers, kind: int, slots: Slots, times: Column) -> None:
