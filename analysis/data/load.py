@@ -8,7 +8,6 @@ that is written last: without it the sweep is unfinished.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -247,8 +246,12 @@ def measure_of(source: Source) -> dict[str, float]:
 
 def _existing(folder: str | Path) -> Path:
     folder = Path(folder)
-    if not os.path.isdir(folder):  # Path.is_dir() raises OSError of a name that is too long
-        raise ResultError(f"{folder} is not a folder" if os.path.exists(folder) else f"{folder} does not exist")
+    try:
+        is_there, is_folder = folder.exists(), folder.is_dir()
+    except OSError:  # such as a name that is too long
+        is_there = is_folder = False
+    if not is_folder:
+        raise ResultError(f"{folder} is not a folder" if is_there else f"{folder} does not exist")
     return folder
 
 

@@ -108,6 +108,8 @@ def _served_by(past: History, colours: dict[str, str]) -> list[tuple[str, str, s
     """A swatch for each member, or for each block of those that share a colour."""
     if len(set(colours.values())) == len(past.members):
         return [(name, colours[name], "") for name in past.members]
-    blocks = ((f"{some[0]} to {past.short(some[-1])}" if len(some) > 1 else some[0], colour)
-              for some, colour in palette.blocks(past.members))
+    blocks = (
+        (f"{some[0]} to {past.short(some[-1])}" if len(some) > 1 else some[0], colour)
+        for some, colour in palette.blocks(past.members)
+    )
     return [(label, colour, "") for label, colour in blocks]

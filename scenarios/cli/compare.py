@@ -213,7 +213,8 @@ def _sections(
 
     if len(comparisons) <= ROWS_MAX:
         return sections(comparisons, characters, design)
-    say_wrapped(f"{len(comparisons):,} comparisons: an overview; --variant NAME narrows them down, --csv and --json hold each")
+    many = f"{len(comparisons):,} comparisons: an overview"
+    say_wrapped(f"{many}; --variant NAME narrows them down, --csv and --json hold each")
     return overview(comparisons, pairing, characters)
 
 

@@ -39,7 +39,10 @@ def read_bytes(path: Path, most: int = BYTES_MAX) -> bytes:
 
 def is_there(path: Path) -> bool:
     """Whether there is something at a path; there is nothing where no file can be, such as below a name too long."""
-    return os.path.exists(path)  # Path.exists() raises OSError of such a one
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 def _opened_at_once(name: str, flags: int) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from groupsim.analysis.text.tables import Column, TextTable
-from groupsim.scenarios.cli.output import Progress, say_error, print_table, warn
+from groupsim.scenarios.cli.output import Progress, print_table, say_error, warn
 
 ROOT = Path(__file__).parents[3]
 

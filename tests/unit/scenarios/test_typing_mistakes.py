@@ -247,7 +247,6 @@ class TestAllowCode:
         assert told.code == 2
         assert says in told.said
 
-
     @pytest.mark.parametrize(
         ("text", "says"),
         [
