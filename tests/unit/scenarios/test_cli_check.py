@@ -81,7 +81,7 @@ class TestCheck:
         told = groupsim("check", guarded)
         assert told.code == 1
         assert "small, group billing: goal missed: unavailable_gap_s_max < 60" in told.said
-        assert "unavailable_gap_s_max is 61 in replication 1; missed in 1 of 3 runs" in flat(told.err)
+        assert "unavailable_gap_s_max is 61 s in replication 1; missed in 1 of 3 runs" in flat(told.err)
         assert "meant?" not in told.err, "a new baseline would not help"
 
     def test_of_several_runs_that_miss_a_goal_the_worst_is_told(
@@ -89,7 +89,7 @@ class TestCheck:
     ) -> None:
         runs.numbers["unavailable_gap_s_max"] = lambda r: [61.0, 99.0, 62.0][r]
         told = groupsim("check", guarded)
-        assert "is 99 in replication 1; missed in 3 of 3 runs" in flat(told.err)
+        assert "is 99 s in replication 1; missed in 3 of 3 runs" in flat(told.err)
 
     def test_of_an_exact_metric_sees_runs_that_move_and_leave_the_mean(
         self, groupsim: CommandLine, guarded: Path, runs: Given
