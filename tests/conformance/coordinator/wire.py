@@ -135,7 +135,8 @@ REQUESTS = {
     "Heartbeat": frozenset(["groupId", "generationId", "memberId", "groupInstanceId"]),
     "LeaveGroup": frozenset(["groupId", "memberId", "members"]),
     "OffsetCommit": _COMMITTED | {"generationIdOrMemberEpoch", "retentionTimeMs"},
-    "TxnOffsetCommit": _COMMITTED | {"generationId", "transactionalId", "producerId", "producerEpoch"},
+    "TxnOffsetCommit": _COMMITTED
+    | {"generationId", "generationIdOrMemberEpoch", "transactionalId", "producerId", "producerEpoch"},
     "ConsumerGroupHeartbeat": frozenset(
         ["groupId", "memberId", "memberEpoch", "instanceId", "rackId", "rebalanceTimeoutMs", "subscribedTopicNames",
          "subscribedTopicRegex", "serverAssignor", "topicPartitions"]
@@ -202,8 +203,9 @@ def _commit(asked: Json, version: int, payloads: Payloads) -> OffsetCommit:
 
 def _transactional_commit(asked: Json, version: int, payloads: Payloads) -> TxnOffsetCommit:
     positions, offsets = _offsets(asked, payloads)
+    told = "generationIdOrMemberEpoch" if "generationIdOrMemberEpoch" in asked else "generationId"  # as of 4.4
     return TxnOffsetCommit(
-        asked["memberId"], asked["groupInstanceId"], asked["generationId"], positions, offsets, asked["producerId"],
+        asked["memberId"], asked["groupInstanceId"], asked[told], positions, offsets, asked["producerId"],
         knows_stale_epoch=version >= 6,
     )  # fmt: skip
 
