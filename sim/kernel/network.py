@@ -115,7 +115,8 @@ class Path:
         self._loss = int(network.loss * (1 << 64))
         self.law = None if self._loss else latency
         self._wait = wait
-        self._late = {} if wait is None else {one: Draw(self.keys[one] ^ _WAIT, wait) for one in ("heartbeat", "commit")}
+        kinds = ("heartbeat", "commit")
+        self._late = {} if wait is None else {kind: Draw(self.keys[kind] ^ _WAIT, wait) for kind in kinds}
         self._followers = followers = followers or FollowerWait()
         self._held: Draw | None = None
         self._loss_key = streams.key("loss", client)

@@ -340,8 +340,8 @@ def test_behaviour_comes_generation_by_generation() -> None:
     since_4_2 = {"sound_heartbeat_jitter", "positions_before_listeners", *since_4_3}
     since_4_1 = {"rack_in_heartbeat", "close_operations", *since_4_2}
     since_3_2 = {"bounded_join_prepare", "keep_id_on_illegal_generation", "skip_assignment",
-                 "generation_in_subscription", "rack_in_subscription", "exponential_backoff", "leader_in_fetch_response",
-                 *since_4_1}  # fmt: skip
+                 "generation_in_subscription", "rack_in_subscription", "exponential_backoff",
+                 "leader_in_fetch_response", *since_4_1}  # fmt: skip
     since_2_2 = {"member_id_required", "poll_returns_in_rebalance", "heartbeat_in_completing"}
     since_0_10_1 = {"background_heartbeat", "rebalance_timeout_is_session"}
     assert _differences("4.4") == _differences("4.3") == set()

@@ -13,7 +13,7 @@ from groupsim.sim.catalog import Announcement, Catalog
 from groupsim.sim.cluster.coordinator import partition_for
 from groupsim.sim.cluster.loading import Loading
 from groupsim.sim.config import BrokerConfig, ClientBehaviour
-from groupsim.sim.model import Close, Distribution, Kill, Network, Scenario, Target, Topic, Verb
+from groupsim.sim.model import Close, Distribution, Kill, Scenario, Target, Topic, Verb
 from groupsim.sim.simulation import Fidelity
 from groupsim.sim.units import FOREVER, MS, S
 from tests.support.coordinators import moved
