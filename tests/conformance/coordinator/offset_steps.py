@@ -257,7 +257,8 @@ class OffsetSteps:
         self._carried_out(number, step, [(group_id, outcome)])
 
     def on_topics_deleted(self, number: int, step: Json) -> None:
-        """Topics are gone; only offsets of these very topics go with them."""
+        """Topics are gone; only offsets of these very topics go with them. Told are records, or that there are none."""
+        expect("response", step.get("response", []), [])
         gone = [at for one in step["request"]["topics"] for at in self.topics.of_id(one["id"], one["name"]).tolist()]
         positions = np.array(sorted(gone), np.int32) if gone else NO_PARTITIONS
         outcomes = [

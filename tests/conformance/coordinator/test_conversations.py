@@ -145,12 +145,12 @@ def test_the_player_notices_every_change_of_what_kafka_says() -> None:
 
 
 def test_the_player_notices_every_change_of_what_kafka_says_in_the_consumer_protocol() -> None:
-    """300 of the 9,800 of consumer and mixed groups."""
+    """300 of the 11,600 of consumer and mixed groups."""
     assert _unnoticed({"consumer", "mixed"}, 300) == []
 
 
 def test_the_player_notices_every_change_of_what_kafka_says_of_offsets() -> None:
-    """300 of the 900 that there are."""
+    """300 of the 970 that there are."""
     assert _unnoticed({"offsets"}, 300) == []
 
 
