@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,10 +16,14 @@ from groupsim.scenarios.cli.settings import import_allowed, listed, parse_settin
 from groupsim.scenarios.sweep.design import REPLICATIONS_MAX, SEED_MAX
 
 if TYPE_CHECKING:
+    from groupsim.analysis.stats.runs import Row
     from groupsim.scenarios.cli.replications import Replications
     from groupsim.scenarios.cli.watch import RunWatch
     from groupsim.sim import Result
     from groupsim.sim.model import Scenario
+
+_CAUSES_OF = 5
+"""Of so many groups at most it is told why records are read twice or never."""
 
 AllowCode = Annotated[
     list[str] | None,
@@ -189,6 +193,7 @@ def _tell(done: Replications, out: Path | None, *, as_json: bool, full: bool) ->
 
 def _print(done: Replications, *, full: bool) -> None:
     from groupsim.analysis.data.metrics import METRICS, headline_of
+    from groupsim.analysis.text.delivery import delivery_lines
     from groupsim.analysis.text.groups import first_told, worst
     from groupsim.analysis.text.outliers import outliers_line
     from groupsim.analysis.text.output import output_lines
@@ -203,8 +208,10 @@ def _print(done: Replications, *, full: bool) -> None:
         _print_over_groups(done, full=full)
     shown = done.summary if full else worst(done.summary)
     print_table(runs_table(shown, None if full else headline_of(done.summary), width()))
+    for sentence in first_told(delivery_lines(done.delivery, _names(shown), done.runs), "groups", _CAUSES_OF):
+        print_wrapped(sentence)
     if not full:
-        told = len({row["group"] for row in shown})
+        told = len(_names(shown))
         least = f", and all groups: above are the {told} that were unread longest" if told < groups else ""
         print_wrapped(f"--full shows all {len(METRICS)} numbers{least}")
     for sentence in first_told(zookeeper_lines(done.zookeeper), "groups"):
@@ -216,6 +223,11 @@ def _print(done: Replications, *, full: bool) -> None:
     found = done.outliers() if done.runs == 1 else []
     if found:
         print_wrapped(outliers_line(found))
+
+
+def _names(rows: Iterable[Row]) -> list[str]:
+    """Of groups, as the rows have them."""
+    return list(dict.fromkeys(row["group"] for row in rows))
 
 
 def _print_over_groups(done: Replications, *, full: bool) -> None:

@@ -149,6 +149,10 @@ class Client(Incarnation):
         self.requests.disconnect(now, effect)
         self.refused_commits.coordinator_is_lost(now)
 
+    def commit_ahead(self, now: int) -> None:
+        """A first fetch has come."""
+        self.commits.commit_ahead(now)
+
     def commit_answered(self, now: int, request: OffsetCommit, error: Error) -> None:
         """The application hears of a commit."""
         self.refused_commits.answered(now, request, error)

@@ -108,6 +108,10 @@ class Incarnation(ABC):
         self.books.commits_ahead |= processing.commit == "before_processing"
 
     @abstractmethod
+    def commit_ahead(self, now: int) -> None:
+        """A first fetch has come: whoever commits before it processes commits what that brings."""
+
+    @abstractmethod
     def do(self, now: int, effects: Effects) -> None:
         """Carry out what the machine wants, until that ends the incarnation."""
 
