@@ -157,10 +157,6 @@ class Client(Incarnation):
         """The application hears of a commit."""
         self.refused_commits.answered(now, request, error)
 
-    def commit_ahead(self, now: int) -> None:
-        """The application has its first records."""
-        self.commits.commit_ahead(now)
-
     def lose_broker(self, now: int, node: int) -> None:
         """A broker's process has ended: so do connections to it."""
         self.requests.lose_broker(now, node)

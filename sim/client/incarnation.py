@@ -128,10 +128,6 @@ class Incarnation(ABC):
         """A commit is answered, or is not going to be; the machine knows already."""
 
     @abstractmethod
-    def commit_ahead(self, now: int) -> None:
-        """The poll() that has waited for a first fetch returns with it; who commits before it processes does so."""
-
-    @abstractmethod
     def fail(self, now: int, effect: Raise) -> None:
         """poll() throws something fatal: the application ends."""
 

@@ -138,9 +138,7 @@ class StaticReplacement:
 Awaited = NewGroup | LeaderSync | StaticReplacement
 
 
-def members_of(
-    roster: Roster, protocol: str | None, given: LeaderSync | None
-) -> tuple[MemberMetadata, ...]:
+def members_of(roster: Roster, protocol: str | None, given: LeaderSync | None) -> tuple[MemberMetadata, ...]:
     """The members as they are logged, with the assignments ``given`` or, if None, with those that they have."""
     if protocol is None:
         return ()
