@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from groupsim.sim.client.heartbeat_thread import Cadence, first_wake, first_wakes
 from groupsim.sim.client.pace import Load, Pace
@@ -36,8 +37,15 @@ def members(draw: st.DrawFn) -> tuple[PollSchedule, Cadence, int, int]:
 
 @given(st.lists(members(), min_size=1, max_size=5), st.integers(0, 12_000))
 def test_many_send_what_each_sends(several: list[tuple[PollSchedule, Cadence, int, int]], end: int) -> None:
+    upcoming = _sent_alike(several, end + 7 * np.arange(len(several)))
+    # What is sent at the very end is not sent before it.
+    assert _sent_alike(several, upcoming).tolist() == upcoming.tolist()
+    _sent_alike(several, upcoming + 1)
+
+
+def _sent_alike(several: list[tuple[PollSchedule, Cadence, int, int]], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """When each sends the next, if columns and members alone send the same before ``ends``."""
     schedules, cadences, since, due = zip(*several, strict=True)
-    ends = end + 7 * np.arange(len(several))
     train = Train.begun(np.array(due), np.full(len(due), 5), np.array([one.interval_us for one in cadences]), MEASURE)
     upcoming = send_before(PollSchedules.of(schedules), cadences, train, np.array(since), ends)
     for index, (schedule, cadence, began, first) in enumerate(several):
@@ -49,6 +57,7 @@ def test_many_send_what_each_sends(several: list[tuple[PollSchedule, Cadence, in
             alone.number, alone.due, alone.measured, alone.newer, alone.older,
         ]  # fmt: skip
         assert upcoming[index] == one.next(schedule)
+    return upcoming
 
 
 @given(st.lists(members(), min_size=1, max_size=5), st.integers(0, 900))
