@@ -298,6 +298,6 @@ def total_lateness(late: Sequence[int], cadence: Cadence, span_us: int, chance: 
     chance : float
         The place of the sum in its distribution, between 0 and 1.
     """
-    beats = span_us / (cadence.interval_us + fmean(late))
+    beats: float = span_us / (cadence.interval_us + fmean(late))
     deviation: float = (beats * pvariance(late)) ** 0.5
     return round(beats * fmean(late) + NormalDist().inv_cdf(chance) * deviation)

@@ -31,7 +31,7 @@ _KEPT = 1 << 16
 
 
 class Cadence(NamedTuple):
-    """How often the heartbeat thread of a client acts, microseconds.
+    """How often the heartbeat thread of a client acts, microseconds; of many, as columns of shape (n,).
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class Cadence(NamedTuple):
         The longest wait of the thread; `FOREVER`: until it is woken (``wait(0)``).
     """
 
-    interval_us: int
-    late_us: int
-    step_us: int
+    interval_us: Any
+    late_us: Any
+    step_us: Any
 
     @classmethod
     def of(cls, config: ClientConfig, timing: Timing) -> Cadence:

@@ -287,7 +287,8 @@ class PollLoop:
         job, schedule = self._job, self.schedule
         if schedule is None or self.is_held or time < self.stuck_until or (job is not None and time <= job.due):
             return time
-        return schedule.end_of_wait(time)
+        end: int = schedule.end_of_wait(time)
+        return end
 
     # --- jobs ---------------------------------------------------------------------------------------------------------
 

@@ -22,13 +22,13 @@ class Sent(NamedTuple):
         When the first is sent.
     stride : microseconds
         From one to the next.
-    count : int
+    beats : int
         How many; 0: the first is not sent in time.
     """
 
     first: Times
     stride: Times
-    count: Times
+    beats: Times
 
 
 def send_before(
@@ -57,9 +57,9 @@ def send_before(
             schedules.some(which), list(kinds), kind_of[which], cadence, train.due[which], since[which], before[which]
         )
         upcoming[which] = sent.first
-        is_sent = sent.count > 0
+        is_sent = sent.beats > 0
         which, going = which[is_sent], Sent(*(column[is_sent] for column in sent))
-        since[which] = going.first + (going.count - 1) * going.stride
+        since[which] = going.first + (going.beats - 1) * going.stride
         _add(train, which, going)
     return upcoming
 

@@ -53,7 +53,8 @@ class Heartbeats:
         """When the next is sent, microseconds."""
         passes = self._passes(schedule, self.train.due, self.since)
         if passes is None:
-            return next_beat(schedule, self.cadence, self.train.due, self.since)
+            sent: int = next_beat(schedule, self.cadence, self.train.due, self.since)
+            return sent
         begin, _, length, wait = passes
         return self.since + gait(length, wait, self.cadence)[(self.since - begin) % length][0]
 
