@@ -287,8 +287,7 @@ class PollLoop:
         job, schedule = self._job, self.schedule
         if schedule is None or self.is_held or time < self.stuck_until or (job is not None and time <= job.due):
             return time
-        end: int = schedule.end_of_wait(time)
-        return end
+        return int(schedule.end_of_wait(time))
 
     # --- jobs ---------------------------------------------------------------------------------------------------------
 
