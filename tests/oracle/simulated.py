@@ -19,6 +19,7 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.lookup import Lookup
 from groupsim.sim.client.rebalancing import Rebalancing
 from groupsim.sim.client.requests import Requests
+from groupsim.sim.fastpath import engine
 from groupsim.sim.fastpath.consumer_engine import ConsumerQuiescence
 from groupsim.sim.fastpath.quiescence import Quiescence
 from groupsim.sim.kernel.environment import Kind, deadline_key
@@ -198,6 +199,7 @@ def _hear_commits(patch: pytest.MonkeyPatch, facts: list[Fact]) -> list[Requests
             facts.append({"what": "membership", "at_us": now, **refused, "change": "refused"})
         read(self, now, exchange, response)
 
+    patch.setattr(engine, "finish_silent", lambda group, deferred, moment: None)
     for quiet in (Quiescence, ConsumerQuiescence):
         patch.setattr(quiet, "finish", quiet.wake)  # what has been sent is counted by kind only by who is awake
     patch.setattr(Requests, "__init__", noted)

@@ -98,7 +98,7 @@ AUTO = {"groups.billing.processing.commit": "auto", "groups.billing.config[enabl
     [
         ({}, (0.2, 1.1), (0.8, 2.2)),
         ({"cluster.config[log.cleaner.enable]": False}, (9.0, 12.0), (10.0, 13.0)),
-        (AUTO, (0.03, 0.1), (0.0, 0.0)),
+        (AUTO, (0.03, 0.1), (0.0, 0.1)),
     ],
 )
 def test_commits_that_nobody_cleans_away_are_read_by_the_next_coordinator(

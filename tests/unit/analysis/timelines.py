@@ -12,13 +12,16 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from groupsim.analysis.figures.captions import NO_BREAK
+
 S = 1_000_000
 Maker = Callable[..., pd.DataFrame]
 Tables = dict[str, pd.DataFrame]
 
 
 def texts(figure: Figure) -> list[str]:
-    return [text.get_text() for axes in figure.axes for text in axes.texts]
+    """All texts, with spaces at which lines may end or not."""
+    return [text.get_text().replace(NO_BREAK, " ") for axes in figure.axes for text in axes.texts]
 
 
 def row_panels(figure: Figure) -> list[Axes]:
