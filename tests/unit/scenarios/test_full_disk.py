@@ -34,7 +34,7 @@ def test_a_run_on_a_full_disk_says_so_and_leaves_nothing(
     told = groupsim("run", "small.yaml", "--out", "out", *times)
     assert (told.code, told.out) == (3, "")
     assert told.err.startswith("error: OSError: [Errno 28] No space left on device")
-    assert told.err.count("\n") == 1
+    assert told.said.count("\n") == 1
     assert sorted(path.name for path in Path().iterdir()) == ["small.yaml", "sweep.yaml"]
 
 
