@@ -113,7 +113,7 @@ def act(folder: Path, spark: Cluster) -> tuple[int, int]:
     kill_group(spark.workers[0])
     spark.add_worker()
     most = peaks(running, 10**9, out)
-    err = running.communicate(timeout=60)[1]
+    err = " ".join(running.communicate(timeout=60)[1].split())
     assert running.returncode == 0, err
     told(f"done; {manifest(out)['runs_here']} runs after the driver's death, busy {manifest(out)['busy_s']} s")
     return most

@@ -60,7 +60,7 @@ def start(folder: Path, out: str, *options: str, accident: str = "") -> subproce
 
 
 def ended(running: subprocess.Popen[str]) -> int:
-    err = running.communicate(timeout=180)[1]
+    err = " ".join(running.communicate(timeout=180)[1].split())
     assert "Traceback" not in err, err
     return running.returncode
 
@@ -159,7 +159,7 @@ def test_a_full_disk_ends_the_sweep_in_words_and_room_lets_it_go_on(
     with cluster(tmp_path, path=[str(ROOT)]) as short:
         (tmp_path / "full").touch()
         running = start(folder, "full", "--master", short.url, accident="no_space")
-        err = running.communicate(timeout=180)[1]
+        err = " ".join(running.communicate(timeout=180)[1].split())
         assert running.returncode == 3, err
         assert "No space left on device" in err
         assert "the same command with --resume goes on" in err

@@ -24,7 +24,7 @@ def test_executors_without_a_package_name_it(folder: Path, tmp_path_factory: pyt
     (without / "simpy.py").write_text("raise ImportError(\"No module named 'simpy'\")")
     with cluster(scratch, workers=1, path=[str(without)]) as poor:
         running = start(folder, "out", "--master", poor.url)
-        err = running.communicate(timeout=180)[1]
+        err = " ".join(running.communicate(timeout=180)[1].split())
     assert running.returncode == 3, err
     assert "executors cannot carry out runs; nothing was run" in err
     assert "lacks a package: No module named 'simpy'; install it there, or send it by spark.archives" in err
@@ -37,7 +37,7 @@ def test_where_nobody_listens_is_said_at_once(folder: Path, option: str, scheme:
         reserved.bind(("127.0.0.1", 0))
         url = f"{scheme}://127.0.0.1:{reserved.getsockname()[1]}"
         running = start(folder, "out", option, url)
-        err = running.communicate(timeout=30)[1]
+        err = " ".join(running.communicate(timeout=30)[1].split())
     assert running.returncode == 2, err
     assert f"{url} cannot be reached" in err
     assert "is it running, and is the port right?" in err
