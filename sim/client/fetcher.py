@@ -4,7 +4,8 @@ After an assignment the client asks for the committed offsets of what is new; th
 (OffsetsForLeaderEpoch) or say where to begin (ListOffsets); with the first fetch consumption begins. Both requests wait
 behind the fetch that is parked at the broker (`sim.client.data_connections`).
 
-When what is consumed changes, or what it costs, poll schedule and capacity are worked out anew from the next poll on.
+Whenever what is consumed changes, or what it costs, poll schedule and capacity are worked out anew from the next poll
+on; the rest of the batch in hand costs what it costs from now on.
 """
 
 from __future__ import annotations
@@ -268,9 +269,10 @@ class Fetcher:
     def _ask_again(self, positions: Positions) -> None:
         """The followers of these were told too long ago, and their leaders were cut off: perhaps they still are."""
         client, now = self._client, self._env.now
+        if client.is_over:
+            return
         if client.frozen is not None:
             client.late.append(partial(self._ask_again, positions))
-        if client.is_over or client.frozen is not None:
             return
         held = positions[within(positions, self._consumption.partitions)]
         lost = held[np.isin(self._books.partitions.leader[held], list(self.cut_off))]

@@ -71,6 +71,16 @@ def next_beat(schedule: Any, cadence: Cadence, due: Any, since: Any) -> Any:
     return choose(inside <= due, due, most(due, least(inside, wake)))
 
 
+def repeats(passes: Any, step_us: Any, due: Any, since: Any) -> Any:
+    """Whether a heartbeat follows from passes that are alike (`PollSchedule.passes_from`); of one member, or of many.
+
+    Before the first pass nothing may happen to the step in hand, which began at ``since``, nor may it seem to be inside
+    the pass before.
+    """
+    begin, end, length, wait = passes
+    return (since > begin - step_us) & (since > begin - (length - wait)) & (due + length <= end)
+
+
 class Gait(dict[int, tuple[int, int]]):
     """Heartbeats of a member whose passes are all alike: when one follows the last, by where in a pass that was.
 

@@ -66,7 +66,6 @@ class LeaderSearch:
         self._poll_loop = poll_loop
         self._connections = connections
         self._metadata = metadata
-        self._finds = metadata.finds_leader
         self._trip = trip
         self._partitions = client.books.partitions
         self._is_paced = client.machine.is_paced
@@ -88,7 +87,8 @@ class LeaderSearch:
             is_refused = left_us <= lost_us or (lost_us == self._env.now and left_us < FOREVER)
             case = (left_us if is_refused else lost_us, id(heard_us))
             if case not in found:
-                found[case] = self._refused(left_us, heard_us) if is_refused else self._finds(lost_us, heard_us)
+                finds = self._refused if is_refused else self._metadata.finds_leader
+                found[case] = finds(case[0], heard_us)
             known[index] = found[case]
         return known
 
@@ -101,7 +101,7 @@ class LeaderSearch:
     def _refused(self, left_us: int, heard_us: Mapping[int, int]) -> int:
         """When the client knows a leader whose predecessor runs, and has heard at ``left_us`` that it leads no more."""
         answered = left_us + self._trip()[1]
-        return answered if self._is_told else self._finds(answered, heard_us)
+        return answered if self._is_told else self._metadata.finds_leader(answered, heard_us)
 
     def begun(self, asked: int, positions: Positions) -> Times:
         """When first fetches from the leaders of these are answered, if they are asked from then on. Shape (n,)."""

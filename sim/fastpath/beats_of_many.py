@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.client.heartbeat_thread import Cadence, gait, next_beat
+from groupsim.sim.client.heartbeat_thread import Cadence, gait, next_beat, repeats
 from groupsim.sim.fastpath.poll_schedules import PollSchedules, Times
 from groupsim.sim.fastpath.trains import Train
 
@@ -76,10 +76,8 @@ def _next(
     since: Times, before: Times,
 ) -> Sent:  # fmt: skip
     """Those that follow: as many as follow alike where passes are, one elsewhere."""
-    begin, end, length, wait = schedules.passes_from(np.maximum(since, schedules.start))
-    # As `Heartbeats` has it of one member.
-    follows = (due == since + cadence.interval_us) & (due + length <= end)
-    follows &= (since > begin - cadence.step_us) & (since > begin - (length - wait))
+    passes = begin, end, length, wait = schedules.passes_from(np.maximum(since, schedules.start))
+    follows = (due == since + cadence.interval_us) & repeats(passes, cadence.step_us, due, since)
     first, stride, count = np.empty_like(due), cadence.interval_us.copy(), np.ones_like(due)
     alike, alone = np.flatnonzero(follows), np.flatnonzero(~follows)
     gaps, more = _gaits(kinds, kind_of[alike], length[alike], wait[alike], (since - begin)[alike])

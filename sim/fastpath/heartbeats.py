@@ -8,7 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.client.heartbeat_thread import Cadence, after_pause, first_wake, first_wakes, gait, next_beat
+from groupsim.sim.client.heartbeat_thread import (
+    Cadence,
+    after_pause,
+    first_wake,
+    first_wakes,
+    gait,
+    next_beat,
+    repeats,
+)
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.poll_schedules import PollSchedules, Times
 from groupsim.sim.fastpath.trains import RecentTrain, Stretch, Train
@@ -64,12 +72,7 @@ class Heartbeats:
         if schedule is None or due != since + interval_us:
             return None
         passes = schedule.passes_from(since if since > schedule.start else schedule.start)
-        if passes is None:
-            return None
-        begin, end, length, wait = passes
-        # Before the first pass nothing may happen to the step in hand, nor may it seem to be inside the pass before.
-        follows = since > begin - step_us and since > begin - (length - wait) and due + length <= end
-        return passes if follows else None
+        return passes if passes is not None and repeats(passes, step_us, due, since) else None
 
     def _send_each(self, schedule: PollSchedule | None, before: int) -> bool:
         """Send those before ``before``, up to where passes are alike."""

@@ -9,6 +9,7 @@ from typing import Any
 from simpy.events import ProcessGenerator
 
 from groupsim.sim.cluster.controller import Controller
+from groupsim.sim.cluster.coordinator import Coordinator
 from groupsim.sim.cluster.interface import Shard
 from groupsim.sim.cluster.loading import Loading
 from groupsim.sim.cluster.log_bytes import GroupBytes
@@ -53,9 +54,14 @@ def new_controller(world: World) -> Controller:
     return Controller(env, world.streams, cluster, partitions, replicas, loading, clients)
 
 
+def _coordinator(world: World, name: Name) -> Coordinator | None:
+    """That of an internal partition; None: no group writes to it."""
+    return world.coordinators.get(name[1]) if name[0] == OFFSETS_TOPIC else None
+
+
 def _log_bytes(world: World, name: Name) -> int:
     """How long an internal partition's log is; of what no group writes to, as long as it was at first."""
-    coordinator = world.coordinators.get(name[1]) if name[0] == OFFSETS_TOPIC else None
+    coordinator = _coordinator(world, name)
     return world.scenario.cluster.offsets_log_bytes if coordinator is None else coordinator.log_bytes
 
 
@@ -113,7 +119,7 @@ class BrokerFaults:
         return [0] * len(names)
 
     def _read_bytes(self, name: Name) -> int:
-        coordinator = self._world.coordinators.get(name[1])
+        coordinator = _coordinator(self._world, name)
         if coordinator is not None:
             Clients(self._world).disturb(coordinator.groups)
         return _log_bytes(self._world, name)
