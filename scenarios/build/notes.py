@@ -31,6 +31,7 @@ _MODELLED: Final[Mapping[Kind, frozenset[str]]] = {
 }
 
 _AUTO_COMMIT: Final = "enable.auto.commit"
+_STOPS: Final = {"kill", "close", "restart", "rolling_restart"}
 
 
 def warnings_of(scenario: Scenario) -> tuple[str, ...]:
@@ -149,6 +150,9 @@ def _timeline_warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
         first = entry.at if entry.at is not None else entry.from_ or 0
         if first >= file.horizon:
             yield ("timeline", position), f"never fires: the horizon is {format_duration(file.horizon)}"
+        if entry.verb in _STOPS and entry.body.target.kind in ("broker", "rack") and len(file.cluster.brokers) == 2:
+            sentence = "of two controllers none is a majority: while a broker is down no partition gets another leader"
+            yield ("timeline", position, entry.verb), f"{sentence} (of three brokers one may be down)"
         if entry.verb == "set_config":
             group = file.groups[file.group_key(entry.body.target.name) or ""]
             if any(override.config or override.client or override.processing for override in group.overrides):

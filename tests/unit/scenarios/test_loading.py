@@ -445,6 +445,8 @@ def test_a_plain_scenario_has_no_warnings() -> None:
          "cluster.config: brokers of 0.9 do not know group.initial.rebalance.delay.ms: no effect"),
         ({"timeline": [{"id": "late", "at": "10min", "kill": {"target": "billing"}}]},
          "timeline[late]: never fires: the horizon is 10min"),
+        ({"cluster": {"brokers": 2}, "timeline": [{"at": "1s", "kill": {"target": "broker:1"}}]},
+         "timeline[kill-1].kill: of two controllers none is a majority"),
         ({"groups.billing.overrides": [{"members": "0", "config": {"partition.assignment.strategy": ["sticky"]}}]},
          "groups.billing.overrides[0].config[partition.assignment.strategy]: shares no assignor with the rest"),
     ],
