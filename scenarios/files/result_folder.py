@@ -23,9 +23,8 @@ from groupsim.sim.output.result import Column, Text, digest_columns, manifest_te
 from groupsim.sim.tables import FLOAT, INT, TABLES, TEXT
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from groupsim.sim import Result
+    from groupsim.sim.output.result import Tables
 
 MANIFEST = "manifest.json"
 
@@ -38,17 +37,10 @@ def schema(name: str) -> pa.Schema:
     return pa.schema([(column, _ARROW[dtype]) for column, dtype in TABLES[name].items()])
 
 
-def to_arrow(name: str, frame: pd.DataFrame) -> pa.Table:
-    """Table ``name`` with its declared columns and dtypes, missing values null.
-
-    Raises
-    ------
-    ValueError
-        If the columns are not those of ``sim.tables``.
-    """
-    if list(frame.columns) != list(TABLES[name]):
-        raise ValueError(f"table {name} has columns {list(frame.columns)}, declared are {list(TABLES[name])}")
-    return pa.Table.from_pandas(frame, schema=schema(name), preserve_index=False).replace_schema_metadata(None)
+def to_arrow(name: str, tables: Tables) -> pa.Table:
+    """Table ``name``, missing values null; from its columns: by way of a DataFrame it takes four times as long."""
+    declared, columns = schema(name), tables.columns(name)
+    return pa.table([pa.array(columns[one.name], one.type, from_pandas=True) for one in declared], schema=declared)
 
 
 def table_of(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -95,7 +87,7 @@ def read_signed(file: Path, declared: pa.Schema) -> pa.Table:
 
 def run_files(result: Result) -> dict[str, bytes]:
     """The files of a run's result folder by name: one Parquet file a table, and the manifest."""
-    files = {f"{name}.parquet": parquet(to_arrow(name, frame)) for name, frame in result.tables.items()}
+    files = {f"{name}.parquet": parquet(to_arrow(name, result.tables)) for name in result.tables}
     return {**files, MANIFEST: manifest_text(result.manifest).encode()}
 
 

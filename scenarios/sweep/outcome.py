@@ -77,7 +77,7 @@ def outcome(run: Run, simulate: Simulate) -> Outcome:
     """Carry out ``run``. An error of the run is an outcome too: it must not end the sweep around it."""
     try:
         result = simulate(run.scenario, seed=run.seed, replication=run.replication, variant=run.variant)
-        summary = to_arrow("summary", result.summary)
+        summary = to_arrow("summary", result.tables)
         return Outcome(summary=summary, files=run_files(result) if run.keep else {})
     except Exception as error:  # the run is the unit that may fail, whatever the reason
         return Outcome(summary=None, error=describe(error))

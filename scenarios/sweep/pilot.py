@@ -220,7 +220,7 @@ def run_once(variant: Variant, simulate: Simulate, limit_s: float) -> PilotRun:
     meter, scenario = _Meter(limit_s), replace(variant.scenario, event_budget=sys.maxsize)
     try:
         result = simulate(scenario, seed=variant.seed, replication=0, variant=variant.name, after_each=meter)
-        to_arrow("summary", result.summary)
+        to_arrow("summary", result.tables)
     except _OutOfTime:
         return PilotRun(variant, extrapolated(meter.marks, scenario.horizon_us), is_whole=False)
     except Exception as error:  # the runs of the sweep will tell of it one by one

@@ -66,7 +66,7 @@ def chains(draw: st.DrawFn) -> Scenario:
     return of_three(scenario) if client is COMMITTED and draw(st.booleans()) else scenario
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(scenario=chains(), seed=st.integers(1, 1000))
 def test_all_that_is_committed_is_read_once_in_the_end(scenario: Scenario, seed: int) -> None:
     note(str((scenario.timeline, scenario.groups, seed)))

@@ -274,5 +274,5 @@ class GroupOfAnybody(RuleBasedStateMachine):
 
 TestGroupOfAnybody = GroupOfAnybody.TestCase
 TestGroupOfAnybody.settings = settings(
-    max_examples=200, stateful_step_count=40, derandomize=True, deadline=None, database=None
+    max_examples=100, stateful_step_count=40, derandomize=True, deadline=None, database=None
 )

@@ -112,14 +112,14 @@ def check(timeline: list[Entry], counted_s: int, horizon_s: int, **more: Any) ->
         assert one["high_watermark"] - one["last_stable_offset"] <= under_way
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(timeline=st.lists(faults(), min_size=1, max_size=5, unique_by=lambda one: one.id), more=settings_of_runs())
 def test_each_input_is_counted_once(timeline: list[Entry], more: dict[str, Any]) -> None:
     """At 34 s faults stop and everybody is there, at 53 s who has thawed too late to commit."""
     check(timeline, COUNTED_S, HORIZON_S, **more)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(
     timeline=st.lists(faults(), max_size=4, unique_by=lambda one: one.id),
     outages=st.lists(outages(), min_size=1, max_size=3, unique_by=lambda one: one.id),

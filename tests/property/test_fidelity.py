@@ -33,7 +33,7 @@ def _differences(seed: int, family: Family) -> list[str]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("block", range(2))
+@pytest.mark.parametrize("block", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_both_fidelities_give_equal_tables(family: Family, block: int) -> None:
     count = SCENARIOS[family]
     seeds = [seed for seed in range(block * count, block * count + count) if (family, seed) not in LONG]

@@ -20,7 +20,7 @@ LONG = {"varied": 11, "placed": 6}
 """Tens or hundreds of thousands of events, hardly fewer in one fidelity than in the other."""
 
 
-@pytest.mark.parametrize("block", range(2))
+@pytest.mark.parametrize("block", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_both_fidelities_give_equal_tables_whatever_the_groups_are_like(block: int) -> None:
     seeds = [seed for seed in range(block * 8, block * 8 + 8) if seed != LONG["varied"]]
     different = {seed: names for seed in seeds if (names := differences(varied_scenario(seed), seed))}

@@ -164,5 +164,5 @@ class LoggedGroup(GroupOfAnybody):
 
 TestLoggedGroup = LoggedGroup.TestCase
 TestLoggedGroup.settings = settings(
-    max_examples=200, stateful_step_count=40, derandomize=True, deadline=None, database=None
+    max_examples=100, stateful_step_count=40, derandomize=True, deadline=None, database=None
 )

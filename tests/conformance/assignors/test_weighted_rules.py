@@ -86,7 +86,7 @@ def owners(group: GroupSnapshot) -> list[int]:
 
 
 @given(group=groups_with_loads)
-@settings(max_examples=500)
+@settings(max_examples=200)
 def test_weighted_follows_its_rules_where_the_greedy_does_no_better(group: GroupSnapshot) -> None:
     rules = PlainRules(group)
     if rules.largest(rules.answer()) <= rules.greedy():
@@ -94,7 +94,7 @@ def test_weighted_follows_its_rules_where_the_greedy_does_no_better(group: Group
 
 
 @given(group=groups_with_loads)
-@settings(max_examples=1000)
+@settings(max_examples=300)
 def test_the_largest_load_is_never_above_that_of_the_greedy_that_starts_from_nothing(group: GroupSnapshot) -> None:
     rules = PlainRules(group)
     assert rules.largest(owners(group)) <= rules.greedy()

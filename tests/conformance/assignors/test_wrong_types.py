@@ -69,7 +69,7 @@ def made(what: Callable[..., Any], **values: Any) -> Any:
 
 
 @given(data=st.data())
-@settings(max_examples=1500)
+@settings(max_examples=500)
 def test_wrong_types_are_refused_with_groupsims_own_errors(data: st.DataObject) -> None:
     what = data.draw(st.sampled_from(list(FINE)))
     names = data.draw(st.sets(st.sampled_from(list(FINE[what])), min_size=1, max_size=2))
@@ -77,7 +77,7 @@ def test_wrong_types_are_refused_with_groupsims_own_errors(data: st.DataObject) 
 
 
 @given(data=st.data())
-@settings(max_examples=700)
+@settings(max_examples=300)
 def test_what_is_taken_is_assigned_or_refused(data: st.DataObject) -> None:
     """A group of odd parts, asked of every assignor."""
     parts = {"t": Topics, "member": MemberSubscription, "data": StickyUserData}

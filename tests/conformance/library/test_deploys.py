@@ -92,7 +92,7 @@ def test_the_first_rebalance_after_a_day_keeps_those_waiting_who_hear_early() ->
     assert aged["unavailable_partition_s"].between(60, 85).all()
 
 
-def test_an_eager_deploy_over_twenty_seeds() -> None:
+def test_an_eager_deploy_of_ten_pods() -> None:
     found = summaries(runs("rolling-deploy", SMALL))
     assert (found["rebalances"] == 20).all()
     is_longer = found["unavailable_gap_s_max"] > HEARTBEAT_S + STEP_S + TRIPS_S

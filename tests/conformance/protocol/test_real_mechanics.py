@@ -69,7 +69,7 @@ def test_a_cooperative_join_takes_two_or_three_rounds_by_a_race(wire: Wire) -> N
 
 def test_a_third_round_begins_with_a_sync_that_came_too_late(wire: Wire) -> None:
     """And it costs another heartbeat interval, everybody being in phase."""
-    for seed in range(40):
+    for seed in range(6, 46):  # the first that has one is 7
         wire.clear()
         run = joins("cooperative-sticky")(20 * S)
         late = rounds(simulate(run, seed=seed, fidelity="message"))[1:]

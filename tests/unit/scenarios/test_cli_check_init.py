@@ -117,7 +117,13 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestWorkflow:
-    @pytest.mark.parametrize("form", ["git+file://{clone}@{commit}", "{clone}"], ids=["git URL", "clone"])
+    @pytest.mark.parametrize(
+        "form",
+        [
+            pytest.param("git+file://{clone}@{commit}", id="git URL"),
+            pytest.param("{clone}", id="clone", marks=pytest.mark.slow),
+        ],
+    )
     def test_installs_and_checks_from(self, groupsim: CommandLine, clone: Path, tmp_path: Path, form: str) -> None:
         """Without the network: what groupsim needs is there already, and so is what builds it."""
         assert groupsim("check", "--init", tmp_path / "repository").code == 0

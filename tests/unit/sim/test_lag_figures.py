@@ -162,14 +162,14 @@ def portions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(lag_figures, "_KEPT", 4)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(runs(), st.floats(0, 1), st.floats(0, 1))
 @pytest.mark.usefixtures("portions")
 def test_peaks_are_those_of_every_microsecond(run: Run, low: float, high: float) -> None:
     run.check_peaks(low, high)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(runs(), st.floats(0, 1), st.integers(1, 40))
 @pytest.mark.usefixtures("portions")
 def test_recovery_begins_after_the_last_microsecond_at_the_limit(run: Run, share: float, limit: int) -> None:
@@ -264,7 +264,7 @@ def test_recovery_needs_a_fault_a_limit_and_a_fault_that_counts() -> None:
     assert figures.recovery_s(101, 10) is None
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(runs())
 def test_work_is_what_positions_have_gained(run: Run) -> None:
     """Every record that a consumer passes is work, whoever had passed it before; it takes what capacity says."""

@@ -30,6 +30,6 @@ def test_members_that_resume_when_the_next_rebalance_begins_are_quiet_until_they
     assert simulate(_left(after_us)).manifest["events"] < simulate(_left(1 * S)).manifest["events"] + 40 * MEMBERS
 
 
-@pytest.mark.parametrize("after_us", [0, 3 * MS, 8 * MS])
+@pytest.mark.parametrize("after_us", [3 * MS, *(pytest.param(one, marks=pytest.mark.slow) for one in (0, 8 * MS))])
 def test_both_fidelities_agree_on_them(after_us: int) -> None:
     assert not differences(_left(after_us), seed=3)

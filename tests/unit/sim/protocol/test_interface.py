@@ -69,8 +69,9 @@ def test_a_stub_of_a_protocol_is_hosted_like_any_other() -> None:
     assert stub.describe().generation == 1
 
 
+@pytest.mark.slow
 def test_the_machines_are_accepted_as_the_interface(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A copy is checked, since a checkout's folder may have any name."""
+    """As `make lint` finds too. A copy is checked, since a checkout's folder may have any name."""
     api = pytest.importorskip("mypy.api", reason="needs mypy (make lint)")
     root = Path(__file__).parents[4]
     copy = tmp_path / "stub.py"
