@@ -16,7 +16,8 @@ import numpy as np
 BATCH_BYTES: Final = 61
 """Before the records of a batch (``DefaultRecordBatch.RECORD_BATCH_OVERHEAD``)."""
 _VALUE_BYTES: Final = 42
-"""``OffsetCommitValue`` 4, without metadata: version, offset, leader epoch, length, commit timestamp, topic id."""
+"""``OffsetCommitValue`` 4, without metadata: version, offset, leader epoch, length, commit timestamp, topic id. What
+``GroupCoordinatorRecordSerde`` of 4.4.0 makes is as long (key 23 and value 42 bytes for ``billing`` and ``orders``)."""
 _LENGTH, _PARTITION, _NUMBER, _VERSION = 2, 4, 8, 2
 
 
