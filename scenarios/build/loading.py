@@ -26,7 +26,7 @@ from groupsim.scenarios.files.file_names import located
 from groupsim.scenarios.files.text_files import is_there
 from groupsim.scenarios.files.yaml_text import YamlDocument, read_trapped, read_yaml
 from groupsim.scenarios.kafka.assignor_names import why_not_loaded, why_not_together
-from groupsim.scenarios.schema.key_places import belongs
+from groupsim.scenarios.schema.key_places import home
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.sim.errors import CannotBeginAged
 from groupsim.sim.model import Scenario
@@ -186,7 +186,7 @@ def _parse(
         scenario = validate(data)
         found = check(scenario) if not refused else []
     except ValidationError as error:
-        refused += [one for one in findings_of(error, belongs) if not is_within(one[0], document.unread)]
+        refused += [one for one in findings_of(error, home) if not is_within(one[0], document.unread)]
         found = []
     if refused:
         found = [*refused[unread:], *(found_beside(refused, data, validate, check) if looks_on else ())]

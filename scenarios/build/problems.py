@@ -15,6 +15,7 @@ from groupsim.scenarios.files.yaml_text import Place, YamlDocument, path_text
 
 Finding: TypeAlias = tuple[Place, str, object]
 """Where, what is wrong, and the value (None for none to show)."""
+Home: TypeAlias = Callable[[Place, bool], str]
 
 _MISSING: Final = "is required"
 _EXAMPLES: Final[Mapping[str | int, str]] = MappingProxyType(
@@ -43,30 +44,31 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
 """What pydantic says of these would not help the writer of a file."""
 
 
-def findings_of(error: ValidationError, belongs: Callable[[str], str] = lambda key: "") -> Iterator[Finding]:
+def findings_of(error: ValidationError, home: Home = lambda place, is_near: "") -> Iterator[Finding]:
     """What pydantic has found, in the words of the file.
 
     Parameters
     ----------
     error : ValidationError
-    belongs : callable
-        Where a key belongs that is unknown where it is, in words; empty if nowhere.
+    home : callable
+        What to do about a key that is unknown at a place, where one that is nearly the same is known or not; empty if
+        that is unknown too.
     """
     for one in error.errors(include_url=False):
         place: Place = one["loc"]
         sentence = _sentence(one)
         if one["type"] == "unknown_key" and ": " not in sentence.partition(";")[0]:
-            sentence = _with_home(sentence, place, belongs)
+            sentence = _with_home(sentence, place, home)
         yield place[:-1] if place[-1:] == ("[key]",) else place, sentence, _value(one)
 
 
-def _with_home(sentence: str, place: Place, belongs: Callable[[str], str]) -> str:
+def _with_home(sentence: str, place: Place, home: Home) -> str:
     """Where an unknown key belongs, in words; of Kafka's keys, which have dots, rather than what is near to it.
 
     Not that it belongs where it is: that is so of keys that consumers of 0.8.2 do not have yet.
     """
-    is_near, key = "did you mean" in sentence, str(place[-1])
-    hint = belongs(key) if "." in key or not is_near else ""
+    is_near = "did you mean" in sentence
+    hint = home(place, is_near)
     if hint.endswith(" " + ".".join((str(place[0]), "NAME", *map(str, place[2:-1])))):
         return sentence
     said, mark, rest = sentence.partition("; ")

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from groupsim.scenarios.files.base_model import FileModel
+from groupsim.scenarios.files.yaml_text import Place
 from groupsim.scenarios.kafka.keys import Kind, known_keys
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.scenarios.schema.verbs import VERBS
@@ -16,8 +17,28 @@ _CONFIGS: Final[Mapping[Kind, str]] = {
     "consumer": "groups.NAME.config", "topic": "topics.NAME.config", "broker": "cluster.config",
     "group": "groups.NAME.group_config", "old consumer": "groups.NAME.config with protocol: zookeeper",
 }  # fmt: skip
+_OF_OTHERS: Final = {
+    "name": "a scenario is called what its file is called",
+    "description": "what a scenario is about is its question",
+    "title": "what a scenario is about is its question",
+    "duration": "how long a run lasts is its horizon",
+    "seed": "it is given on the command line (--seed 7), or in a sweep",
+    "brokers": "it belongs to cluster",
+}
+"""What other tools have at the top of such a file."""
 _PLACES_MAX: Final = 2
 """A key that is at home in more places says nothing of what was meant."""
+
+
+def home(place: Place, is_near: bool) -> str:
+    """What to do about a key that is unknown at ``place``, or the empty string.
+
+    ``is_near``: one of the keys that are known there is nearly the same, and is named unless the key is Kafka's.
+    """
+    key = str(place[-1])
+    if len(place) == 1 and key in _OF_OTHERS:
+        return _OF_OTHERS[key]
+    return belongs(key) if "." in key or not is_near else ""
 
 
 def belongs(key: str) -> str:

@@ -146,6 +146,21 @@ class TestMisspeltKeys:
         assert problem.path == path
         assert f"it belongs to {place}" in problem.message
 
+    @pytest.mark.parametrize(
+        ("line", "says"),
+        [
+            ("duration: 5min", "is no key of this mapping: how long a run lasts is its horizon"),
+            (
+                "seed: 7",
+                "is no key of this mapping: it is given on the command line (--seed 7), or in a sweep; allowed: ",
+            ),
+            ("name: mine", "is no key of this mapping: a scenario is called what its file is called; allowed: "),
+        ],
+    )
+    def test_of_other_tools_are_told_what_is_meant(self, tmp_path: Path, line: str, says: str) -> None:
+        (problem,) = _written(tmp_path, f"{line}\n{TEXT}")
+        assert problem.message.startswith(says)
+
     def test_of_many_homes_are_told_none(self) -> None:
         assert belongs("for") == belongs("config") == belongs("nonsense") == ""
 
