@@ -16,6 +16,8 @@ from groupsim.sim.units import S
 
 SEEDS = range(1, 1 + int(os.environ.get("LIBRARY_SEEDS", "5")))
 """`make test-all` takes twenty."""
+TWENTY = range(1, 21)
+"""Of what happens in some runs only."""
 FIVE = range(1, 6)
 """Of what takes seconds a run, and comes out alike whatever is drawn."""
 STRATEGY = "groups.billing.config[partition.assignment.strategy]"

@@ -186,7 +186,7 @@ def test_brokers_before_4_3_refuse_commits_that_later_ones_take() -> None:
     now = summaries(runs("autoscaled-pods", often))
     before = summaries(runs("autoscaled-pods", {**often, "cluster.version": "4.2"}))
     assert (now["stale_commits"] == 0).all()
-    assert before["stale_commits"].sum() > 5
+    assert before["stale_commits"].sum() >= len(before)
     assert before["requests"].between(10 * 90 * 3, 25 * 90 * 5).all(), "one commit for each batch of 20 ms and more"
 
 

@@ -17,6 +17,7 @@ from tests.conformance.library.runs import (
     HEARTBEAT_S,
     STICKY,
     TRIPS_S,
+    TWENTY,
     fired_s,
     late_syncs,
     near,
@@ -48,7 +49,7 @@ def test_doubling_is_a_few_rebalances_that_merge_the_newcomers() -> None:
 
 
 def test_doubling_stops_all_for_milliseconds_since_all_hear_of_it_at_once() -> None:
-    found = summaries(runs("scale-out"))
+    found = summaries(runs("scale-out", seeds=TWENTY))
     assert (found["unavailable_gap_s_max"] <= HEARTBEAT_S + TRIPS_S).all()
     assert (found["unavailable_gap_s_max"] < 0.1).mean() >= 0.9
     assert (found["stop_the_world_s"] > 0).all()
@@ -120,7 +121,7 @@ def test_a_new_topic_is_seen_a_whole_number_of_minutes_after_the_last_join() -> 
 
 
 def test_a_new_topic_is_one_rebalance_whoever_sees_it_first() -> None:
-    results = runs("regex-topic")
+    results = runs("regex-topic", seeds=TWENTY)
     triggers = [rebalances(result, fired_s(result, "new-region")).iloc[0]["trigger"] for result in results]
     assert {"leader rejoined", "member rejoined"} <= set(triggers)
     found = summaries(results)

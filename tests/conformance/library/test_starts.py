@@ -17,6 +17,7 @@ from tests.conformance.library.runs import (
     COOPERATIVE,
     HEARTBEAT_S,
     TRIPS_S,
+    TWENTY,
     first_round_s,
     near,
     rebalances,
@@ -67,7 +68,8 @@ def test_start_up_without_delay_ends_at_the_first_members_heartbeat() -> None:
 
 
 def test_without_delay_a_start_within_milliseconds_has_two_outcomes() -> None:
-    ends = [converged_s(result) for result in runs("start-up-without-delay", {"groups.billing.members.boot": "700ms"})]
+    results = runs("start-up-without-delay", {"groups.billing.members.boot": "700ms"}, TWENTY)
+    ends = [converged_s(result) for result in results]
     merged = [end for end in ends if end < TRIPS_S + longest(Timing().join_prepare) / S]
     late = [end for end in ends if HEARTBEAT_S - 0.05 <= end < HEARTBEAT_S + 0.1]
     assert len(merged) + len(late) == len(ends)

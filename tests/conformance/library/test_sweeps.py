@@ -51,6 +51,7 @@ def deploys() -> tuple[Sweep, NDArray[np.float64]]:
     return sweep, gaps_s(sweep)
 
 
+@pytest.mark.slow
 def test_static_membership_and_the_time_down_decide_the_gaps_of_a_deploy(
     deploys: tuple[Sweep, NDArray[np.float64]],
 ) -> None:
@@ -70,6 +71,7 @@ def test_static_membership_and_the_time_down_decide_the_gaps_of_a_deploy(
     assert found.knobs[-1].path == COUNT
 
 
+@pytest.mark.slow
 def test_only_static_pods_leave_their_partitions_to_wait(deploys: tuple[Sweep, NDArray[np.float64]]) -> None:
     sweep, gaps = deploys
     static = np.array([one.changes[STATIC] for one in sweep.variants])

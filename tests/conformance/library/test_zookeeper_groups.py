@@ -87,7 +87,7 @@ def test_more_tries_outlast_the_pause() -> None:
 @pytest.fixture(scope="module")
 def generations() -> dict[str, pd.DataFrame]:
     sweep = load_sweep("deploy-generations")
-    return {one.name: summaries([simulate(one.scenario, seed=seed) for seed in (1, 2)]) for one in sweep.variants}
+    return {one.name: summaries([simulate(one.scenario, seed=1)]) for one in sweep.variants}
 
 
 def test_each_generation_makes_less_of_the_same_deploy(generations: dict[str, Any]) -> None:
