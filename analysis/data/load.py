@@ -165,6 +165,12 @@ def _refuse_nameless(failures: pd.DataFrame, where: Path) -> None:
         raise SchemaMismatch(f"{where} does not say by variant, seed and replication which runs have failed")
 
 
+def load_kept(folder: str | Path) -> dict[str, Path]:
+    """Folders with the tables of one run that a sweep has kept, by variant; empty for any other result."""
+    folder = _existing(folder)
+    return {name: folder / own["kept"] for name, own in _variants(folder).items() if own.get("kept")}
+
+
 def _order_of(folder: Path) -> list[str]:
     """The variants of a sweep in its own order: the manifest's keys are sorted."""
     variants = _variants(folder)
@@ -181,7 +187,7 @@ def _variants(folder: Path) -> dict[str, dict[str, Any]]:
 
 def _is_variant(told: object) -> bool:
     """Whether a manifest says of a variant what it must: how many runs, from which seed, with which changes."""
-    if not isinstance(told, dict) or not isinstance(told.get("set"), dict):
+    if not isinstance(told, dict) or not isinstance(told.get("set"), dict) or not isinstance(told.get("kept", ""), str):
         return False
     numbers = [told.get("runs"), told.get("seed"), told.get("number", 0)]
     whole = all(isinstance(one, int) and not isinstance(one, bool) and one >= 0 for one in numbers)

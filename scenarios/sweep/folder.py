@@ -27,6 +27,7 @@ from groupsim.scenarios.sweep.chunk import FAILURES, SUMMARY, Chunk, part_of
 from groupsim.scenarios.sweep.identity import differences
 from groupsim.sim.errors import ConfigError
 from groupsim.sim.output.result import manifest_text
+from groupsim.sim.tables import TABLES
 
 PLAN: Final = "sweep.json"
 _PARTIAL: Final = re.compile(r"\..+\.([0-9a-f]{8}|\d+)\.partial")
@@ -129,6 +130,12 @@ class SweepFolder:
         wrong = [one for one in files if (self.path / one).is_dir()]
         wrong += [one for one in folders if os.path.lexists(self.path / one) and not (self.path / one).is_dir()]
         return sorted(self.path / one for one in wrong)
+
+    def foreign(self, chunk: Chunk) -> list[Path]:
+        """What is among the tables of a chunk's kept run and is none of them; sorted."""
+        folder, own = self.path / chunk.kept, {MANIFEST, *(f"{name}.parquet" for name in TABLES)}
+        there = folder.iterdir() if chunk.kept and folder.is_dir() else ()
+        return sorted(one for one in there if one.name not in own or one.is_dir())
 
     def reopen(self) -> None:
         """Take back that all is there, before anything is taken away or made anew."""

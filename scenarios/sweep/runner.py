@@ -89,8 +89,8 @@ class SweepRun:
         Raises
         ------
         AnotherSweep
-            Among the parts of the tables is one that is none of this sweep's, or something else is in the place of
-            what is to be written.
+            Among the parts of the tables is one that is none of this sweep's, something else is in the place of what
+            is to be written, or among what is to be taken away.
         """
         most = self._sweep.replications.at_most
         chunks = [work.chunk for one in self._wanted for work in self._work(one, 0, most)]
@@ -99,6 +99,8 @@ class SweepRun:
         if misplaced := self._folder.misplaced(chunks):
             raise AnotherSweep(f"{misplaced[0]} is in the way of what this sweep writes: take it away")
         found = damaged(self._folder, chunks)
+        if foreign := [one for chunk in found for one in self._folder.foreign(chunk)]:
+            raise AnotherSweep(f"{foreign[0]} is among damaged tables, which are to be made anew: take it away")
         if found:
             self._folder.reopen()
         for chunk in found:

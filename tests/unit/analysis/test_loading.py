@@ -13,6 +13,7 @@ from groupsim.analysis.data.load import (
     RUN,
     load_absent,
     load_failures,
+    load_kept,
     load_result,
     load_summaries,
     load_summary,
@@ -225,13 +226,15 @@ def test_a_manifest_that_is_no_json_is_named(sweep: Maker, tmp_path: Path, text:
             load(folder)
 
 
-@pytest.mark.parametrize("change", [{"runs": 1e9}, {"runs": 10**20}, {"runs": -1}, {"seed": "x"}, {"set": []}])
+@pytest.mark.parametrize(
+    "change", [{"runs": 1e9}, {"runs": 10**20}, {"runs": -1}, {"seed": "x"}, {"set": []}, {"kept": 5}]
+)
 def test_a_manifest_with_variants_that_cannot_be_is_named(
     sweep: Maker, tmp_path: Path, change: dict[str, object]
 ) -> None:
     folder = write_sweep(tmp_path / "out", sweep({"a": [1.0, 2.0]}))
     (folder / "manifest.json").write_text(json.dumps({"variants": {"a": {"runs": 2, "seed": 1, "set": {}, **change}}}))
-    for load in (load_summary, load_absent):
+    for load in (load_summary, load_absent, load_kept):
         with pytest.raises(ResultError, match="does not say what the variants are"):
             load(folder)
 
@@ -242,7 +245,9 @@ def test_a_sweep_that_has_lost_runs_is_not_taken_for_a_whole_one(sweep: Maker, t
         folder = write_sweep(tmp_path / str(number), summary)
         for file in (folder / "summary" / "variant=static").glob(lost):
             file.unlink()
-        with pytest.raises(ResultError, match=r"runs of variant 'static' .* are not in summary/.* --resume carries out"):
+        with pytest.raises(
+            ResultError, match=r"runs of variant 'static' .* are not in summary/.* --resume carries out"
+        ):
             load_summary(folder)
 
 
@@ -273,3 +278,9 @@ def test_a_manifest_without_a_scenario_is_named(small: SimpleNamespace, tmp_path
     (folder / "manifest.json").write_text(json.dumps({"document": document}))
     with pytest.raises(ResultError, match=r"manifest\.json does not say from when and until when"):
         measure_of(folder)
+
+
+def test_runs_whose_tables_a_sweep_has_kept_are_found_by_variant(sweep: Maker, tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path / "sweep", sweep({"range": [1.0], "static": [1.0]}))
+    assert load_kept(folder) == {"range": folder / "runs/0", "static": folder / "runs/1"}
+    assert load_kept(write(tmp_path / "run", {"summary": sweep({"": [1.0]})})) == {}

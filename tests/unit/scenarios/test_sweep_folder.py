@@ -150,6 +150,20 @@ def test_with_a_file_in_the_place_of_a_folder_is_refused(tmp_path: Path, place: 
         carried_out(sweep_of(), tmp_path / "out", resume=True)
 
 
+@pytest.mark.parametrize("place", ["notes.txt", "lag.parquet/notes.txt"])
+def test_keeps_what_users_have_put_among_tables(tmp_path: Path, place: str) -> None:
+    carried_out(sweep_of(), tmp_path / "out")
+    kept = tmp_path / "out/runs/0-range"
+    for damaged in (kept / "lag.parquet", kept / "summary.parquet"):
+        damaged.unlink()
+    notes = kept / place
+    notes.parent.mkdir(exist_ok=True)
+    notes.write_text("mine")
+    with pytest.raises(AnotherSweep, match=f"{place.split('/')[0]} is among damaged tables"):
+        carried_out(sweep_of(), tmp_path / "out", resume=True)
+    assert notes.read_text() == "mine"
+
+
 def _interrupted(*arguments: object, **others: object) -> Result:
     raise KeyboardInterrupt
 
