@@ -252,6 +252,12 @@ class TestAllowCode:
         [
             ("import sys; sys.exit(7)", "SystemExit: 7 (own_broken.py, line 1)"),
             ("def (:\n", "SyntaxError: invalid syntax (own_broken.py, line 1)"),
+            ("\nraise ValueError('\\x1b[31mno')", "ValueError: \\x1b[31mno (own_broken.py, line 2)"),
+            ("import nowhere", "ModuleNotFoundError: No module named 'nowhere' (own_broken.py, line 1)"),
+            (
+                "import sys\nsys.nothing",
+                "AttributeError: module 'sys' has no attribute 'nothing' (own_broken.py, line 2)",
+            ),
         ],
     )
     def test_whose_module_cannot_be_imported_is_wrong_input(
