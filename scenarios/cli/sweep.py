@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from groupsim.sim import Result
     from groupsim.sim.model import Scenario
 
+_MASTER: Final = "local[*]"
+
 
 def sweep(
     sweep: Annotated[
@@ -31,7 +33,7 @@ def sweep(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="A new folder for the results; on a cluster, a shared one.")
     ] = None,
-    master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs.")] = "local[*]",
+    master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs.")] = _MASTER,
     remote: Annotated[str, typer.Option(metavar="URL", help="A Spark Connect server, sc://host:15002.")] = "",
     inline: Annotated[bool, typer.Option("--inline", help="Run in this process, without Spark.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a sweep in DIR that ended early.")] = False,
@@ -53,6 +55,9 @@ def sweep(
 
     if out is None and not dry_run:
         raise ConfigError("--out DIR is needed: a new folder for the results (or --dry-run)")
+    sparks = {"master": master != _MASTER, "remote": remote, "conf": conf}
+    if inline and (given := [name for name, value in sparks.items() if value]):
+        raise ConfigError(f"--inline runs without Spark: leave out --inline, or --{given[0]}")
     where = None if inline else where_of(master, remote, _settings(conf or []))
     import_allowed(allow_code or [])
     loaded = load_sweep(sweep, allow_code=allow_code or [])

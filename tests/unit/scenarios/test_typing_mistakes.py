@@ -273,6 +273,15 @@ class TestNamesWithCommas:
         assert "unknown metric 'foo'" in groupsim("sensitivity", tmp_path, "--metric", "losses,foo").err
         assert "unknown metric 'foo'" in groupsim("compare", tmp_path, "--metric", "losses, foo").err
 
+    @pytest.mark.parametrize("given", ["", " ", "losses, ,"])
+    @pytest.mark.parametrize("command", ["compare", "sensitivity"])
+    def test_that_are_none_do_not_mean_all(
+        self, groupsim: CommandLine, given: str, command: str, tmp_path: Path
+    ) -> None:
+        told = groupsim(command, tmp_path, "--metric", given, "--metric", " ")
+        assert told.code == 2
+        assert "write a name, or several with commas, or leave it out" in told.said
+
     def test_are_assignors(self, groupsim: CommandLine) -> None:
         small = ("--members", 3, "--partitions", 6, "--json")
         told = groupsim("assignors", "compare", "--assignor", "range,sticky", *small).json
