@@ -94,6 +94,12 @@ def test_what_full_passes_leave_takes_a_pass_if_it_is_a_record_more_than_settled
     assert len(settling(left[501.2]).lengths) == 1
 
 
+@pytest.mark.parametrize(("each", "waits"), [(True, 500), (False, 1)])
+def test_who_waits_for_commits_waits_after_each_record_or_each_batch(each: bool, waits: int) -> None:
+    working = Processing(per_record=Distribution.constant(20 * MS), commit_each_record=each, commit_wait_us=3 * MS)
+    assert pace(working, 500, POLL_US, Load(RATE, 0.0), 1.0).full_us == POLL_US + 500 * 20 * MS + waits * 3 * MS
+
+
 def test_a_pass_takes_a_microsecond_at_least() -> None:
     assert Batch().lasts(5) == (1, 0)
 
