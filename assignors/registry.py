@@ -147,6 +147,8 @@ def load_class(path: str) -> type[Assignor]:
     ------
     AssignorError
         There is no such class, it is no `Assignor`, or its name is taken.
+    Exception
+        Whatever the module's code raises.
     """
     _check_name(path)
     module, _, attribute = path.partition(":")
@@ -155,10 +157,14 @@ def load_class(path: str) -> type[Assignor]:
     if module.endswith(".py"):
         raise AssignorError(f"name the module without .py: {module.removesuffix('.py')}:{attribute}")
     try:
-        found: object = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+        home = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if not f"{module}.".startswith(f"{error.name}."):
+            raise  # one that the module needs
         raise AssignorError(f"cannot load assignor {path!r}: {error}") from error
-    own = _checked(found, path)
+    if not hasattr(home, attribute):
+        raise AssignorError(f"cannot load assignor {path!r}: module {module!r} has no attribute {attribute!r}")
+    own = _checked(getattr(home, attribute), path)
     if own.name in installed():
         raise AssignorError(f"{path!r} calls itself {own.name!r}, as an installed assignor does")
     return own

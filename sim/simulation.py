@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal
 
+import numpy as np
+
 from groupsim.sim.books.invariants import Watch
 from groupsim.sim.books.record import HORIZON
 from groupsim.sim.books.watched import Watched
@@ -67,9 +69,14 @@ def simulate(
 
     Raises
     ------
+    ConfigError
+        Seed or replication is no number that tables can hold, or no whole one: a seed of 1.5 would be told as 1.
     EventBudgetExceeded, InvariantViolation, ScenarioError
         Each names the line that replays the run.
     """
+    for name, number in (("seed", seed), ("replication", replication)):
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or not 0 <= number < 1 << 63:
+            raise ConfigError(f"{name} is {number!r}; it must be a whole number, 0 or more, of at most 63 bits")
     if fidelity not in ("elided", "message"):
         raise ConfigError(f"fidelity is {fidelity!r}; allowed: elided, message")
     started, gauge = time.perf_counter(), gauge or Gauge()

@@ -72,12 +72,27 @@ def compare(
     NotPairable
         The two do not hold the same groups and horizon, hold some runs in common and others not, or a run twice.
     ResultError
-        A metric is unknown.
+        A metric is unknown, or what is given is no summary.
     """
     wanted = [metric(name) for name in metrics]
+    for one in (summary_a, summary_b):
+        _refuse_others(one, metrics)
     (a, of_a), (b, of_b) = _only(summary_a, "A", metrics), _only(summary_b, "B", metrics)
     pair = (a, b) if a != b else (f"{a} (A)", f"{b} (B)")
     return _compared({pair[0]: of_a, pair[1]: of_b}, [pair], wanted, {})
+
+
+def _refuse_others(summary: object, metrics: Sequence[str]) -> None:
+    """Check that this is a summary with these metrics."""
+    import pandas as pd
+
+    from groupsim.analysis.data.load import RUN
+    from groupsim.analysis.data.schema import conform
+
+    if not isinstance(summary, pd.DataFrame):
+        told = f"compare takes the tables summary, such as result.tables['summary']: this is a {type(summary).__name__}"
+        raise ResultError(told)
+    conform(summary, "summary", "a summary to compare", [*RUN, *metrics])
 
 
 def compare_variants(

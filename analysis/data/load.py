@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_integer_dtype
 
 from groupsim.analysis.data.columns import integers, rows
 from groupsim.analysis.data.durations import seconds_of
 from groupsim.analysis.data.schema import conform
-from groupsim.analysis.errors import MissingTable, ResultError
+from groupsim.analysis.errors import MissingTable, ResultError, SchemaMismatch
 from groupsim.sim.tables import TABLES
 
 if TYPE_CHECKING:
@@ -106,9 +107,29 @@ def load_summary(folder: str | Path, metrics: Sequence[str] | None = None) -> pd
             f"groupsim sweep SWEEP --out {folder} --resume finishes it"
         )
     frame = _read(dataset, columns)
+    if not frame.empty:
+        frame = conform(frame, "summary", str(dataset), columns)
+    _refuse_lost(frame, folder)
     if frame.empty:
         raise MissingTable(f"{dataset} holds no run: all have failed")
-    return _in_order(conform(frame, "summary", str(dataset), columns), _order_of(folder))
+    return _in_order(frame, _order_of(folder))
+
+
+def _refuse_lost(frame: pd.DataFrame, folder: Path) -> None:
+    """Check that every run of a sweep that its manifest counts is there, or among those that failed.
+
+    Each group has a row of each run. Numbers of fewer runs look as good as those of all.
+    """
+    failed = load_failures(folder)
+    counted = () if frame.empty else frame.groupby(["variant", "group"]).size().groupby(level="variant")
+    found = {name: set(rows.tolist()) for name, rows in counted}
+    for name, own in _variants(folder).items():
+        runs = int(own["runs"]) - len(failed.get(name, ()))
+        if found.get(name, {0}) != {runs}:
+            raise ResultError(
+                f"{folder}: runs of variant {name!r} that {MANIFEST} counts are not in summary/, or others are; "
+                f"groupsim sweep SWEEP --out {folder} --resume carries out what is missing"
+            )
 
 
 def load_absent(folder: str | Path) -> dict[str, set[tuple[int, int]]]:
@@ -131,9 +152,23 @@ def load_failures(folder: str | Path) -> dict[str, set[tuple[int, int]]]:
     where = next((path for path in (folder / "failures", folder / "failures.parquet") if path.exists()), None)
     failed: dict[str, set[tuple[int, int]]] = {}
     if where is not None and len(frame := _read(where)):
+        _refuse_nameless(frame, where)
         for variant, seed, replication in rows(frame, "variant", "seed", "replication"):
             failed.setdefault(variant, set()).add((seed, replication))
     return failed
+
+
+def _refuse_nameless(failures: pd.DataFrame, where: Path) -> None:
+    """Check that failures say which runs they are."""
+    missing = [name for name in ("variant", "seed", "replication") if name not in failures]
+    if missing or not all(is_integer_dtype(failures[name]) for name in ("seed", "replication")):
+        raise SchemaMismatch(f"{where} does not say by variant, seed and replication which runs have failed")
+
+
+def load_kept(folder: str | Path) -> dict[str, Path]:
+    """Folders with the tables of one run that a sweep has kept, by variant; empty for any other result."""
+    folder = _existing(folder)
+    return {name: folder / own["kept"] for name, own in _variants(folder).items() if own.get("kept")}
 
 
 def _order_of(folder: Path) -> list[str]:
@@ -152,7 +187,7 @@ def _variants(folder: Path) -> dict[str, dict[str, Any]]:
 
 def _is_variant(told: object) -> bool:
     """Whether a manifest says of a variant what it must: how many runs, from which seed, with which changes."""
-    if not isinstance(told, dict) or not isinstance(told.get("set"), dict):
+    if not isinstance(told, dict) or not isinstance(told.get("set"), dict) or not isinstance(told.get("kept", ""), str):
         return False
     numbers = [told.get("runs"), told.get("seed"), told.get("number", 0)]
     whole = all(isinstance(one, int) and not isinstance(one, bool) and one >= 0 for one in numbers)
@@ -236,11 +271,20 @@ def table(source: Source, name: str) -> pd.DataFrame:
 
 
 def measure_of(source: Source) -> dict[str, float]:
-    """From when and until when metrics count in a run, seconds: ``from`` and ``to``, as far as its scenario says."""
+    """From when and until when metrics count in a run, seconds: ``from`` and ``to``, as far as its scenario says.
+
+    Raises
+    ------
+    ResultError
+        The manifest holds something else in the place of the scenario.
+    """
     if isinstance(source, (str, Path)):
         source = load_result(source)
     document = {} if isinstance(source, Mapping) else source.manifest.get("document", {})
-    told = {key: seconds_of(text) for key, text in document.get("measure", {}).items()}
+    measure = document.get("measure", {}) if isinstance(document, Mapping) else None
+    if not isinstance(measure, Mapping):
+        raise ResultError(f"{MANIFEST} does not say from when and until when metrics count")
+    told = {key: seconds_of(text) for key, text in measure.items()}
     return {key: value for key, value in told.items() if value is not None}
 
 

@@ -57,12 +57,12 @@ def _draw_responses(summary: pd.DataFrame, design: Design, metrics: Sequence[str
 def _kept(summary: pd.DataFrame, folders: Sequence[Path]) -> list[Path]:
     """Folders with the tables of one run: those given, or those that a sweep has kept of the variants in question."""
     from groupsim.analysis.data.columns import names
-    from groupsim.analysis.data.load import load_manifest
+    from groupsim.analysis.data.load import load_kept
 
     found: list[Path] = []
     for folder in folders:
-        variants = load_manifest(folder).get("variants", {})
-        of_sweep = [folder / variants[one].get("kept", "") for one in names(summary["variant"]) if one in variants]
+        kept = load_kept(folder)
+        of_sweep = [kept[one] for one in names(summary["variant"]) if one in kept]
         found += of_sweep if len(folders) == 1 and of_sweep else _inside(folder)
     return [one for one in found if (one / "ownership.parquet").exists()]
 

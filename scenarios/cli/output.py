@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import textwrap
 import time
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 80
 _LINE_EVERY_S: Final = 60.0
+_OBEYED: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _COMMAND: Final = ": groupsim "
 """In a line that ends with a command."""
 
 
 def say(message: str) -> None:
     """A message to standard error."""
-    print(encodable(message), file=sys.stderr)
+    print(_obeyed_by_none(encodable(message)), file=sys.stderr)
 
 
 def encodable(text: str) -> str:
@@ -34,6 +36,11 @@ def encodable(text: str) -> str:
 def warn(sentence: str) -> None:
     """A warning to standard error, wrapped."""
     say_wrapped(f"warning: {sentence}")
+
+
+def _obeyed_by_none(text: str) -> str:
+    """A text with what a terminal obeys escaped: files, folders and code of others may put anything in a message."""
+    return _OBEYED.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def say_wrapped(sentence: str) -> None:
@@ -109,7 +116,7 @@ def _print(*parts: Any) -> None:
         for part in parts:
             console.print(part)
     for line in told.get().splitlines():
-        print(encodable(line.rstrip()))
+        print(_obeyed_by_none(encodable(line.rstrip())))
 
 
 def print_json(value: Any) -> None:

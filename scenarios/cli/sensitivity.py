@@ -14,7 +14,7 @@ from groupsim.scenarios.cli.settings import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from groupsim.analysis.sensitivity.effects import Sensitivity
+    from groupsim.analysis.sensitivity.effects import Floats, Sensitivity
     from groupsim.scenarios.sweep.file import SweepFile
 
 METRIC: Final = "unavailable_gap_s_max"
@@ -37,7 +37,7 @@ def sensitivity(
     metrics = [known(name).name for name in metric or [METRIC]]
     manifest = load_manifest(folder)
     file = _sampled(manifest, folder)
-    found = list(_found(file, manifest["variants"], load_summary(folder), metrics))
+    found = list(_found(file, _points(file, manifest, folder), load_summary(folder), metrics))
     short = short_names(list(file.vary))
     if figure is not None:
         _draw(found, short, figure)
@@ -66,27 +66,49 @@ def _sampled(manifest: Mapping[str, Any], folder: Path) -> SweepFile:
     return file
 
 
+def _points(file: SweepFile, manifest: Mapping[str, Any], folder: Path) -> dict[str, dict[str, Floats]]:
+    """The variants of each bundle in the order of the design, and where each stands in the ranges of what varies.
+
+    Raises
+    ------
+    ResultError
+        The manifest lacks a variant, or one has no value of a path, or none that could be in its range.
+    """
+    from groupsim.analysis.errors import ResultError
+    from groupsim.scenarios.sweep.design import numbered, variant_name
+
+    plan, found = file.plan, {}
+    for bundle in file.variants or [""]:
+        names = [variant_name(bundle, point) for point in numbered(plan.count())]
+        try:
+            places = plan.places([manifest["variants"][name]["set"] for name in names])
+        except (KeyError, TypeError, ValueError) as error:
+            told = f"{folder / 'manifest.json'} does not say where its variants stand in the ranges of what varies"
+            raise ResultError(told) from error
+        found[bundle] = dict(zip(names, places, strict=True))
+    return found
+
+
 def _found(
-    file: SweepFile, sets: Mapping[str, Mapping[str, Any]], summary: pd.DataFrame, metrics: Sequence[str]
+    file: SweepFile, points: Mapping[str, Mapping[str, Floats]], summary: pd.DataFrame, metrics: Sequence[str]
 ) -> Iterator[Sensitivity]:
     """One finding per metric, group and bundle."""
+    import numpy as np
+
     from groupsim.analysis.data.columns import floats
     from groupsim.analysis.data.columns import names as distinct
     from groupsim.analysis.sensitivity.effects import sensitivity
-    from groupsim.scenarios.sweep.design import numbered, variant_name
 
     plan = file.plan
-    for bundle in file.variants or [""]:
-        variants = [variant_name(bundle, point) for point in numbered(plan.count())]
-        places = plan.places([sets[one]["set"] for one in variants])
+    for bundle, places in points.items():
         for group in distinct(summary["group"]):
             rows = summary[summary["group"] == group]
             for metric in metrics:
                 means = rows.assign(value=floats(rows, metric)).groupby("variant")["value"].mean()
-                values = means.reindex(variants).to_numpy(dtype=float)
+                values = means.reindex(list(places)).to_numpy(dtype=float)
                 yield sensitivity(
-                    plan.kind, plan.paths, places, values, metric=metric, group=group, variant=bundle,
-                    levels=plan.levels,
+                    plan.kind, plan.paths, np.array([*places.values()]), values, metric=metric, group=group,
+                    variant=bundle, levels=plan.levels,
                 )  # fmt: skip
 
 

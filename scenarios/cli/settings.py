@@ -38,8 +38,19 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def listed(names: Sequence[str] | None) -> list[str]:
-    """Names of options that may be given again, ``--metric a --metric b``, or with commas, ``--metric a,b``."""
-    return [name.strip() for text in names or () for name in text.split(",") if name.strip()]
+    """Names of options that may be given again, ``--metric a --metric b``, or with commas, ``--metric a,b``.
+
+    Raises
+    ------
+    ConfigError
+        One is given and names nothing, such as a variable of a shell that is not set: no option would mean all.
+    """
+    from groupsim.sim.errors import ConfigError
+
+    found = [[name.strip() for name in text.split(",") if name.strip()] for text in names or ()]
+    if not all(found):
+        raise ConfigError("an option for names has none: write a name, or several with commas, or leave it out")
+    return [name for some in found for name in some]
 
 
 def import_allowed(paths: Sequence[str]) -> None:

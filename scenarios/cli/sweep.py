@@ -55,8 +55,9 @@ def sweep(
 
     if out is None and not dry_run:
         raise ConfigError("--out DIR is needed: a new folder for the results (or --dry-run)")
-    if inline and (master != _MASTER or remote or conf):
-        raise ConfigError("--inline runs in this process: --master, --remote and --conf are for runs on Spark")
+    sparks = {"master": master != _MASTER, "remote": remote, "conf": conf}
+    if inline and (given := [name for name, value in sparks.items() if value]):
+        raise ConfigError(f"--inline runs without Spark: leave out --inline, or --{given[0]}")
     where = None if inline else where_of(master, remote, _settings(conf or []))
     import_allowed(allow_code or [])
     loaded = load_sweep(sweep, allow_code=allow_code or [])

@@ -19,7 +19,8 @@ def read_properties(path: Path) -> dict[str, str]:
     Raises
     ------
     ValueError
-        The file cannot be read, is longer than 1 MiB, is no UTF-8, or has a malformed ``\u`` escape.
+        The file cannot be read, is longer than 1 MiB, is no UTF-8, or has a malformed ``\u`` escape, or half of a
+        surrogate pair, which Java reads and no table can hold.
     """
     text = read_text(path, BYTES_MAX)
     try:
@@ -75,4 +76,8 @@ def _unescape(text: str) -> str:
             return chr(int(body[1:], 16))
         return _ESCAPES.get(body, body)
 
-    return re.sub(r"\\(u[0-9A-Fa-f]{4}|.)", replacement, text, flags=re.DOTALL)
+    units = re.sub(r"\\(u[0-9A-Fa-f]{4}|.)", replacement, text, flags=re.DOTALL)
+    try:
+        return units.encode("utf-16", "surrogatepass").decode("utf-16")  # Java's escapes are units of UTF-16
+    except UnicodeDecodeError:
+        raise ValueError("holds half of a surrogate pair, which is no character") from None

@@ -21,6 +21,8 @@ from groupsim.sim.errors import ConfigError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_MASTERS: Final = ("local", "spark://", "yarn", "k8s://")
+"""How they begin. Source: ``SparkContext.createTaskScheduler`` and ``SparkSubmit`` of Spark 4.3."""
 _REACH_S: Final = 10.0
 _CONNECT_PORT: Final = 15002
 _MASTER_PORT: Final = 7077
@@ -76,7 +78,7 @@ def where_of(master: str, remote: str, conf: Mapping[str, str]) -> Where:
     Raises
     ------
     ConfigError
-        ``remote`` is no address of Spark Connect, or comes with settings.
+        ``remote`` is no address of Spark Connect, or comes with settings; ``master`` is none of Spark's.
     NoJava
         ``master`` needs Java, and there is none.
     """
@@ -84,6 +86,8 @@ def where_of(master: str, remote: str, conf: Mapping[str, str]) -> Where:
         raise ConfigError(f"remote {remote}: must be sc://HOST:PORT; other clusters are named as master")
     if remote and conf:
         raise ConfigError("conf: a Spark Connect server has its settings already; they can be given to a master alone")
+    if not remote and not master.startswith(_MASTERS):
+        raise ConfigError(f"master {master}: must be local[N], spark://HOST:PORT, yarn or k8s://URL")
     if not remote:
         require_java()
     return Where(remote or master, conf)

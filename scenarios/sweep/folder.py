@@ -27,6 +27,7 @@ from groupsim.scenarios.sweep.chunk import FAILURES, SUMMARY, Chunk, part_of
 from groupsim.scenarios.sweep.identity import differences
 from groupsim.sim.errors import ConfigError
 from groupsim.sim.output.result import manifest_text
+from groupsim.sim.tables import TABLES
 
 PLAN: Final = "sweep.json"
 _PARTIAL: Final = re.compile(r"\..+\.([0-9a-f]{8}|\d+)\.partial")
@@ -119,6 +120,27 @@ class SweepFolder:
         ]
         return sorted(file for file in found if file.relative_to(self.path) not in own)
 
+    def misplaced(self, chunks: Iterable[Chunk]) -> list[Path]:
+        """What is no folder where these chunks need one, or a folder where they need a file; sorted."""
+        files, folders = {Path(MANIFEST)}, set()
+        for chunk in chunks:
+            files |= {chunk.file(table) for table in _SCHEMAS}
+            folders |= {Path(chunk.kept)} if chunk.kept else set()
+        folders |= {above for one in (*files, *folders) for above in one.parents}
+        wrong = [one for one in files if (self.path / one).is_dir()]
+        wrong += [one for one in folders if os.path.lexists(self.path / one) and not (self.path / one).is_dir()]
+        return sorted(self.path / one for one in wrong)
+
+    def foreign(self, chunk: Chunk) -> list[Path]:
+        """What is among the tables of a chunk's kept run and is none of them; sorted."""
+        folder, own = self.path / chunk.kept, {MANIFEST, *(f"{name}.parquet" for name in TABLES)}
+        there = folder.iterdir() if chunk.kept and folder.is_dir() else ()
+        return sorted(one for one in there if one.name not in own or one.is_dir())
+
+    def reopen(self) -> None:
+        """Take back that all is there, before anything is taken away or made anew."""
+        (self.path / MANIFEST).unlink(missing_ok=True)
+
     def discard(self, chunk: Chunk) -> None:
         """Take away what is left of a damaged chunk."""
         for table in ("summary", "failures"):
@@ -164,7 +186,7 @@ def sweep_folder(
         A sweep is writing into it now.
     """
     place_of(path)  # or nothing below can be asked of it
-    if not (resume and (path / PLAN).exists()):
+    if not (resume and (path / PLAN).is_file()):
         _begin(path, identity, settle)
     with (path / PLAN).open("rb") as file:
         _lock(file, path)
@@ -175,7 +197,7 @@ def sweep_folder(
 
 
 def _begin(path: Path, identity: Mapping[str, Any], settle: Callable[[], ChunkSizes]) -> None:
-    if (path / PLAN).exists():
+    if (path / PLAN).is_file():
         raise OccupiedFolder(f"{path} holds a sweep's results; go on with it by --resume, or name a new folder")
     refuse_occupied(path, _DRAFT)  # of a process that was killed just here, or of one that is faster
     draft = path / f".{PLAN}.{os.getpid()}.partial"
@@ -204,10 +226,19 @@ def _lock(file: IO[bytes], path: Path) -> None:
 
 def _plan(file: IO[bytes], path: Path) -> dict[str, Any]:
     try:
-        plan = json.load(file)
-        return {key: dict(plan[key]) for key in ("identity", "chunk_runs", "run_s")}
+        read = json.load(file)
+        plan = {key: dict(read[key]) for key in ("identity", "chunk_runs", "run_s")}
+        if not _sizes_all(plan["identity"]["variants"], plan["chunk_runs"], plan["run_s"]):
+            raise ValueError
+        return plan
     except (ValueError, TypeError, KeyError, RecursionError):
         raise AnotherSweep(f"{path / PLAN} is not what groupsim has written: name a new folder") from None
+
+
+def _sizes_all(variants: Mapping[str, Any], chunk_runs: Mapping[str, Any], run_s: Mapping[str, Any]) -> bool:
+    """Whether a plan says of every variant how many runs a chunk has, and how long one takes."""
+    whole = all(type(chunk_runs.get(name)) is int and chunk_runs[name] > 0 for name in variants)
+    return whole and all(isinstance(run_s.get(name), int | float) for name in variants)
 
 
 def damaged(folder: SweepFolder, chunks: Sequence[Chunk]) -> dict[Chunk, str]:

@@ -89,13 +89,20 @@ class SweepRun:
         Raises
         ------
         AnotherSweep
-            Among the parts of the tables is one that is none of this sweep's.
+            Among the parts of the tables is one that is none of this sweep's, something else is in the place of what
+            is to be written, or among what is to be taken away.
         """
         most = self._sweep.replications.at_most
         chunks = [work.chunk for one in self._wanted for work in self._work(one, 0, most)]
         if strangers := self._folder.strangers(chunks):
             raise AnotherSweep(f"{strangers[0]} is no part of this sweep, and would be counted as one: take it away")
+        if misplaced := self._folder.misplaced(chunks):
+            raise AnotherSweep(f"{misplaced[0]} is in the way of what this sweep writes: take it away")
         found = damaged(self._folder, chunks)
+        if foreign := [one for chunk in found for one in self._folder.foreign(chunk)]:
+            raise AnotherSweep(f"{foreign[0]} is among damaged tables, which are to be made anew: take it away")
+        if found:
+            self._folder.reopen()
         for chunk in found:
             self._folder.discard(chunk)
         return list(found.values())
@@ -123,6 +130,7 @@ class SweepRun:
             if self._pending:
                 # The longest first: then no core waits long for the last to end.
                 missing = sorted(self._pending.values(), key=lambda work: -work.cost_s)
+                self._folder.reopen()
                 done += execute(missing, simulate, self._folder.path, told)
                 self._check_committed()
             elif not self._widen():

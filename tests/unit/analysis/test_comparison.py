@@ -47,6 +47,17 @@ def test_no_shown_difference_is_bounded(sweep: Maker) -> None:
     )
 
 
+def test_what_is_no_summary_is_told(sweep: Maker) -> None:
+    summary = sweep({"range": [10.0, 20.0]})
+    for other, told in (
+        (summary.drop(columns=["seed", "losses"]), r"a summary to compare: missing column\(s\) seed, losses"),
+        ("a folder", r"compare takes the tables summary, such as .*: this is a str"),
+    ):
+        for pair in ((summary, other), (other, summary)):
+            with pytest.raises(ResultError, match=told):
+                compare(*pair, ["losses"])
+
+
 def test_one_pair_concludes_nothing(sweep: Maker) -> None:
     (one,) = compare_variants(sweep({"range": [10.0], "static": [7.0]}), "range", GAP)
     assert (one.outcome.difference.half_width, one.conclusive) == (None, False)

@@ -14,9 +14,11 @@ from groupsim.analysis.data.load import (
     RUN,
     load_absent,
     load_failures,
+    load_kept,
     load_result,
     load_summaries,
     load_summary,
+    measure_of,
     table,
 )
 from groupsim.analysis.data.schema import conform
@@ -226,12 +228,59 @@ def test_a_manifest_that_is_no_json_is_named(sweep: Maker, tmp_path: Path, text:
             load(folder)
 
 
-@pytest.mark.parametrize("change", [{"runs": 1e9}, {"runs": 10**20}, {"runs": -1}, {"seed": "x"}, {"set": []}])
+@pytest.mark.parametrize(
+    "change", [{"runs": 1e9}, {"runs": 10**20}, {"runs": -1}, {"seed": "x"}, {"set": []}, {"kept": 5}]
+)
 def test_a_manifest_with_variants_that_cannot_be_is_named(
     sweep: Maker, tmp_path: Path, change: dict[str, object]
 ) -> None:
     folder = write_sweep(tmp_path / "out", sweep({"a": [1.0, 2.0]}))
     (folder / "manifest.json").write_text(json.dumps({"variants": {"a": {"runs": 2, "seed": 1, "set": {}, **change}}}))
-    for load in (load_summary, load_absent):
+    for load in (load_summary, load_absent, load_kept):
         with pytest.raises(ResultError, match="does not say what the variants are"):
             load(folder)
+
+
+def test_a_sweep_that_has_lost_runs_is_not_taken_for_a_whole_one(sweep: Maker, tmp_path: Path) -> None:
+    for number, lost in enumerate(("part-0000000.parquet", "part-0000500.parquet", "*.parquet")):
+        summary = sweep({"range": [1.0, 2.0, 3.0], "static": [1.0, 2.0, 3.0]})
+        folder = write_sweep(tmp_path / str(number), summary)
+        for file in (folder / "summary" / "variant=static").glob(lost):
+            file.unlink()
+        with pytest.raises(ResultError, match=r"'static' .* are not in summary/.* --resume carries out"):
+            load_summary(folder)
+
+
+def test_a_sweep_with_more_runs_than_its_manifest_counts_is_refused(sweep: Maker, tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path / "sweep", sweep({"range": [1.0, 2.0], "static": [1.0, 2.0]}))
+    own = folder / "summary" / "variant=static"
+    (own / "copy.parquet").write_bytes((own / "part-0000000.parquet").read_bytes())
+    with pytest.raises(ResultError, match=r"runs of variant 'static' .*or others are"):
+        load_summary(folder)
+
+
+@pytest.mark.parametrize("change", [{"columns": ["replication"]}, {"seed": "x"}, {"replication": 0.5}])
+def test_failures_that_do_not_say_which_runs_they_are_are_named(
+    sweep: Maker, tmp_path: Path, change: dict[str, object]
+) -> None:
+    folder = write_sweep(tmp_path / "sweep", sweep({"range": [1.0]}), failed=[("range", 1, 1)])
+    file = folder / "failures" / "variant=range" / "part-0000000.parquet"
+    failures = pd.read_parquet(file, partitioning=None)
+    changed = failures.drop(**change) if "columns" in change else failures.assign(**change)
+    changed.to_parquet(file, index=False)
+    with pytest.raises(SchemaMismatch, match=r"failures does not say .* which runs have failed"):
+        load_failures(folder)
+
+
+@pytest.mark.parametrize("document", [[], {"measure": None}, {"measure": 3}])
+def test_a_manifest_without_a_scenario_is_named(small: SimpleNamespace, tmp_path: Path, document: object) -> None:
+    folder = write(tmp_path / "run", small.tables)
+    (folder / "manifest.json").write_text(json.dumps({"document": document}))
+    with pytest.raises(ResultError, match=r"manifest\.json does not say from when and until when"):
+        measure_of(folder)
+
+
+def test_runs_whose_tables_a_sweep_has_kept_are_found_by_variant(sweep: Maker, tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path / "sweep", sweep({"range": [1.0], "static": [1.0]}))
+    assert load_kept(folder) == {"range": folder / "runs/0", "static": folder / "runs/1"}
+    assert load_kept(write(tmp_path / "run", {"summary": sweep({"": [1.0]})})) == {}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from groupsim.analysis.text.tables import Column, TextTable
-from groupsim.scenarios.cli.output import Progress, print_table, say_error, warn
+from groupsim.scenarios.cli.output import Progress, print_table, say, say_error, warn
 
 ROOT = Path(__file__).parents[3]
 
@@ -52,6 +52,15 @@ def test_an_error_is_wrapped_but_for_commands_that_are_to_be_copied(capsys: pyte
     assert copied == command
     assert max(map(len, wrapped)) <= 80
     assert [line.index(line.strip()[0]) for line in wrapped] == [0, 2, 2, 2, 4]
+
+
+def test_what_a_terminal_obeys_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    say("a\x1b[31m\u202eb\tc\nd \u00e9")
+    print_table(TextTable((Column("x\x9b", ("\x1b]0;t\x07",), {}, right=False),)))
+    told = capsys.readouterr()
+    assert told.err == "a\\x1b[31m\\u202eb\tc\nd \u00e9\n"
+    assert "\x1b" not in told.out
+    assert "\x9b" not in told.out
 
 
 def test_progress_says_nothing_about_short_work(capsys: pytest.CaptureFixture[str]) -> None:

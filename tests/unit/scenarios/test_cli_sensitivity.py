@@ -5,6 +5,7 @@ The simulator is replaced by the function; everything else is what a user has.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -157,6 +158,19 @@ class TestRefusal:
             told = groupsim("sensitivity", what)
             assert (told.code, told.out) == (2, "")
             assert says in told.said
+
+    @pytest.mark.parametrize("change", [{}, {"set": {}}, {"set": {ZETA: "x", ALPHA: "10s", MU: 1}}])
+    def test_of_a_manifest_that_lacks_points_is_told(
+        self, groupsim: CommandLine, swept: Swept, change: dict[str, Any]
+    ) -> None:
+        out = swept(MORRIS, linear)
+        manifest = json.loads((out / "manifest.json").read_text())
+        last = manifest["variants"].popitem()[0]
+        manifest["variants"] |= {last: change} if change else {}
+        (out / "manifest.json").write_text(json.dumps(manifest))
+        told = groupsim("sensitivity", out)
+        assert told.code == 2
+        assert "does not say where its variants stand" in told.said
 
     def test_of_an_unknown_metric_names_the_nearest(self, groupsim: CommandLine, swept: Swept) -> None:
         told = groupsim("sensitivity", swept(MORRIS, linear), "--metric", "rebalance")

@@ -139,6 +139,13 @@ class TestSweep:
         assert told.err.count("replay:") == 5
         assert "6 runs of 6 failed" in told.said
 
+    @pytest.mark.parametrize("given", [("--master", "yarn"), ("--remote", "sc://a:1"), ("--conf", "a=b")])
+    def test_with_and_without_spark_at_once_is_refused(
+        self, groupsim: CommandLine, folder: Path, given: tuple[str, str]
+    ) -> None:
+        told = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out", *given)
+        assert (told.code, told.said) == (2, f"error: --inline runs without Spark: leave out --inline, or {given[0]}\n")
+
     def test_dry_run_checks_and_writes_nothing(self, groupsim: CommandLine, folder: Path) -> None:
         told = groupsim("sweep", folder / "sweep.yaml", "--inline", "--out", folder / "out", "--dry-run")
         assert told.code == 0

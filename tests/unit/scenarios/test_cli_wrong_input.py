@@ -138,11 +138,6 @@ def test_a_file_that_is_no_sweep_is_told(groupsim: CommandLine, file: str, says:
     refused(groupsim("sweep", file, "--inline", "--out", "out"), says)
 
 
-@pytest.mark.parametrize("option", [("--master", "local[2]"), ("--remote", "sc://there:15002"), ("--conf", "a=b")])
-def test_a_sweep_in_this_process_takes_no_settings_of_spark(groupsim: CommandLine, option: tuple[str, str]) -> None:
-    refused(groupsim("sweep", "cold-start", "--inline", *option, "--dry-run"), "--inline runs in this process")
-
-
 @pytest.mark.parametrize("name", ["no-such", "small.yaml", "binary.yaml", "below/absent"])
 def test_only_what_is_built_in_is_shown(groupsim: CommandLine, name: str) -> None:
     refused(groupsim("scenarios", "show", name), "is not built in")

@@ -37,6 +37,7 @@ JAVA = [
     ("a : = b", {"a": "= b"}),
     ("\\\n#\n!", {}),
     ("\\\n \na=b", {"a": "b"}),
+    ("a=\\ud83d\\ude00 \\uFEFF", {"a": "\U0001f600 \ufeff"}),
 ]
 
 
@@ -48,6 +49,12 @@ def test_a_text_is_read_as_java_reads_it(text: str, pairs: dict[str, str]) -> No
 def test_a_broken_escape_is_refused() -> None:
     with pytest.raises(ValueError, match="malformed"):
         parse_properties("a=\\u00")
+
+
+@pytest.mark.parametrize("text", ["a=\\ud83d", "a=\\ude00\\ud83d", "\\ud83dx=1"])
+def test_half_of_a_surrogate_pair_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="half of a surrogate pair"):
+        parse_properties(text)
 
 
 _PLAIN = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="\\=:#! "), min_size=1)

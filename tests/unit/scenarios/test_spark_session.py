@@ -6,7 +6,8 @@ import socket
 
 import pytest
 
-from groupsim.scenarios.spark.session import Unreachable, Where, reach
+from groupsim.scenarios.spark.session import Unreachable, Where, reach, where_of
+from groupsim.sim.errors import ConfigError
 
 
 @pytest.mark.parametrize(
@@ -33,3 +34,9 @@ def test_where_nobody_listens_is_told() -> None:
         url = f"sc://127.0.0.1:{closed.getsockname()[1]}"
         with pytest.raises(Unreachable, match=r"127\.0\.0\.1:\d+: Connection refused"):
             reach(Where(url))
+
+
+@pytest.mark.parametrize("master", ["nonsense", "host:7077", "http://host:7077", "sc://host"])
+def test_a_master_that_is_none_of_sparks_is_refused_before_spark_starts(master: str) -> None:
+    with pytest.raises(ConfigError, match=r"master .*: must be local\[N\], spark://HOST:PORT, yarn or k8s://URL"):
+        where_of(master, "", {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import pytest
 from groupsim.scenarios.files.new_folder import OccupiedFolder
 from groupsim.scenarios.sweep.chunk import Chunk
 from groupsim.scenarios.sweep.execution import Listener, carry_out_sweep
-from groupsim.scenarios.sweep.folder import AnotherSweep, FolderInUse, sweep_folder
+from groupsim.scenarios.sweep.folder import AnotherSweep, FolderInUse, SweepFolder, sweep_folder
 from groupsim.scenarios.sweep.identity import identity_of
 from groupsim.scenarios.sweep.replications import Replications
 from groupsim.sim.output.result import Result
@@ -102,6 +103,85 @@ def test_whose_plan_is_damaged_is_refused_in_words(tmp_path: Path, text: str) ->
     (tmp_path / "out/sweep.json").write_text(text)
     with pytest.raises(AnotherSweep, match=r"sweep\.json is not what groupsim has written"):
         carried_out(sweep_of(), tmp_path / "out", resume=True)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("chunk_runs", {}), ("chunk_runs", 0), ("chunk_runs", 1.5), ("chunk_runs", True), ("run_s", {}), ("run_s", None)],
+)
+def test_whose_plan_does_not_size_its_chunks_is_refused_in_words(tmp_path: Path, key: str, value: object) -> None:
+    carried_out(sweep_of(), tmp_path / "out")
+    plan = json.loads((tmp_path / "out/sweep.json").read_text())
+    plan[key] = value if isinstance(value, dict) else dict.fromkeys(plan[key], value)
+    (tmp_path / "out/sweep.json").write_text(json.dumps(plan))
+    with pytest.raises(AnotherSweep, match=r"sweep\.json is not what groupsim has written"):
+        carried_out(sweep_of(), tmp_path / "out", resume=True)
+
+
+def test_whose_plan_is_a_folder_is_refused_and_left_alone(tmp_path: Path) -> None:
+    carried_out(sweep_of(), tmp_path / "out")
+    (tmp_path / "out/sweep.json").unlink()
+    (tmp_path / "out/sweep.json").mkdir()
+    with pytest.raises(OccupiedFolder, match="not empty"):
+        carried_out(sweep_of(), tmp_path / "out", resume=True)
+
+
+PART = "summary/variant=range/part-0000000.parquet"
+
+
+@pytest.mark.parametrize("place", [PART, PART.replace("summary", "failures"), "manifest.json"])
+def test_with_a_folder_in_the_place_of_a_file_is_refused_and_left_alone(tmp_path: Path, place: str) -> None:
+    carried_out(sweep_of(), tmp_path / "out")
+    (tmp_path / "out" / place).unlink(missing_ok=True)
+    (tmp_path / "out" / place).mkdir(parents=True)
+    (tmp_path / "out" / place / "mine").touch()
+    with pytest.raises(AnotherSweep, match=f"{place} is in the way of what this sweep writes: take it away"):
+        carried_out(sweep_of(), tmp_path / "out", resume=True)
+    assert (tmp_path / "out" / place / "mine").exists()
+
+
+@pytest.mark.parametrize("place", ["summary", "failures", "runs", "summary/variant=range", "runs/0-range"])
+@pytest.mark.parametrize("lead", [True, False])
+def test_with_a_file_in_the_place_of_a_folder_is_refused(tmp_path: Path, place: str, lead: bool) -> None:
+    carried_out(sweep_of(), tmp_path / "out")
+    shutil.rmtree(tmp_path / "out" / place, ignore_errors=True)
+    (tmp_path / "out" / place).symlink_to("nowhere") if lead else (tmp_path / "out" / place).touch()
+    with pytest.raises(AnotherSweep, match=f"{place} is in the way of what this sweep writes: take it away"):
+        carried_out(sweep_of(), tmp_path / "out", resume=True)
+
+
+@pytest.mark.parametrize("place", ["notes.txt", "lag.parquet/notes.txt"])
+def test_keeps_what_users_have_put_among_tables(tmp_path: Path, place: str) -> None:
+    carried_out(sweep_of(), tmp_path / "out")
+    kept = tmp_path / "out/runs/0-range"
+    for damaged in (kept / "lag.parquet", kept / "summary.parquet"):
+        damaged.unlink()
+    notes = kept / place
+    notes.parent.mkdir(exist_ok=True)
+    notes.write_text("mine")
+    with pytest.raises(AnotherSweep, match=f"{place.split('/')[0]} is among damaged tables"):
+        carried_out(sweep_of(), tmp_path / "out", resume=True)
+    assert notes.read_text() == "mine"
+
+
+def _interrupted(*arguments: object, **others: object) -> Result:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("when", ["discard", "carry out"])
+def test_is_not_whole_while_a_lost_chunk_is_carried_out_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    carried_out(sweep_of(), tmp_path / "out")
+    (tmp_path / "out/manifest.json").touch()
+    if when == "discard":
+        (tmp_path / "out" / PART).write_bytes(b"")
+        monkeypatch.setattr(SweepFolder, "discard", _interrupted)
+    else:
+        (tmp_path / "out" / PART).unlink()
+    with pytest.raises(KeyboardInterrupt):
+        carried_out(sweep_of(), tmp_path / "out", _interrupted, resume=True)
+    assert not (tmp_path / "out/manifest.json").exists()
 
 
 def cut_in_half(file: Path) -> None:

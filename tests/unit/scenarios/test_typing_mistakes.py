@@ -267,6 +267,12 @@ class TestAllowCode:
         [
             ("import sys; sys.exit(7)", "SystemExit: 7 (own_broken.py, line 1)"),
             ("def (:\n", "SyntaxError: invalid syntax (own_broken.py, line 1)"),
+            ("\nraise ValueError('\\x1b[31mno')", "ValueError: \\x1b[31mno (own_broken.py, line 2)"),
+            ("import nowhere", "ModuleNotFoundError: No module named 'nowhere' (own_broken.py, line 1)"),
+            (
+                "import sys\nsys.nothing",
+                "AttributeError: module 'sys' has no attribute 'nothing' (own_broken.py, line 2)",
+            ),
         ],
     )
     def test_whose_module_cannot_be_imported_is_wrong_input(
@@ -281,6 +287,15 @@ class TestNamesWithCommas:
     def test_are_metrics(self, groupsim: CommandLine, tmp_path: Path) -> None:
         assert "unknown metric 'foo'" in groupsim("sensitivity", tmp_path, "--metric", "losses,foo").err
         assert "unknown metric 'foo'" in groupsim("compare", tmp_path, "--metric", "losses, foo").err
+
+    @pytest.mark.parametrize("given", ["", " ", "losses, ,"])
+    @pytest.mark.parametrize("command", ["compare", "sensitivity"])
+    def test_that_are_none_do_not_mean_all(
+        self, groupsim: CommandLine, given: str, command: str, tmp_path: Path
+    ) -> None:
+        told = groupsim(command, tmp_path, "--metric", given, "--metric", " ")
+        assert told.code == 2
+        assert "write a name, or several with commas, or leave it out" in told.said
 
     def test_are_assignors(self, groupsim: CommandLine) -> None:
         small = ("--members", 3, "--partitions", 6, "--json")

@@ -15,6 +15,7 @@ import pytest
 
 from groupsim.sim import simulate
 from groupsim.sim.config import CoordinatorConfig
+from groupsim.sim.errors import ConfigError
 from groupsim.sim.model import (
     Cluster,
     Distribution,
@@ -153,3 +154,10 @@ def test_a_pause_entry_of_another_group_does_not_move_the_draws_of_this_one() ->
     for table in alone:
         columns = [column for column in TABLES[table] if column != "recovery_s"]  # since the last fault anywhere
         pd.testing.assert_frame_equal(alone[table][columns], more[table][columns])
+
+
+@pytest.mark.parametrize("name", ["seed", "replication"])
+@pytest.mark.parametrize("number", [-1, 1.5, 1.0, "1", None, True, 1 << 63])
+def test_a_seed_that_tables_would_tell_as_another_is_refused(name: str, number: object) -> None:
+    with pytest.raises(ConfigError, match=f"{name} is .*; it must be a whole number, 0 or more"):
+        simulate(LIVELY, **{name: number})  # type: ignore[arg-type]

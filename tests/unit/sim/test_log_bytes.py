@@ -14,7 +14,12 @@ from groupsim.sim.cluster.log_bytes import log_bytes
 from groupsim.sim.config import BrokerConfig, ClientConfig
 from groupsim.sim.distributions import Distribution
 from groupsim.sim.model import Close, GcPause, Kill, Processing, Reassign, Restart, Scenario, Target
-from groupsim.sim.protocol.consumer.records import ConsumerGroupCurrentMemberAssignment, CurrentAssignment
+from groupsim.sim.protocol.consumer.records import (
+    ConsumerGroupCurrentMemberAssignment,
+    ConsumerGroupMemberMetadata,
+    CurrentAssignment,
+    MemberMetadata,
+)
 from groupsim.sim.protocol.controller.partition import OFFSETS_TOPIC
 from groupsim.sim.protocol.record_sizes import offset_bytes, offset_tombstone_bytes, state_bytes
 from groupsim.sim.units import FOREVER, MS, S
@@ -38,6 +43,8 @@ def test_an_offset_is_as_long_as_kafka_writes_it() -> None:
 def test_of_other_records_it_is_about_what_is_in_them() -> None:
     record = ConsumerGroupCurrentMemberAssignment("m" * 22, None)
     assert state_bytes("billing", record) == 1 + 6 + 2 + 9 + 24
+    names = [ConsumerGroupMemberMetadata("m", MemberMetadata(topics=topics)) for topics in ((), ("orders", "t"))]
+    assert state_bytes("g", names[1]) - state_bytes("g", names[0]) == 2 + 6 + 2 + 1
     few, many = (CurrentAssignment(1, 0, assigned=np.arange(count, dtype=np.int32)) for count in (9, 19))
     assert state_bytes("g", replace(record, value=many)) - state_bytes("g", replace(record, value=few)) == 40
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from groupsim.sim.client.pace import Load, Pace, pace
 from groupsim.sim.client.poll_schedule import PollSchedule
-from groupsim.sim.client.settling import MOST_PASSES, Settling, SettlingColumns
+from groupsim.sim.client.settling import MOST_PASSES, Batch, Settling, SettlingColumns
 from groupsim.sim.fastpath.columns import RoundColumns
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.model import Distribution, Processing
@@ -84,6 +84,43 @@ def test_where_fetches_are_slow_a_pass_waits_for_its_records() -> None:
     found = settling(PollSchedule(0, slow, load))
     assert found.lengths[0] == 240 * S // 50
     assert found.waits[0] == POLL_US + found.lengths[0] - (240 * MS + POLL_US)
+
+
+def test_what_full_passes_leave_takes_a_pass_if_it_is_a_record_more_than_settled_ones_take() -> None:
+    """Of next to no production a full pass leaves what was beyond it."""
+    left = {backlog: caught_up(backlog, 0.005 / S) for backlog in (500.5, 501.2)}
+    assert [one.full_passes for one in left.values()] == [1, 1]
+    assert not left[500.5].settling
+    assert len(settling(left[501.2]).lengths) == 1
+
+
+@pytest.mark.parametrize(("each", "waits"), [(True, 500), (False, 1)])
+def test_who_waits_for_commits_waits_after_each_record_or_each_batch(each: bool, waits: int) -> None:
+    working = Processing(per_record=Distribution.constant(20 * MS), commit_each_record=each, commit_wait_us=3 * MS)
+    assert pace(working, 500, POLL_US, Load(RATE, 0.0), 1.0).full_us == POLL_US + 500 * 20 * MS + waits * 3 * MS
+
+
+def test_a_pass_takes_a_microsecond_at_least() -> None:
+    assert Batch().lasts(5) == (1, 0)
+
+
+def test_after_the_last_pass_there_is_none() -> None:
+    some = Settling([9, 4], [1, 2], [3.0, 2.0])
+    assert some.from_pass(2) is None
+    assert some.after(10) is None
+    last = some.after(9)
+    assert last is not None
+    assert (last.lengths, last.waits, last.records) == ([4], [2], [2.0])
+
+
+def test_columns_find_the_pass_under_way_as_each_member_does() -> None:
+    several = [Settling([9, 4], [1, 2]), None, Settling([7, 5, 3], [3, 2, 1])]
+    columns = SettlingColumns.of(several)
+    assert columns is not None
+    for elapsed in range(-1, 20):
+        found = np.array(columns.pass_at(np.full(3, elapsed)))
+        for index, one in enumerate(several):
+            assert one is None or tuple(found[:, index].tolist()) == one.pass_at(elapsed), (index, elapsed)
 
 
 def test_columns_of_some_and_then_of_others_hold_each_of_them() -> None:

@@ -143,6 +143,17 @@ def test_what_bumps_the_group_epoch(change: dict[str, Any], bumps: bool) -> None
     assert any(isinstance(fact, GroupEpochBumped) for fact in run.outcome.facts) == bumps
 
 
+def test_what_is_given_up_at_last_is_in_order_with_what_was_given_up_before() -> None:
+    """``updateCurrentAssignment``: it subscribes to nothing any more while it still gives up the upper half."""
+    run = Coordination(consumer_assignment_interval_us=0)
+    run.join("a")
+    run.join("b")
+    run.beat("a")
+    assert (run.owned("a"), run.current("a").pending.tolist()) == ([0, 1], [2, 3])
+    run.beat("a", topics=("none",))
+    assert (run.owned("a"), run.current("a").pending.tolist()) == ([], [0, 1, 2, 3])
+
+
 def test_a_full_group_takes_nobody_else() -> None:
     run = Coordination(consumer_max_size=1)
     run.join("a", instance_id="i")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from groupsim.sim.protocol.consumer.member.states import MemberState
 from groupsim.sim.protocol.consumer.messages import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
-from groupsim.sim.protocol.messages import Error, OffsetCommit
+from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetFetch
 from groupsim.sim.units import MS, S
 from tests.unit.sim.protocol.consumer_members import ConsumerHarness
 
@@ -34,6 +35,22 @@ def test_a_commit_can_be_the_first_to_hear_that_the_coordinator_has_moved(error:
     h = ConsumerHarness().stable().sleep(5_000).pass_by()
     h.committed(error)
     assert h.member.coordinator is None
+
+
+def test_positions_are_asked_for_once_the_coordinator_is_known_again() -> None:
+    """``CommitRequestManager.poll``: without a coordinator nothing is sent to it."""
+    h = ConsumerHarness().joining().beaten(1, 0, 1).pass_by(2)
+    h.beaten(1, error=Error.NOT_COORDINATOR).pass_by()
+    assert not [body for body in h.in_flight if isinstance(body, OffsetFetch)]
+    h.sleep(100).found().pass_by()
+    assert [body.positions.tolist() for body in h.in_flight if isinstance(body, OffsetFetch)] == [[0, 1]]
+
+
+def test_a_commit_that_nobody_has_looked_at_is_that_which_was_sent() -> None:
+    h = ConsumerHarness(static=True).stable().sleep(5_000).pass_by()
+    sent = h.take(OffsetCommit)
+    again = h.member.commit_again(sent.positions, np.zeros(2, np.int64))
+    assert (again.member_id, again.instance_id, again.generation) == (sent.member_id, "m", sent.generation)
 
 
 def test_a_leave_says_that_nothing_is_owned() -> None:

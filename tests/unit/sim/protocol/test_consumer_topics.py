@@ -40,10 +40,14 @@ def test_replicas_on_other_racks_bump_too() -> None:
     run.see(t=4)
     run.beat("a")
     assert run.epochs[0] == 2, "nothing is another one"
-    run.topics.racks["t"] = [("r",)] * 4
+    run.topics.racks["t"] = [("r", "s", None)] * 4
     run.see(t=4)
     run.beat("a")
     assert run.epochs[0] == 3
+    run.topics.racks["t"] = [("s", None, "r")] * 4
+    run.see(t=4)
+    run.beat("a")
+    assert run.epochs[0] == 3, "racks are hashed in order (Utils.computeTopicHash): another leader changes nothing"
 
 
 # --- regular expressions ----------------------------------------------------------------------------------------------

@@ -41,11 +41,13 @@ def test_nothing_is_committed_after_a_reset() -> None:
     assert h.sent == [Api.LEAVE_GROUP, Api.JOIN_GROUP]
 
 
-def test_each_poll_commits_what_the_application_processed() -> None:
-    """commitSync after each batch."""
-    h = MemberHarness(commits="after_batch").stable()
+@pytest.mark.parametrize("often", [{"commits": "after_batch"}, {"auto_commit_interval_us": 0}])
+def test_each_poll_commits_what_the_application_processed(often: dict[str, object]) -> None:
+    """commitSync after each batch, or an interval of 0: due again in the next microsecond."""
+    h = MemberHarness(**often).stable()
     h.now = 10
     assert h.poll().sent == [Api.OFFSET_COMMIT]
+    assert h.member.commit_due == 10 * MS + 1
     h.now = 20
     assert h.poll().sent == [Api.OFFSET_COMMIT, Api.OFFSET_COMMIT]
 
