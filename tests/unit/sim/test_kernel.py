@@ -328,7 +328,9 @@ def test_a_loss_is_a_delay_that_doubles() -> None:
     one = path(Distribution.constant(MS), loss=0.3)
     counts = dict.fromkeys((0, 1, 3, 7, 15), 0)
     for number in range(5_000):
-        counts[(one.latency("other", number) - MS) // (200 * MS)] += 1
+        timeouts, rest = divmod(one.latency("other", number) - MS, 200 * MS)
+        assert rest == 0
+        counts[timeouts] += 1
     assert one.longest_us == MS + 15 * 200 * MS
     assert counts[0] == pytest.approx(3_500, rel=0.05)
     assert counts[1] == pytest.approx(1_050, rel=0.1)

@@ -13,7 +13,7 @@ from groupsim.sim.catalog import Announcement, Catalog
 from groupsim.sim.cluster.coordinator import partition_for
 from groupsim.sim.cluster.loading import Loading
 from groupsim.sim.config import BrokerConfig, ClientBehaviour
-from groupsim.sim.model import Close, Distribution, Kill, Scenario, Target, Topic, Verb
+from groupsim.sim.model import Close, Distribution, Kill, Restart, Scenario, Target, Topic, Verb
 from groupsim.sim.simulation import Fidelity
 from groupsim.sim.units import FOREVER, MS, S
 from tests.support.coordinators import moved
@@ -119,6 +119,14 @@ def test_a_broker_that_leaves_holds_up_what_others_lead_until_they_have_heard_of
     stretches = sorted((one.cause, one.from_us, one.to_us) for one in others.itertuples())
     held_up = [("detection", decided_us, heard_us)] * 8
     assert stretches == [*held_up, *[("resume", heard_us, heard_us + WAY_US)] * 8]
+
+
+@pytest.mark.parametrize("fidelity", ["elided", "message"])
+def test_a_broker_that_comes_back_holds_up_nobody(fidelity: Fidelity) -> None:
+    """What others lead changes once more when it is in sync again, and that it left in good order is over."""
+    made = world(Restart(target=BROKER, down=Distribution.constant(5 * S)), 0, partitions=12)
+    rows = simulate(made, fidelity=fidelity).tables["unavailability"]
+    assert not ((rows.from_us > FAULT_US + 2 * S) & ~rows.partition.isin(led(12))).any()
 
 
 def test_who_reads_from_a_broker_that_leaves_goes_to_the_leader() -> None:

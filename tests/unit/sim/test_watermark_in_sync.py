@@ -45,3 +45,4 @@ def test_the_answer_to_a_commit_waits_for_who_is_in_sync_then() -> None:
         assert ways == round_trips([path], "commit", np.array([3]))[:, 0].tolist() == [MS, (1 + wait_ms) * MS]
         assert path.latency("heartbeat", 7) == MS
     assert path.longest_us == 41 * MS
+    assert path.commit_us == 42 * MS, "there and back, and the wait at its opening"
