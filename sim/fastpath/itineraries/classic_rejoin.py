@@ -107,6 +107,8 @@ class RejoinPhase(CohortPhase):
         if awake:
             known, trips = [one.known for one in awake], [one.bounds.round_trip_us for one in awake]
             steady = steady.followed_by(SteadyColumns.of(known, trips, self._group.books.measure, moment))
+        # One by one only the latest commits matter: what is in flight was sent less than two heartbeats ago.
+        steady.commits.send_at_polls(steady.schedules, moment[0] - 2 * steady.heartbeats.interval)
         beats, numbers = steady.beats, steady.heartbeats.number.copy()
         learned = beats + self._group.cluster.timing.service_us
         learned += deferred.times.round_trips("heartbeat", slots, numbers).sum(axis=0)
@@ -164,9 +166,7 @@ class RejoinPhase(CohortPhase):
                 row[one.which] = values
         # A heartbeat that is due before the commit is answered is sent.
         clear &= acknowledged < beats + steady.heartbeats.interval
-        # Nobody may pause before the last one is through: nothing would ring for it.
-        clear &= steady.next_start > joined[clear].max(initial=self._ends.max(initial=0))
-        clear &= joined < deferred.next_start[self._slots].min(initial=FOREVER)
+        clear &= steady.next_start > joined
         now, which = deferred.now, slots[clear]
         now.beat_due[which], now.beat_number[which] = steady.heartbeats.due[clear], steady.heartbeats.number[clear]
         now.commit_due[which], now.commit_number[which] = steady.commits.due[clear], steady.commits.number[clear]
@@ -187,6 +187,9 @@ class RejoinPhase(CohortPhase):
         return which
 
     # --- carrying out -------------------------------------------------------------------------------------------------
+
+    def _next_pause(self) -> int:
+        return int(self._deferred.next_start[self._slots].min())
 
     def _start(self, slot: int) -> None:
         self._group.books.ledger.stop_at(np.array([slot]), FOREVER)
