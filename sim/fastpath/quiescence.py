@@ -351,7 +351,6 @@ class Quiescence:
     def leave(self) -> None:
         """Go into a phase, which counts what has been sent: no pause has begun, and nothing is on its way."""
         quiet, self.quiet = self.known, None
-        self.client.metadata.resume(self._env.moment)
         self._pass_pauses(quiet)
 
     def _restore(self, quiet: SteadyState) -> None:

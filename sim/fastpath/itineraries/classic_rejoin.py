@@ -94,6 +94,8 @@ class RejoinPhase(CohortPhase):
         """Plan the way of each, and begin with those whose way is clear."""
         deferred, moment = self._deferred, self._env.moment
         deferred.load(awake)
+        for one in awake:
+            one.client.metadata.resume(moment)  # one that is due on the way disturbs it
         known = {**{one.client.consumer.slot: one.known for one in awake}, **paused}
         slots = np.concatenate([silent, np.array(list(known), np.intp)])
         if not slots.size:
