@@ -85,7 +85,7 @@ class CohortPhase(ABC):
         return self._slots.size > 0
 
     def _await_end(self) -> None:
-        """Carry everything out when it is over; at once, if that has passed."""
+        """Carry everything out when it is over, at once if that has passed; who is through, when one of them pauses."""
         if self._occurrence is not None:
             self._occurrence.drop()
             self._occurrence = None
@@ -104,7 +104,7 @@ class CohortPhase(ABC):
         return int(last), int(keys[ends == last].max())
 
     def _next_pause(self) -> int:
-        """When somebody who is through may pause before the others are, microseconds; `FOREVER`: nobody does."""
+        """When the first of them pauses, who is through by then, microseconds; `FOREVER`: nobody may."""
         return FOREVER
 
     def _finish(self, _: object) -> None:

@@ -95,7 +95,7 @@ class RejoinPhase(CohortPhase):
         deferred, moment = self._deferred, self._env.moment
         deferred.load(awake)
         for one in awake:
-            one.client.metadata.resume(moment)  # one that is due on the way disturbs it
+            one.client.metadata.resume(moment)  # a refresh that falls due on the way disturbs it
         known = {**{one.client.consumer.slot: one.known for one in awake}, **paused}
         slots = np.concatenate([silent, np.array(list(known), np.intp)])
         if not slots.size:
