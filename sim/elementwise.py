@@ -21,17 +21,27 @@ def choose(condition: Any, this: Any, that: Any) -> Any:
 
 def least(one: Any, other: Any) -> Any:
     """The smaller of two."""
-    return choose(one <= other, one, other)
+    is_first = one <= other
+    if is_first is True:
+        return one
+    if is_first is False:
+        return other
+    return np.minimum(one, other) if isinstance(is_first, np.ndarray) else one if is_first else other
 
 
 def most(one: Any, other: Any) -> Any:
     """The greater of two."""
-    return choose(one >= other, one, other)
+    is_first = one >= other
+    if is_first is True:
+        return one
+    if is_first is False:
+        return other
+    return np.maximum(one, other) if isinstance(is_first, np.ndarray) else one if is_first else other
 
 
 def some(condition: Any) -> bool:
     """Whether it holds; of many, of any of them."""
-    return condition if condition is True or condition is False else bool(condition.any())
+    return condition if condition is True or condition is False else bool(np.count_nonzero(condition))
 
 
 def nearest(value: Any) -> Any:

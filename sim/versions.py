@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 
 import groupsim
@@ -20,10 +20,17 @@ def versions() -> dict[str, str]:
     found = {"python": platform.python_version()}
     for package in ("groupsim", "simpy", "numpy", "pandas"):
         try:
-            found[package] = version(package)
+            found[package] = _version(package)
         except PackageNotFoundError:
             found[package] = "not installed"
     return found
+
+
+def _version(package: str) -> str:
+    """What `importlib.metadata.version` says, which reads a package's whole description for it."""
+    head, _, _ = (distribution(package).read_text("METADATA") or "").partition("\n\n")
+    told = next((line for line in head.splitlines() if line.startswith("Version: ")), None)
+    return told.removeprefix("Version: ") if told is not None else version(package)
 
 
 @cache

@@ -242,7 +242,7 @@ class GroupSnapshot:
             "owned": [positions[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=False)],
             "generation": repeat(generation),
         }
-        return cls(topics, _members_of_columns(len(members), columns))
+        return cls(topics, members_of_columns(len(members), columns))
 
     @property
     def n_members(self) -> int:
@@ -272,7 +272,7 @@ def _plain_lists(members: object) -> tuple[Sequence[Sequence[str]], Sequence[Seq
     return subscribed, owned
 
 
-def _members_of_columns(n_members: int, columns: Mapping[str, Iterable[object]]) -> tuple[MemberSubscription, ...]:
+def members_of_columns(n_members: int, columns: Mapping[str, Iterable[object]]) -> tuple[MemberSubscription, ...]:
     """Members from their fields, which have been checked; those that are not given are None.
 
     Field by field it takes a third of the time that a call for each member takes.

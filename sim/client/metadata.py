@@ -2,7 +2,7 @@
 
 Only leaders and pattern subscribers act on what a refresh brings. Theirs are events, because each waits behind the
 fetch that is parked on the connection that it takes, and the next one is due that much later; those of others are
-arithmetic, and wait for nothing. In a world in which nothing can change (`Surroundings.is_still`) those of a quiet
+arithmetic, and wait for nothing. Where topics and brokers stay as they are (`Surroundings.is_still`) those of a quiet
 member are arithmetic too, with the same waits. A pattern subscriber asks before it joins, and again and again while it
 joins (``ConsumerCoordinator.poll``): what it knows then is as old as its assignment.
 

@@ -155,10 +155,10 @@ class PollSchedule:
             choose(is_settling, lengths, length),
         )
 
-    def _end_of_kind(self, time: Any) -> Any:
-        """Until when the passes from the one under way at ``time`` on are alike; `FOREVER`: for ever."""
-        switch, begin, _, length = self._switch, *self._pass_at(time)
-        return choose(time < switch, switch, choose(time < self._settled, begin + length, FOREVER))
+    def _end_of_kind(self, begin: Any, length: Any) -> Any:
+        """Until when passes are alike from the one on that begins then and is so long; `FOREVER`: for ever."""
+        switch = self._switch
+        return choose(begin < switch, switch, choose(begin < self._settled, begin + length, FOREVER))
 
     def passes(self, begin: int, until: int, most: int) -> tuple[Any, Any, Any]:
         """Passes of one kind, from the one that begins at ``begin`` on, that begin before ``until``; ``most`` at most.
@@ -169,7 +169,7 @@ class PollSchedule:
             ``returns``: when the application leaves poll().
         """
         _, wait, length = self._pass_at(begin)
-        end = min(until, self._end_of_kind(begin))
+        end = min(until, self._end_of_kind(begin, length))
         begins = begin + length * np.arange(min(-(-(end - begin) // length), most))
         return begins, begins + wait, begins + length
 
@@ -280,7 +280,7 @@ class PollSchedule:
         ``interval``. Only polls before ``before`` (microseconds) and within one kind of pass are counted.
         """
         _, _, length = self._pass_at(poll)
-        end = least(before, self._end_of_kind(poll))
+        end = least(before, self._end_of_kind(poll, length))
         stride = -(-interval // length) * length
         return most((end - 1 - poll) // stride, 0), stride
 

@@ -103,6 +103,7 @@ class Suspension:
 
     def _begin(self, start: int, end: int) -> None:
         self._client.frozen = (start, end)
+        self._client.alarms.disarm_member()  # nobody would look; whoever goes on arms them again
         self._consumption.break_off(start)
         self._env.at(end, self._thaw_key, self._thaw)
 

@@ -6,13 +6,15 @@ grown in any order. A `Layout` translates, and is shared by everybody who has se
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.assignors import Assignment, Assignor, GroupSnapshot, MemberSubscription, Topics
+from groupsim.assignors import Assignment, Assignor, GroupSnapshot, Topics
+from groupsim.assignors.core.snapshot import members_of_columns
 from groupsim.assignors.guarded_call import ask
 from groupsim.sim.catalog import Partitions
 from groupsim.sim.protocol.messages import NO_PARTITIONS, JoinResponse, Positions
@@ -41,11 +43,18 @@ class Layout:
         there = self._to_local[inside]
         return there[there >= 0]
 
+    def targets(self, assignment: Assignment) -> list[Positions]:
+        """The group's positions that each member is assigned, in the assignor's order."""
+        positions = self.to_group[assignment.flat]
+        bounds = zip(assignment.starts.tolist(), assignment.ends.tolist(), strict=True)
+        return [positions[start:end] for start, end in bounds]
+
     def local_sorted(self, lists: Sequence[Positions]) -> list[Positions]:
         """`local` of each of these, ascending."""
         whose, there = self._known(lists)
         there = there[np.lexsort((there, whose))]
-        return np.split(there, np.searchsorted(whose, np.arange(1, len(lists)))) if len(lists) else []
+        ends = np.searchsorted(whose, np.arange(len(lists)), side="right").tolist()
+        return [there[begin:end] for begin, end in pairwise([0, *ends])]
 
     def local_targets(self, lists: Sequence[Positions]) -> Assignment:
         """`local` of each of these in its own order, as an assignment."""
@@ -125,26 +134,22 @@ def assign(
     assignors.AssignorError
         What Kafka's assignor would throw; or a user's assignor answered nonsense.
     """
-    owned = layout.local_sorted([one.owned for _, _, one in response.members])
-    members = tuple(
-        MemberSubscription(
-            member_id=member_id,
-            topics=one.topics,
-            owned=mine,
-            generation=one.generation,
-            instance_id=instance_id,
-            rack=one.rack,
-            user_data=one.user_data,
-            capacity=loads.capacities.get(member_id) if loads is not None else None,
-        )
-        for (member_id, instance_id, one), mine in zip(response.members, owned, strict=True)
-    )
+    ids, instances, told = zip(*response.members, strict=True)
+    columns: dict[str, Iterable[object]] = {
+        "member_id": ids,
+        "topics": [one.topics for one in told],
+        "owned": layout.local_sorted([one.owned for one in told]),
+        "generation": [one.generation for one in told],
+        "instance_id": instances,
+        "rack": [one.rack for one in told],
+        "user_data": [one.user_data for one in told],
+    }
+    if loads is not None:
+        columns["capacity"] = map(loads.capacities.get, ids)
+    members = members_of_columns(len(ids), columns)
     topics = layout.topics
     if loads is not None:
         topics = replace(topics, rates=tuple(loads.rates_mrps[layout.to_group].tolist()))
     snapshot = GroupSnapshot(topics, members)
     assignment = ask(assignor, snapshot).within(layout.topics)
-    to_group = layout.to_group
-    return {
-        member.member_id: to_group[positions] for member, positions in zip(members, assignment.lists(), strict=True)
-    }
+    return dict(zip(ids, layout.targets(assignment), strict=True))

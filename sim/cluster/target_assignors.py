@@ -70,8 +70,7 @@ class CoordinatorAssignor:
         assignor, layout = self._assignor, self._layouts.of_known(group.counts)
         spec = self._spec(group, layout)
         answer = ask(assignor, _snapshot(group, spec)) if is_own(assignor) else assignor.assign_group(spec)
-        targets = [layout.to_group[one] for one in answer.within(layout.topics).lists()]
-        return Computed(targets, coordinator_cost_us(assignor.name, _task(spec)))
+        return Computed(layout.targets(answer.within(layout.topics)), coordinator_cost_us(assignor.name, _task(spec)))
 
     def _spec(self, group: AssignorInput, layout: Layout) -> GroupSpec:
         if self._names.member_ids != group.member_ids or self._names.instance_ids != group.instance_ids:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -32,15 +33,18 @@ class Sent(NamedTuple):
 
 
 def send_before(
-    schedules: PollSchedules, cadences: Sequence[Cadence], train: Train, since: Times, before: Times
-) -> Times:
+    schedules: PollSchedules, cadences: Sequence[Cadence], cadence_of: NDArray[np.intp], train: Train, since: Times,
+    before: Times,
+) -> Times:  # fmt: skip
     """Let each send those before ``before`` (microseconds); when it sends the next.
 
     Parameters
     ----------
     schedules : PollSchedules
         In closed form, of n members.
-    cadences : sequence of Cadence, length n
+    cadences : sequence of Cadence
+    cadence_of : intp array, shape (n,)
+        Which of these is whose.
     train : Train
         Columns of shape (n,): ``due`` is when the thread notices that the next should be sent.
     since : int64 array, shape (n,), microseconds
@@ -48,14 +52,13 @@ def send_before(
     """
     assert not schedules.is_drawn.any()
     upcoming, since = np.empty(len(since), np.int64), since.copy()
-    kinds = {cadence: kind for kind, cadence in enumerate(dict.fromkeys(cadences))}
-    kind_of, table = np.array([kinds[one] for one in cadences], np.intp), np.array(list(kinds), np.int64)
-    which = np.arange(len(since))
+    table, which = np.array(cadences, np.int64), np.arange(len(since))
     while which.size:
-        cadence = Cadence(*table[kind_of[which]].T)
+        whose = cadence_of[which]
         sent = _next(
-            schedules.some(which), list(kinds), kind_of[which], cadence, train.due[which], since[which], before[which]
-        )
+            schedules.some(which), cadences, whose, Cadence(*table[whose].T), train.due[which], since[which],
+            before[which],
+        )  # fmt: skip
         upcoming[which] = sent.first
         is_sent = sent.beats > 0
         which, going = which[is_sent], Sent(*(column[is_sent] for column in sent))
@@ -96,6 +99,7 @@ def _gaits(
     """How long after the last the next follows, and how many more follow so (`Gait`). Shapes (m,)."""
     alike = list(zip(kind_of.tolist(), length.tolist(), wait.tolist(), strict=True))
     gaits = {one: gait(one[1], one[2], kinds[one[0]]) for one in set(alike)}
-    found = [gaits[one][place] for one, place in zip(alike, (elapsed % length).tolist(), strict=True)]
-    gaps, more = np.array(found, np.int64).reshape(-1, 2).T
+    places = (elapsed % length).tolist()
+    found = [gaits[one][place] for one, place in zip(alike, places, strict=True)]
+    gaps, more = np.fromiter(chain.from_iterable(found), np.int64, 2 * len(found)).reshape(-1, 2).T
     return gaps, more

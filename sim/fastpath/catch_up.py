@@ -54,7 +54,7 @@ def replay_keep(client: Client, columns: RoundColumns, slot: int, slowdown: floa
     client.rebalancing.remember(adopted, adopt)
     client.do(adopted, machine.on_listener_done(adopted))
     client.books.ledger.recall_all(client.consumption.holding, adopted)
-    _poll_on(client, columns, slot, _schedule(client, columns, slot, slowdown))
+    _poll_on(client, columns, slot, schedule_of(client, columns, slot, slowdown))
 
 
 def replay_resume(client: Client, columns: RoundColumns, slot: int, slowdown: float) -> None:
@@ -71,7 +71,7 @@ def replay_resume(client: Client, columns: RoundColumns, slot: int, slowdown: fl
         columns.begun.item(slot), columns.handle.item(slot), columns.partitions[slot], columns.offsets[slot]
     )
     drawn: PollSchedule | None = columns.schedule[slot]
-    _poll_on(client, columns, slot, drawn if drawn is not None else _schedule(client, columns, slot, slowdown))
+    _poll_on(client, columns, slot, drawn if drawn is not None else schedule_of(client, columns, slot, slowdown))
 
 
 def _poll_on(client: Client, columns: RoundColumns, slot: int, schedule: PollSchedule) -> None:
@@ -80,7 +80,7 @@ def _poll_on(client: Client, columns: RoundColumns, slot: int, schedule: PollSch
     client.poll_loop.schedule = schedule
 
 
-def _schedule(client: Client, columns: RoundColumns, slot: int, slowdown: float) -> PollSchedule:
+def schedule_of(client: Client, columns: RoundColumns, slot: int, slowdown: float) -> PollSchedule:
     """How it polls from then on."""
     poll_us = client.world.timing.poll_us
     return PollSchedule.of_columns(

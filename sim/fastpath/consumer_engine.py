@@ -70,9 +70,13 @@ class ConsumerQuiescence(Quiescence):
         us: int = self._group.machine.session_timeout_us
         return us
 
-    def _beating(self, train: RecentTrain) -> Heartbeats:
+    @property
+    def _waiting_since(self) -> int:
+        return 0
+
+    def _beating(self, train: RecentTrain, since: int) -> Heartbeats:
         """Its heartbeats: the thread that sends them waits for nobody."""
-        return PunctualHeartbeats(train, Cadence(train.interval, 0, FOREVER), 0)
+        return PunctualHeartbeats(train, Cadence(train.interval, 0, FOREVER), since)
 
     def _may_begin(self) -> bool:
         machine = self._machine

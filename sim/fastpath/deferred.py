@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from groupsim.sim.books.services import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
+from groupsim.sim.client.heartbeat_thread import Cadence
 from groupsim.sim.client.pace import Load, Pace, pace
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.cluster.group_host import GroupHost
@@ -161,7 +162,8 @@ class DeferredMembers:
         self.barrier = BarrierWait(env, self.clients, slots)
         self.member_ids: list[str] = [""] * slots
         self.connections: list[Any] = [None] * slots
-        self._cadences: list[Any] = [None] * slots
+        self._cadences: dict[Cadence, int] = {}
+        self._cadence_of = np.zeros(slots, np.intp)
         self.join: list[Exchange | None] = [None] * slots
         self.sync: list[Exchange | None] = [None] * slots
 
@@ -212,7 +214,8 @@ class DeferredMembers:
         """What stays the same for the life of a client."""
         client, keys = one.client, one.keys
         machine = client.machine
-        self.clients[slot], self._cadences[slot] = client, client.poll_loop.cadence
+        self.clients[slot] = client
+        self._cadence_of[slot] = self._cadences.setdefault(client.poll_loop.cadence, len(self._cadences))
         self.heartbeat_interval[slot] = machine.config.heartbeat_interval_us
         self.commit_interval[slot] = machine.commit_interval_us
         self.round_trip_us[slot], self.step_us[slot] = one.bounds.round_trip_us, one.bounds.step_us
@@ -258,8 +261,8 @@ class DeferredMembers:
             was.next_commit[slots], self.next_commit_number(was, slots), self.commit_interval[slots], measure
         )
         before = moment[0] + (self.heartbeat_key[slots] < moment[1])
-        cadences = [self._cadences[slot] for slot in slots.tolist()]
-        beats = send_before(schedules, cadences, heartbeats, was.waiting_since[slots], before)
+        cadences = list(self._cadences), self._cadence_of[slots]
+        beats = send_before(schedules, *cadences, heartbeats, was.waiting_since[slots], before)
         return SteadyColumns(heartbeats, beats, commits, schedules, self.next_start[slots], self.round_trip_us[slots])
 
     def schedules(self, slots: Slots) -> PollSchedules:
@@ -281,10 +284,11 @@ class DeferredMembers:
 
     def rejoined(self, slots: Slots) -> None:
         """These have sent JoinGroup, and were quiet before."""
+        present = slots[self.stage[slots] == PRESENT]
         self.stage[slots] = REJOINED
         self.other[slots] += 1
         self._joins[slots] += 1
-        for slot in slots.tolist():
+        for slot in present.tolist():
             self.elided[slot].is_behind = True
 
     def synced(self, slots: Slots) -> None:

@@ -149,9 +149,10 @@ class Engine:
             self._rejoins[0].wake_all()
 
     def _leave(self, replies: Sequence[Reply], leave_us: int) -> list[Reply]:
-        joins = [reply for reply in replies if isinstance(reply.response, JoinResponse)]
-        syncs = [reply for reply in replies if isinstance(reply.response, SyncResponse)]
-        rest = [reply for reply in replies if not isinstance(reply.response, (JoinResponse, SyncResponse))]
+        joins, syncs, rest = list[Reply](), list[Reply](), list[Reply]()
+        for reply in replies:
+            kind = type(reply.response)
+            (joins if kind is JoinResponse else syncs if kind is SyncResponse else rest).append(reply)
         # An answer to a member that is late, or that nobody waits for, is that member's own affair.
         is_barrier = self._group.machine.state is GroupState.COMPLETING_REBALANCE and not self._sync.is_under_way
         rest += self._sync.gather(joins, leave_us) if is_barrier else joins

@@ -25,6 +25,7 @@ from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.kernel.environment import Environment, Moment, Occurrence
+from groupsim.sim.units import FOREVER
 
 _NOBODY: Slots = np.empty(0, np.intp)
 
@@ -84,14 +85,14 @@ class CohortPhase(ABC):
         return self._slots.size > 0
 
     def _await_end(self) -> None:
-        """Carry everything out when it is over; at once, if that has passed."""
+        """Carry everything out when it is over, at once if that has passed; who is through, when one of them pauses."""
         if self._occurrence is not None:
             self._occurrence.drop()
             self._occurrence = None
         if not self.is_under_way:
             return
         self._group.has_phases = True
-        moment = self._over(self._slots, self._ends, self._keys)
+        moment = min(self._over(self._slots, self._ends, self._keys), (self._next_pause(), 0))
         if moment < self._env.moment:
             self._finish(None)
         else:
@@ -102,10 +103,17 @@ class CohortPhase(ABC):
         last = ends.max()
         return int(last), int(keys[ends == last].max())
 
+    def _next_pause(self) -> int:
+        """When the first of them pauses, who is through by then, microseconds; `FOREVER`: nobody may."""
+        return FOREVER
+
     def _finish(self, _: object) -> None:
         self._occurrence = None
-        slots, _, _ = self._take(np.ones(len(self._slots), np.bool_))
-        self._carry_out(slots)
+        if self._env.moment < self._over(self._slots, self._ends, self._keys):
+            self.settle_done()
+        else:
+            slots, _, _ = self._take(np.ones(len(self._slots), np.bool_))
+            self._carry_out(slots)
         self._deferred.barrier.watch()
 
     def _take(self, which: NDArray[np.bool_]) -> tuple[Slots, Column, Column]:

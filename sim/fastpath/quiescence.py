@@ -23,7 +23,7 @@ from groupsim.sim.fastpath.steady_state import Beat, Keys, SteadyState, reach
 from groupsim.sim.fastpath.trains import RecentTrain
 from groupsim.sim.kernel.environment import Kind, deadline_key, message_key, process_key
 from groupsim.sim.protocol.classic.states import GroupState
-from groupsim.sim.protocol.messages import Api
+from groupsim.sim.protocol.messages import Api, Positions
 from groupsim.sim.units import FOREVER
 
 
@@ -232,9 +232,29 @@ class Quiescence:
 
         ``renewed_us``: last renewal of the session, which the coordinator no longer watches.
         """
+        client, numbers = self.client, self.client.in_flight.numbers
+        heartbeat, commit = (heartbeat_due, numbers["heartbeat"]), (commit_due, numbers["commit"])
+        self.quiet = self.known_from(heartbeat, commit, schedule, self._waiting_since)
+        self._renewed_us = renewed_us
+        client.metadata.rest()
+        if self.phase is None:
+            self._others[self._machine.member_id] = self
+
+    def known_from(
+        self, heartbeat: tuple[int, int], commit: tuple[int, int], schedule: PollSchedule | None, since: int
+    ) -> SteadyState:
+        """What is known of a member that falls silent.
+
+        Parameters
+        ----------
+        heartbeat, commit : (int, int)
+            When the next is due, microseconds, and its number.
+        since : int, microseconds
+            When the step in hand of the heartbeat thread began.
+        """
         client, machine, measure = self.client, self._machine, self._group.books.measure
-        numbers, heartbeat_us = client.in_flight.numbers, machine.heartbeat_interval_us
-        stride = self.bounds.stride(schedule, commit_due)
+        heartbeat_us = machine.heartbeat_interval_us
+        stride = self.bounds.stride(schedule, commit[0])
         reach_us = reach(client.path.longest_us, stride, heartbeat_us, client.world.timing)
         # The last answered request of either kind, and what had a part in it.
         gap = max(
@@ -243,26 +263,28 @@ class Quiescence:
         )
         keep_us = reach_us + 2 * (gap + SHORT_PAUSE_US + self.bounds.round_trip_us)
 
-        def train(kind: str, due: int, interval: int) -> RecentTrain:
-            return RecentTrain(due, numbers[kind], numbers[kind], interval, measure, keep_us=keep_us)
+        def train(due: int, number: int, interval: int) -> RecentTrain:
+            return RecentTrain(due, number, number, interval, measure, keep_us=keep_us)
 
-        self.quiet = SteadyState(
-            beating=self._beating(train("heartbeat", heartbeat_due, heartbeat_us)),
-            commits=train("commit", commit_due, machine.commit_interval_us),
+        return SteadyState(
+            beating=self._beating(train(*heartbeat, heartbeat_us), since),
+            commits=train(*commit, machine.commit_interval_us),
             schedule=schedule,
             pauses=self._pauses,
             next_pause=client.suspension.next_pause,
             reach_us=reach_us,
             keys=self.keys,
         )
-        self._renewed_us = renewed_us
-        client.metadata.rest()
-        if self.phase is None:
-            self._others[machine.member_id] = self
 
-    def _beating(self, train: RecentTrain) -> Heartbeats:
+    @property
+    def _waiting_since(self) -> int:
+        """When the step in hand of its heartbeat thread began, microseconds."""
+        since: int = self._machine.waiting_since
+        return since
+
+    def _beating(self, train: RecentTrain, since: int) -> Heartbeats:
         """Its heartbeats, which go with its polls."""
-        return Heartbeats(train, self.client.poll_loop.cadence, self._machine.waiting_since)
+        return Heartbeats(train, self.client.poll_loop.cadence, since)
 
     def absorb(self, now: int, until: int) -> bool:
         """Take a sudden pause into the computation; whether that was possible."""
@@ -299,8 +321,8 @@ class Quiescence:
         client.suspension.arm_pause()
         if quiet.frozen is not None:
             client.suspension.resume_freeze(*quiet.frozen)
-        else:
-            client.arm(self._env.now)
+        elif client.suspension.next_start > moment[0]:
+            client.arm(moment[0])  # else a pause is about to begin, and nobody would look
 
     def finish(self) -> None:
         """The run ends: what has been sent is counted; timers and answers on their way concern nobody any more."""
@@ -329,7 +351,6 @@ class Quiescence:
     def leave(self) -> None:
         """Go into a phase, which counts what has been sent: no pause has begun, and nothing is on its way."""
         quiet, self.quiet = self.known, None
-        self.client.metadata.resume(self._env.moment)
         self._pass_pauses(quiet)
 
     def _restore(self, quiet: SteadyState) -> None:
@@ -348,9 +369,13 @@ class Quiescence:
 
     def _pass_pauses(self, quiet: SteadyState) -> None:
         """Pauses that are over are behind it."""
-        client, consumption, availability = self.client, self.client.consumption, self._group.books.availability
+        self.pass_pauses(quiet, self.client.consumption.handle, self.client.consumption.partitions)
+
+    def pass_pauses(self, quiet: SteadyState, handle: int, partitions: Positions) -> None:
+        """The same of a member with that handle that consumes these."""
+        client, availability = self.client, self._group.books.availability
         client.suspension.next_pause = quiet.next_pause
-        serving = availability.serving(consumption.handle, consumption.partitions) if quiet.paused else 0
+        serving = availability.serving(handle, partitions) if quiet.paused else 0
         for start, end in quiet.paused:
             availability.pause(serving, start, end)
             client.life.paused_us += end - start

@@ -1,6 +1,6 @@
 """Many quiet members at once: what `SteadyState` computes for one, for all that rejoin together.
 
-Only for a stretch in which none of them pauses. The members themselves stay as they are.
+Only for a stretch in which none of them pauses. Of the members themselves the heartbeats are sent up to that moment.
 """
 
 from __future__ import annotations
@@ -45,12 +45,16 @@ class SteadyColumns:
 
     @classmethod
     def of(
-        cls, quiets: Sequence[SteadyState], round_trips_us: Sequence[int], measure: tuple[int, int], moment: Moment
+        cls,
+        quiets: Sequence[SteadyState],
+        round_trips_us: Sequence[int] | Times,
+        measure: tuple[int, int],
+        moment: Moment,
     ) -> SteadyColumns:
         """Columns of these at a moment."""
         schedules: list[PollSchedule] = [one.schedule for one in quiets if one.schedule is not None]
         sent, beats = heartbeats_before(
-            [one.beating.fork() for one in quiets], schedules, [one.keys.heartbeat for one in quiets], moment
+            [one.beating for one in quiets], schedules, [one.keys.heartbeat for one in quiets], moment
         )
         return cls(
             Train.of(sent, measure),
@@ -58,7 +62,7 @@ class SteadyColumns:
             Train.of([one.commits for one in quiets], measure),
             PollSchedules.of(schedules),
             np.array([one.next_start for one in quiets], np.int64),
-            np.array(round_trips_us, np.int64),
+            np.asarray(round_trips_us, np.int64),
         )
 
     def followed_by(self, other: SteadyColumns) -> SteadyColumns:

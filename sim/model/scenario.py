@@ -11,7 +11,7 @@ from groupsim.sim.model.cluster import Cluster
 from groupsim.sim.model.groups import Group
 from groupsim.sim.model.producers import Producers
 from groupsim.sim.model.topics import Topic
-from groupsim.sim.model.verbs import Verb
+from groupsim.sim.model.verbs import GcPause, Kill, Verb
 from groupsim.sim.units import FOREVER, S
 
 RECORDS_MAX: Final = 10_000_000
@@ -61,9 +61,9 @@ class Scenario:
 
     @property
     def is_still(self) -> bool:
-        """Whether nothing comes from outside: nothing on the timeline, one rate that lasts, nothing to delete."""
+        """Whether topics and brokers stay as they are: members pause or die at most, rates last, nothing is deleted."""
         return not (
-            self.timeline
+            any(not (isinstance(one.verb, GcPause | Kill) and one.verb.target.kind == "group") for one in self.timeline)
             or self.producers
             or self.data == "exact"
             or any(group.produces is not None for group in self.groups)

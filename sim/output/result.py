@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,8 +165,8 @@ def _is_sorted(keys: Sequence[NDArray[Any]]) -> bool:
     return True
 
 
-def _is_one_text(values: Column) -> bool:
-    """Whether all rows say the same: such a column of millions need not be compared."""
+def _is_one_text(values: Column) -> TypeGuard[Text]:
+    """Whether all rows say the same: such a column of millions need not be compared, or put together row by row."""
     return isinstance(values, Text) and len(values.values) == 1
 
 
@@ -218,6 +218,9 @@ def digest_columns(columns: Mapping[str, Column]) -> str:
 
 def _canonical(values: Column, *, is_first: bool) -> bytes | memoryview:
     """A stretch of a column as it is digested: millions of rows are never in memory as text all at once."""
+    if _is_one_text(values):
+        text = f"\x1f{values.values[0]}".encode() * len(values)
+        return text[1:] if is_first else text
     if isinstance(values, Text):
         texts = _plain(values)
     elif values.dtype.kind == "O":

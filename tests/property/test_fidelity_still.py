@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from groupsim.sim import simulate
-from groupsim.sim.model import Rate, Scenario, Subscription
+from groupsim.sim.model import Distribution, Rate, Scenario, Subscription
 from groupsim.sim.units import MINUTE, S
 from tests.benchmark.worlds import Variant, world
 from tests.support.fidelity import differences
@@ -17,6 +18,9 @@ pytestmark = pytest.mark.property
 
 VARIANTS: tuple[Variant, ...] = ("range", "cooperative", "static", "after_batch")
 FAMILIES: tuple[Family, ...] = ("jitter", "grid", "dense")
+
+
+SHAPE: dict[str, Any] = {"groups": 1, "members": 3, "partitions": 30, "horizon_us": 3 * MINUTE}
 
 
 def _asking_every(age_us: int, scenario: Scenario) -> Scenario:
@@ -29,14 +33,33 @@ def _asking_every(age_us: int, scenario: Scenario) -> Scenario:
 
 def _three_members(variant: Variant, age_us: int) -> Scenario:
     """A record of each partition in ten seconds: fetches are parked, and refreshes wait for them."""
-    made = world(groups=1, members=3, partitions=30, kills=0, horizon_us=3 * MINUTE, variant=variant)
-    topics = tuple(replace(topic, rate=Rate(per_partition_mrps=((100,),))) for topic in made.topics)
-    return _asking_every(age_us, replace(made, topics=topics))
+    return _asking_every(age_us, _with_few_records(world(**SHAPE, kills=0, variant=variant)))
+
+
+def _with_few_records(scenario: Scenario) -> Scenario:
+    topics = tuple(replace(topic, rate=Rate(per_partition_mrps=((100,),))) for topic in scenario.topics)
+    return replace(scenario, topics=topics)
+
+
+def _that_pause_and_die(variant: Variant) -> Scenario:
+    """Members that pause every ten seconds, and are killed now and then: so are leaders."""
+    made = _with_few_records(world(**SHAPE, kills=4, variant=variant))
+    pauses, *kills = made.timeline
+    often = replace(pauses, every=Distribution("exponential", (10 * S,)))
+    return replace(_asking_every(1 * S, made), timeline=(often, *kills))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_both_fidelities_count_the_same_refreshes(variant: Variant) -> None:
     assert not differences(_three_members(variant, 1 * S), 1)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("seed", range(3))
+def test_both_fidelities_count_the_same_refreshes_of_members_that_pause_and_die(variant: Variant, seed: int) -> None:
+    scenario = _that_pause_and_die(variant)
+    assert scenario.is_still
+    assert not differences(scenario, seed)
 
 
 def test_both_fidelities_count_the_same_refreshes_of_pattern_subscribers() -> None:

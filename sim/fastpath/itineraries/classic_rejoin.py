@@ -7,7 +7,7 @@ of that is seen by others before the last member's JoinGroup has arrived.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,11 @@ from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.commit_rows import CommitRows, CommitsOfIntervals, CommitsOfPolls
 from groupsim.sim.fastpath.deferred import AFTER_BATCH, NO_COMMITS, PRESENT, QUIET, DeferredMembers
 from groupsim.sim.fastpath.eligibility import has_cohort
+from groupsim.sim.fastpath.paused_members import PausedMembers
 from groupsim.sim.fastpath.phase import CohortPhase
 from groupsim.sim.fastpath.quiescence import Quiescence
 from groupsim.sim.fastpath.steady_columns import SteadyColumns
+from groupsim.sim.fastpath.steady_state import SteadyState
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.member import ClassicMember
@@ -57,15 +59,16 @@ class RejoinPhase(CohortPhase):
         super().__init__(env, group, deferred)
         self.NUMBER = number
         self._others = others
+        self._paused = PausedMembers(deferred)
 
     def gather(self) -> None:
         """Let all quiet members rejoin, in one go as far as their way is clear."""
         group, deferred = self._group, self._deferred
-        silent = self._still_silent()
         if group.machine.state is GroupState.PREPARING_REBALANCE and has_cohort(group):
             moment, quiet = self._env.moment, self._others.values()
+            silent, paused = self._paused.part(moment)
             chosen = self._plan(
-                silent, [one for one in quiet if one.may_rejoin() and not one.known.is_frozen_at(moment)]
+                silent, [one for one in quiet if one.may_rejoin() and not one.known.is_frozen_at(moment)], paused
             )
             for slot in chosen[deferred.stage[chosen] == PRESENT].tolist():
                 self._others.pop(deferred.member_ids[slot])
@@ -73,7 +76,7 @@ class RejoinPhase(CohortPhase):
 
     def add_late(self, one: Quiescence) -> bool:
         """Let a member rejoin that has gone quiet only now; whether its way is clear."""
-        if not (has_cohort(self._group) and one.may_rejoin() and self._plan(_NOBODY, [one]).size):
+        if not (has_cohort(self._group) and one.may_rejoin() and self._plan(_NOBODY, [one], {}).size):
             return False
         self._others.pop(one.member_id)
         return True
@@ -85,28 +88,24 @@ class RejoinPhase(CohortPhase):
         for one in [*silent, *self._others.values()]:
             one.wake()
 
-    def _still_silent(self) -> Slots:
-        """Those whose objects are behind and can be: who has paused since must know of that itself."""
-        deferred = self._deferred
-        silent = deferred.silent()
-        paused = deferred.next_start[silent] <= self._env.now
-        for slot in silent[paused].tolist():
-            deferred.elided[slot].look()
-        return silent[~paused]
-
     # --- planning -----------------------------------------------------------------------------------------------------
 
-    def _plan(self, silent: Slots, awake: Sequence[Quiescence]) -> Slots:
+    def _plan(self, silent: Slots, awake: Sequence[Quiescence], paused: Mapping[int, SteadyState]) -> Slots:
         """Plan the way of each, and begin with those whose way is clear."""
         deferred, moment = self._deferred, self._env.moment
-        if not silent.size and not awake:
-            return silent
         deferred.load(awake)
-        slots = np.concatenate([silent, np.array([one.client.consumer.slot for one in awake], np.intp)])
+        for one in awake:
+            one.client.metadata.resume(moment)  # a refresh that falls due on the way disturbs it
+        known = {**{one.client.consumer.slot: one.known for one in awake}, **paused}
+        slots = np.concatenate([silent, np.array(list(known), np.intp)])
+        if not slots.size:
+            return slots
         steady = deferred.steady(silent, moment)
-        if awake:
-            known, trips = [one.known for one in awake], [one.bounds.round_trip_us for one in awake]
-            steady = steady.followed_by(SteadyColumns.of(known, trips, self._group.books.measure, moment))
+        if known:
+            trips = deferred.round_trip_us[list(known)]
+            steady = steady.followed_by(SteadyColumns.of([*known.values()], trips, self._group.books.measure, moment))
+        # One by one only the latest commits matter: what is in flight was sent less than two heartbeats ago.
+        steady.commits.send_at_polls(steady.schedules, moment[0] - 2 * steady.heartbeats.interval)
         beats, numbers = steady.beats, steady.heartbeats.number.copy()
         learned = beats + self._group.cluster.timing.service_us
         learned += deferred.times.round_trips("heartbeat", slots, numbers).sum(axis=0)
@@ -124,7 +123,9 @@ class RejoinPhase(CohortPhase):
             clear[one.which] &= one.follow(moment[0], polled[one.which])
         # Too many are on their way to be told apart.
         clear &= ~(steady.schedules.is_drawn & (deferred.commits[slots] == AFTER_BATCH))
-        return self._until_join(slots, steady, beats, learned, polled, clear, busy)
+        chosen = self._until_join(slots, steady, beats, learned, polled, clear, busy)
+        self._paused.set_out({slot: paused[slot] for slot in chosen.tolist() if slot in paused})
+        return chosen
 
     def _commits(self, slots: Slots, steady: SteadyColumns, polled: Column) -> tuple[CommitRows, CommitRows]:
         """Commits of those whose requests meet; ``polled``: when each rejoins that sends a heartbeat alone."""
@@ -164,9 +165,7 @@ class RejoinPhase(CohortPhase):
                 row[one.which] = values
         # A heartbeat that is due before the commit is answered is sent.
         clear &= acknowledged < beats + steady.heartbeats.interval
-        # Nobody may pause before the last one is through: nothing would ring for it.
-        clear &= steady.next_start > joined[clear].max(initial=self._ends.max(initial=0))
-        clear &= joined < deferred.next_start[self._slots].min(initial=FOREVER)
+        clear &= steady.next_start > joined
         now, which = deferred.now, slots[clear]
         now.beat_due[which], now.beat_number[which] = steady.heartbeats.due[clear], steady.heartbeats.number[clear]
         now.commit_due[which], now.commit_number[which] = steady.commits.due[clear], steady.commits.number[clear]
@@ -188,7 +187,11 @@ class RejoinPhase(CohortPhase):
 
     # --- carrying out -------------------------------------------------------------------------------------------------
 
+    def _next_pause(self) -> int:
+        return int(self._deferred.next_start[self._slots].min())
+
     def _start(self, slot: int) -> None:
+        self._paused.turn_back(slot)
         self._group.books.ledger.stop_at(np.array([slot]), FOREVER)
         self._deferred.elided[slot].wake()
 
@@ -198,6 +201,7 @@ class RejoinPhase(CohortPhase):
         is_silent = deferred.stage[slots] == QUIET
         for slot in slots[~is_silent].tolist():
             deferred.elided[slot].leave()
+        self._paused.arrive(slots)
         polled = columns.polled[slots]
         requests = group.books.requests
         requests.count_measured(Api.HEARTBEAT, int(columns.beats[slots].sum()))

@@ -60,13 +60,16 @@ class SyncPhase(AnswerPhase):
         now.waiting_since[slots] = accepted
         first_beat = now.first_beat[slots] = accepted + deferred.heartbeat_interval[slots]
         over = first_beat.min() - 1
-        clear: NDArray[np.bool_] = (synced < over) & (deferred.next_start[slots] > first_beat)
+        clear: NDArray[np.bool_] = (synced < over) & (deferred.next_start[slots] > synced)
         self._depart(slots[clear], synced[clear], deferred.request_key[slots[clear]])
         return clear
 
     def _over(self, slots: Slots, ends: Column, keys: Column) -> Moment:
         """Just before the first heartbeat."""
         return (int(self._deferred.now.first_beat[slots].min()) - 1, 0)
+
+    def _next_pause(self) -> int:
+        return int(self._deferred.next_start[self._slots].min())
 
     def _answer(self, slot: int) -> tuple[Exchange, Any]:
         return self._deferred.join_answer(slot)
@@ -99,7 +102,8 @@ class SyncPhase(AnswerPhase):
         deferred.order(slots, now.synced[slots], deferred.leaving[slots], now.accepted[slots])
         deferred.synced(slots)
         given_up = np.array([exchange.given_up_us for exchange in exchanges], np.int64)
-        self._deferred.barrier.add(slots, np.minimum(now.first_beat[slots], given_up))
+        due = np.minimum(np.minimum(now.first_beat[slots], given_up), deferred.next_start[slots])
+        deferred.barrier.add(slots, due)
         # The last may arrive at the very instant at which the leader's assignment is in the log.
         self._group.receive(exchanges, now.synced[slots].tolist())
 

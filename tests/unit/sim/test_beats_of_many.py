@@ -47,7 +47,8 @@ def _sent_alike(several: list[tuple[PollSchedule, Cadence, int, int]], ends: NDA
     """When each sends the next, if columns and members alone send the same before ``ends``."""
     schedules, cadences, since, due = zip(*several, strict=True)
     train = Train.begun(np.array(due), np.full(len(due), 5), np.array([one.interval_us for one in cadences]), MEASURE)
-    upcoming = send_before(PollSchedules.of(schedules), cadences, train, np.array(since), ends)
+    whose = np.arange(len(cadences))
+    upcoming = send_before(PollSchedules.of(schedules), cadences, whose, train, np.array(since), ends)
     for index, (schedule, cadence, began, first) in enumerate(several):
         alone = RecentTrain(first, 5, 5, cadence.interval_us, MEASURE)
         one = Heartbeats(alone, cadence, began)
