@@ -114,13 +114,13 @@ class RejoinPhase(CohortPhase):
             BusyMembers(deferred, slots, steady, self._group.cluster.timing, beats, numbers, commits)
             for commits in self._commits(slots, steady, polled)
         ]
-        for one in busy:
-            learned[one.which] = one.learned
+        for members in busy:
+            learned[members.which] = members.learned
         polled = steady.schedules.reaction(learned)
         clear = (polled < beats + steady.heartbeats.interval) & (steady.next_start > polled)
         steady.send_until(polled)
-        for one in busy:
-            clear[one.which] &= one.follow(moment[0], polled[one.which])
+        for members in busy:
+            clear[members.which] &= members.follow(moment[0], polled[members.which])
         # Too many are on their way to be told apart.
         clear &= ~(steady.schedules.is_drawn & (deferred.commits[slots] == AFTER_BATCH))
         chosen = self._until_join(slots, steady, beats, learned, polled, clear, busy)
