@@ -291,8 +291,8 @@ class RecordReader:
         offset = np.arange(len(which)) + (self._taken - (np.cumsum(counts) - counts))[which]
         number = np.repeat(np.tile(np.arange(len(begins)), len(counts)), gained.T.ravel())
         partition = self._partitions[which]
-        produced = -self._production.age(0, partition.astype(np.intp), offset)
-        fetched = np.maximum(produced, begins[number])
+        seen = self._production.seen_us(partition.astype(np.intp), offset)
+        fetched = np.maximum(seen, begins[number])
         order = np.lexsort((fetched, number))
         number, fetched = number[order], fetched[order]
         done = self._worked(fetched, costs[number])

@@ -36,7 +36,7 @@ class Jumps(Run):
     def arrive(self, holding: Holding, position: int, value: int) -> None:
         """Some records, appended up to so many microseconds ago; nobody sees them before it polls."""
         self._appended_us = max(self._appended_us, self.now - value)
-        self.arrivals.show(self.now, position, self._appended_us, 1 + value % 7)
+        self.arrivals.show(self.now, position, (self._appended_us,) * (1 + value % 7))
         assert self.ledger.arrive("t").tolist() == [position]
 
     def poll(self, holding: Holding, position: int, value: int) -> None:
@@ -97,8 +97,8 @@ def test_records_are_as_old_as_their_append_and_wake_by_when_they_are_shown() ->
 
 def test_a_group_that_comes_later_finds_what_has_come_before_of_its_level() -> None:
     run = Jumps()
-    run.arrivals.show(30, 2, 25, 6)
-    run.catalog.arrivals["t"]["read_committed"].show(40, 2, 25, 5)
+    run.arrivals.show(30, 2, (25,) * 6)
+    run.catalog.arrivals["t"]["read_committed"].show(40, 2, (25,) * 5)
     for level, offset, since in (("read_uncommitted", 6, 30), ("read_committed", 5, 40)):
         late = type(run.ledger)(run.catalog, run.ledger._partitions, CONSUMERS)
         late.isolation = level
@@ -110,8 +110,8 @@ def test_a_group_that_comes_later_finds_what_has_come_before_of_its_level() -> N
 
 def test_what_has_not_come_is_nowhere() -> None:
     arrivals = Arrivals()
-    arrivals.show(9, 1, 5, 2)
-    assert arrivals.appended_us([1, 1, 1, 0], np.array([0, 1, 2, 0])).tolist() == [5, 5, FOREVER, FOREVER]
+    arrivals.show(9, 1, (5, 5))
+    assert arrivals.produced_us([1, 1, 1, 0], np.array([0, 1, 2, 0])).tolist() == [5, 5, FOREVER, FOREVER]
     assert arrivals.ends([0, 1]).tolist() == [0, 2]
     assert arrivals.shown_us([0, 1]).tolist() == [0, 9]
 
