@@ -247,10 +247,14 @@ class Production:
             found[which] = self._produced_by(times[which], str(topic), positions[which])
         return found
 
+    def comes_in_jumps(self, position: int) -> bool:
+        """Whether a partition has no rate, and records come to it with somebody's requests."""
+        return self._partitions.topic[position] in self._catalog.arrivals
+
     def history(self, times: Offsets, position: int) -> Offsets:
         """Log end offsets of one partition that readers saw at times of the past. Shape (n,)."""
         topic = self._partitions.topic[position]
-        if topic in self._catalog.arrivals:
+        if self.comes_in_jumps(position):
             return self._arrivals(topic).shown_by(times, int(self._partitions.number[position]))
         return self._produced_by(times, topic, np.full(len(times), position, np.int32))
 
