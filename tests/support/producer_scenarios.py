@@ -47,15 +47,15 @@ CONSUMER = replace(CLASSIC, group_protocol="consumer")
 
 def written(
     *timeline: Entry, groups: tuple[Group, ...], config: ProducerConfig = PLAIN, partitions: int = 1, count: int = 1,
-    rate: int = 50, horizon_s: int = 30, **more: Any,
+    rate: int = 50, horizon_s: int = 30, brokers: int = 3, **more: Any,
 ) -> Scenario:  # fmt: skip
-    """A topic on three brokers 10 ms apart; ``rate``: records a second of each partition."""
+    """A topic of three copies, brokers 10 ms apart; ``rate``: records a second of each partition."""
     acks = {0: "0", 1: "1", -1: "all"}[config.acks]
     topic = Topic(name="t", partitions=partitions, rate=constant(1000 * rate), acks=acks)  # type: ignore[arg-type]
     shop = Producers(name="shop", topics=("t",), count=count, config=config)
     made = scene(*groups, timeline=timeline, horizon_us=horizon_s * S, topics=(topic,), producers=(shop,), **more)
     cluster = replace(
-        made.cluster, config=SHORT, brokers=tuple(Broker(id=id_) for id_ in range(3)),
+        made.cluster, config=SHORT, brokers=tuple(Broker(id=id_) for id_ in range(brokers)),
         broker_config=BrokerConfig(leader_imbalance_check_us=FOREVER),
         network=Network(latency=Distribution.constant(10 * MS)),
     )  # fmt: skip
