@@ -105,6 +105,17 @@ def test_what_waits_at_a_producer_gets_old() -> None:
     assert summary(result).lag_s_max == pytest.approx(oldest_s, abs=0.01)
 
 
+def test_a_backlog_is_worked_off_poll_by_poll() -> None:
+    """With ten records a poll what comes all at once after the outage takes several, and each counts once."""
+    few = (group("g", 1, client=replace(CLASSIC, max_poll_records=10), processing=READING),)
+    result = told(killed(8_015, leader()), groups=few, horizon_s=25)
+    records = result.tables["records"]
+    polls = records.groupby("fetched_us").size()
+    assert polls.max() == 10
+    assert (polls == 10).sum() >= 7
+    assert read(result) == len(records) == 248
+
+
 SIX = {"brokers": 6, "horizon_s": 30}
 """Replicas of the partition are 4, 5 and 0: controllers, which are 0 to 2, lose none of them."""
 BOTH = (killed(7_050, Target("broker", "5")), killed(8_003, leader()))
