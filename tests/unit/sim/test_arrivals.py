@@ -146,6 +146,16 @@ def test_a_log_need_not_be_in_order() -> None:
     assert run.arrivals.oldest_us(numbers, np.arange(5)).tolist() == [20, 20, 20, 60, FOREVER]
 
 
+def test_the_oldest_of_a_batch_may_be_in_its_middle() -> None:
+    """Three records of 10 us each from 70 us on; the second, produced at 10 us, is done at 90."""
+    run = Jumps((0.1,) * CONSUMERS)
+    run.act(Action(0, "take", 0, 0, 0))
+    shown(run, 70, (60, 10, 55))
+    run.act(Action(0, "poll", 0, 0, 0))
+    run.pass_until(120)
+    run.check_peaks(0.0, 1.0)
+
+
 # --- polls ------------------------------------------------------------------------------------------------------------
 
 

@@ -26,6 +26,7 @@ from groupsim.sim.model import (
     read_as_flow,
 )
 from groupsim.sim.model.reading import AT_ZOOKEEPER, DELETED, UNCLEAN
+from groupsim.sim.protocol.controller.replica_logs import Gap, ReplicaLogs
 from groupsim.sim.units import MS, S
 from tests.support.fidelity import differences
 from tests.support.producer_scenarios import CLASSIC, CONSUMER, IDEMPOTENT, PLAIN, READING, SURE, leader, written
@@ -114,6 +115,33 @@ def test_a_backlog_is_worked_off_poll_by_poll() -> None:
     assert polls.max() == 10
     assert (polls == 10).sum() >= 7
     assert read(result) == len(records) == 248
+
+
+def test_what_comes_during_a_poll_that_has_found_something_waits_for_the_next() -> None:
+    """A record each 1.01 ms, a millisecond of poll() and one of work: nothing is seen early, or counted twice."""
+    scenario = written(groups=ONE, rate=990, horizon_s=3, data="exact")
+    result = simulate(scenario, seed=1)
+    records = result.tables["records"]
+    done = records[records.delivery == 1]
+    assert (done.fetched_us - done.produced_us).min() >= SEEN_US
+    assert done.groupby("fetched_us").size().max() > 1
+    assert read(result) == len(done) > 1_000
+
+
+def test_a_new_leader_makes_no_gap_in_readers_books(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it is said to lack: they have been shown none of that."""
+    elect = ReplicaLogs.elect
+
+    def lacking(logs: ReplicaLogs, name: Any, node: int, acks: Any, unanswered_us: int, *, has_lost: bool) -> Any:
+        is_for_readers = name == ("t", 0) and acks == "all"
+        return (
+            Gap(S, 8 * S, 8 * S) if is_for_readers else elect(logs, name, node, acks, unanswered_us, has_lost=has_lost)
+        )
+
+    monkeypatch.setattr(ReplicaLogs, "elect", lacking)
+    result = told(killed(8_015, leader()), config=SURE, horizon_s=25, data="fluid")
+    assert read(result) == there(result) == 249
+    assert not len(result.tables["delivery"])
 
 
 SIX = {"brokers": 6, "horizon_s": 30}
