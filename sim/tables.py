@@ -281,10 +281,10 @@ PRODUCERS: Final = MappingProxyType(
 acknowledged or given up, and how often they were sent again.
 
 ``truncated_...`` and ``lost_...`` were acknowledged and are in no log: only a leader that died had them (``leader``), a
-leader was elected that was not in sync (``unclean``), nobody heard of them (``unsent``: acks=0). Readers lose the first
-two by ``truncated log`` in ``delivery``. ``failed_in_log``: given up, and in the
-log all the same; ``duplicated``: written again by a retry; ``reordered``: behind a record that was sent later;
-``took_us_max``: until a batch was acknowledged.
+leader was elected that was not in sync (``unclean``), nobody heard of them (``unsent``: acks=0). Whoever reads has been
+shown none of them, so that ``delivery`` has no loss of it, but where the topic is read as a flow (``truncated log``).
+``failed_in_log``: given up, and in the log all the same; ``duplicated``: written again by a retry; ``reordered``:
+behind a record that was sent later; ``took_us_max``: until a batch was acknowledged.
 """
 
 TABLES: Final = MappingProxyType(

@@ -15,6 +15,7 @@ from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.client.data_producer import DataProducer
 from groupsim.sim.client.interface import Identity
 from groupsim.sim.client.pause_streams import PauseStreams
+from groupsim.sim.cluster.arrival_news import ArrivalNews
 from groupsim.sim.cluster.bandwidth import Bandwidth, Reading
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.controller import Controller
@@ -23,7 +24,6 @@ from groupsim.sim.cluster.data_logs import DataLogs
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.group_protocols import CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY
 from groupsim.sim.cluster.offered_load import Offered, offered_by
-from groupsim.sim.cluster.output_readers import outputs_of, outputs_read
 from groupsim.sim.cluster.producer import Producer
 from groupsim.sim.cluster.retention import Retention
 from groupsim.sim.cluster.shards import Shards
@@ -37,7 +37,7 @@ from groupsim.sim.fastpath.loud import LoudEngine
 from groupsim.sim.gauge import Gauge
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Connection, Exchange, Path
-from groupsim.sim.model import Distribution, Group, Scenario, Target, Topic
+from groupsim.sim.model import Distribution, Group, Scenario, Target, Topic, appended_topics, outputs_of, topics_read
 from groupsim.sim.protocol.classic.subscription import SubscriptionState
 from groupsim.sim.randomness import Streams
 from groupsim.sim.units import FOREVER
@@ -88,7 +88,7 @@ class World:
         self.broker_books.note(0, dict.fromkeys(self.broker_ids, UP), self._leaders())
         self._homes: dict[str, int] = {}
         """Group -> broker of its coordinator."""
-        self._slots, self._outputs = slots_of(scenario), outputs_of(scenario)
+        self._slots, self._appended = slots_of(scenario), appended_topics(scenario)
         self._pause_streams = PauseStreams(scenario, streams, self.matches)
         self.bandwidth = Bandwidth(scenario.cluster.brokers, self.catalog, self._readings)
         self.shards = self._new_shards()
@@ -97,16 +97,11 @@ class World:
         self.news = TopicNews(self.env, streams, self.timing, self.catalog, self.brokers, self.coordinators)
         self.transactions: Transactions | None = None
         """Only if a group produces."""
-        if self._outputs:
-            self.transactions = Transactions(
-                self.env, scenario, self.catalog, self.groups, self.brokers, self.coordinators, self.members
-            )
         self.producer_books = ProducerBooks()
         self.data_logs: DataLogs | None = None
         """Only if there are producers."""
         self.data_producers: list[DataProducer] = []
-        if scenario.producers:
-            self._build_producers()
+        self._build_writers()
         self.zookeeper: Zookeeper | None = None
         """Only if it holds a group together."""
         self._build_zookeeper()
@@ -147,7 +142,7 @@ class World:
         engine: Engine | ConsumerEngine | LoudEngine
         # Of a record that is followed, when it was committed counts: each commit is a message.
         is_loud = self.is_loud or self.shards.is_metered(partition) or self.scenario.data == "exact"
-        is_loud = is_loud or spec.produces is not None or bool(outputs_read(self.scenario, spec, self._outputs))
+        is_loud = is_loud or spec.produces is not None or bool(topics_read(self.scenario, spec, self._appended))
         if group.protocols == CLASSIC_ONLY:
             engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=is_loud)
         elif group.protocols == ZOOKEEPER_ONLY:
@@ -159,9 +154,19 @@ class World:
         for index in range(slots):
             members.append(self._add_consumer(spec, group, index, engine))
 
-    def _build_producers(self) -> None:
+    def _build_writers(self) -> None:
+        """Whoever writes record by record."""
+        news = ArrivalNews(self.env, self.scenario, self.catalog, self.groups, self.members)
+        if outputs_of(self.scenario):
+            self.transactions = Transactions(
+                self.env, self.scenario, self.catalog, self.groups, self.brokers, self.coordinators, news
+            )
+        if self.scenario.producers:
+            self._build_producers(news)
+
+    def _build_producers(self, news: ArrivalNews) -> None:
         cluster, books = self.scenario.cluster, self.producer_books
-        logs = self.data_logs = DataLogs(self.env, cluster, self.catalog, self.brokers, books)
+        logs = self.data_logs = DataLogs(self.env, cluster, self.catalog, self.brokers, books, news)
         parts = (cluster.network, self.catalog, logs, books, lambda node: self.brokers[node].is_up)
         for spec in self.scenario.producers:
             for number in range(spec.count):

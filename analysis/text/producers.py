@@ -1,4 +1,4 @@
-"""What became of the records of ``producers``, in a sentence each: groups that read the topic do not tell it."""
+"""What became of the records of ``producers``, in a sentence each: groups tell what they make of logs."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from groupsim.scenarios.schema.cluster import ZookeeperFile
 from groupsim.scenarios.schema.durations import format_duration
 from groupsim.scenarios.schema.groups import GroupFile
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
-from groupsim.sim.model import Scenario
+from groupsim.sim.model import Scenario, read_as_flow, topics_read
 
 _MODELLED: Final[Mapping[Kind, frozenset[str]]] = {
     "broker": broker_config.MODELLED_BROKER,
@@ -37,7 +37,8 @@ _STOPS: Final = {"kill", "close", "restart", "rolling_restart"}
 def warnings_of(scenario: Scenario) -> tuple[str, ...]:
     """Sentences about a loaded scenario, each with its place in the file; the last lists the keys not modelled."""
     file = ScenarioFile.model_validate(scenario.document, context={"allow_code": scenario.allow_assignors})
-    found = [f"{path_text(place, _names(file))}: {sentence}" for place, sentence in _warnings(file)]
+    told = [*_warnings(file), *_flow_warnings(scenario)]
+    found = [f"{path_text(place, _names(file))}: {sentence}" for place, sentence in told]
     for kind, keys in not_modelled(scenario.document).items():
         found.append(f"{kind} keys that have no effect here: {', '.join(keys)}")
     return tuple(dict.fromkeys(found))
@@ -88,7 +89,6 @@ def _warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
     if file.cluster.zookeeper != ZookeeperFile() and all(one.protocol != "zookeeper" for one in file.groups.values()):
         yield ("cluster", "zookeeper"), "has no effect: no group has protocol: zookeeper"
     yield from _nobody_commits(file, found)
-    yield from _producer_warnings(file)
     yield from _timeline_warnings(file)
     yield from _close_warnings(file, found)
 
@@ -108,12 +108,12 @@ def _nobody_commits(file: ScenarioFile, found: Sequence[Configured]) -> Iterator
             yield ("groups", key, "processing", "commit"), sentence
 
 
-def _producer_warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
-    for key, producers in file.producers.items():
-        readers = [name for name, one in file.groups.items() if {*(one.topics.topics or ())} & {*producers.topics}]
-        if readers:
-            sentence = "at the topic's rate: what retries repeat, delay or give up is in table producers alone"
-            yield ("producers", key), f"what it sends is read ({', '.join(readers)}) {sentence}"
+def _flow_warnings(scenario: Scenario) -> Iterator[tuple[Place, str]]:
+    for topic, reason in read_as_flow(scenario).items():
+        readers = [spec.name for spec in scenario.groups if topics_read(scenario, spec, (topic,))]
+        for key in [one.name for one in scenario.producers if readers and topic in one.topics]:
+            sentence = f"at its rate, since {reason}: what retries repeat, delay or give up is in table producers alone"
+            yield ("producers", key), f"{topic} is read ({', '.join(readers)}) {sentence}"
 
 
 def _no_common_assignor(key: str, group: GroupFile) -> Iterator[tuple[Place, str]]:

@@ -114,7 +114,7 @@ class CommitsWithinPositions:
 
 
 class ReadsWhatIsThere:
-    """Nobody has processed, of what other groups produce, a record that readers of its isolation level do not see."""
+    """Nobody has processed, of what comes in jumps, a record that readers of its isolation level do not see."""
 
     def violated(self, now: int, group: Watched) -> str | None:
         """A partition that is processed beyond its records, if there is one."""

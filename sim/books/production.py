@@ -35,6 +35,9 @@ class Production:
     Attributes
     ----------
     rate_mrps : int64 array, shape (n_partitions,), milli-records per second
+        Of what comes as a flow.
+    sent_mrps : int64 array, shape (n_partitions,), milli-records per second
+        What is sent to each, be it that it comes as a flow or in jumps.
     log_start : int64 array, shape (n_partitions,)
         Records before these offsets are deleted.
     begins_us : int, microseconds
@@ -49,6 +52,7 @@ class Production:
         self._catalog = catalog
         self._partitions = partitions
         self.rate_mrps: Offsets = NOWHERE
+        self.sent_mrps: Offsets = NOWHERE
         self.log_start: Offsets = NOWHERE
         self._segment_us: Offsets = NOWHERE
         self._segment_base: Offsets = NOWHERE
@@ -62,6 +66,7 @@ class Production:
         if new <= 0:
             return
         self.rate_mrps = np.concatenate([self.rate_mrps, np.zeros(new, np.int64)])
+        self.sent_mrps = np.concatenate([self.sent_mrps, np.zeros(new, np.int64)])
         self.log_start = np.concatenate([self.log_start, np.zeros(new, np.int64)])
         self._segment_us = np.concatenate([self._segment_us, np.full(new, now, np.int64)])
         self._segment_base = np.concatenate([self._segment_base, np.zeros(new, np.int64)])
@@ -71,6 +76,19 @@ class Production:
 
     def _begin(self, now: int, topic: str, positions: Positions) -> None:
         """Production of new positions, from their creation until ``now``, whoever was there to see it."""
+        self._segment_us[positions] = self._partitions.created_us[positions]
+        self._segment_base[positions] = self._head_start(topic, positions)
+        if topic in self._catalog.arrivals:
+            (row, *_) = self._catalog.rates[topic][1].per_partition_mrps
+            self.sent_mrps[positions] = rates_of(row, self._partitions.number[positions])
+            self._arrive(topic, positions)
+        else:
+            for time, row in self._steps_by(now, topic):
+                self._step(np.maximum(self._segment_us[positions], time), row, positions)
+        self.delete(topic)
+
+    def _steps_by(self, now: int, topic: str) -> list[Step]:
+        """Every rate that a topic has had by now."""
         steps = self._steps.setdefault(topic, [])
         if not steps:
             rates = [*self._catalog.former_rates.get(topic, ()), self._catalog.rates[topic]]
@@ -79,13 +97,7 @@ class Production:
                 for offset, row in zip(rate.times_us, rate.per_partition_mrps, strict=True):
                     if since + offset < until and (not steps or row != steps[-1][1]):
                         steps.append((since + offset, row))
-        self._segment_us[positions] = self._partitions.created_us[positions]
-        self._segment_base[positions] = self._head_start(topic, positions)
-        for time, row in steps:
-            self._step(np.maximum(self._segment_us[positions], time), row, positions)
-        if topic in self._catalog.arrivals:
-            self._arrive(topic, positions)
-        self.delete(topic)
+        return steps
 
     def _head_start(self, topic: str, positions: Positions) -> Offsets:
         """Milli-records that partitions begin with, less than a record: so partitions of one rate take turns."""
@@ -97,7 +109,8 @@ class Production:
         """Produce with another rate from ``time`` on."""
         self._segment_base[positions] = self._produced_milli(time, positions)
         self._segment_us[positions] = time
-        self.rate_mrps[positions] = rates_of(row, self._partitions.number[positions])
+        self.sent_mrps[positions] = rates_of(row, self._partitions.number[positions])
+        self.rate_mrps[positions] = self.sent_mrps[positions]
 
     def set_rate(self, now: int, topic: str) -> Positions:
         """Take over the rate that the catalog has for ``topic`` from now on; the partitions whose rate changes."""
@@ -234,14 +247,28 @@ class Production:
             found[which] = self._produced_by(times[which], str(topic), positions[which])
         return found
 
+    def comes_in_jumps(self, position: int) -> bool:
+        """Whether a partition has no rate, and records come to it with somebody's requests."""
+        return self._partitions.topic[position] in self._catalog.arrivals
+
     def history(self, times: Offsets, position: int) -> Offsets:
-        """Log end offsets of one partition at times of the past. Shape (n,)."""
-        return self._produced_by(times, self._partitions.topic[position], np.full(len(times), position, np.int32))
+        """Log end offsets of one partition that readers saw at times of the past. Shape (n,)."""
+        topic = self._partitions.topic[position]
+        if self.comes_in_jumps(position):
+            return self._arrivals(topic).shown_by(times, int(self._partitions.number[position]))
+        return self._produced_by(times, topic, np.full(len(times), position, np.int32))
+
+    def seen_us(self, positions: NDArray[np.intp], offset: Offsets) -> Offsets:
+        """Since when readers see records at these offsets, which have come. Shape (n,), microseconds."""
+        seen = -self.age(0, positions, offset)
+        for arrivals, which in self._in_jumps(positions):
+            seen[which] = arrivals.seen_us(self._numbers(positions[which]), offset[which])
+        return seen
 
     def _produced_by(self, time: int | Offsets, topic: str, positions: Positions) -> Offsets:
         """Log end offsets of partitions of one topic at any time of the past."""
         if topic in self._catalog.arrivals:
-            return self._arrivals(topic).appended_by(np.broadcast_to(time, positions.shape), self._numbers(positions))
+            return self._arrivals(topic).produced_by(np.broadcast_to(time, positions.shape), self._numbers(positions))
         end = self._segment_us[positions]
         milli = np.where(time >= end, self._produced_milli(time, positions), 0)
         for begin, base, rate in self._earlier(topic, positions):
@@ -263,6 +290,20 @@ class Production:
             yield begin, base, rate
             end = begin
 
+    def age_at_most(self, now: Offsets, positions: NDArray[np.intp], offset: Offsets) -> Offsets:
+        """How old at ``now`` a record from ``offset`` on can be, in whatever order a log is. Shape (n,), us."""
+        ages = self.age(now, positions, offset)
+        for arrivals, which in self._in_jumps(positions):
+            oldest_us = arrivals.oldest_us(self._numbers(positions[which]), offset[which])
+            ages[which] = now[which] - oldest_us
+        return ages
+
+    def _in_jumps(self, positions: NDArray[np.intp]) -> Iterator[tuple[Arrivals, NDArray[np.intp]]]:
+        """What has come to topics without a rate, and which of ``positions`` are of each."""
+        for topic in self._partitions.topics:
+            if topic in self._catalog.arrivals:
+                yield self._arrivals(topic), np.flatnonzero(np.isin(positions, self._partitions.of(topic)))
+
     def age(self, now: int | Offsets, positions: NDArray[np.intp], offset: Offsets) -> Offsets:
         """How long before ``now`` the record at ``offset`` was produced, exactly. Shape (n,), microseconds."""
         target = (offset + 1) * 1000
@@ -282,7 +323,7 @@ class Production:
             which = np.flatnonzero(np.isin(positions, self._partitions.of(topic)))
             if topic in self._catalog.arrivals:
                 offsets = target[which] // 1000 - 1
-                born[which] = self._arrivals(topic).appended_us(self._numbers(positions[which]), offsets)
+                born[which] = self._arrivals(topic).produced_us(self._numbers(positions[which]), offsets)
                 continue
             later = self._segment_base[positions[which]]
             for begin, base, rate in self._earlier(topic, positions[which]):

@@ -168,7 +168,7 @@ class RebalanceLog:
         if self._measure[0] <= rebalance.start_us <= self._measure[1]:
             self.moved += changed
         rebalance.moved_min += minimal_moves(before, owner)
-        rebalance.moved_mrps += int(self._ledger.rate_mrps[changed].sum())
+        rebalance.moved_mrps += int(self._ledger.sent_mrps[changed].sum())
         self._last_owner = np.where(owner >= 0, owner, before)
 
     def measure_balance(self, assignments: Sequence[Positions], *, measured: bool) -> None:
@@ -178,7 +178,7 @@ class RebalanceLog:
             return
         counts = np.array([len(positions) for positions in assignments])
         of_member = np.repeat(np.arange(len(counts)), counts)
-        mrps = np.bincount(of_member, self._ledger.rate_mrps[np.concatenate(assignments)], minlength=len(counts))
+        mrps = np.bincount(of_member, self._ledger.sent_mrps[np.concatenate(assignments)], minlength=len(counts))
         rates = mrps / 1e3
         rebalance.imbalance_partitions = int(counts.max() - counts.min())
         rebalance.stdev_partitions = float(counts.std())

@@ -166,7 +166,8 @@ class RecordReader:
             begin = self._busy_us
         self._slowdown = schedule.slowdown
         until = schedule.held_until
-        self._held = (begin, max(begin, until)) if until >= now else None
+        # A poll() that something has ended by coming is the first one of the schedule.
+        self._held = (begin, max(begin, until)) if until >= now and schedule.start > now else None
 
     def break_off(self, now: int) -> None:
         """The application stands still, or its pace changes: the rest of the batch in hand comes later."""
@@ -264,8 +265,10 @@ class RecordReader:
     def _take(self, begins: Offsets, returns: Offsets, costs: Offsets) -> None:
         """Passes, and what they return; ``costs``: of each record in them."""
         there = np.empty((len(begins), len(self._partitions)), np.int64)
-        for column in range(len(self._partitions)):
-            there[:, column] = self._production.history(returns, int(self._partitions[column]))
+        for column, position in enumerate(self._partitions.tolist()):
+            # What comes in a jump while poll() waits ends that, and another pass begins.
+            times = begins if self._production.comes_in_jumps(position) else returns
+            there[:, column] = self._production.history(times, position)
         index, window = 0, _PASSES
         while index < len(begins):
             gained = there[index : index + window] - self._taken
@@ -291,8 +294,8 @@ class RecordReader:
         offset = np.arange(len(which)) + (self._taken - (np.cumsum(counts) - counts))[which]
         number = np.repeat(np.tile(np.arange(len(begins)), len(counts)), gained.T.ravel())
         partition = self._partitions[which]
-        produced = -self._production.age(0, partition.astype(np.intp), offset)
-        fetched = np.maximum(produced, begins[number])
+        seen = self._production.seen_us(partition.astype(np.intp), offset)
+        fetched = np.maximum(seen, begins[number])
         order = np.lexsort((fetched, number))
         number, fetched = number[order], fetched[order]
         done = self._worked(fetched, costs[number])

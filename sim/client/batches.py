@@ -1,4 +1,4 @@
-"""What poll() returns to an application that reads what other groups produce, one batch after the other.
+"""What poll() returns to an application that reads what comes in jumps, one batch after the other.
 
 What comes in jumps (`sim.arrivals`) cannot be a flow: a poll() returns what is there, ``max.poll.records`` at most, and
 what comes while that is processed waits for the next one (``FetchCollector.collectFetch``, Kafka 4.4). So the books

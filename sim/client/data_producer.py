@@ -128,10 +128,9 @@ class DataProducer:
 
     def _transmit(self, now: int, batch: ProducerBatch) -> None:
         config, node = self._spec.config, self._leader_of(batch.partition)
-        body = ProduceBatch(
-            batch.partition, self._sender.request_of(batch), Source(self.name, batch.first), config.acks,
-            config.request_timeout_us,
-        )  # fmt: skip
+        source = Source(self.name, batch.first, tuple(batch.produced_us))
+        request = self._sender.request_of(batch)
+        body = ProduceBatch(batch.partition, request, source, config.acks, config.request_timeout_us)
         connection = self._connection(node)
         self._requests += 1
         up, down = (self._path.latency("other", 2 * self._requests + way) for way in (0, 1))

@@ -80,4 +80,4 @@ class Leader:
         for member_id, _, _ in response.members:
             if capacity := client.world.capacity_of(client.group.name, member_id):
                 found[member_id] = capacity
-        return Loads(client.books.ledger.rate_mrps, found if len(found) == len(response.members) else {})
+        return Loads(client.books.ledger.sent_mrps, found if len(found) == len(response.members) else {})

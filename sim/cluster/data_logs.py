@@ -11,6 +11,7 @@ from itertools import count
 
 from groupsim.sim.books.producers import ProducerBooks
 from groupsim.sim.catalog import Catalog
+from groupsim.sim.cluster.arrival_news import ArrivalNews
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.kernel.environment import Environment, Kind, Occurrence, deadline_key
 from groupsim.sim.kernel.network import Exchange
@@ -56,6 +57,7 @@ class DataLogs:
         Who leads, and whose high watermark stands still.
     brokers : mapping of int to Broker
     books : ProducerBooks
+    news : ArrivalNews
 
     Attributes
     ----------
@@ -64,12 +66,14 @@ class DataLogs:
     """
 
     def __init__(
-        self, env: Environment, cluster: Cluster, catalog: Catalog, brokers: Mapping[int, Broker], books: ProducerBooks
-    ) -> None:
+        self, env: Environment, cluster: Cluster, catalog: Catalog, brokers: Mapping[int, Broker],
+        books: ProducerBooks, news: ArrivalNews,
+    ) -> None:  # fmt: skip
         self._env = env
         self._catalog = catalog
         self._brokers = brokers
         self._books = books
+        self._news = news
         self.control: ReplicationControl | None = None
         self._service_us = cluster.timing.service_us
         self._replication_us = 2 * max(1, mean_of(cluster.network.latency))
@@ -121,11 +125,13 @@ class DataLogs:
         exchange.connection.reply(exchange, response, self._env.now + self._service_us)
 
     def _commit(self, partition: TopicPartition) -> None:
-        """Those in sync have fetched: who waits for them is answered (``DelayedProduce``)."""
+        """Those in sync have fetched: readers see it, and who waits for them is answered (``DelayedProduce``)."""
         if partition in self._catalog.unreadable:
             return
         log, waiting = self._log(partition), self._waiting.get(partition, [])
-        log.commit(self._env.now - self._replication_us)
+        passed = log.commit(self._env.now - self._replication_us)
+        if passed and partition[0] in self._news.arrivals:
+            self._news.show(partition, [one.source.produced_us for one in passed])
         for one in [one for one in waiting if one.end <= log.log.high_watermark]:
             self._release(waiting, one, one.response)
 

@@ -6,15 +6,15 @@ message takes the mean latency of the network.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from typing import Any, Final
 
 from groupsim.sim.catalog import Catalog
+from groupsim.sim.cluster.arrival_news import ArrivalNews
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.coordinator import Coordinator, partition_for
 from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.cluster.interface import Reader
 from groupsim.sim.cluster.output_partitions import OutputPartitions
 from groupsim.sim.cluster.output_readers import OutputReaders
 from groupsim.sim.cluster.transaction_shard import TransactionShard
@@ -65,8 +65,7 @@ class Transactions:
     brokers : mapping of int to Broker
     coordinators : mapping of int to Coordinator
         Of groups, by offsets partition.
-    readers : mapping of str to sequence of Reader
-        The consumers of each group.
+    news : ArrivalNews
 
     Attributes
     ----------
@@ -79,7 +78,7 @@ class Transactions:
 
     def __init__(
         self, env: Environment, scenario: Scenario, catalog: Catalog, groups: Mapping[str, GroupHost],
-        brokers: Mapping[int, Broker], coordinators: Mapping[int, Coordinator], readers: Mapping[str, Sequence[Reader]],
+        brokers: Mapping[int, Broker], coordinators: Mapping[int, Coordinator], news: ArrivalNews,
     ) -> None:  # fmt: skip
         cluster = scenario.cluster
         self._env = env
@@ -101,7 +100,7 @@ class Transactions:
         """Markers that wait for a leader."""
         self.output = OutputPartitions(
             env, catalog, groups, brokers, self._config.version, self._append_us, self._answer_produce,
-            OutputReaders(env, scenario, catalog, groups, readers),
+            OutputReaders(env, news),
         )  # fmt: skip
         for coordinator in coordinators.values():
             coordinator.on_serving = self.served

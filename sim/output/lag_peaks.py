@@ -7,7 +7,10 @@ open is settled by dividing time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from groupsim.sim.books.production import Production
 from groupsim.sim.output.lag_curve import counted, highest_of_each
@@ -94,10 +97,10 @@ class OldestRecord:
 
     def add(self, rows: Stretches) -> None:
         """Stretches in which something is unprocessed, or can be."""
-        ages = self._ages(rows, rows.end - 1, rows.floor)
         rests = rows.service < 0
-        self._age_us = max(self._age_us, int(ages[rests].max(initial=0)))
-        self._open.append(rows[~rests & (ages > self._age_us)])
+        resting, served = rows[rests], rows[~rests]
+        self._age_us = max(self._age_us, int(self._ages(resting, resting.end - 1, resting.floor).max(initial=0)))
+        self._open.append(served[self._ages_at_most(served, served.end - 1, served.floor) > self._age_us])
 
     def age_us(self) -> int:
         """The greatest age, microseconds."""
@@ -121,8 +124,8 @@ class OldestRecord:
         first, final = (self._motion.processed(rows, at) for at in (rows.begin, last))
         self._look_at(rows, rows.begin, first)
         self._look_at(rows, last, final)
-        # None is older than the first unprocessed one of the beginning would be at the end.
-        oldest = self._ages(rows, last, first)
+        # None is older than those that are unprocessed at the beginning would be at the end.
+        oldest = self._ages_at_most(rows, last, first)
         kept = np.flatnonzero((oldest > self._age_us) & (last - rows.begin > 1))
         return rows[kept], first[kept], (final - first)[kept]
 
@@ -140,7 +143,18 @@ class OldestRecord:
 
     def _ages(self, rows: Stretches, at: Integers, record: Integers) -> Integers:
         """How long before ``at`` a record of each row was produced, or its production will be. Shape (n,)."""
+        return self._by(self._production.age, rows, at, record)
+
+    def _ages_at_most(self, rows: Stretches, at: Integers, record: Integers) -> Integers:
+        """What no record of each row from ``record`` on is older than at ``at``. Shape (n,)."""
+        return self._by(self._production.age_at_most, rows, at, record)
+
+    def _by(
+        self, age: Callable[[Integers, NDArray[np.intp], Integers], Integers], rows: Stretches, at: Integers,
+        record: Integers,
+    ) -> Integers:  # fmt: skip
+        """By closed forms as far as ``record`` came with the production of its row, else by ``age``. Shape (n,)."""
         ages = at - self._motion.arrival(rows.production, record + 1)
         older = (record + 1) * 1000 <= self._motion.base[rows.production]
-        ages[older] = self._production.age(at[older], rows.partition[older], record[older])
+        ages[older] = age(at[older], rows.partition[older], record[older])
         return ages

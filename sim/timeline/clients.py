@@ -61,10 +61,14 @@ class Clients:
         return self._world.coordinator_of(name).node == node or partitions.is_read_from(node)
 
     def records_lost(self, gaps: Mapping[Name, Gap]) -> None:
-        """Some of what was appended to data partitions is gone."""
+        """Some of what was appended to data partitions is gone.
+
+        Where readers get what is appended they have been shown none of it: the high watermark was before.
+        """
+        read = [one for one in gaps if one[0] not in self._world.catalog.arrivals]
         for name in sorted(self._world.groups):
             books = self._world.groups[name].books
-            positions = _positions(books, gaps)
+            positions = _positions(books, read)
             if positions.size:
                 self.disturb([name])
                 named = [(books.partitions.topic[p], int(books.partitions.number[p])) for p in positions.tolist()]

@@ -15,10 +15,14 @@ from groupsim.sim.protocol.producer.log import PartitionLog
 
 
 class Source(NamedTuple):
-    """Which records a batch has: those of a producer for one partition, from the ``first``-th on."""
+    """Which records a batch has: those of a producer for one partition, from the ``first``-th on.
+
+    ``produced_us``: when the application sent each, which is its timestamp.
+    """
 
     producer: str
     first: int
+    produced_us: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +63,18 @@ class ReplicatedLog:
             self.appended.append(Appended(now, end, batch, source))
         return response
 
-    def commit(self, until_us: int) -> None:
-        """All in sync have what was written by then: the high watermark follows."""
-        ends = [self.log.high_watermark]
+    def commit(self, until_us: int) -> list[Appended]:
+        """All in sync have what was written by then: the high watermark follows; what it passes."""
+        before, passed = self.log.high_watermark, list[Appended]()
         for one in reversed(self.appended):
-            if one.offset < self.log.high_watermark:
+            if one.offset < before:
                 break
-            if one.at_us <= until_us:
-                ends.append(one.end)
-        self.log.advance(max(ends))
+            # Times of appends only grow: what is before one that all have is there as well.
+            if passed or one.at_us <= until_us:
+                passed.append(one)
+        passed.reverse()
+        self.log.advance(passed[-1].end if passed else before)
+        return passed
 
     def cut(self, after_us: int, *, is_unclean: bool) -> list[Appended]:
         """Somebody else leads, who lacks what was written after that; what was there and is gone.

@@ -35,6 +35,8 @@ class ProducerBatch:
 
     Attributes
     ----------
+    produced_us : list of int
+        When the application sent each of its records (``ProducerRecord.timestamp``, CreateTime).
     first : int
         How many records the producer has sent to the partition before those in it.
     sequence, epoch : int
@@ -48,14 +50,23 @@ class ProducerBatch:
     """
 
     partition: TopicPartition
-    created_us: int
+    produced_us: list[int]
     first: int = 0
-    records: int = 0
     sequence: int = -1
     epoch: int = NO_EPOCH
     attempts: int = 0
     sent_us: int = -1
     ready_us: int = 0
+
+    @property
+    def created_us(self) -> int:
+        """When the first of its records was sent."""
+        return self.produced_us[0]
+
+    @property
+    def records(self) -> int:
+        """How many it has."""
+        return len(self.produced_us)
 
     @property
     def is_in_flight(self) -> bool:
@@ -140,10 +151,10 @@ class Sender:
         while records:
             last = state.batches[-1] if state.batches else None
             if last is None or last.attempts or last.records >= self._most:
-                last = ProducerBatch(partition, now, state.sent, ready_us=now + self._config.linger_us)
+                last = ProducerBatch(partition, [], state.sent, ready_us=now + self._config.linger_us)
                 state.batches.append(last)
             taken = min(self._most - last.records, records)
-            last.records += taken
+            last.produced_us += [now] * taken
             state.sent += taken
             records -= taken
             if last.records >= self._most:

@@ -92,9 +92,15 @@ def test_what_does_not_go_together_is_refused(changes: dict[str, Any], reason: s
     assert reason in refusal(**changes)
 
 
-def test_whoever_reads_is_told_that_it_reads_a_flow() -> None:
-    assert any("what it sends is read (g) at the topic's rate" in one for one in warnings_of(load()))
-    assert not any("at the topic's rate" in one for one in warnings_of(load(producers=shop(["u"]))))
+def test_whoever_reads_a_flow_is_told_so_and_why() -> None:
+    unclean = {"partitions": 1, "config": {"unclean.leader.election.enable": True}}
+    sentence = "producers.shop: t is read (g) at its rate, since an unclean election takes back"
+    assert any(one.startswith(sentence) for one in warnings_of(load(topics={"t": unclean | RATE})))
+    assert not any("at its rate" in one for one in warnings_of(load()))
+    assert not any("at its rate" in one for one in warnings_of(load(topics={**BASE["topics"], "u": unclean})))
+
+
+RATE = {"rate": {"per_partition": 1}}
 
 
 def test_a_resolved_document_loads_again() -> None:

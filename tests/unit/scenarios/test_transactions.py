@@ -10,8 +10,7 @@ from groupsim.scenarios import parse
 from groupsim.scenarios.build.notes import warnings_of
 from groupsim.scenarios.errors import ScenarioFileError
 from groupsim.scenarios.kafka.producer_config import producer_refusals
-from groupsim.sim.cluster.output_readers import outputs_of, outputs_read
-from groupsim.sim.model import Scenario
+from groupsim.sim.model import Scenario, outputs_of, topics_read
 
 BASE: dict[str, Any] = {
     "version": 1, "question": "?", "horizon": "1min",
@@ -137,8 +136,8 @@ def reader(**group: Any) -> dict[str, Any]:
 )
 def test_a_reader_of_output_is_taken_however_it_asks_for_it(given: dict[str, Any]) -> None:
     scenario = load(given)
-    assert outputs_read(scenario, scenario.groups[1], outputs_of(scenario)) == {"out"}
-    assert outputs_read(scenario, scenario.groups[0], outputs_of(scenario)) == set()
+    assert topics_read(scenario, scenario.groups[1], outputs_of(scenario)) == {"out"}
+    assert topics_read(scenario, scenario.groups[0], outputs_of(scenario)) == set()
 
 
 def with_second_output(**group: Any) -> dict[str, Any]:

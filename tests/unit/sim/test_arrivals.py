@@ -31,12 +31,11 @@ class Jumps(Run):
         super().__init__((0,) * PARTITIONS, capacities)
         self.arrivals = Arrivals()
         self.catalog.arrivals["t"] = {"read_uncommitted": self.arrivals, "read_committed": Arrivals()}
-        self._appended_us = 0
 
     def arrive(self, holding: Holding, position: int, value: int) -> None:
-        """Some records, appended up to so many microseconds ago; nobody sees them before it polls."""
-        self._appended_us = max(self._appended_us, self.now - value)
-        self.arrivals.show(self.now, position, self._appended_us, 1 + value % 7)
+        """Some records, produced up to so many microseconds ago, in any order; nobody sees them before it polls."""
+        times = [self.now - value * (1 + number * 3 % 7) // 7 for number in range(1 + value % 7)]
+        self.arrivals.show(self.now, position, [max(time, 0) for time in times])
         assert self.ledger.arrive("t").tolist() == [position]
 
     def poll(self, holding: Holding, position: int, value: int) -> None:
@@ -81,12 +80,17 @@ def test_a_reader_works_off_what_comes_at_its_pace() -> None:
     assert [int(ledger.processed(at)[0]) for at in (155, 164, 165, 185)] == [4, 4, 5, 7]
 
 
-def test_records_are_as_old_as_their_append_and_wake_by_when_they_are_shown() -> None:
+def shown(run: Jumps, now: int, produced_us: tuple[int, ...]) -> None:
+    """These come to partition 0."""
+    run.pass_until(now)
+    run.arrivals.show(now, 0, produced_us)
+    run.ledger.arrive("t")
+
+
+def test_records_have_the_age_of_their_timestamps_and_wake_by_when_they_are_shown() -> None:
     run = Jumps()
-    run.pass_until(50)
-    run.arrive(run.holdings[0], 0, 10)  # four records, appended at 40
-    run.pass_until(70)
-    run.arrive(run.holdings[0], 0, 7)  # one, appended at 63
+    shown(run, 50, (40,) * 4)
+    shown(run, 70, (63,))
     ledger, where = run.ledger, np.zeros(5, np.intp)
     assert ledger.age(80, where, np.arange(5)).tolist() == [40, 40, 40, 40, 17]
     assert [ledger.produced_by(at, ONE).tolist() for at in (39, 40, 62, 63)] == [[0], [4], [4], [5]]
@@ -97,8 +101,8 @@ def test_records_are_as_old_as_their_append_and_wake_by_when_they_are_shown() ->
 
 def test_a_group_that_comes_later_finds_what_has_come_before_of_its_level() -> None:
     run = Jumps()
-    run.arrivals.show(30, 2, 25, 6)
-    run.catalog.arrivals["t"]["read_committed"].show(40, 2, 25, 5)
+    run.arrivals.show(30, 2, (25,) * 6)
+    run.catalog.arrivals["t"]["read_committed"].show(40, 2, (25,) * 5)
     for level, offset, since in (("read_uncommitted", 6, 30), ("read_committed", 5, 40)):
         late = type(run.ledger)(run.catalog, run.ledger._partitions, CONSUMERS)
         late.isolation = level
@@ -110,8 +114,8 @@ def test_a_group_that_comes_later_finds_what_has_come_before_of_its_level() -> N
 
 def test_what_has_not_come_is_nowhere() -> None:
     arrivals = Arrivals()
-    arrivals.show(9, 1, 5, 2)
-    assert arrivals.appended_us([1, 1, 1, 0], np.array([0, 1, 2, 0])).tolist() == [5, 5, FOREVER, FOREVER]
+    arrivals.show(9, 1, (5, 5))
+    assert arrivals.produced_us([1, 1, 1, 0], np.array([0, 1, 2, 0])).tolist() == [5, 5, FOREVER, FOREVER]
     assert arrivals.ends([0, 1]).tolist() == [0, 2]
     assert arrivals.shown_us([0, 1]).tolist() == [0, 9]
 
@@ -125,6 +129,31 @@ def test_nobody_processes_what_readers_do_not_see() -> None:
     assert ReadsWhatIsThere().violated(1_000, group) is None
     run.arrivals._of(0).ends[-1] = 3
     assert "partition 0 is processed beyond" in str(ReadsWhatIsThere().violated(1_000, group))
+
+
+def test_a_log_need_not_be_in_order() -> None:
+    """First 30 and 50, then 20, which has been sent again, and 60; what was produced after 49 begins with the 50."""
+    run = Jumps()
+    shown(run, 70, (30, 50))
+    shown(run, 80, (20, 60))
+    ledger, numbers, where = run.ledger, [0] * 5, np.zeros(4, np.intp)
+    offsets, now = np.arange(4), np.full(4, 90)
+    assert ledger.age(90, where, offsets).tolist() == [60, 40, 70, 30]
+    assert ledger.age_at_most(now, where, offsets).tolist() == [70, 70, 70, 30]
+    assert ledger.seen_us(where, offsets).tolist() == [70, 70, 80, 80]
+    assert [ledger.produced_by(at, ONE).tolist() for at in (29, 30, 49, 50, 59, 60)] == [[0], [1], [1], [3], [3], [4]]
+    assert ledger.history(np.array([0, 69, 70, 79, 80, 99]), 0).tolist() == [0, 0, 2, 2, 4, 4]
+    assert run.arrivals.oldest_us(numbers, np.arange(5)).tolist() == [20, 20, 20, 60, FOREVER]
+
+
+def test_the_oldest_of_a_batch_may_be_in_its_middle() -> None:
+    """Three records of 10 us each from 70 us on; the second, produced at 10 us, is done at 90."""
+    run = Jumps((0.1,) * CONSUMERS)
+    run.act(Action(0, "take", 0, 0, 0))
+    shown(run, 70, (60, 10, 55))
+    run.act(Action(0, "poll", 0, 0, 0))
+    run.pass_until(120)
+    run.check_peaks(0.0, 1.0)
 
 
 # --- polls ------------------------------------------------------------------------------------------------------------
