@@ -70,6 +70,7 @@ def test_both_fidelities_give_equal_tables_at_length(family: Family, block: int)
         pytest.param("crowd", 4001, id="a group became too full when its members were on their way to rejoin"),
         pytest.param("aged", 167, id="an answer at the very instant of a poll: its commit was left out"),
         pytest.param("jitter", 62007, id="metadata was asked for again when it had been due before"),
+        pytest.param("aged", 880014, id="who asked whether it would rejoin noted what for, though it left instead"),
         pytest.param("aged", 40018, id="a new leader asked for metadata before refreshes that nobody saw were counted"),
     ],
 )

@@ -5,7 +5,7 @@ Source: ``ConsumerCoordinator.close``, ``onLeavePrepare``, ``AbstractCoordinator
 
 from __future__ import annotations
 
-from groupsim.sim.protocol.classic.membership import STABLE, Membership
+from groupsim.sim.protocol.classic.membership import LEAVING, STABLE, Membership
 from groupsim.sim.protocol.classic.ownership import Ownership
 from groupsim.sim.protocol.classic.states import Step
 from groupsim.sim.protocol.classic.subscription import SubscriptionState
@@ -65,7 +65,7 @@ class Departure:
         """The last listener has returned."""
         effects = self.leave(self._reason)
         self._subscription.unsubscribe()
-        self._membership.reset(keep_id=False)
+        self._membership.reset(LEAVING, keep_id=False)
         return [*effects, Closed()]
 
     def leave(self, reason: str) -> Effects:

@@ -50,23 +50,28 @@ class JoinLoop:
         self.commit_on_revoked = commit_on_revoked
 
     def is_wanted(self) -> bool:
-        """``ConsumerCoordinator.rejoinNeededOrPending``; notes what for."""
+        """``ConsumerCoordinator.rejoinNeededOrPending``; who asks without being in poll() changes nothing."""
         membership, subscription = self._membership, self._subscription
         if not (membership.rejoin_needed or membership.is_leader) and subscription.topics is subscription.joined_topics:
             return False  # What is asked most often by far.
         if not subscription.wants_group:
             return False
-        if membership.rejoin_needed:
-            return True
+        return membership.rejoin_needed or bool(self._news)
+
+    @property
+    def _news(self) -> str:
+        """What asks for a JoinGroup though nobody else does; empty: nothing."""
+        membership, subscription = self._membership, self._subscription
         if membership.state is not STABLE:
-            return False
+            return ""
         if subscription.has_changed:
-            membership.rejoin_reason = "the subscription has changed"
-            return True
-        if membership.is_leader and subscription.has_other_counts:
-            membership.rejoin_reason = "cached metadata has changed"
-            return True
-        return False
+            return "subscription has changed"
+        return "cached metadata has changed" if membership.is_leader and subscription.has_other_counts else ""
+
+    def note_reason(self) -> None:
+        """poll() begins to rejoin: what for (``requestRejoin``)."""
+        if not self._membership.rejoin_needed:
+            self._membership.rejoin_reason = self._news
 
     @property
     def must_forget(self) -> bool:

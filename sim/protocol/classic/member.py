@@ -25,6 +25,7 @@ from typing import Any
 
 from groupsim.sim.protocol.classic.departure import CLOSING
 from groupsim.sim.protocol.classic.member_parts import MemberParts
+from groupsim.sim.protocol.classic.membership import LEAVING
 from groupsim.sim.protocol.classic.states import MemberState, Step
 from groupsim.sim.protocol.effects import Effects, Raise, Request, Send
 from groupsim.sim.protocol.interface import CloseOperation
@@ -94,6 +95,7 @@ class ClassicMember(MemberParts):
         if membership.join_in_flight:
             return joining.rejoin(now) if joining.must_forget else []
         if joining.is_wanted():
+            joining.note_reason()
             if now < membership.join_retry_at:
                 return []
             return [*ownership.commit_finished_batch(now), *joining.rejoin(now)]
@@ -200,7 +202,7 @@ class ClassicMember(MemberParts):
     def on_poll_expired(self, now: int) -> Effects:
         """max.poll.interval.ms is over (``handlePollTimeoutExpiry``): leave; lose the partitions at the next poll."""
         effects = self.departure.leave("consumer poll timeout has expired")
-        self.membership.reset(keep_id=False)
+        self.membership.reset(LEAVING, keep_id=False)
         self.ownership.assigned_us = FOREVER
         return effects
 

@@ -8,11 +8,19 @@ from __future__ import annotations
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.classic.states import MemberState, Step
 from groupsim.sim.protocol.interface import CloseOperation
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, LeaveGroup, MemberIdentity, Positions
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, LeaveGroup, MemberIdentity, Positions
 
 UNJOINED, PREPARING, COMPLETING, STABLE = MemberState
 
 ALREADY_REBALANCING = "group is already rebalancing"
+LEAVING = "consumer pro-actively leaving the group"
+
+
+def encountered(error: Error, api: Api) -> str:
+    """Why a member rejoins that has been told that it is none (``resetStateOnResponseError``)."""
+    return f"encountered {error.name} from {api.name} response"
+
+
 """Why a member rejoins whose heartbeat was answered REBALANCE_IN_PROGRESS."""
 
 
@@ -84,11 +92,11 @@ class Membership:
         return self.state is STABLE
 
     def request_rejoin(self, reason: str) -> None:
-        """``requestRejoin``: acted on at the next poll()."""
+        """``requestRejoin``: acted on at the next poll(); the last reason is what counts."""
         self.rejoin_needed = True
-        self.rejoin_reason = self.rejoin_reason or reason
+        self.rejoin_reason = reason
 
-    def reset(self, *, keep_id: bool) -> None:
+    def reset(self, reason: str, *, keep_id: bool) -> None:
         """``resetStateAndRejoin``: the partitions are lost at the next poll.
 
         An assignment that waits for the application is given up, and the member id with it (``joinGroupIfNeeded``).
@@ -101,14 +109,14 @@ class Membership:
         if self.synced is not None:
             self.synced = None
             self.join_in_flight = False
-        self.rejoin_needed = True
+        self.request_rejoin(reason)
         self.prepare_needed = True
 
     def join_failed(self, error: Error) -> None:
-        """A round that comes to nothing; NONE: it was good, but a reset has come first (``UnjoinedGroupException``)."""
+        """A round that comes to nothing; NONE: it was good, but a reset has come first (``joinGroupIfNeeded``)."""
         self.join_in_flight = False
-        self.rejoin_needed = True
-        self.rejoin_reason = f"rebalance failed due to {error.value}"
+        name = "UNJOINED_GROUP" if error is Error.NONE else error.value
+        self.request_rejoin(f"rebalance failed due to {name.title().replace('_', '')}Exception")
 
     def _leaves(self, operation: CloseOperation) -> bool:
         if not self.config.behaviour.close_operations or operation is CloseOperation.DEFAULT:

@@ -15,6 +15,7 @@ from groupsim.sim.protocol.classic.membership import (
     PREPARING,
     STABLE,
     Membership,
+    encountered,
 )
 from groupsim.sim.protocol.classic.ownership import Ownership
 from groupsim.sim.protocol.classic.states import Step
@@ -75,12 +76,12 @@ class ResponseHandlers:
             return []
         if error is Error.NONE and membership.state is PREPARING:
             return self._enter_generation(now, response)
+        if error is Error.UNKNOWN_MEMBER_ID and membership.state is PREPARING:
+            membership.reset(encountered(error, Api.JOIN_GROUP), keep_id=False)
         membership.join_failed(error)
         if error is Error.MEMBER_ID_REQUIRED:
             membership.member_id, membership.generation = response.member_id, -1
-            membership.rejoin_reason = "need to re-join with the given member-id"
-        elif error is Error.UNKNOWN_MEMBER_ID and membership.state is PREPARING:
-            membership.reset(keep_id=False)
+            membership.request_rejoin("need to re-join with the given member-id")
         elif error in (Error.NONE, Error.COORDINATOR_LOAD_IN_PROGRESS):
             membership.join_retry_at = now + membership.config.retry_backoff_us
         elif error in LOST_COORDINATOR:
@@ -156,14 +157,13 @@ class ResponseHandlers:
             membership.rejoin_needed = False
             membership.synced = response.assignment
             return []
+        if error in (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION) and current:
+            keep_id = error is Error.ILLEGAL_GENERATION and behaviour.keep_id_on_illegal_generation
+            membership.reset(encountered(error, Api.SYNC_GROUP), keep_id=keep_id)
         membership.join_failed(error)
-        if error is Error.UNKNOWN_MEMBER_ID and current:
-            membership.reset(keep_id=False)
-        elif error is Error.ILLEGAL_GENERATION and current:
-            membership.reset(keep_id=behaviour.keep_id_on_illegal_generation)
-        elif error in LOST_COORDINATOR:
+        if error in LOST_COORDINATOR:
             return self._lookup.lose(now, error)
-        elif error is not Error.NONE and error not in _AT_ONCE:
+        if error is not Error.NONE and error not in _AT_ONCE:
             membership.failed = error
         return []
 
@@ -180,15 +180,13 @@ class ResponseHandlers:
         membership.join_in_flight = False
         membership.prepare_needed = True
         if not self._subscription.is_matched_by(new, is_static=membership.instance_id is not None):
-            membership.rejoin_needed = True
-            membership.rejoin_reason = "assignment does not match the subscription"
+            membership.request_rejoin("received assignment does not match the current subscription")
             return None
         revoked = without(ownership.owned, new)
         membership.adopting = new
         if not revoked.size:
             return self.adopt(now)
-        membership.rejoin_needed = True
-        membership.rejoin_reason = "need to revoke partitions and re-join"
+        membership.request_rejoin("need to revoke partitions and re-join")
         effects: Effects = [ownership.commit(revoked)] if self._commit_on_revoked else []
         ownership.owned = without(ownership.owned, revoked)
         membership.after_listener = Step.ADOPT
@@ -217,7 +215,7 @@ class ResponseHandlers:
             return []
         self._heartbeats.failed(now)
         if refused:
-            membership.reset(keep_id=error is Error.ILLEGAL_GENERATION)
+            membership.reset(encountered(error, Api.HEARTBEAT), keep_id=error is Error.ILLEGAL_GENERATION)
             membership.failed = error if error is Error.FENCED_INSTANCE_ID else membership.failed
         elif error in LOST_COORDINATOR:
             return self._lookup.lose(now, error)
@@ -236,7 +234,7 @@ class ResponseHandlers:
             membership.failed = error
             membership.after_commit = None
         elif unknown and (current or membership.state is not PREPARING):
-            membership.reset(keep_id=error is Error.ILLEGAL_GENERATION)
+            membership.reset(encountered(error, Api.OFFSET_COMMIT), keep_id=error is Error.ILLEGAL_GENERATION)
         return []
 
 

@@ -278,6 +278,26 @@ def test_the_generation_travels_in_the_subscription_since_3_4(behaviour: ClientB
     assert generation == (1 if behaviour.generation_in_subscription else None)
 
 
+class TestReason:
+    """What JoinGroup says it is sent for (KIP-800): the last thing that asked for it."""
+
+    def test_is_what_a_heartbeat_met(self) -> None:
+        h = MemberHarness(commits="none").stable()
+        h.member.on_heartbeat_response(0, Error.UNKNOWN_MEMBER_ID, 1)
+        assert h.drive().last(Api.JOIN_GROUP).reason == "encountered UNKNOWN_MEMBER_ID from HEARTBEAT response"
+
+    def test_is_that_the_round_came_to_nothing_whatever_was_reset_for_it(self) -> None:
+        h = MemberHarness(commits="none").drive().found().joined()
+        h.synced(error=Error.UNKNOWN_MEMBER_ID)
+        assert h.last(Api.JOIN_GROUP).reason == "rebalance failed due to UnknownMemberIdException"
+
+    def test_is_the_rebalance_of_others_once_a_heartbeat_tells(self) -> None:
+        h = MemberHarness(commits="none").stable(leader="m-1")
+        h.member.on_metadata({"t": 11, "u": 10})
+        h.member.on_heartbeat_response(0, Error.REBALANCE_IN_PROGRESS, 1)
+        assert h.drive().last(Api.JOIN_GROUP).reason == "group is already rebalancing"
+
+
 class TestLeader:
     """The leader watches partition counts, followers do not (rejoinNeededOrPending)."""
 
@@ -286,6 +306,13 @@ class TestLeader:
         h = MemberHarness(commits="none").stable(leader="m-1")
         h.member.on_metadata({"t": 11, "u": 10})
         assert h.drive().last(Api.JOIN_GROUP).reason == "cached metadata has changed"
+
+    def test_that_leaves_between_the_news_and_its_next_poll_comes_back_with_that_for_a_reason(self) -> None:
+        h = MemberHarness(commits="none").stable(leader="m-1")
+        h.member.on_metadata({"t": 11, "u": 10})
+        assert h.member.is_joining
+        h.do(h.member.on_poll_expired(0)).drive()
+        assert h.last(Api.JOIN_GROUP).reason == "consumer pro-actively leaving the group"
 
     def test_does_not_care_about_other_topics(self) -> None:
         """Only topics of the group are in the snapshot."""
@@ -319,7 +346,7 @@ def test_a_changed_subscription_rejoins() -> None:
     """rejoinNeededOrPending: joinedSubscription differs."""
     h = MemberHarness(commits="none").stable()
     h.member.subscribe(("t", "u"), None)
-    assert h.drive().last(Api.JOIN_GROUP).reason == "the subscription has changed"
+    assert h.drive().last(Api.JOIN_GROUP).reason == "subscription has changed"
 
 
 def test_a_pattern_that_matches_a_new_topic_rejoins() -> None:
