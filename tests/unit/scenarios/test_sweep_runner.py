@@ -118,5 +118,5 @@ def steady_and_wild(scenario: Scenario, *, seed: int, replication: int, variant:
     """One variant always has the same value, the other one now none and now much."""
     result = fake.simulate(scenario, seed=seed, replication=replication, variant=variant)
     value = 7.0 if variant == "range" else 100.0 * (replication % 7 == 0)
-    result.summary["unavailable_gap_s_max"] = value
+    result.tables.columns("summary")["unavailable_gap_s_max"][:] = value
     return result

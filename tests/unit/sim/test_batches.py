@@ -30,8 +30,8 @@ class Reader:
         )
         self.held, self.batches = client.consumption, Batches(client, self.poll_loop)
 
-    def arrive(self, partition: int, appended_us: int, records: int) -> None:
-        self.run.arrivals.show(NOW, partition, appended_us, records)
+    def arrive(self, partition: int, produced_us: int, records: int) -> None:
+        self.run.arrivals.show(NOW, partition, [produced_us] * records)
         self.run.ledger.arrive("t")
 
     def begin(self, *at: int, most: int = 10, now: int = NOW) -> tuple[float, list[int]]:
@@ -47,8 +47,8 @@ class Reader:
 )
 def test_a_poll_takes_the_same_of_each_and_one_more_of_those_that_wait_longest(most: int, returned: list[int]) -> None:
     reader = Reader(0, 1, 2)
-    for partition, appended_us in ((2, 10), (0, 20), (1, 30)):
-        reader.arrive(partition, appended_us, 4)
+    for partition, produced_us in ((2, 10), (0, 20), (1, 30)):
+        reader.arrive(partition, produced_us, 4)
     assert reader.begin(0, 0, 0, most=most)[1] == returned
     assert reader.poll_loop.has_news == (most < 12), "more waits for the next one"
 
