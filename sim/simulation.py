@@ -74,9 +74,8 @@ def simulate(
     EventBudgetExceeded, InvariantViolation, ScenarioError
         Each names the line that replays the run.
     """
-    for name, number in (("seed", seed), ("replication", replication)):
-        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or not 0 <= number < 1 << 63:
-            raise ConfigError(f"{name} is {number!r}; it must be a whole number, 0 or more, of at most 63 bits")
+    _check_number("seed", seed)
+    _check_number("replication", replication)
     if fidelity not in ("elided", "message"):
         raise ConfigError(f"fidelity is {fidelity!r}; allowed: elided, message")
     started, gauge = time.perf_counter(), gauge or Gauge()
@@ -114,6 +113,11 @@ def simulate(
         "warnings": notices,
     }
     return Result(tables, manifest, notices)
+
+
+def _check_number(name: str, number: object) -> None:
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or not 0 <= number < 1 << 63:
+        raise ConfigError(f"{name} is {number!r}; it must be a whole number, 0 or more, of at most 63 bits")
 
 
 def replay_line(scenario: Scenario, seed: int, replication: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,8 @@ import numpy.typing as npt
 from groupsim.assignors.core.input_types import require
 from groupsim.assignors.core.topics import Positions, Topics, positions_of, sealed
 from groupsim.assignors.java.sorting import stable_order
+
+Told = TypeVar("Told", Positions, list[Any])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,8 +86,11 @@ class Assignment:
 
     def lists(self) -> list[Positions]:
         """Positions of every member in Kafka's order."""
-        flat = self.flat
-        return [flat[start:end] for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)]
+        return self.parts(self.flat)
+
+    def parts(self, told: Told) -> list[Told]:
+        """The stretch of every member of what is told of each position in `flat`, such as its number elsewhere."""
+        return [told[start:end] for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)]
 
     def plain(self, member_ids: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
         """Topic and number of every member's partitions in Kafka's order, by member id.
@@ -96,8 +102,7 @@ class Assignment:
         """
         names = map(self.topics.names.__getitem__, self.topics.topic_of[self.flat].tolist())
         told = list(zip(names, self.topics.number_of[self.flat].tolist(), strict=True))
-        bounds = zip(member_ids, self.starts.tolist(), self.ends.tolist(), strict=True)
-        return {member: told[start:end] for member, start, end in bounds}
+        return dict(zip(member_ids, self.parts(told), strict=True))
 
     def pairs(self) -> tuple[Positions, Positions]:
         """Parallel vectors of member and position, member after member."""

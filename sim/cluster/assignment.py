@@ -45,9 +45,7 @@ class Layout:
 
     def targets(self, assignment: Assignment) -> list[Positions]:
         """The group's positions that each member is assigned, in the assignor's order."""
-        positions = self.to_group[assignment.flat]
-        bounds = zip(assignment.starts.tolist(), assignment.ends.tolist(), strict=True)
-        return [positions[start:end] for start, end in bounds]
+        return assignment.parts(self.to_group[assignment.flat])
 
     def local_sorted(self, lists: Sequence[Positions]) -> list[Positions]:
         """`local` of each of these, ascending."""

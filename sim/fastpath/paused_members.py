@@ -67,9 +67,13 @@ class PausedMembers:
 
     def arrive(self, slots: Slots) -> None:
         """Members are through: those of these have paused, and polled that much later."""
+        if not self._under_way:
+            return
         was = self._deferred.was
-        for slot in [one for one in slots.tolist() if one in self._under_way] if self._under_way else []:
-            known = self._under_way.pop(slot)
+        for slot in slots.tolist():
+            known = self._under_way.pop(slot, None)
+            if known is None:
+                continue
             assert known.schedule is not None
             was.follow(slot, known.schedule)
             self._deferred.elided[slot].pass_pauses(known, was.handle.item(slot), was.partitions[slot])

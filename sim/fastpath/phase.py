@@ -25,7 +25,6 @@ from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.kernel.environment import Environment, Moment, Occurrence
-from groupsim.sim.units import FOREVER
 
 _NOBODY: Slots = np.empty(0, np.intp)
 
@@ -92,7 +91,8 @@ class CohortPhase(ABC):
         if not self.is_under_way:
             return
         self._group.has_phases = True
-        moment = min(self._over(self._slots, self._ends, self._keys), (self._next_pause(), 0))
+        next_pause = int(self._deferred.next_start[self._slots].min())
+        moment = min(self._over(self._slots, self._ends, self._keys), (next_pause, 0))
         if moment < self._env.moment:
             self._finish(None)
         else:
@@ -102,10 +102,6 @@ class CohortPhase(ABC):
         """When a phase of these members is over: with its last member's end."""
         last = ends.max()
         return int(last), int(keys[ends == last].max())
-
-    def _next_pause(self) -> int:
-        """When the first of them pauses, who is through by then, microseconds; `FOREVER`: nobody may."""
-        return FOREVER
 
     def _finish(self, _: object) -> None:
         self._occurrence = None

@@ -187,9 +187,6 @@ class RejoinPhase(CohortPhase):
 
     # --- carrying out -------------------------------------------------------------------------------------------------
 
-    def _next_pause(self) -> int:
-        return int(self._deferred.next_start[self._slots].min())
-
     def _start(self, slot: int) -> None:
         self._paused.turn_back(slot)
         self._group.books.ledger.stop_at(np.array([slot]), FOREVER)

@@ -68,9 +68,6 @@ class SyncPhase(AnswerPhase):
         """Just before the first heartbeat."""
         return (int(self._deferred.now.first_beat[slots].min()) - 1, 0)
 
-    def _next_pause(self) -> int:
-        return int(self._deferred.next_start[self._slots].min())
-
     def _answer(self, slot: int) -> tuple[Exchange, Any]:
         return self._deferred.join_answer(slot)
 
