@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from groupsim.sim.books.holding import Holding
 from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.books.production import Offsets
-from groupsim.sim.books.record_reader import Appetite, Passes, RecordReader
+from groupsim.sim.books.record_reader import Appetite, Passes, RecordReader, Records
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.errors import RecordBudgetExceeded
 from groupsim.sim.protocol.messages import Positions
@@ -131,6 +131,16 @@ class ExactLedger(Ledger):
                 held = holding.partitions[mine]
                 result[held] = np.maximum(result[held], self.positions(holding, now)[mine])
         return result
+
+    def deliveries(self) -> tuple[Records, NDArray[np.int64]]:
+        """All that was processed, and the slot of who did. Shapes (n,)."""
+        parts, slots = [], []
+        for reader in self.readers:
+            for _, _, records in reader.stretches:
+                parts.append(records)
+                slots.append((reader.slot, len(records)))
+        numbers = np.array(slots, np.int64).reshape(-1, 2)
+        return Records.joined(parts), np.repeat(numbers[:, 0], numbers[:, 1])
 
     def finish(self, now: int) -> None:
         """The horizon: what is not processed by now never is."""

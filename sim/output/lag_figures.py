@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from groupsim.sim.books.exact_ledger import ExactLedger
 from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.output.lag_curve import Bounds, GroupLag, Window, line_above, within
 from groupsim.sim.output.lag_peaks import OldestRecord, RecordPeaks
@@ -41,7 +42,7 @@ class LagFigures:
     slots, since : int64 arrays, shape (n_services,)
         Who served, and since when.
     records : int64 array, shape (n_services,)
-        What each service has processed since then.
+        What each service has processed since then: its share of the flow, or record by record.
     busy_us : float64 array, shape (n_services,)
         How long that took at its capacity.
     partition_us : int64 array, shape (n_services,)
@@ -60,12 +61,15 @@ class LagFigures:
         self.records_end = 0
         self.partition_us = np.zeros(len(self.slots), np.int64)
         peaks, oldest = RecordPeaks(motion, len(ledger.frontier)), OldestRecord(motion, ledger)
+        self._deliveries = self._delivered(ledger) if isinstance(ledger, ExactLedger) else None
         bounds = Bounds(self._window, min(16 + ledger.log.rows // 8, _PARTS))
         for rows in self._first_reading():
             level, slope = line_above(motion, rows)
             bounds.add(rows, level, slope)
             peaks.add(rows, np.maximum(level, level + slope * (rows.end - 1 - rows.begin)))
             oldest.add(rows)
+        if self._deliveries is not None:
+            self._count_records(self._deliveries)
         self.record_peaks, self.age_us = peaks.records, oldest.age_us()
         self.busy_us: Floats = self.records / np.maximum(motion.capacity[:-1], 1e-30)
         self._group = GroupLag(motion, self._lagging, bounds)
@@ -104,20 +108,42 @@ class LagFigures:
     def _count_work(self, stretches: Stretches) -> None:
         """What services have processed in these stretches, whoever had processed it before."""
         rows, services = self._of_services(stretches), len(self.records)
-        done = self.done(rows, rows.begin, rows.end)
-        self.records += np.bincount(rows.service, done, services).astype(np.int64)
         self.partition_us += np.bincount(rows.service, rows.end - rows.begin, services).astype(np.int64)
+        if self._deliveries is None:
+            self._count_records(rows)
+
+    def _count_records(self, rows: Stretches) -> None:
+        done = self.done(rows, rows.begin, rows.end)
+        self.records += np.bincount(rows.service, done, len(self.records)).astype(np.int64)
 
     def _of_services(self, rows: Stretches) -> Stretches:
         rows = rows[(rows.service >= 0) & (rows.end > self.origin_us)]
         return rows.cut(self.origin_us, self._horizon_us)
 
+    def _delivered(self, ledger: ExactLedger) -> Stretches:
+        """A stretch for each record and each time that it was processed: the microsecond in which that ended.
+
+        What the flow makes of a record between two instants at which it is set right would count it before and after.
+        """
+        read, slots = ledger.deliveries()
+        order = np.lexsort((self.since, self.slots))
+        span = max(int(self.since.max(initial=0)), int(read.done.max(initial=0))) + 1
+        place = np.searchsorted((self.slots * span + self.since)[order], slots * span + read.done, side="left") - 1
+        nothing = np.zeros(len(read), np.int64)
+        service, begin = order[place] if len(order) else nothing, read.done - 1
+        rows = Stretches(read.partition, begin, read.done, nothing, service, nothing, nothing, nothing)
+        return self._of_services(rows[read.done <= self._horizon_us])
+
     def served(self) -> Iterator[Stretches]:
         """All stretches in which somebody serves, from when work counts up to the horizon."""
+        if self._deliveries is not None:
+            return iter((self._deliveries,))
         return (self._of_services(rows) for rows in self._reader)
 
     def done(self, rows: Stretches, begin: Integers, end: Integers) -> Integers:
-        """What services have processed in parts of stretches, whoever had processed it before. Shape (n,)."""
+        """What services have processed in parts of `served` stretches, whoever had processed it before. Shape (n,)."""
+        if self._deliveries is not None:
+            return (end - begin).astype(np.int64)
         return self._got_to(rows, end) - self._got_to(rows, begin)
 
     def _got_to(self, rows: Stretches, at: Integers) -> Integers:

@@ -31,7 +31,7 @@ def record_columns(group: GroupBooks, horizon: int) -> Columns:
     if not isinstance(ledger, ExactLedger):
         return dict.fromkeys(("group", "topic", "partition", "offset", "produced_us", "delivery", "fetched_us",
                               "processed_us", "member", "committed_us", "lost"), ())  # fmt: skip
-    read, slots = _deliveries(ledger)
+    read, slots = ledger.deliveries()
     everything = np.arange(len(group.partitions), dtype=np.int32)
     ends = ledger.produced(horizon, everything)
     rests = _unread(read, ends)
@@ -54,17 +54,6 @@ def record_columns(group: GroupBooks, horizon: int) -> Columns:
         "committed_us": _committed(ledger, partition, offset),
         "lost": Text(LOSSES, np.where(done < 0, _lost(ledger, partition, offset), 0)),
     }  # fmt: skip
-
-
-def _deliveries(ledger: ExactLedger) -> tuple[Records, NDArray[np.int64]]:
-    """What was processed, and by whom. Shapes (n,)."""
-    parts, slots = [], []
-    for reader in ledger.readers:
-        for _, _, records in reader.stretches:
-            parts.append(records)
-            slots.append((reader.slot, len(records)))
-    numbers = np.array(slots, np.int64).reshape(-1, 2)
-    return Records.joined(parts), np.repeat(numbers[:, 0], numbers[:, 1])
 
 
 def _unread(read: Records, ends: Offsets) -> tuple[Positions, Offsets]:

@@ -59,6 +59,15 @@ def assert_every_gap_has_a_name(result: Result) -> None:
     assert (processed["fetched_us"] <= processed["processed_us"]).all()
 
 
+def assert_members_processed_their_records(result: Result) -> None:
+    """Table ``members`` counts the rows of ``records``."""
+    records, members = result.tables["records"], result.tables["members"]
+    processed = records[records["delivery"] > 0].groupby(["group", "member"]).size()
+    counted = members.groupby(["group", "member"])["records"].sum()
+    assert (counted == processed.reindex(counted.index, fill_value=0)).all()
+    assert counted.sum() == processed.sum() > 0
+
+
 @pytest.mark.parametrize(("family", "seed"), SCENARIOS)
 def test_histories_have_what_the_books_have(family: Family, seed: int) -> None:
     scenario = exactly(random_scenario(seed, family))
@@ -66,6 +75,7 @@ def test_histories_have_what_the_books_have(family: Family, seed: int) -> None:
         return
     result = simulate(scenario, seed=seed)
     assert_every_gap_has_a_name(result)
+    assert_members_processed_their_records(result)
     operations = history(result)
     assert not duplicates(operations)
     assert not nonmonotonic_polls(operations)

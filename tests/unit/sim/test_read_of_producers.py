@@ -30,7 +30,8 @@ from groupsim.sim.protocol.controller.replica_logs import Gap, ReplicaLogs
 from groupsim.sim.units import MS, S
 from tests.support.fidelity import differences
 from tests.support.producer_scenarios import CLASSIC, CONSUMER, IDEMPOTENT, PLAIN, READING, SURE, leader, written
-from tests.unit.sim.scenes import entry, group, lasting, summary
+from tests.unit.sim.chained_scenes import Outputs, is_read_once
+from tests.unit.sim.scenes import constant, entry, group, lasting, member, summary
 from tests.unit.sim.transactional_scenes import EARLIEST, WORK
 
 ONE = (group("g", 1, client=CLASSIC, processing=READING),)
@@ -189,6 +190,36 @@ def test_a_chain_may_begin_with_producers() -> None:
     assert there(result) == 99
     assert read(result) >= 98
     assert read(result, "last") >= 96
+
+
+@pytest.mark.parametrize("data", ["fluid", "exact"])
+@pytest.mark.parametrize("client", [CLASSIC, CONSUMER], ids=["classic", "consumer"])
+def test_a_member_may_read_a_flow_beside_what_comes(data: str, client: Any) -> None:
+    """One of two members dies for good at 4 s; all of both topics is read, what is sent and what only has a rate."""
+    both = (group("g", 2, client=client, processing=READING, topics=("t", "flow")),)
+    scenario = written(killed(4_000, member(0)), groups=both, rate=10, partitions=2, horizon_s=18, data=data)  # type: ignore[arg-type]
+    flow = Topic(name="flow", partitions=2, rate=constant(20_000))
+    scenario = replace(scenario, topics=(*scenario.topics, flow))
+    result = simulate(scenario, seed=1, check=True)
+    again = int(result.tables["delivery"].query("kind == 'duplicate'").records.sum())
+    produced = there(result) + 2 * 20 * 18
+    assert read(result) - again == pytest.approx(produced, abs=4), "but what is in hand at the end"
+    assert summary(result).losses == 0
+    assert not differences(scenario, seed=1, check=False)
+
+
+def test_a_chain_that_begins_with_producers_outlives_kills(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The leader of what is sent, then the member in the middle: what was sent to the log comes out of it once."""
+    outputs = Outputs(monkeypatch)
+    g = group("g", 1, client=EARLIEST, processing=WORK, produces=Produces(to="out"))
+    last = group("last", 1, topics=("out",), client=replace(EARLIEST, isolation_level="read_committed"))
+    deaths = (killed(8_015, leader()), entry(17 * S, Kill(target=member(0), down=lasting(S)), "kill"))
+    scenario = written(*deaths, groups=(g, last), config=SURE, rate=10, horizon_s=45)
+    scenario = replace(scenario, topics=(*scenario.topics, Topic(name="out", partitions=1)))
+    result = simulate(scenario, seed=1, check=True)
+    assert is_read_once(result, outputs, "last")
+    assert sum(outputs.there().values()) == pytest.approx(there(result), abs=3), "but what is in hand at the end"
+    assert not differences(scenario, seed=1, check=False)
 
 
 def test_balance_is_that_of_what_is_sent() -> None:
