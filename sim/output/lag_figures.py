@@ -126,13 +126,14 @@ class LagFigures:
         What the flow makes of a record between two instants at which it is set right would count it before and after.
         """
         read, slots = ledger.deliveries()
+        counts = (read.done > self.origin_us) & (read.done <= self._horizon_us)
+        read, slots = read.part(counts), slots[counts]
         order = np.lexsort((self.since, self.slots))
         span = max(int(self.since.max(initial=0)), int(read.done.max(initial=0))) + 1
         place = np.searchsorted((self.slots * span + self.since)[order], slots * span + read.done, side="left") - 1
         nothing = np.zeros(len(read), np.int64)
-        service, begin = order[place] if len(order) else nothing, read.done - 1
-        rows = Stretches(read.partition, begin, read.done, nothing, service, nothing, nothing, nothing)
-        return self._of_services(rows[read.done <= self._horizon_us])
+        service, partition = order[place] if len(order) else nothing, read.partition.astype(np.int64)
+        return Stretches(partition, read.done - 1, read.done, nothing, service, nothing, nothing, nothing)
 
     def served(self) -> Iterator[Stretches]:
         """All stretches in which somebody serves, from when work counts up to the horizon."""
