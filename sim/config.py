@@ -108,6 +108,7 @@ class ClientConfig:
     connection_setup_timeout_us: int = 10_000 * MS
     metadata_max_age_us: int = 300_000 * MS
     fetch_max_wait_us: int = 500 * MS
+    fetch_min_bytes: int = 1
     fetch_max_bytes: int = 52_428_800
     max_partition_fetch_bytes: int = 1_048_576
     client_id: str = ""

@@ -31,6 +31,7 @@ _MODELLED: Final[Mapping[Kind, frozenset[str]]] = {
 }
 
 _AUTO_COMMIT: Final = "enable.auto.commit"
+_FETCH_MIN: Final = "fetch.min.bytes"
 _STOPS: Final = {"kill", "close", "restart", "rolling_restart"}
 
 
@@ -83,6 +84,11 @@ def _warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
     for one in found:
         for sentence in advice(one.profile, one.config, file.cluster.config):
             yield (*one.place, "config"), sentence
+        if one.config.get(_FETCH_MIN, 1) > 1 and any(topic.record_size is None for topic in file.topics.values()):
+            sentence = (
+                "how long a fetch collects so much follows from topics' record_size; without it a record is enough"
+            )
+            yield (*one.place, "config", _FETCH_MIN), sentence
     for key, group in file.groups.items():
         yield from _no_common_assignor(key, group)
         yield from _protocol_warnings(file, key, [one for one in found if one.group == key])

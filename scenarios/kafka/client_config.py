@@ -40,7 +40,11 @@ _OTHERS: Final = MappingProxyType(
     }
 )
 _SIZES: Final = MappingProxyType(
-    {"fetch.max.bytes": "fetch_max_bytes", "max.partition.fetch.bytes": "max_partition_fetch_bytes"}
+    {
+        "fetch.min.bytes": "fetch_min_bytes",
+        "fetch.max.bytes": "fetch_max_bytes",
+        "max.partition.fetch.bytes": "max_partition_fetch_bytes",
+    }
 )
 """Of fetches; where a file does not say them, `sim.config.ClientConfig` does."""
 _STRATEGY: Final = "partition.assignment.strategy"

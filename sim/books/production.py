@@ -223,6 +223,11 @@ class Production:
             last[older] = self._born_earlier(positions[older].astype(np.intp), whole[older] * 1000)
         return last, np.where(rate > 0, begun + _needed_us(since + 1000, rate), FOREVER)
 
+    def flow(self, positions: Positions) -> tuple[Offsets, Offsets]:
+        """Milli-records a second, -1 where they come in jumps, and since when that is so. Shapes (n,)."""
+        jumps = np.array([self.comes_in_jumps(one) for one in positions.tolist()], np.bool_)
+        return np.where(jumps, -1, self.rate_mrps[positions]), self._segment_us[positions]
+
     # --- what is deleted ----------------------------------------------------------------------------------------------
 
     @property

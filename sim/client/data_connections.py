@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.client.follower_logs import FollowerLogs
 from groupsim.sim.client.incarnation import Incarnation
-from groupsim.sim.client.parked_fetch import Chains, Times, by_connection, period_us
+from groupsim.sim.client.parked_fetch import Chains, Times, by_connection, gathering, period_us
 from groupsim.sim.protocol.messages import Positions, within
 
 _ONE: Final = np.zeros(1, np.intp)
@@ -79,6 +79,7 @@ class DataConnections:
         self._logs = FollowerLogs(client.group.cluster, self._ledger, self._partitions, self._rack)
         self._service_us = timing.service_us
         self.period_us = period_us(client.path, client.config.fetch_max_wait_us, timing.service_us)
+        self._least_bytes = client.config.fetch_min_bytes
         self.parked: dict[int, int] = {}
         self.restarted_us = 0
 
@@ -117,11 +118,13 @@ class DataConnections:
     def _chains(self, which: NDArray[np.intp], begins: NDArray[np.intp]) -> Chains:
         """The fetches of some of what is read, those of one connection next to one another, which begin at these."""
         consumption = self._consumption
+        partitions = consumption.partitions[which]
+        least = np.full(len(begins), self._least_bytes)
         return Chains(
-            self._logs, consumption.partitions[which], begins,
-            np.maximum(consumption.since[which], self.restarted_us),
+            self._logs, partitions, begins, np.maximum(consumption.since[which], self.restarted_us),
             np.repeat(self._ledger.services.caught_up(np.array([consumption.slot])), len(begins)),
             np.full(len(begins), self.period_us),
+            gathering(self._ledger, self._partitions.record_bytes, partitions, begins, least),
         )  # fmt: skip
 
     def free_at(self, at: int, node: int) -> int:

@@ -124,6 +124,7 @@ class DeferredMembers:
         So many pauses are known of.
     fetch_period : int64 array, microseconds
         `DataConnections.period_us`.
+    fetch_min_bytes : int64 array
     parked : ParkedFetches
     times : RequestTimes
     may_resume : bool array
@@ -152,7 +153,7 @@ class DeferredMembers:
         self.request_key, self.fetched_key, self.heartbeat_key, self.poll_key = column(), column(), column(), column()
         self.kind, self.most_pauses, self.longest_us, self.commits = column(), column(), column(), column()
         self.slowdown, self.capacity = np.ones(slots), np.zeros(slots)
-        self.step_us, self.fetch_period, self._joins = column(), column(), column()
+        self.step_us, self.fetch_period, self.fetch_min_bytes, self._joins = column(), column(), column(), column()
         self.parked = ParkedFetches(slots)
         self.is_cooperative, self.may_resume, self.has_round = np.zeros((3, slots), np.bool_)
         self.times = RequestTimes(group.cluster.timing, slots)
@@ -223,6 +224,7 @@ class DeferredMembers:
         self.is_cooperative[slot] = machine.cooperative
         self.request_key[slot], self.heartbeat_key[slot], self.poll_key[slot] = keys.request, keys.heartbeat, keys.poll
         self.fetched_key[slot], self.fetch_period[slot] = client.fetcher.fetched_key, client.connections.period_us
+        self.fetch_min_bytes[slot] = client.config.fetch_min_bytes
         self.may_resume[slot] = one.bounds.beats_apart and client.config.auto_offset_reset != "none"
         self.kind[slot] = self._kind_of(client.config, client.processing)
         self.times.meet(slot, client)

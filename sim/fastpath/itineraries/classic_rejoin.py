@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from groupsim.sim.books.bulk_consumption import end_consumption
 from groupsim.sim.books.record import REVOKED
 from groupsim.sim.books.services import Slots
-from groupsim.sim.client.parked_fetch import Chains, by_connection
+from groupsim.sim.client.parked_fetch import Chains, by_connection, gathering
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.busy_members import BusyMembers
 from groupsim.sim.fastpath.columns import Column
@@ -251,9 +251,11 @@ class RejoinPhase(CohortPhase):
         members, leaders = np.repeat(np.arange(len(slots)), lengths), books.partitions.leader[partitions]
         order, begins = by_connection(members, leaders)
         whose = members[order][begins]
+        least = deferred.fetch_min_bytes[slots][whose]
         chains = Chains(
             books.ledger, partitions[order], begins, since[order], books.ledger.services.caught_up(slots)[whose],
             deferred.fetch_period[slots][whose],
+            gathering(books.ledger, books.partitions.record_bytes, partitions[order], begins, least),
         )  # fmt: skip
         polled = deferred.now.polled[slots]
         deferred.parked.stop(

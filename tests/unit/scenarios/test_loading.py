@@ -469,13 +469,23 @@ def test_a_third_of_the_session_is_still_fine(session: int, heartbeat: int) -> N
     assert _warnings(**{"groups.billing.config": config}) == []
 
 
+def test_fetches_that_collect_need_the_size_of_records() -> None:
+    place, key = "groups.billing.config", "fetch.min.bytes"
+    (found,) = _warnings(**{place: {key: 50_000}})
+    assert found.startswith(f"{place}[{key}]: how long a fetch collects so much follows from topics' record_size")
+    assert not _warnings(**{place: {key: 50_000}, "topics.orders.record_size": "1KiB"})
+    assert not _warnings(**{place: {key: 1}})
+
+
 def test_keys_that_are_not_modelled_are_listed_once() -> None:
     found = _warnings(
         **{
             "cluster.config": {"log.dirs": "/d", "num.io.threads": 8},
             "topics.orders.config": {"segment.ms": 5},
             "groups.billing.config": {"reconnect.backoff.ms": 7, "max.poll.records": 5, "group.protocol": "classic"},
-            "groups.billing.overrides": [{"members": "0", "config": {"reconnect.backoff.ms": 9, "fetch.min.bytes": 2}}],
+            "groups.billing.overrides": [
+                {"members": "0", "config": {"reconnect.backoff.ms": 9, "send.buffer.bytes": 2}}
+            ],
             "timeline": [
                 {"at": "1s", "create_topic": {"name": "t", "partitions": 1, "config": {"segment.bytes": 1_048_576}}},
             ],
@@ -484,7 +494,7 @@ def test_keys_that_are_not_modelled_are_listed_once() -> None:
     assert found == [
         "broker keys that have no effect here: log.dirs, num.io.threads",
         "topic keys that have no effect here: segment.bytes, segment.ms",
-        "consumer keys that have no effect here: fetch.min.bytes, reconnect.backoff.ms",
+        "consumer keys that have no effect here: reconnect.backoff.ms, send.buffer.bytes",
     ]
 
 

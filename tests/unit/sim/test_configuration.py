@@ -67,6 +67,12 @@ def _large_records(config: ClientConfig, coordinator: CoordinatorConfig) -> Scen
     return replace(world, topics=tuple(replace(topic, record_bytes=64 << 10) for topic in world.topics))
 
 
+def _one_broker(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
+    """What is read anew waits behind what is read."""
+    world = _played(close(20 * S, 0), brokers=1)(config, coordinator)
+    return replace(world, topics=tuple(replace(topic, record_bytes=100) for topic in world.topics))
+
+
 def _far_coordinator(config: ClientConfig, coordinator: CoordinatorConfig) -> Scenario:
     """One of three brokers is far away."""
     world = _played(brokers=3)(config, coordinator)
@@ -142,6 +148,7 @@ CLIENT: dict[str, tuple[Play, ClientConfig, object]] = {
     "connection_setup_timeout_us": (_cut, client(request_timeout_us=3 * S), 1 * S),
     "metadata_max_age_us": (_played(), client(), 5 * S),
     "fetch_max_wait_us": (IDLE, client(max_poll_interval_us=8 * S), 2_600 * MS),
+    "fetch_min_bytes": (_one_broker, client(), 1 << 20),
     "fetch_max_bytes": (_large_records, client(), 128 << 10),
     "max_partition_fetch_bytes": (_large_records, client(), 64 << 10),
     "client_id": (_played(), client(), "orders"),

@@ -99,6 +99,6 @@ def test_each_record_is_seen_once_in_order_and_never_before_the_follower_can_kno
 
 def test_a_fetch_that_is_parked_at_a_follower_is_answered_when_the_follower_shows_the_record() -> None:
     read, one = Read((1_000,)), np.array([0])
-    chains = Chains(read.logs, np.array([0], np.int32), one, np.array([0]), np.array([0]), np.array([10 * S]))
+    chains = Chains(read.logs, np.array([0], np.int32), one, np.array([0]), np.array([0]), np.array([10 * S]), None)
     assert chains.parked_until(np.array([1_200 * MS])).tolist() == [1_509 * MS]
     assert chains.parked_until(np.array([1_600 * MS])).tolist() == [2_509 * MS]

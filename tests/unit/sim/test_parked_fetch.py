@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groupsim.sim import simulate
 from groupsim.sim.books.production import Production
 from groupsim.sim.catalog import Catalog, Partitions
-from groupsim.sim.client.parked_fetch import Chains, by_connection
-from groupsim.sim.model import Rate, Topic
+from groupsim.sim.client.parked_fetch import Chains, by_connection, gathering
+from groupsim.sim.model import Broker, Rate, Scale, Scenario, Target, Topic
 from groupsim.sim.units import MS, S
+from tests.support.fidelity import differences
+from tests.unit.sim.scenes import CLIENT, entry, group, scene
 
 PERIOD = 501_300
 rates = st.sampled_from([0, 100, 333, 1_000, 2_000, 7_000])
@@ -26,12 +32,17 @@ def production(row: tuple[int, ...]) -> Production:
     return made
 
 
-def chains(logs: Production, read: list[int], since: int, caught_up: int = 0, period: int = PERIOD) -> Chains:
-    """One connection."""
-    one = np.array([0])
+def chains(
+    logs: Production, read: list[int], since: int, caught_up: int = 0, period: int = PERIOD, least: int = 1,
+    size: int = 100,
+) -> Chains:  # fmt: skip
+    """One connection; ``size``: bytes of each record."""
+    one, partitions = np.array([0]), np.array(read, np.int32)
+    sizes = np.full(max(read) + 1, size)
     return Chains(
-        logs, np.array(read, np.int32), one, np.full(len(read), since), np.array([caught_up]), np.array([period])
-    )
+        logs, partitions, one, np.full(len(read), since), np.array([caught_up]), np.array([period]),
+        gathering(logs, sizes, partitions, one, np.array([least])),
+    )  # fmt: skip
 
 
 def next_record(logs: Production, read: list[int], after: int, limit: int) -> int:
@@ -82,3 +93,60 @@ def test_connections_are_those_of_one_member_to_one_broker() -> None:
     assert members[order].tolist() == [0, 0, 1, 1, 1]
     assert brokers[order].tolist() == [7, 7, 2, 2, 3]
     assert begins.tolist() == [0, 2, 4]
+
+
+# --- fetch.min.bytes --------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(rates, min_size=1, max_size=5).map(tuple), st.integers(2, 40), st.data())
+def test_fetches_that_collect_follow_one_another_as_so_many_records_come(
+    row: tuple[int, ...], records: int, data: st.DataObject
+) -> None:
+    """Each link has what the rate brings in it, to the next whole record of each partition, or is as long as it may."""
+    logs = production(row)
+    read = list(range(len(row)))
+    at = data.draw(st.integers(3 * S, 12 * S))
+    collecting = chains(logs, read, since=0, least=100 * records)
+    until = int(collecting.parked_until(np.array([at]))[0])
+    following = int(collecting.parked_until(np.array([until]))[0])
+    assert at < until <= at + PERIOD
+    came = (logs.produced(following, np.array(read, np.int32)) - logs.produced(until, np.array(read, np.int32))).sum()
+    if following - until < PERIOD:
+        assert abs(int(came) - records) <= len(row)
+    else:
+        assert int(came) <= records + len(row)
+
+
+def test_a_record_that_is_enough_ends_the_fetch() -> None:
+    """One a second: of 100 bytes each; what is asked for is less, as much, or unknown, since sizes are."""
+    logs = production((1_000,))
+    at = np.array([6_200 * MS])
+    plain = chains(logs, [0], since=0, period=4 * S).parked_until(at).tolist()
+    assert plain == [7 * S]
+    for more in ({"least": 0}, {"least": 100}, {"least": 500, "size": 0}):
+        assert chains(logs, [0], since=0, period=4 * S, **more).parked_until(at).tolist() == plain
+    assert chains(logs, [0], since=0, period=4 * S, least=101).parked_until(at).tolist() == [7_070 * MS]
+
+
+def test_collecting_begins_anew_with_another_rate() -> None:
+    logs = production((1_000,))
+    logs._catalog.rates["t"] = (4_500 * MS, Rate(per_partition_mrps=((10_000,),)))
+    logs.set_rate(4_500 * MS, "t")
+    found = chains(logs, [0], since=0, least=300).parked_until(np.array([5_000 * MS, 5_200 * MS]))
+    assert found.tolist() == [5_100 * MS, 5_400 * MS]
+
+
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_a_resume_waits_for_what_is_collected(strategy: str) -> None:
+    """A member leaves; both fidelities agree, and who collects for half a second resumes later."""
+
+    def played(least: int) -> Scenario:
+        client = replace(CLIENT, partition_assignment_strategy=(strategy,), fetch_min_bytes=least)
+        topic = Topic(name="t", partitions=8, rate=Rate(per_partition_mrps=((10_000,) * 8,)), record_bytes=1_000)
+        leave = entry(20 * S, Scale(target=Target("group", "g"), to=2))
+        made = scene(group("g", 3, client=client), timeline=(leave,), topics=(topic,), horizon_us=40 * S)
+        return replace(made, cluster=replace(made.cluster, brokers=(Broker(id=0),)))
+
+    resumed = [int(simulate(played(least), seed=1).summary.unavailable_resume_s.sum() * MS) for least in (1, 100_000)]
+    assert resumed[1] > 2 * resumed[0]
+    assert not differences(played(100_000), seed=1, check=False)
