@@ -153,7 +153,7 @@ class Consumption:
         books.delivery.add_zombie(zombie_owned[zombie_owned >= 0], now)
         others = self._read_by_others[gone]
         met = others >= 0
-        books.delivery.count_zombie_records(which[met], np.maximum(offset - others, 0)[met])
+        books.delivery.count_again("zombie", which[met], np.maximum(offset - others, 0)[met])
         books.delivery.ended_by[which[zombie_owned >= 0]] = LOST
 
     def end_all(self, now: int, code: int) -> None:
@@ -194,8 +194,9 @@ class Consumption:
 
     def rewind(self, to: Offsets) -> None:
         """It stands still, and goes on from earlier offsets: what follows is processed again. Shape (n_held,)."""
-        again = np.maximum(self.holding.offset - to, 0)[self._zombie_since < 0]
-        self._books.delivery.count("duplicate", "abort", int(again.sum()))
+        own = self._zombie_since < 0
+        again = np.maximum(self.holding.offset - to, 0)[own]
+        self._books.delivery.count_again("abort", self.holding.partitions[own], again)
         self.holding.offset = to
 
     # --- zombies ------------------------------------------------------------------------------------------------------
@@ -232,7 +233,7 @@ class Consumption:
         at = books.ledger.positions(self.holding, now)
         others = self._read_by_others
         twice = mine & (others >= 0)
-        books.delivery.count("duplicate", "zombie", int(np.maximum(at - others, 0)[twice].sum()))
+        books.delivery.count_again("zombie", held[twice], np.maximum(at - others, 0)[twice])
         books.delivery.add_zombie(self._zombie_since[mine], now)
         self._zombie_since[mine] = self._read_by_others[mine] = -1
         if not (self._zombie_since >= 0).any():

@@ -92,9 +92,9 @@ class Delivery:
         if low <= self._clock() <= high:
             self._record.add_delivery(kind, cause, records)
 
-    def count_zombie_records(self, partitions: Positions, records: Offsets) -> None:
-        """A zombie has read so many records of each partition that others read too, as of now."""
-        self.count("duplicate", "zombie", int(records.sum()))
+    def count_again(self, cause: str, partitions: Positions, records: Offsets) -> None:
+        """So many records of each partition have been read again, or have to be, as of now. Shapes (n,)."""
+        self.count("duplicate", cause, int(records.sum()))
         if self._measure[0] <= self._clock() <= self._measure[1]:
             self.duplicates[partitions] += records
 

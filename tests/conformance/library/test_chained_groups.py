@@ -49,5 +49,11 @@ def test_what_is_aborted_is_read_by_who_asks_for_it_alone(chain: Result) -> None
     assert {one["kind"] for one in rows(chain, "delivery", group="shipping")} == set()
 
 
+def test_what_an_abort_has_read_again_is_counted_where_it_was(chain: Result) -> None:
+    again = {one["cause"]: one["records"] for one in rows(chain, "delivery", group="billing", kind="duplicate")}
+    assert again["abort"] > 0
+    assert sum(again.values()) == sum(one["duplicates"] for one in rows(chain, "partitions", group="billing"))
+
+
 def test_nobody_is_behind_in_the_end(chain: Result) -> None:
     assert [summary(chain, name).lag_records_end < 20 for name in ("shipping", "mailing", "audit")] == [True] * 3

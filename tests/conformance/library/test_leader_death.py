@@ -13,7 +13,7 @@ import pytest
 
 from tests.conformance.library.runs import runs
 
-SEEDS = range(1, 4)
+SEEDS = range(1, 3)
 CONFIG = "producers.shop.config"
 ALL: dict[str, Any] = {f"{CONFIG}[acks]": "all"}
 IDEMPOTENT = {**ALL, f"{CONFIG}[enable.idempotence]": True}

@@ -28,7 +28,7 @@ from tests.conformance.library.runs import (
 
 DELAY = "cluster.config[group.initial.rebalance.delay.ms]"
 DELAY_S = 3.0
-FEW = range(1, 4)
+FEW = range(1, 3)
 """The assignor of `slow-assignor` takes its time in earnest: 2.7 s a run."""
 
 

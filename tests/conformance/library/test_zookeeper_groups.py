@@ -15,7 +15,7 @@ from groupsim.scenarios.sweep.loading import load_sweep
 from groupsim.sim import Result, simulate
 from tests.conformance.library.runs import runs, summaries, unread
 
-SEEDS = range(1, 6)
+SEEDS = range(1, 4)
 MEMBERS = "groups.billing.members.count"
 NEWCOMER = "timeline[newcomer].scale.to"
 PARTITIONS = "topics.orders.partitions"
