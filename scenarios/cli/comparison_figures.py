@@ -69,7 +69,7 @@ def _kept(summary: pd.DataFrame, folders: Sequence[Path]) -> list[Path]:
 
 def _name_of(folder: Path) -> str:
     """The variant of a run that a sweep has kept, or what its folder is called."""
-    from groupsim.analysis.data.load import load_manifest
+    from groupsim.analysis.data.files import load_manifest
 
     return str(load_manifest(folder).get("variant") or folder.name)
 
