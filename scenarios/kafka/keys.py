@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from groupsim.scenarios.errors import nearest
+from groupsim.scenarios.files.text_files import plain_number
 
 Kind: TypeAlias = Literal["consumer", "broker", "topic", "group", "producer", "old consumer"]
 Value: TypeAlias = int | float | bool | str | list[str]
@@ -200,9 +201,9 @@ def _typed(kind: str, raw: object) -> Value:
         return _integer(raw, *_BOUNDS[kind])
     if kind == "DOUBLE":
         return _double(raw)
-    if isinstance(raw, str | int | float) and not isinstance(raw, bool):
+    if isinstance(raw, str | int) and not isinstance(raw, bool):
         return str(raw)
-    raise ValueError("must be text")
+    raise ValueError("must be text" + (": put it in quotes" if isinstance(raw, float) else ""))
 
 
 def _list(raw: object) -> list[str]:
@@ -234,7 +235,7 @@ def _integer(raw: object, low: int, high: int) -> int:
 def _double(raw: object) -> float:
     try:
         if isinstance(raw, str | int | float) and not isinstance(raw, bool):
-            number = float(raw)
+            number = plain_number(raw) if isinstance(raw, str) else float(raw)
             if isfinite(number):
                 return number
     except (ValueError, OverflowError):
