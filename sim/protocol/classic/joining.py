@@ -146,7 +146,7 @@ class JoinLoop:
             session_timeout_us=config.session_timeout_us,
             rebalance_timeout_us=config.rebalance_timeout_us,
             protocols=protocols,
-            reason=reason,
+            reason=membership.told(reason),
             knows_member_id_required=behaviour.member_id_required,
             knows_skip_assignment=behaviour.skip_assignment,
             name=membership.name,
