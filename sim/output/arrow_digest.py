@@ -15,7 +15,8 @@ def digest_of(table: pa.Table) -> str:
 
 def _column(values: pa.ChunkedArray) -> Column:
     if values.type == pa.string():
-        return Text(values.fill_null("\x00").to_pylist(), np.arange(len(values)))
+        coded = values.fill_null("\x00").dictionary_encode().combine_chunks()
+        return Text(coded.dictionary.to_pylist(), coded.indices.to_numpy())
     if values.type == pa.int64() and values.null_count:
         return np.array(values.to_pylist(), dtype=object)
     numbers: Column = values.to_numpy()
