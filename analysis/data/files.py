@@ -55,6 +55,20 @@ def load_manifest(folder: str | Path) -> Mapping[str, Any]:
     return manifest
 
 
+def listed(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The digests of the tables of a result folder by name, as its manifest lists them; older ones list none.
+
+    Raises
+    ------
+    ResultError
+        It lists something else.
+    """
+    digests = manifest.get("digests", {})
+    if not isinstance(digests, dict):
+        raise ResultError(f"{folder / MANIFEST} does not list its tables")
+    return digests
+
+
 def read_own(file: Path, manifest: Mapping[str, Any], columns: Sequence[str] | None = None) -> pd.DataFrame:
     """A table of a result folder, ``columns`` of it as in `read_parquet`, held against the manifest beside it.
 
@@ -66,9 +80,7 @@ def read_own(file: Path, manifest: Mapping[str, Any], columns: Sequence[str] | N
         It cannot be read, or is not the table that was written with this manifest: another run's, for one.
     """
     table = _read(file, None)
-    digests = manifest.get("digests", {})
-    if not isinstance(digests, dict):
-        raise ResultError(f"{file.with_name(MANIFEST)} does not list its tables")
+    digests = listed(file.parent, manifest)
     if file.stem in digests and _digest(table) != digests[file.stem]:
         raise ResultError(
             f"{file} is not the table that {MANIFEST} beside it was written with: it is another run's, or was changed"

@@ -90,7 +90,7 @@ def load_summary(folder: str | Path, metrics: Sequence[str] | None = None) -> pd
     Raises
     ------
     MissingTable
-        The folder has neither ``summary.parquet`` nor a ``summary`` dataset with at least one file.
+        The folder has neither ``summary.parquet`` nor a ``summary`` dataset with at least one file, or no run is in it.
     ResultError
         The sweep is unfinished; or as ``load_result``.
     SchemaMismatch
@@ -100,7 +100,10 @@ def load_summary(folder: str | Path, metrics: Sequence[str] | None = None) -> pd
     file, dataset = folder / "summary.parquet", folder / "summary"
     columns = None if metrics is None else [*RUN, *(name for name in metrics if name not in RUN)]
     if file.is_file():
-        return _own(file, load_manifest(folder), columns)
+        frame = _own(file, load_manifest(folder), columns)
+        if frame.empty:
+            raise MissingTable(f"{file} holds no run")
+        return frame
     if not dataset.is_dir():
         raise MissingTable(f"{folder} has neither summary.parquet (a result) nor summary/ (a sweep)")
     if not (folder / MANIFEST).is_file():
@@ -256,8 +259,7 @@ def _table_in(folder: Path, name: str) -> pd.DataFrame:
     """One table of a result folder; the others are not read."""
     if (file := folder / f"{name}.parquet").is_file():
         return _own(file, load_manifest(folder))
-    there = [one for one in sorted(TABLES) if (folder / f"{one}.parquet").is_file()]
-    raise MissingTable(f"{folder} has no table {name!r}; it has: {', '.join(there) or 'none'}")
+    raise MissingTable(f"{folder} has no {file.name}")
 
 
 def measure_of(source: Source) -> dict[str, float]:

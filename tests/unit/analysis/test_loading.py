@@ -74,6 +74,11 @@ def test_a_sweep_in_which_all_runs_failed_has_no_summary(sweep: Maker, tmp_path:
         load_summary(write_sweep(tmp_path, sweep({}), {"range": {}}))
 
 
+def test_a_result_without_a_run_is_named(sweep: Maker, tmp_path: Path) -> None:
+    with pytest.raises(MissingTable, match=r"summary\.parquet holds no run"):
+        load_summary(write(tmp_path / "run", {"summary": sweep({"": [1.0]}).iloc[:0]}), ["rebalances"])
+
+
 def test_a_sweep_has_its_variants_in_its_own_order(sweep: Maker, tmp_path: Path) -> None:
     one = sweep({"static": [1.0, 2.0], "range": [3.0, 4.0], "all": [5.0, 6.0]})
     summary = pd.concat([one.assign(group="audit").astype(one.dtypes), one])
