@@ -76,6 +76,14 @@ def test_a_group_that_is_too_large_for_the_consumer_protocol_stays_classic() -> 
     assert run.consumer_join("c").error is Error.GROUP_ID_NOT_FOUND
 
 
+def test_a_consumer_group_that_is_full_takes_no_classic_member_either() -> None:
+    run = Mixed(consumer_max_size=2)
+    for member_id in ("a", "b"):
+        run.consumer_join(member_id)
+    assert run.classic_join("c", is_new=True).error is Error.GROUP_MAX_SIZE_REACHED
+    assert "c" not in run.consumer.roster.members
+
+
 def test_a_group_whose_assignments_carry_user_data_stays_classic_with_kafkas_reason() -> None:
     """An assignor on the broker would lose it (KAFKA-18134); the coordinator knows it from its log too."""
     run = Mixed()
