@@ -279,6 +279,7 @@ def test_fetches_go_by_what_the_log_has() -> None:
     run = Coordination(consumer_assignment_interval_us=0)
     everything = at(0)
     assert run.group.check_fetch(OffsetFetch(everything)) is Error.NONE
+    assert run.group.check_fetch(OffsetFetch(everything, None, 0)) is Error.UNKNOWN_MEMBER_ID, "an epoch is a member's"
     run.join("a")
     assert run.group.check_fetch(OffsetFetch(everything, "a", 2)) is Error.UNKNOWN_MEMBER_ID, "not committed yet"
     run.group.on_appended(run.now, run.records[-1].number, Error.NONE)
