@@ -212,6 +212,21 @@ def test_timers_of_the_group_that_comes_back_have_run_to_no_effect() -> None:
     assert sorted(one.member_id for one in run.classic.roster) == ["a", "b"]
 
 
+def test_a_classic_member_that_does_not_sync_within_its_rebalance_timeout_is_removed() -> None:
+    """``GroupMetadataManager.scheduleConsumerGroupSyncTimeout``: whatever its heartbeats say."""
+    run = Mixed()
+    run.consumer_join("a")
+    generation = run.classic_join("c", is_new=True).generation
+    for _ in range(7):
+        run.sleep(8 * S + 500_000)
+        run.beat("a")
+        assert run.classic_beat("c", generation) in (Error.NONE, Error.REBALANCE_IN_PROGRESS)
+    run.sleep(500_000 - 1)
+    assert "c" in run.consumer.roster.members
+    run.sleep(1)
+    assert "c" not in run.consumer.roster.members
+
+
 def test_what_the_former_group_waited_for_changes_nothing_any_more() -> None:
     run = Mixed()
     run.classic_group(a=(0, 1), b=(2, 3))
