@@ -5,10 +5,11 @@ from __future__ import annotations
 import sysconfig
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from groupsim.assignors.core.errors import AssignorError
 from groupsim.assignors.core.interface import Assignor
@@ -16,8 +17,23 @@ from groupsim.assignors.core.snapshot import Assignment, GroupSnapshot, Position
 from groupsim.assignors.registry import ASSIGNORS, SERVER_ASSIGNORS
 from groupsim.assignors.validity import check_promised
 
+Made = TypeVar("Made", bound=Assignor)
+
 _OURS = tuple(Path(__file__).parents[1] / room for room in ("assignors", "sim", "scenarios", "analysis"))
 _LIBRARIES = tuple(Path(sysconfig.get_path(kind)) for kind in ("stdlib", "purelib", "platlib"))
+
+
+class AssignorMemory(Protocol):
+    """What a member needs of an assignor: its name, and what it puts into the subscription."""
+
+    @property
+    def name(self) -> str:
+        """Kafka's name of the assignor."""
+        ...
+
+    def subscription_user_data(self) -> object | None:
+        """User data of the next subscription."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +52,7 @@ def being_asked() -> Asked | None:
     return next(iter(_asked[-1:]), None)
 
 
-def is_own(assignor: Assignor) -> bool:
+def is_own(assignor: AssignorMemory) -> bool:
     """Whether it is neither Kafka's nor groupsim's: theirs are tested, and Kafka's defects are reproduced."""
     return assignor.name not in ASSIGNORS and assignor.name not in SERVER_ASSIGNORS
 
@@ -49,17 +65,19 @@ def blaming(name: str) -> Iterator[None]:
     ------
     AssignorError
         Naming the assignor, what its code threw (leaving the program included), and where.
+    KeyboardInterrupt
+        Somebody has interrupted it.
     """
     _asked.append(Asked(name, time.monotonic()))
     try:
         yield
     except AssignorError:
         raise
-    except (Exception, SystemExit) as error:
-        raise AssignorError(f"{name}: {thrown(error)}") from error
     except KeyboardInterrupt as stopped:
         stopped.add_note(f"the assignor {name} had not answered")
         raise
+    except BaseException as error:
+        raise AssignorError(f"{name}: {thrown(error)}") from error
     finally:
         _asked.pop()
 
@@ -75,6 +93,20 @@ def thrown(error: BaseException) -> str:
     return f"{told} ({own[-1][0].name}, line {own[-1][1]})" if own else told
 
 
+def made(name: str, make: Callable[[], Made]) -> Made:
+    """A new assignor of this name, from what makes it.
+
+    Raises
+    ------
+    AssignorError
+        Somebody's own cannot be made.
+    """
+    if name in ASSIGNORS or name in SERVER_ASSIGNORS:
+        return make()
+    with blaming(name):
+        return make()
+
+
 def ask(assignor: Assignor, snapshot: GroupSnapshot) -> Assignment:
     """The answer of an assignor; of somebody's own, held to what it declares.
 
@@ -87,6 +119,20 @@ def ask(assignor: Assignor, snapshot: GroupSnapshot) -> Assignment:
         return assignor.assign(snapshot)
     with blaming(assignor.name):
         return check_promised(assignor, snapshot, assignor.assign(snapshot))
+
+
+def user_data(assignor: AssignorMemory) -> object | None:
+    """What a member's assignor adds to its subscription (`Assignor.subscription_user_data`).
+
+    Raises
+    ------
+    AssignorError
+        Somebody's own threw something.
+    """
+    if not is_own(assignor):
+        return assignor.subscription_user_data()
+    with blaming(assignor.name):
+        return assignor.subscription_user_data()
 
 
 def tell(assignor: Assignor, topics: Topics, positions: Positions, generation: int) -> None:

@@ -129,7 +129,9 @@ def installed() -> dict[str, type[Assignor]]:
     for point in entry_points(group=ENTRY_POINTS):
         try:
             offered = point.load()
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever the package's module raises
             raise AssignorError(f"the entry point {point.name!r} cannot be loaded: {error}") from error
         own = _checked(offered, point.value)
         if own.name != point.name:
@@ -147,7 +149,7 @@ def load_class(path: str) -> type[Assignor]:
     ------
     AssignorError
         There is no such class, it is no `Assignor`, or its name is taken.
-    Exception
+    BaseException
         Whatever the module's code raises.
     """
     _check_name(path)
@@ -198,6 +200,8 @@ def _checked(found: object, path: str) -> type[Assignor]:
         raise AssignorError(f"{path!r} must name its protocols as a tuple of assignors.Protocol: {found.protocols!r}")
     try:
         found().subscription_user_data()
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever its own code raises
         raise AssignorError(f"{path!r} cannot be made: {type(error).__name__}: {error}") from error
     return found

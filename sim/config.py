@@ -37,6 +37,8 @@ class ClientBehaviour:
     """KAFKA-13419 (3.2): SyncGroup's ILLEGAL_GENERATION resets the generation and keeps the member id."""
     skip_assignment: bool = True
     """KIP-814 (3.2): a static leader that comes back is told not to assign again."""
+    reason_in_request: bool = True
+    """KIP-800 (3.2): JoinGroup v8 and LeaveGroup v5 say why. False: nothing is said, nor by librdkafka."""
     generation_in_subscription: bool = True
     """Subscription v2 (3.4): the generation travels in the subscription, so its bytes change with each generation."""
     rack_in_subscription: bool = True

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from typing import Any
 
 from groupsim.assignors import Assignor, AssignorError, create, load_classes
+from groupsim.assignors.guarded_call import made
 from groupsim.sim.books.broker_books import UP, BrokerBooks
 from groupsim.sim.books.producers import ProducerBooks
 from groupsim.sim.catalog import Catalog
@@ -266,9 +268,9 @@ class World:
     def new_assignor(self, name: str, group: str) -> Assignor:
         """An instance of an assignor for one consumer of a group."""
         if name in self._classes:
-            return self._classes[name]()
+            return made(name, self._classes[name])
         seed = self.streams.key("assignor", group) & 0x7FFFFFFF
-        return create(name, seed=seed, java_order=self.specs[group].java_order)
+        return made(name, partial(create, name, seed=seed, java_order=self.specs[group].java_order))
 
     # --- who is meant -------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from groupsim.analysis.data.files import load_manifest
 from groupsim.analysis.errors import ResultError
 
 CROSSED: Final = ("grid", "list")
@@ -97,8 +98,6 @@ def load_design(folder: str | Path) -> Design | None:
     ResultError
         The manifest cannot be read, or does not say what the variants are.
     """
-    from groupsim.analysis.data.load import load_manifest  # brings pandas, which tables of plain rows do without
-
     manifest = load_manifest(folder)
     if "variants" not in manifest:
         return None

@@ -7,11 +7,10 @@ that is written last: without it the sweep is unfinished.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pandas as pd
@@ -19,14 +18,11 @@ from pandas.api.types import is_integer_dtype
 
 from groupsim.analysis.data.columns import integers, rows
 from groupsim.analysis.data.durations import seconds_of
+from groupsim.analysis.data.files import MANIFEST, existing, load_manifest, read_own, read_parquet
 from groupsim.analysis.data.schema import conform
 from groupsim.analysis.errors import MissingTable, ResultError, SchemaMismatch
 from groupsim.sim.tables import TABLES
 
-if TYPE_CHECKING:
-    from pyarrow.dataset import ParquetFileFormat
-
-MANIFEST: Final = "manifest.json"
 RUN: Final = ("scenario", "variant", "group", "seed", "replication", "horizon_s")
 """Columns of ``summary`` that name a run."""
 _RUNS_MAX: Final = 10_000_000
@@ -67,14 +63,20 @@ def load_result(folder: str | Path) -> StoredResult:
     SchemaMismatch
         A table lacks a column, or a column has another dtype than ``sim.tables`` declares.
     ResultError
-        The folder does not exist, or a file in it cannot be read.
+        The folder does not exist, a file in it cannot be read, or a table is not one of the manifest's run.
     """
-    folder = _existing(folder)
+    folder = existing(folder)
     files = {name: folder / f"{name}.parquet" for name in TABLES}
     if not files["summary"].is_file():
         raise MissingTable(f"{folder} is not a result folder: it has no summary.parquet")
-    tables = {name: conform(_read(file), name, str(file)) for name, file in files.items() if file.is_file()}
-    return StoredResult(folder, tables, load_manifest(folder))
+    manifest = load_manifest(folder)
+    tables = {name: _own(file, manifest) for name, file in files.items() if file.is_file()}
+    return StoredResult(folder, tables, manifest)
+
+
+def _own(file: Path, manifest: Mapping[str, Any], columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """A table of a result folder, schema checked, and held against the manifest."""
+    return conform(read_own(file, manifest, columns), file.stem, str(file), columns)
 
 
 def load_summary(folder: str | Path, metrics: Sequence[str] | None = None) -> pd.DataFrame:
@@ -88,17 +90,20 @@ def load_summary(folder: str | Path, metrics: Sequence[str] | None = None) -> pd
     Raises
     ------
     MissingTable
-        The folder has neither ``summary.parquet`` nor a ``summary`` dataset with at least one file.
+        The folder has neither ``summary.parquet`` nor a ``summary`` dataset with at least one file, or no run is in it.
     ResultError
         The sweep is unfinished; or as ``load_result``.
     SchemaMismatch
         As ``load_result``.
     """
-    folder = _existing(folder)
+    folder = existing(folder)
     file, dataset = folder / "summary.parquet", folder / "summary"
     columns = None if metrics is None else [*RUN, *(name for name in metrics if name not in RUN)]
     if file.is_file():
-        return conform(_read(file, columns), "summary", str(file), columns)
+        frame = _own(file, load_manifest(folder), columns)
+        if frame.empty:
+            raise MissingTable(f"{file} holds no run")
+        return frame
     if not dataset.is_dir():
         raise MissingTable(f"{folder} has neither summary.parquet (a result) nor summary/ (a sweep)")
     if not (folder / MANIFEST).is_file():
@@ -106,7 +111,7 @@ def load_summary(folder: str | Path, metrics: Sequence[str] | None = None) -> pd
             f"{folder}: the sweep is unfinished (there is no {MANIFEST}); "
             f"groupsim sweep SWEEP --out {folder} --resume finishes it"
         )
-    frame = _read(dataset, columns)
+    frame = read_parquet(dataset, columns)
     if not frame.empty:
         frame = conform(frame, "summary", str(dataset), columns)
     _refuse_lost(frame, folder)
@@ -148,10 +153,10 @@ def load_absent(folder: str | Path) -> dict[str, set[tuple[int, int]]]:
 
 def load_failures(folder: str | Path) -> dict[str, set[tuple[int, int]]]:
     """Seed and replication of the runs of a sweep that failed, by variant; empty for any other result."""
-    folder = _existing(folder)
+    folder = existing(folder)
     where = next((path for path in (folder / "failures", folder / "failures.parquet") if path.exists()), None)
     failed: dict[str, set[tuple[int, int]]] = {}
-    if where is not None and len(frame := _read(where)):
+    if where is not None and len(frame := read_parquet(where)):
         _refuse_nameless(frame, where)
         for variant, seed, replication in rows(frame, "variant", "seed", "replication"):
             failed.setdefault(variant, set()).add((seed, replication))
@@ -167,7 +172,7 @@ def _refuse_nameless(failures: pd.DataFrame, where: Path) -> None:
 
 def load_kept(folder: str | Path) -> dict[str, Path]:
     """Folders with the tables of one run that a sweep has kept, by variant; empty for any other result."""
-    folder = _existing(folder)
+    folder = existing(folder)
     return {name: folder / own["kept"] for name, own in _variants(folder).items() if own.get("kept")}
 
 
@@ -204,26 +209,6 @@ def _in_order(summary: pd.DataFrame, listed: Sequence[str]) -> pd.DataFrame:
     ordered = summary.take(order)
     ordered.index = pd.RangeIndex(len(ordered))  # reset_index would copy everything once more
     return ordered
-
-
-def load_manifest(folder: str | Path) -> Mapping[str, Any]:
-    """The manifest of a result folder or of a sweep folder.
-
-    Raises
-    ------
-    ResultError
-        There is none, or it cannot be read.
-    """
-    file = _existing(folder) / MANIFEST
-    if not file.is_file():
-        raise ResultError(f"{file.parent} has no {MANIFEST}: the result is incomplete")
-    try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ResultError(f"{file} cannot be read as JSON: {error}") from error
-    if not isinstance(manifest, dict):
-        raise ResultError(f"{file} does not hold a JSON object")
-    return manifest
 
 
 def load_summaries(folders: Sequence[str | Path], metrics: Sequence[str] | None = None) -> pd.DataFrame:
@@ -263,11 +248,18 @@ def table(source: Source, name: str) -> pd.DataFrame:
         A column is missing or has another dtype than ``sim.tables`` declares.
     """
     if isinstance(source, (str, Path)):
-        source = load_result(source)
+        return _table_in(existing(source), name)
     tables = source if isinstance(source, Mapping) else source.tables
     if name not in tables:
         raise MissingTable(f"the result has no table {name!r}; it has: {', '.join(sorted(tables)) or 'none'}")
     return conform(tables[name], name)
+
+
+def _table_in(folder: Path, name: str) -> pd.DataFrame:
+    """One table of a result folder; the others are not read."""
+    if (file := folder / f"{name}.parquet").is_file():
+        return _own(file, load_manifest(folder))
+    raise MissingTable(f"{folder} has no {file.name}")
 
 
 def measure_of(source: Source) -> dict[str, float]:
@@ -279,52 +271,15 @@ def measure_of(source: Source) -> dict[str, float]:
         The manifest holds something else in the place of the scenario.
     """
     if isinstance(source, (str, Path)):
-        source = load_result(source)
-    document = {} if isinstance(source, Mapping) else source.manifest.get("document", {})
+        manifest = load_manifest(source)
+    else:
+        manifest = {} if isinstance(source, Mapping) else source.manifest
+    document = manifest.get("document", {})
     measure = document.get("measure", {}) if isinstance(document, Mapping) else None
     if not isinstance(measure, Mapping):
         raise ResultError(f"{MANIFEST} does not say from when and until when metrics count")
     told = {key: seconds_of(text) for key, text in measure.items()}
     return {key: value for key, value in told.items() if value is not None}
-
-
-def _existing(folder: str | Path) -> Path:
-    folder = Path(folder)
-    try:
-        is_there, is_folder = folder.exists(), folder.is_dir()
-    except OSError:  # such as a name that is too long
-        is_there = is_folder = False
-    if not is_folder:
-        raise ResultError(f"{folder} is not a folder" if is_there else f"{folder} does not exist")
-    return folder
-
-
-def _read(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """A Parquet file, or a folder of them whose ``variant=`` parts are text whatever they look like.
-
-    Columns that are asked for and not there are left out.
-    """
-    import pyarrow as pa  # only files need it, tables in memory do not
-    import pyarrow.dataset as ds
-
-    by_variant = ds.partitioning(pa.schema([("variant", pa.string())]), flavor="hive") if path.is_dir() else None
-    try:
-        dataset = ds.dataset(path, format=_checked_parquet(), partitioning=by_variant)
-        there = None if columns is None else [name for name in columns if name in dataset.schema.names]
-        frame: pd.DataFrame = dataset.to_table(columns=there).to_pandas(strings_to_categorical=True)
-    except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names of columns that are no UTF-8
-        raise ResultError(f"{path} cannot be read as Parquet: {error}") from error
-    if path.is_dir() and "variant" in frame and frame["variant"].hasnans:
-        frame["variant"] = frame["variant"].cat.add_categories([""]).fillna("")
-    return frame
-
-
-def _checked_parquet() -> ParquetFileFormat:
-    """Parquet whose pages are held against their checksums, so that a damaged number is none."""
-    import pyarrow.dataset as ds
-
-    options = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
-    return ds.ParquetFileFormat(default_fragment_scan_options=options)
 
 
 def _renamed(summary: pd.DataFrame, folder: str, clashing: set[str]) -> pd.DataFrame:

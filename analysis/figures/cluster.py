@@ -79,13 +79,13 @@ def _brokers(sheet: Sheet, cluster: ClusterHistory, window: Window) -> Axes:
     axes.vlines(floats(again, "from_s"), row + 0.08, row + 0.92, colors="white", linewidth=1.0)
     dot_s = ticks.DOT_IN / inch_s
     short = ticks.one_a_dot(ticks.too_short(states[states["state"] != "up"], dot_s), dot_s, "row")
-    ticks.above_rows(axes, short, [palette.BROKERS[state] for state in short["state"]], 0.1)
+    ticks.above_rows(axes, short, [palette.BROKERS.get(state, palette.FAINT) for state in short["state"]], 0.1)
     return axes
 
 
 def _bar(axes: Axes, row: int, span: Window, state: str, text: str, inch_s: float) -> None:
     start, end = span
-    colour = palette.BROKERS[state]
+    colour = palette.BROKERS.get(state, palette.FAINT)
     axes.add_patch(Rectangle((start, row + 0.08), end - start, 0.84, facecolor=colour, linewidth=0))
     if text_width(text, SIZE) + 0.06 <= (end - start) * inch_s:
         axes.text((start + end) / 2, row + 0.5, text, fontsize=SIZE, color=palette.on(colour), ha="center",
@@ -108,7 +108,7 @@ def _count(sheet: Sheet, absent: pd.DataFrame, colours: Any, all_: int, window: 
     axes.set_ylabel(label, fontsize=8)
     dot_s = ticks.DOT_IN * (window[1] - window[0]) / sheet.axes_in
     short = ticks.one_a_dot(ticks.too_short(here, dot_s), dot_s)
-    ticks.below(axes, short, [colours[state] for state in short["state"]], _COUNT_IN)
+    ticks.below(axes, short, [colours.get(state, palette.FAINT) for state in short["state"]], _COUNT_IN)
     return axes
 
 

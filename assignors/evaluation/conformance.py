@@ -47,7 +47,9 @@ def check_assignor(make: Make, group: GroupSnapshot) -> None:
     for check in CHECKS:
         try:
             check(make, group)
-        except (Exception, SystemExit) as error:  # it is somebody's own code: whatever it throws is its failure
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # it is somebody's own code: whatever it throws is its failure
             told, cause = _told(error)
             name = _name(make)
             wrong = told.removeprefix(f"{name}: ")
@@ -65,7 +67,9 @@ def _name(make: Make) -> str:
     """The assignor's own name, or what makes it where it cannot be made."""
     try:
         return make().name
-    except (Exception, SystemExit):
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return getattr(make, "__name__", repr(make))
 
 

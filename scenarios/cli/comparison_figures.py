@@ -64,12 +64,22 @@ def _kept(summary: pd.DataFrame, folders: Sequence[Path]) -> list[Path]:
         kept = load_kept(folder)
         of_sweep = [kept[one] for one in names(summary["variant"]) if one in kept]
         found += of_sweep if len(folders) == 1 and of_sweep else _inside(folder)
-    return [one for one in found if (one / "ownership.parquet").exists()]
+    return [one for one in found if _is_of_one_run(one)]
+
+
+def _is_of_one_run(folder: Path) -> bool:
+    """Whether a folder has the tables of a run, or should have; of several runs there is a summary alone."""
+    from groupsim.analysis.data.files import MANIFEST, listed, load_manifest
+
+    name = "ownership"
+    return (folder / f"{name}.parquet").exists() or (
+        (folder / MANIFEST).exists() and name in listed(folder, load_manifest(folder))
+    )
 
 
 def _name_of(folder: Path) -> str:
     """The variant of a run that a sweep has kept, or what its folder is called."""
-    from groupsim.analysis.data.load import load_manifest
+    from groupsim.analysis.data.files import load_manifest
 
     return str(load_manifest(folder).get("variant") or folder.name)
 

@@ -30,7 +30,8 @@ def sensitivity(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Rank the varied paths by what they do to a metric, and say in a sentence which matters."""
-    from groupsim.analysis.data.load import load_manifest, load_summary
+    from groupsim.analysis.data.files import load_manifest
+    from groupsim.analysis.data.load import load_summary
     from groupsim.analysis.data.metrics import metric as known
     from groupsim.scenarios.sweep.design import short_names
 

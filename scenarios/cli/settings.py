@@ -72,5 +72,7 @@ def import_allowed(paths: Sequence[str]) -> None:
             load_classes(paths[: at + 1])
         except AssignorError as error:
             raise ConfigError(f"--allow-code {path}: {error}") from error
-        except (Exception, SystemExit) as error:  # it is the user's code: whatever it raises, the user is told
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # it is the user's code: whatever it raises, the user is told
             raise ConfigError(f"--allow-code {path}: {thrown(error)}") from error

@@ -80,8 +80,8 @@ class SilentAssignors:
         warn(f"the assignor {asked.name} has not answered for {SILENT_S:g} s; Ctrl-C ends the run")
 
 
-class _Stopped(BaseException):
-    """The run is to end; no Exception, so that nobody's assignor is blamed for it."""
+class _Stopped(KeyboardInterrupt):
+    """The run is to end; an interrupt, so that nobody's assignor is blamed for it."""
 
 
 def _stop(number: int, frame: object) -> None:

@@ -180,6 +180,13 @@ def made(kind: Callable[..., T], file: FileModel, **others: Any) -> T:
     return kind(**{name: value for name, value in named.items() if name in known} | others)
 
 
+def whole(value: Any) -> Any:
+    """What a number must be that has to be one of some: to Python ``true`` and ``1.0`` are the number 1."""
+    if isinstance(value, bool | float):
+        raise refusal("must be a whole number")
+    return value
+
+
 def version_text(value: Any) -> Any:
     """A version that YAML has read as a number (``client: 4.4``) as text."""
     return str(value) if isinstance(value, float) else value

@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from groupsim.scenarios.files.new_folder import partial_name
-from groupsim.sim.output.result import Column, Text, digest_columns, manifest_text
+from groupsim.sim.output.arrow_digest import digest_of
+from groupsim.sim.output.result import manifest_text
 from groupsim.sim.tables import FLOAT, INT, TABLES, TEXT
 
 if TYPE_CHECKING:
@@ -98,20 +98,6 @@ def summary_files(summary: pa.Table, content: Mapping[str, Any]) -> dict[str, by
         "summary.parquet": parquet(summary),
         MANIFEST: manifest_text({**content, "digests": digests}).encode(),
     }
-
-
-def digest_of(table: pa.Table) -> str:
-    """The digest of a table: that which ``sim.output.result.digest`` has for the same table as a DataFrame."""
-    return digest_columns({name: _column(table[name]) for name in table.column_names})
-
-
-def _column(values: pa.ChunkedArray) -> Column:
-    if values.type == pa.string():
-        return Text(values.fill_null("\x00").to_pylist(), np.arange(len(values)))
-    if values.type == pa.int64() and values.null_count:
-        return np.array(values.to_pylist(), dtype=object)
-    numbers: Column = values.to_numpy()
-    return numbers
 
 
 def damage_of_run(folder: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
@@ -16,6 +17,7 @@ from groupsim.sim.errors import ConfigError
 BYTES_MAX: Final = 16 << 20
 """No file that means to be text is longer; a device may never end."""
 ROWS_MAX: Final = 1_000_000
+_NUMBER: Final = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 
 def read_bytes(path: Path, most: int = BYTES_MAX) -> bytes:
@@ -96,6 +98,19 @@ def read_csv(path: Path) -> list[list[str]]:
     except csv.Error as reason:
         raise ValueError(f"{path}: is no CSV: {reason}") from None
     return rows
+
+
+def plain_number(text: str) -> float:
+    """The number that a text is, as everybody writes them: what Python reads as one besides (``1_0``, ``٣``) is none.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    if _NUMBER.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is no number")
+    return float(text)
 
 
 def refuse_foreign(path: Path, mark: str) -> None:

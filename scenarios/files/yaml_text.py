@@ -289,6 +289,8 @@ def _wrong(node: yaml.ScalarNode) -> str:
     pattern, message = _TRAPS.get(node.tag, (None, "")) if node.style is None else (None, "")
     if pattern is not None and pattern.fullmatch(node.value):
         return message
+    if node.style is None and node.tag in _NUMBERS and node.value.startswith("-") and not node.value.strip("-0_.eE+"):
+        return "is zero: write 0, without a sign"
     return "must be a finite number" if node.style is None and _is_infinite(node) else ""
 
 

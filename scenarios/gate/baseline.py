@@ -27,7 +27,7 @@ from pydantic import BeforeValidator, ValidationError
 
 from groupsim.scenarios.build.problems import Finding, findings_of, problems_of
 from groupsim.scenarios.errors import Problem, ScenarioFileError
-from groupsim.scenarios.files.base_model import FileModel, checked
+from groupsim.scenarios.files.base_model import FileModel, checked, whole
 from groupsim.scenarios.files.text_files import read_bytes
 from groupsim.scenarios.files.yaml_text import YamlDocument, read_yaml
 from groupsim.scenarios.gate.tolerances import METRICS
@@ -58,7 +58,7 @@ def _number(value: object) -> float | None:
 class BaselineFile(FileModel):
     """A baseline, as it is written."""
 
-    baseline: Literal[1]
+    baseline: Annotated[Literal[1], BeforeValidator(whole)]
     versions: dict[str, str]
     scenarios: dict[str, int | str]
     values: dict[str, Annotated[Any, BeforeValidator(checked(_number))]]
@@ -212,8 +212,8 @@ _DIGITS_SHOWN = 40
 
 
 def _text(value: float | None) -> str:
-    """A number that YAML reads as the same number: without an exponent."""
+    """A number that YAML reads as the same number: without an exponent, and zero without a sign."""
     if value is None:
         return "null"
-    text = format(Decimal(repr(value)), "f")
+    text = format(Decimal(repr(value + 0)), "f")
     return text if len(text) <= _DIGITS_SHOWN else f"{value:.16e}"

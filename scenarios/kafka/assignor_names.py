@@ -68,7 +68,9 @@ def why_not_loaded(path: str) -> str:
 
     try:
         load_class(path)
-    except Exception as error:  # whatever the user's own module raises
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever the user's own module raises
         return f"cannot be loaded: {type(error).__name__}: {error}"
     return ""
 

@@ -51,6 +51,7 @@ _BEFORE_3_2: Final = {
     "bounded_join_prepare": False,
     "keep_id_on_illegal_generation": False,
     "skip_assignment": False,
+    "reason_in_request": False,
     "generation_in_subscription": False,
     "rack_in_subscription": False,
     "exponential_backoff": False,
@@ -197,13 +198,16 @@ PROFILES: Final[Mapping[ClientFamily, Mapping[str, ClientProfile]]] = MappingPro
                         ignores_missing_group=True,
                         repeats_user_data=True,
                         says_all_after_expiry=False,
+                        reason_in_request=False,
                     ),
                     assignors=_RDKAFKA_ASSIGNORS,
                 ),
                 "2.15": ClientProfile(
                     name="librdkafka 2.15",
                     defaults=_RDKAFKA,
-                    behaviour=ClientBehaviour(paces_polls=False, looks_at_polls=True, repeats_user_data=True),
+                    behaviour=ClientBehaviour(
+                        paces_polls=False, looks_at_polls=True, repeats_user_data=True, reason_in_request=False
+                    ),
                     assignors=_RDKAFKA_ASSIGNORS,
                 ),
             }

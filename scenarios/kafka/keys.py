@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from groupsim.scenarios.errors import nearest
+from groupsim.scenarios.files.text_files import plain_number
 
 Kind: TypeAlias = Literal["consumer", "broker", "topic", "group", "producer", "old consumer"]
 Value: TypeAlias = int | float | bool | str | list[str]
@@ -49,12 +50,26 @@ _AUTHORIZER_KEYS: Final = ("super.users", "allow.everyone.if.no.acl.found")
 """Broker keys that ``StandardAuthorizer`` reads and ``KafkaConfig`` does not declare."""
 
 
-_GONE: Final = (
-    "inter.broker.protocol.version", "log.message.format.version", "log.message.timestamp.difference.max.ms",
-    "control.plane.listener.name", "broker.id.generation.enable", "reserved.broker.max.id",
-    "delegation.token.master.key", "offsets.commit.required.acks", "zookeeper.", "password.encoder.",
-)  # fmt: skip
-"""Broker keys of 3.9, and what such begin with, that 4.0 has removed: many a ``server.properties`` has them still."""
+_GONE_EVERYWHERE: Final = ("auto.include.jmx.reporter",)
+_GONE: Final[Mapping[Kind, tuple[str, ...]]] = {
+    "consumer": _GONE_EVERYWHERE,
+    "broker": (
+        *_GONE_EVERYWHERE, "broker.id.generation.enable", "control.plane.listener.name",
+        "controlled.shutdown.max.retries", "controlled.shutdown.retry.backoff.ms", "delegation.token.master.key",
+        "eligible.leader.replicas.enable", "inter.broker.protocol.version", "leader.imbalance.per.broker.percentage",
+        "log.message.downconversion.enable", "log.message.format.version", "log.message.timestamp.difference.max.ms",
+        "offsets.commit.required.acks", "password.encoder.", "reserved.broker.max.id", "zookeeper.",
+    ),
+    "topic": ("message.downconversion.enable", "message.format.version", "message.timestamp.difference.max.ms"),
+    "group": (),
+    "producer": _GONE_EVERYWHERE,
+    "old consumer": (),
+}  # fmt: skip
+"""Keys that 4.0 has removed, and what such begin with: many a ``server.properties`` has them still.
+
+Source: what ``KafkaConfig.configDef``, ``ConsumerConfig``, ``ProducerConfig`` and ``LogConfig`` of 3.9.1 declare, and
+those of 4.0.0 do not.
+"""
 _SPRING: Final = re.compile(r"spring\.kafka\.(?:consumer\.|producer\.)?(?:properties\.)?(.+)")
 """Spring Boot's names for Kafka's keys, which have hyphens for dots."""
 _LISTENER_OF_SPRING: Final = "spring.kafka.listener."
@@ -181,7 +196,7 @@ def find_key(kind: Kind, name: str) -> KafkaKey:
 def _unknown(kind: Kind, name: str, known: Mapping[str, KafkaKey]) -> str:
     """What to say of a key that Kafka does not know, and what to do about it."""
     what = "consumer key of Kafka 0.8.2" if kind == "old consumer" else f"{kind} key of Kafka 4.4"
-    if kind == "broker" and name.startswith(_GONE):
+    if name.startswith(_GONE[kind]):
         return f"is no {what}: 4.0 has removed it; leave it out"
     if name.startswith(_LISTENER_OF_SPRING):
         return f"is no {what}: framework of the group (spring-batch, spring-record) says how its listeners commit"
@@ -200,9 +215,9 @@ def _typed(kind: str, raw: object) -> Value:
         return _integer(raw, *_BOUNDS[kind])
     if kind == "DOUBLE":
         return _double(raw)
-    if isinstance(raw, str | int | float) and not isinstance(raw, bool):
+    if isinstance(raw, str | int) and not isinstance(raw, bool):
         return str(raw)
-    raise ValueError("must be text")
+    raise ValueError("must be text" + (": put it in quotes" if isinstance(raw, float) else ""))
 
 
 def _list(raw: object) -> list[str]:
@@ -234,7 +249,7 @@ def _integer(raw: object, low: int, high: int) -> int:
 def _double(raw: object) -> float:
     try:
         if isinstance(raw, str | int | float) and not isinstance(raw, bool):
-            number = float(raw)
+            number = plain_number(raw) if isinstance(raw, str) else float(raw)
             if isfinite(number):
                 return number
     except (ValueError, OverflowError):

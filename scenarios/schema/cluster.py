@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, WithJsonSchema, model_validator
 
-from groupsim.scenarios.files.base_model import FileModel, made, refusal, refuse_repeated, version_text
+from groupsim.scenarios.files.base_model import FileModel, made, refusal, refuse_repeated, version_text, whole
 from groupsim.scenarios.kafka.broker_config import (
     broker_config,
     coordinator_config,
@@ -33,7 +33,7 @@ _DEFAULT = Network()
 _ZOOKEEPER = Zookeeper()
 _TIMES = EventTimes()
 _NO_BANDWIDTH = "without bandwidth there is no bound, and a broker that is to send nothing is closed or killed"
-_PLACE = re.compile(rf"broker:\d{{1,10}}|rack:{NAME_PATTERN}|{NAME_PATTERN}(/\d{{1,9}})?")
+_PLACE = re.compile(rf"broker:\d{{1,10}}|rack:{NAME_PATTERN}|{NAME_PATTERN}(/\d{{1,9}})?", re.ASCII)
 _BY_LATENCY = "by_latency"
 
 
@@ -186,7 +186,7 @@ class ClusterFile(FileModel):
         Field(min_length=1, max_length=10_000),
     ] = [BrokerFile(id=index) for index in range(3)]
     version: Annotated[Literal["4.4", "4.3", "4.2", "4.1", "4.0", "0.9"], BeforeValidator(version_text)] = "4.4"
-    transaction_version: Literal[1, 2] = 2
+    transaction_version: Annotated[Literal[1, 2], BeforeValidator(whole)] = 2
     config: BrokerConfigField = {}
     network: NetworkFile = NetworkFile()
     timing: TimingFile = TimingFile()

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from groupsim.scenarios.files.base_model import FileModel, checked, folder_of, one_form, refusal, spend
-from groupsim.scenarios.files.text_files import read_csv
+from groupsim.scenarios.files.text_files import plain_number, read_csv
 from groupsim.scenarios.schema.durations import LONGEST_US, UNITS, format_duration, parse_duration
 from groupsim.sim.model import Distribution
 
@@ -182,7 +182,7 @@ def _observed(path: Path) -> tuple[int, ...]:
 def _microseconds(text: str, unit: str, where: str) -> int:
     """Measured values may be finer than a microsecond: they are rounded."""
     try:
-        value_us = float(text) * UNITS[unit]
+        value_us = plain_number(text) * UNITS[unit]
     except ValueError:
         value_us = math.nan
     if not 0 <= value_us <= LONGEST_US:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from groupsim.scenarios.files.base_model import VALUES_MAX, checked, refusal
-from groupsim.scenarios.files.text_files import read_csv
+from groupsim.scenarios.files.text_files import plain_number, read_csv
 from groupsim.scenarios.schema.durations import LONGEST_US, format_duration
 from groupsim.sim.units import S
 
@@ -38,14 +38,20 @@ def read_rate_csv(path: Path) -> list[list[object]]:
 def _point(row: list[str], columns: int, where: str) -> tuple[int, int, float]:
     """(microseconds, partition, records per second) of one row; without partitions there is only partition 0."""
     try:
-        time_us, rate = float(row[0]) * S, float(row[-1])
-        partition = int(row[1]) if columns == 3 else 0
+        time_us, rate = plain_number(row[0]) * S, plain_number(row[-1])
+        partition = _whole(row[1]) if columns == 3 else 0
     except (ValueError, IndexError):
         raise refusal(f"{where}: must be numbers") from None
     fine = 0 <= time_us <= LONGEST_US and math.isfinite(rate) and rate >= 0 and 0 <= partition <= PARTITION_MAX
     if len(row) != columns or not fine:
         raise refusal(f"{where}: must be an instant, {'a partition, ' if columns == 3 else ''}and a rate from 0 on")
     return round(time_us), partition, rate
+
+
+def _whole(text: str) -> int:
+    """The whole number that a text is, in digits alone."""
+    plain_number(text)
+    return int(text)
 
 
 def _steps(points: list[tuple[int, int, float]], path: Path) -> list[list[object]]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from groupsim.scenarios.files.result_folder import digest_of
 from groupsim.scenarios.sweep.runner import kept_folder
+from groupsim.sim.output.arrow_digest import digest_of
 from groupsim.sim.versions import versions
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, mo
 
 from groupsim.scenarios.errors import nearest
 from groupsim.scenarios.files.base_model import FileModel, checked, refusal
+from groupsim.scenarios.files.text_files import plain_number
 from groupsim.scenarios.schema.goals import COLUMNS
 from groupsim.scenarios.sweep.design import REPLICATIONS_MAX
 
@@ -92,7 +93,7 @@ def _share(text: object) -> float:
     """5 % as 0.05."""
     number = text.removesuffix("%").strip() if isinstance(text, str) and text.endswith("%") else ""
     try:
-        share = float(number) / 100
+        share = plain_number(number) / 100
     except ValueError:
         raise ValueError("must be a share of the mean, such as 5%") from None
     if not 0 < share < 1:

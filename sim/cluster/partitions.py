@@ -52,8 +52,6 @@ class ClusterPartitions:
     control : ReplicationControl
     awaited : dict of Name to int
         Partitions of which something has changed -> when their leader, and who follows it, will have applied that.
-    deserted : set of Name
-        Those whose leader waits, until then, for a broker that is shutting down, and follows no more.
     """
 
     def __init__(
@@ -64,7 +62,8 @@ class ClusterPartitions:
         self.brokers = brokers
         self.are_cut = are_cut
         self.awaited: dict[Name, int] = {}
-        self.deserted: set[Name] = set()
+        self._deserted: set[Name] = set()
+        """Those whose leader waits for a broker that is shutting down, until that has been applied once."""
         self._served: dict[Name, int] = {}
         """Partitions of coordinators -> the leader epoch in which their high watermark moves."""
         self._reassigning: dict[Name, tuple[int, ...]] = {}
@@ -194,7 +193,7 @@ class ClusterPartitions:
         """
         self.brokers[node].is_leaving = True
         changed = self.control.shut_down(node)
-        self.deserted = {*changed, *(self.deserted & self.awaited.keys())}
+        self._deserted.update(changed)
         return changed
 
     def apply(self, names: Iterable[Name]) -> None:
@@ -211,12 +210,13 @@ class ClusterPartitions:
                 watermark.await_only(in_sync, partial(self._audience.disturb, shard.groups))
             stalled, refuses = not state.advances(self.silent(name)), not state.accepts
             if name in self.awaited:
-                stalled |= watermark.is_stalled or state.epoch != self._served.get(name, 0) or name in self.deserted
+                stalled |= watermark.is_stalled or state.epoch != self._served.get(name, 0) or name in self._deserted
             else:
                 self._served[name] = state.epoch
             if (stalled, refuses) != (watermark.is_stalled, watermark.refuses):
                 self._audience.disturb(shard.groups)
                 shard.stall(is_stalled=stalled, refuses=refuses)
+        self._deserted.clear()
 
     def serve(self, told: tuple[Iterable[Name], int]) -> None:
         """Leaders of these have applied what has changed, and it is that time; what has changed since is awaited."""
@@ -224,7 +224,6 @@ class ClusterPartitions:
         done = [name for name in names if name in self.awaited and self.awaited[name] <= now]
         for name in done:
             del self.awaited[name]
-        self.deserted.difference_update(done)
         if done:
             self.apply(done)
 
@@ -233,7 +232,7 @@ class ClusterPartitions:
         state, catalog = self.control.partitions[name], self._catalog
         catalog.in_sync[name] = state.isr
         if name in self.awaited:
-            is_followed = name not in self.deserted and state.advances(self.silent(name))
+            is_followed = name not in self._deserted and state.advances(self.silent(name))
             if state.leader != catalog.leaders(name[0], (name[1],))[0] or not is_followed:
                 catalog.unreadable.add(name)
             return

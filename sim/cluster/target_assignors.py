@@ -6,6 +6,8 @@ densely numbered (`sim.cluster.assignment.Layout`), and the targets so far in th
 
 from __future__ import annotations
 
+from functools import partial
+
 from groupsim.assignors import (
     GroupSnapshot,
     GroupSpec,
@@ -17,7 +19,7 @@ from groupsim.assignors import (
     load_classes,
 )
 from groupsim.assignors.core.snapshot import SubscriptionTable
-from groupsim.assignors.guarded_call import ask, is_own
+from groupsim.assignors.guarded_call import ask, is_own, made
 from groupsim.sim.cluster.assignment import Layout, Layouts
 from groupsim.sim.cluster.assignor_costs import Task, coordinator_cost_us
 from groupsim.sim.model import Group, Scenario
@@ -38,7 +40,7 @@ def target_assignors(scenario: Scenario, group: Group, layouts: Layouts) -> dict
     own = {one.name: one for one in load_classes(scenario.allow_assignors).values() if issubclass(one, ServerAssignor)}
     return {
         name: CoordinatorAssignor(
-            own[name]() if name in own else create_server(name, java_order=group.java_order), layouts
+            made(name, own.get(name, partial(create_server, name, java_order=group.java_order))), layouts
         )
         for name in scenario.cluster.config.consumer_assignors
     }

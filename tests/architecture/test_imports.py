@@ -10,7 +10,8 @@ import pytest
 from tests.architecture.source import PACKAGES, ROOT, Import, imports, modules, unqualified
 
 SIM_PUBLIC = {
-    "sim", "sim.model", "sim.config", "sim.tables", "sim.errors", "sim.units", "sim.output.result", "sim.versions",
+    "sim", "sim.model", "sim.config", "sim.tables", "sim.errors", "sim.units", "sim.output.result",
+    "sim.output.arrow_digest", "sim.versions",
 }  # fmt: skip
 SIM_LEAVES = {"sim.units", "sim.errors", "sim.config"}
 TABLES = {"numpy", "pandas", "pyarrow"}
@@ -24,6 +25,7 @@ RULES: tuple[tuple[str, set[str], set[str]], ...] = (
     ("sim.protocol", {"sim.protocol.", "assignors.", *SIM_LEAVES}, {"numpy"}),
     ("sim.kernel", {"sim.kernel.", "sim.model", "sim.randomness", *SIM_LEAVES}, {"numpy", "simpy"}),
     ("sim.output.result", {"sim.tables"}, {"numpy", "pandas"}),
+    ("sim.output.arrow_digest", {"sim.output.result"}, {"numpy", "pyarrow"}),
     ("sim.client", {"sim.", "assignors."}, {"numpy", "simpy"}),
     ("sim.cluster", {"sim.", "assignors."}, {"numpy", "simpy"}),
     ("sim.fastpath", {"sim.", "assignors."}, {"numpy", "simpy"}),
@@ -39,6 +41,7 @@ RULES: tuple[tuple[str, set[str], set[str]], ...] = (
     ("scenarios", {"scenarios.", "assignors.", *SIM_PUBLIC}, {*TABLES, *FILES}),
     ("analysis.spark", {"analysis.", "sim.tables"}, {*TABLES, "pyspark"}),
     ("analysis.sensitivity.effects", {"analysis."}, {*TABLES, "SALib"}),
+    ("analysis.data.files", {"analysis.", "sim.output.arrow_digest"}, TABLES),
     ("analysis", {"analysis.", "sim.tables"}, {*TABLES, "matplotlib", "scipy"}),
 )  # fmt: skip
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from groupsim.assignors.guarded_call import AssignorMemory
 from groupsim.sim.protocol.classic.membership import PREPARING, STABLE, UNJOINED, Membership
 from groupsim.sim.protocol.classic.ownership import Ownership
 from groupsim.sim.protocol.classic.states import Step
-from groupsim.sim.protocol.classic.subscription import AssignorMemory, SubscriptionState
+from groupsim.sim.protocol.classic.subscription import SubscriptionState
 from groupsim.sim.protocol.effects import Drop, Effects, Listen, Send
 from groupsim.sim.protocol.lookup import CoordinatorLookup
 from groupsim.sim.protocol.messages import Api, JoinGroup, Positions, Protocols
@@ -145,7 +146,7 @@ class JoinLoop:
             session_timeout_us=config.session_timeout_us,
             rebalance_timeout_us=config.rebalance_timeout_us,
             protocols=protocols,
-            reason=reason,
+            reason=membership.told(reason),
             knows_member_id_required=behaviour.member_id_required,
             knows_skip_assignment=behaviour.skip_assignment,
             name=membership.name,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.assignors.guarded_call import AssignorMemory
 from groupsim.assignors.java.regex import JavaPattern
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.classic.departure import Departure
@@ -16,7 +17,7 @@ from groupsim.sim.protocol.classic.membership import STABLE, Membership
 from groupsim.sim.protocol.classic.ownership import Ownership
 from groupsim.sim.protocol.classic.responses import ResponseHandlers
 from groupsim.sim.protocol.classic.states import MemberState
-from groupsim.sim.protocol.classic.subscription import AssignorMemory, SubscriptionState
+from groupsim.sim.protocol.classic.subscription import SubscriptionState
 from groupsim.sim.protocol.lookup import Backoff, CoordinatorLookup
 from groupsim.sim.protocol.messages import Api, Error, Heartbeat, OffsetCommit, Positions, within
 from groupsim.sim.units import FOREVER

@@ -130,4 +130,8 @@ class Membership:
         """
         if self.state is UNJOINED or not self.member_id or not self._leaves(operation):
             return None
-        return LeaveGroup((MemberIdentity(self.member_id, self.instance_id, reason),))
+        return LeaveGroup((MemberIdentity(self.member_id, self.instance_id, self.told(reason)),))
+
+    def told(self, reason: str) -> str:
+        """What of a reason JoinGroup and LeaveGroup have; the broker notes an empty one as "not provided"."""
+        return reason if self.config.behaviour.reason_in_request else ""

@@ -37,7 +37,7 @@ class Removal:
         errors = tuple(map(self._dismiss, request.members))
         if Error.NONE in errors:
             reasons = "; ".join(dict.fromkeys(one.reason for one in request.members))
-            self._after_removal(now, f"explicit LeaveGroup; {reasons}", timed=False)
+            self._after_removal(now, f"explicit LeaveGroup; {reasons}".strip("; "), timed=False)
         return LeaveResponse(Error.NONE, errors)
 
     def _dismiss(self, who: MemberIdentity) -> Error:

@@ -6,26 +6,13 @@ Source: ``SubscriptionState``, ``ConsumerCoordinator`` (Kafka 4.4).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 import numpy as np
 
+from groupsim.assignors.guarded_call import AssignorMemory, user_data
 from groupsim.assignors.java.regex import JavaPattern, java_pattern
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions, Subscription
-
-
-class AssignorMemory(Protocol):
-    """What the member needs of an assignor: its name, and what it puts into the subscription."""
-
-    @property
-    def name(self) -> str:
-        """Kafka's name of the assignor."""
-        ...
-
-    def subscription_user_data(self) -> object | None:
-        """User data of the next subscription."""
-        ...
 
 
 class SubscriptionState:
@@ -132,6 +119,6 @@ class SubscriptionState:
             topics=self.topics,
             owned=np.sort(owned) if owned.size else owned,
             generation=generation if knows_generation else None,
-            user_data=assignor.subscription_user_data(),
+            user_data=user_data(assignor),
             rack=(config.client_rack or None) if behaviour.rack_in_subscription else None,
         )

@@ -63,6 +63,17 @@ def test_each_broker_is_what_it_was_for_as_long_as_it_was(make_table: Maker) -> 
     assert [text.get_text() for text in axes.texts] == ["4", "4", "0", "4"], "where there is room: what each leads"
 
 
+@pytest.mark.parametrize(("brokers", "label"), [(2, "broker 0"), (ONE_BY_ONE + 1, "brokers\nnot up")])
+def test_a_state_that_nobody_knows_has_the_colour_of_nothing(make_table: Maker, brokers: int, label: str) -> None:
+    """Of a result that a later version has written, or somebody else."""
+    some = tables(make_table, brokers=brokers)
+    some["brokers"]["state"] = some["brokers"]["state"].replace({"starting": "waking"})
+    *_, marks = strip(timeline(some), label).collections
+    assert isinstance(marks, PathCollection | LineCollection)
+    colours = marks.get_facecolor() if isinstance(marks, PathCollection) else marks.get_edgecolor()
+    assert to_hex(colours[-1]) == palette.FAINT
+
+
 def test_a_state_that_is_too_short_to_be_seen_has_a_mark(make_table: Maker) -> None:
     axes = strip(timeline(tables(make_table)), "broker 0")
     (marks,) = (one for one in axes.collections if isinstance(one, PathCollection))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,7 +23,8 @@ from groupsim.analysis.data.load import (
 )
 from groupsim.analysis.data.schema import conform
 from groupsim.analysis.errors import MissingTable, ResultError, SchemaMismatch
-from groupsim.scenarios.files.result_folder import parquet, schema
+from groupsim.scenarios.files.result_folder import parquet, schema, write_files
+from groupsim.sim.output.arrow_digest import digest_of
 from groupsim.sim.tables import TABLES
 from tests.support.sweep_folder import write_sweep
 
@@ -71,6 +72,11 @@ def test_an_unfinished_sweep_is_told_how_to_finish(sweep: Maker, tmp_path: Path)
 def test_a_sweep_in_which_all_runs_failed_has_no_summary(sweep: Maker, tmp_path: Path) -> None:
     with pytest.raises(MissingTable, match="holds no run: all have failed"):
         load_summary(write_sweep(tmp_path, sweep({}), {"range": {}}))
+
+
+def test_a_result_without_a_run_is_named(sweep: Maker, tmp_path: Path) -> None:
+    with pytest.raises(MissingTable, match=r"summary\.parquet holds no run"):
+        load_summary(write(tmp_path / "run", {"summary": sweep({"": [1.0]}).iloc[:0]}), ["rebalances"])
 
 
 def test_a_sweep_has_its_variants_in_its_own_order(sweep: Maker, tmp_path: Path) -> None:
@@ -284,3 +290,42 @@ def test_runs_whose_tables_a_sweep_has_kept_are_found_by_variant(sweep: Maker, t
     folder = write_sweep(tmp_path / "sweep", sweep({"range": [1.0], "static": [1.0]}))
     assert load_kept(folder) == {"range": folder / "runs/0", "static": folder / "runs/1"}
     assert load_kept(write(tmp_path / "run", {"summary": sweep({"": [1.0]})})) == {}
+
+
+def write_run(folder: Path, tables: Mapping[str, pd.DataFrame]) -> Path:
+    """A result folder as a run leaves it: with its tables' digests."""
+    arrow = {name: pa.Table.from_pandas(frame, schema(name), preserve_index=False) for name, frame in tables.items()}
+    files = {f"{name}.parquet": parquet(one.replace_schema_metadata(None)) for name, one in arrow.items()}
+    digests = {name: digest_of(one) for name, one in arrow.items()}
+    write_files(folder, {**files, "manifest.json": json.dumps({"digests": digests}).encode()})
+    return folder
+
+
+@pytest.mark.parametrize("name", ["summary", "lag", "ownership"])
+def test_a_table_of_another_run_is_named(small: SimpleNamespace, tmp_path: Path, name: str) -> None:
+    folder = write_run(tmp_path / "run", small.tables)
+    assert len(load_result(folder).tables["summary"]) == len(load_summary(folder, ["losses"]))
+    less = {one: frame.iloc[:-1] for one, frame in small.tables.items()}
+    (folder / f"{name}.parquet").write_bytes((write_run(tmp_path / "other", less) / f"{name}.parquet").read_bytes())
+    readers: list[Callable[[], object]] = [lambda: load_result(folder), lambda: table(folder, name)]
+    if name == "summary":
+        readers += [lambda: load_summary(folder), lambda: load_summary(folder, ["losses"])]
+    for read in readers:
+        with pytest.raises(
+            ResultError, match=rf"{name}\.parquet is not the table that manifest\.json .* another run's"
+        ):
+            read()
+
+
+def test_a_table_with_other_columns_than_were_written_is_named(small: SimpleNamespace, tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", small.tables)
+    small.tables["lag"].assign(lag_us=[[1]] * len(small.tables["lag"])).to_parquet(folder / "lag.parquet", index=False)
+    with pytest.raises(ResultError, match=r"lag\.parquet is not the table that manifest\.json"):
+        load_result(folder)
+
+
+def test_a_manifest_whose_digests_are_none_is_named(small: SimpleNamespace, tmp_path: Path) -> None:
+    folder = write(tmp_path / "run", small.tables)
+    (folder / "manifest.json").write_text(json.dumps({"digests": ["lag"]}))
+    with pytest.raises(ResultError, match=r"manifest\.json does not list its tables"):
+        load_summary(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import ClassVar
 
 import numpy as np
@@ -129,6 +130,13 @@ class Leaving(Lopsided):
         raise SystemExit(3)
 
 
+class Cancelled(Lopsided):
+    """Throws what is no Exception."""
+
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        raise asyncio.CancelledError
+
+
 class Unmade(Lopsided):
     """Cannot be made."""
 
@@ -158,6 +166,7 @@ class Counting(FirstCome):
         (Speechless, "answers_are_valid: the answer is a NoneType, no Assignment; group"),
         (Sharing, "lopsided: survivors_take_over: .* has two owners; group"),
         (Leaving, "answers_are_valid: SystemExit: 3; group"),
+        (Cancelled, "answers_are_valid: CancelledError: ; group"),
         (Unmade, "Unmade: answers_are_valid: OSError: no such file; group"),
         (Moody, "equal_input_equal_answer"),
         (Restless, "a_rebalance_without_a_reason_moves_nothing"),

@@ -114,6 +114,7 @@ def test_more_than_ten_replications_stand_in_their_order(path: Path) -> None:
         ("kill/seed: 1", "kill/sead: 1", "scenarios[kill/sead]", "NAME/seed"),
         ("  kill/seed: 1\n", "", "scenarios", "lacks kill/seed"),
         ("scenarios:\n", "scenarios:\n  /seed: 3\n", "scenarios[/seed]", "NAME/seed"),
+        ("baseline: 1", "baseline: true", "baseline", "a whole number"),
         ("values:\n", "value:\n", "value", "did you mean 'values'"),
         ("  groupsim: '0.1.0'", "  groupsim: 0.1", "versions.groupsim", "must be text"),
     ],

@@ -113,6 +113,24 @@ class TestOfASingleRun:
             "compare.png", "mine-lag.png", "mine-timeline.png",
         }  # fmt: skip
 
+    def test_that_is_damaged_is_told_with_the_file(self, groupsim: CommandLine, out: Path, tmp_path: Path) -> None:
+        whole = {file.name: file.read_bytes() for file in out.iterdir()}
+        damages = (
+            ("lag.parquet", whole["lag.parquet"][:200]),
+            ("states.parquet", whole["lag.parquet"]),
+            ("events.parquet", b""),
+            ("ownership.parquet", None),
+            ("summary.parquet", whole["summary.parquet"][:-1] + b"0"),
+            ("manifest.json", None),
+            ("manifest.json", b'{"digests": 5}'),
+        )
+        for number, (name, content) in enumerate(damages):
+            (out / name).unlink() if content is None else (out / name).write_bytes(content)
+            told = groupsim("compare", out, "--figures", tmp_path / str(number))
+            assert (told.code, name in told.said, "Traceback" in told.err) == (2, True, False), name
+            assert not (tmp_path / str(number)).exists()
+            (out / name).write_bytes(whole[name])
+
     def test_has_every_form(self, groupsim: CommandLine, out: Path) -> None:
         assert groupsim("compare", out, "--json").json[0]["metric"] == "unavailable_gap_s_max"
         assert groupsim("compare", out, "--csv").out.startswith("metric,unit,")

@@ -156,6 +156,7 @@ def test_observed_durations_come_from_the_first_column_of_a_csv_file(tmp_path: P
         ("", "header must end in a unit"),
         ("pause_ms\n", "holds no values"),
         ("pause_ms\n1\nx\n", "row 3: 'x' is no duration in ms"),
+        ("pause_ms\n1_0\n", "row 2: '1_0' is no duration in ms"),
         ("pause_ms\n-1\n", "row 2: '-1' is no duration in ms"),
         ("pause_s\nnan\n", "row 2: 'nan' is no duration in s"),
     ],

@@ -16,7 +16,7 @@ from groupsim.scenarios.build.paths import set_path
 from groupsim.scenarios.cli.watch import SilentAssignors
 from groupsim.scenarios.errors import Problem, ScenarioFileError
 from groupsim.scenarios.files.yaml_text import parse_yaml
-from groupsim.scenarios.kafka.keys import find_key
+from groupsim.scenarios.kafka.keys import _GONE, Kind, find_key, known_keys
 from tests.support.command_line import CommandLine
 
 TEXT = """\
@@ -273,10 +273,28 @@ class TestConfigurationThatIsPasted:
         assert problem.message.startswith("is no consumer key of Kafka 4.4")
         assert meant in problem.message
 
-    @pytest.mark.parametrize("key", ["zookeeper.connect", "inter.broker.protocol.version"])
+    @pytest.mark.parametrize(
+        "key",
+        [
+            "zookeeper.connect", "zookeeper.metadata.migration.enable", "inter.broker.protocol.version",
+            "auto.include.jmx.reporter", "controlled.shutdown.max.retries", "controlled.shutdown.retry.backoff.ms",
+            "eligible.leader.replicas.enable", "leader.imbalance.per.broker.percentage",
+            "log.message.downconversion.enable", "password.encoder.old.secret",
+        ],
+    )  # fmt: skip
     def test_is_of_a_broker_that_had_keys_which_are_gone(self, key: str) -> None:
         problem = _refusal("cluster", {"brokers": 1, "config": {key: "1"}})
         assert problem.message == "is no broker key of Kafka 4.4: 4.0 has removed it; leave it out"
+
+    def test_is_of_a_consumer_or_topic_that_had_keys_which_are_gone(self) -> None:
+        consumer = _refusal("groups.billing.config", {"auto.include.jmx.reporter": "true"})
+        assert consumer.message == "is no consumer key of Kafka 4.4: 4.0 has removed it; leave it out"
+        topic = _refusal("topics.orders.config", {"message.format.version": "2.8"})
+        assert topic.message == "is no topic key of Kafka 4.4: 4.0 has removed it; leave it out"
+
+    @pytest.mark.parametrize("kind", ["consumer", "broker", "topic", "producer"])
+    def test_that_is_gone_is_no_key_of_today(self, kind: Kind) -> None:
+        assert not [name for name in known_keys(kind) if name.startswith(_GONE[kind])]
 
     def test_belongs_elsewhere_rather_than_to_a_key_that_is_near(self) -> None:
         problem = _refusal("cluster", {"brokers": 1, "config": {"session.timeout.ms": "1000"}})

@@ -519,6 +519,7 @@ class NoAssignor:
 def own(importable: Path) -> None:
     (importable / "own_assignors.py").write_text(OWN, encoding="utf-8")
     (importable / "broken_assignors.py").write_text("import nothing_of_that_name\n", encoding="utf-8")
+    (importable / "leaving_assignors.py").write_text("import sys; sys.exit(7)\n", encoding="utf-8")
     (importable / "senseless_assignors.py").write_text("def (\n", encoding="utf-8")
 
 
@@ -549,6 +550,7 @@ def test_code_that_is_not_allowed_is_never_imported(file: Path) -> None:
         ("own_assignors:NoAssignor", "subclass"),
         ("broken_assignors:X", "nothing_of_that_name"),
         ("senseless_assignors:X", "SyntaxError"),
+        ("leaving_assignors:X", "cannot be loaded: SystemExit: 7"),
         ("own_assignors", "cannot"),
     ],
 )

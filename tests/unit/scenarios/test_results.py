@@ -19,13 +19,13 @@ from groupsim.analysis.data.load import load_result, load_summary
 from groupsim.scenarios.files.new_folder import OccupiedFolder, complete_or_absent
 from groupsim.scenarios.files.result_folder import (
     MANIFEST,
-    digest_of,
     run_files,
     schema,
     summary_files,
     to_arrow,
     write_files,
 )
+from groupsim.sim.output.arrow_digest import digest_of
 from groupsim.sim.output.result import Result, Tables, digest
 from groupsim.sim.tables import TABLES
 from tests.support import fake_simulation as fake

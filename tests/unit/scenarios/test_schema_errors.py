@@ -97,6 +97,13 @@ def test_a_key_without_a_value_is_refused(text: str, path: str, tmp_path: Path) 
     ("path", "value", "message"),
     [
         ("version", 2, "must be 1"),
+        ("version", True, "must be a whole number"),
+        ("version", 1.0, "must be a whole number"),
+        ("cluster.transaction_version", True, "must be a whole number"),
+        ("cluster.config", {"log.cleaner.min.cleanable.ratio": "0_1"}, "must be a number"),
+        ("groups.billing.config", {"client.id": 1.1}, "must be text: put it in quotes"),
+        ("cluster.network", {"latency": "1ms", "links": [{"between": ["broker:٣", "rack:a"], "latency": "1ms"}]},
+         "must be a place"),
         ("question", "", "at least 1 character"),
         ("question", 5, "must be text"),
         ("horizon", 600, "a duration needs a unit"),

@@ -30,6 +30,9 @@ def _problems(text: str) -> list[tuple[int, str, str]]:
         ("a: NO\n", 1, "a", "write true or false"),
         ("a: .inf\n", 1, "a", "finite number"),
         ("a: .NaN\n", 1, "a", "finite number"),
+        ("a: -0.0\n", 1, "a", "is zero: write 0, without a sign"),
+        ("a: -0\n", 1, "a", "is zero: write 0, without a sign"),
+        ("a: -0.0e+5\n", 1, "a", "is zero: write 0, without a sign"),
         ("a: 2026-01-01\n", 1, "a", "a date"),
         ("on: 1\n", 1, "", "a key must be text"),
         ("1: x\n", 1, "", "a key must be text"),
@@ -116,9 +119,9 @@ def test_a_number_beyond_floats_is_no_number(number: str) -> None:
 
 
 def test_what_only_looks_like_a_trap_is_left_alone() -> None:
-    text = 'a: "yes"\nb: "1:30"\nc: -1.0E+3\nd: 1_000\ne: 0\nf: 0.5\ng: true\nh: null\ni: 1e3s\nj: 10:00am\n'
+    text = 'a: "yes"\nb: "1:30"\nc: -1.0E+3\nd: 1_000\ne: 0\nf: -0.05\ng: true\nh: null\ni: 1e3s\nj: 10:00am\n'
     assert parse_yaml(text, "s.yaml").data == {
-        "a": "yes", "b": "1:30", "c": -1000.0, "d": 1000, "e": 0, "f": 0.5, "g": True, "h": None, "i": "1e3s",
+        "a": "yes", "b": "1:30", "c": -1000.0, "d": 1000, "e": 0, "f": -0.05, "g": True, "h": None, "i": "1e3s",
         "j": "10:00am",
     }  # fmt: skip
 

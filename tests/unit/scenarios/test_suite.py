@@ -166,6 +166,7 @@ class TestRefusal:
             ("scenarios: {outage: {replications: 0}}", "scenarios.outage.replications", "greater than or equal to 1"),
             ("scenarios: {outage: {seed: 1.5}}", "scenarios.outage.seed", "whole number"),
             ("scenarios: {outage: {sets: {}}}", "scenarios.outage.sets", "did you mean 'set'"),
+            ("version: true\nscenarios: {outage: {}}", "version", "a whole number"),
             ("version: 2\nscenarios: {outage: {}}", "version", "1"),
             ("groups: {}", "", "is no suite"),
             ("baseline: 1\nscenarios: {}", "", "is a baseline, which belongs to the suite"),

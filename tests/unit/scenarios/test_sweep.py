@@ -241,6 +241,8 @@ class TestRefusal:
                 "points",
                 "sobol_indices, not with grid",
             ),
+            ("version: true\nvary: {horizon: [5min, 6min]}", "version", "a whole number"),
+            ("replications: {until: {metric: losses, half_width: 1_0%}}", "replications.until.half_width", "5%"),
             ("vary: {horizon: {liner: [5min, 6min]}}", "vary.horizon", "did you mean 'linear'"),
             ("vary: {horizon: {linear: [6min, 5min]}}", "vary.horizon", "the lower first"),
             ("replications: {until: {metric: loses, half_width: 5%}}", "replications.until.metric", "'losses'"),

@@ -266,6 +266,7 @@ class TestAllowCode:
         ("text", "says"),
         [
             ("import sys; sys.exit(7)", "SystemExit: 7 (own_broken.py, line 1)"),
+            ("class Quit(BaseException): ...\nraise Quit('now')", "Quit: now (own_broken.py, line 2)"),
             ("def (:\n", "SyntaxError: invalid syntax (own_broken.py, line 1)"),
             ("\nraise ValueError('\\x1b[31mno')", "ValueError: \\x1b[31mno (own_broken.py, line 2)"),
             ("import nowhere", "ModuleNotFoundError: No module named 'nowhere' (own_broken.py, line 1)"),

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from groupsim.sim.config import ClientBehaviour
 from groupsim.sim.model import Close, GcPause, Kill, Override, Processing, Rate, Restart, Subscription, Target, Topic
 from groupsim.sim.units import MS, S
 from tests.support.scenarios import at, scenario
@@ -68,6 +69,15 @@ def test_a_leave_opens_a_rebalance_of_its_own() -> None:
     assert (left["members_in"], left["members_out"], left["members_kicked"]) == (0, 1, 0)
     assert summary(result)["leaves"] == 1
     assert summary(result)["evictions"] == 0
+
+
+@pytest.mark.parametrize(
+    ("says", "reason"), [(True, "explicit LeaveGroup; the consumer is being closed"), (False, "explicit LeaveGroup")]
+)
+def test_a_leave_tells_why_where_its_client_says_so(says: bool, reason: str) -> None:
+    leaver = replace(CLIENT, behaviour=ClientBehaviour(reason_in_request=says))
+    result = simulate(scene(group(count=3, client=leaver), timeline=(entry(20 * S, Close(target=member(1))),)))
+    assert rows(result, "rebalances")[1]["reason"] == reason
 
 
 def test_an_expired_session_opens_a_rebalance_of_its_own() -> None:

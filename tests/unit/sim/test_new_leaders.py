@@ -173,3 +173,24 @@ def test_both_fidelities_agree_on_who_stands_still_while_leaders_change(
     made = world(how(target=BROKER), 40 * MS, **of_client)
     paused = [pause(FAULT_US + after_us, 3 * S, number) for number, after_us in enumerate((-S, S, 8 * S))]
     assert not differences(replace(made, timeline=(*made.timeline, *paused)), 1)
+
+
+@pytest.mark.parametrize("fidelity", ["elided", "message"])
+def test_two_brokers_that_leave_one_after_the_other_each_hold_up_what_they_follow(fidelity: Fidelity) -> None:
+    """The second leaves before others have heard of the first: what both follow waits for the news of the second."""
+    first, second, apart_us = 1, 2, HEARD_US // 3
+    made = world(Close(target=Target("broker", str(first))), 0, partitions=24, replicas=3)
+    again = at(FAULT_US + apart_us, Close(target=Target("broker", str(second))))
+    brokers = tuple(replace(made.cluster.brokers[0], id=number) for number in range(5))
+    made = replace(made, timeline=(*made.timeline, again), cluster=replace(made.cluster, brokers=brokers))
+    rows = simulate(made, fidelity=fidelity).tables["unavailability"]
+    rows = rows[(rows.from_us >= FAULT_US) & (rows.cause == "detection")]
+    found = {one.partition: (one.from_us - FAULT_US, one.to_us - FAULT_US) for one in rows.itertuples()}
+    assert len(found) == len(rows)
+    catalog = Catalog(made.topics, range(5))
+    for number in range(24):
+        followed = [node for node in catalog.replicas("t", number)[1:] if node in (first, second)]
+        leaves_us = {first: LEAVING_US, second: LEAVING_US + apart_us}
+        expected = (leaves_us[min(followed)], leaves_us[max(followed)] + HEARD_US) if followed else None
+        if catalog.replicas("t", number)[0] not in (first, second):
+            assert found.get(number) == expected

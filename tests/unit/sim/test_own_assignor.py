@@ -96,6 +96,17 @@ class OwnLeaver(OwnDealer):
         raise SystemExit(7)
 
 
+class Abandoned(BaseException):
+    """Such as `asyncio.CancelledError`, or what a test's time limit throws: no Exception."""
+
+
+class OwnAbandoner(OwnDealer):
+    name = "own-abandoner"
+
+    def assign(self, snapshot: GroupSnapshot) -> Assignment:
+        raise Abandoned("too slow")
+
+
 class OwnFraction(OwnDealer):
     name = "own-fraction"
 
@@ -154,6 +165,7 @@ def test_an_answer_that_keeps_its_promises_is_taken(assignor: type[Assignor]) ->
         (OwnStranger, "got position 99, outside 0..11"),
         (OwnNothing, "own-nothing: the answer is a NoneType, no Assignment"),
         (OwnLeaver, "own-leaver: SystemExit: 7"),
+        (OwnAbandoner, "own-abandoner: Abandoned: too slow"),
         (OwnFraction, "positions must be whole numbers up to 2147483647: [0.5]"),
         (OwnIdler, "own-idler: t-0 has subscribers and no owner"),
     ],
@@ -186,6 +198,50 @@ def test_what_another_member_owns_cannot_be_handed_over_at_once() -> None:
 def test_a_hook_that_throws_ends_the_run_in_its_assignor_s_name() -> None:
     with pytest.raises(AssignorError, match=r"own-forgetful: KeyError: 'where was I'"):
         _run(OwnForgetful)
+
+
+class OwnScarce(OwnDealer):
+    """Of which there are so many, and no more."""
+
+    name = "own-scarce"
+    left = 1
+
+    def __init__(self) -> None:
+        OwnScarce.left -= 1
+        if OwnScarce.left < 0:
+            raise Abandoned("none left")
+
+
+class OwnSecretive(OwnScarce):
+    """Says once what it remembers."""
+
+    name = "own-secretive"
+    told = 1
+
+    def __init__(self) -> None:
+        """As any other is made."""
+
+    def subscription_user_data(self) -> object | None:
+        OwnSecretive.told -= 1
+        if OwnSecretive.told < 0:
+            raise Abandoned("no more")
+        return None
+
+
+@pytest.mark.parametrize(
+    ("assignor", "wrong"), [(OwnScarce, "Abandoned: none left"), (OwnSecretive, "Abandoned: no more")]
+)
+def test_one_that_cannot_be_made_or_will_not_say_what_it_remembers_ends_the_run_too(
+    assignor: type[Assignor], wrong: str
+) -> None:
+    with pytest.raises(AssignorError, match=f"{assignor.name}: {wrong} .test_own_assignor.py, line"):
+        _run(assignor)
+
+
+def test_an_interrupt_is_no_failure_of_an_assignor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OwnAbandoner, "assign", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        _run(OwnAbandoner)
 
 
 def test_what_a_trial_is_told_is_a_failure_too() -> None:

@@ -18,7 +18,7 @@ from groupsim.sim.protocol.consumer.records import (
 )
 from groupsim.sim.protocol.consumer.states import GroupState, MemberState
 from groupsim.sim.protocol.facts import MemberReconciled, StateChanged
-from groupsim.sim.protocol.messages import Error, OffsetFetch
+from groupsim.sim.protocol.messages import Error, OffsetFetch, Subscription
 from groupsim.sim.units import FOREVER, MS, S
 from tests.unit.sim.protocol.consumer_groups import Coordination, at
 
@@ -262,10 +262,24 @@ def test_a_classic_member_is_told_another_error() -> None:
     assert run.group.session_timeout_of("a") == 9 * S
 
 
+def test_what_a_classic_member_tells_is_the_same_if_all_of_it_is() -> None:
+    one, more = ("range", Subscription(("t",))), ("sticky", Subscription(("t",)))
+    told = ClassicMemberMetadata(9 * S, (one, more))
+    assert told == ClassicMemberMetadata(9 * S, (("range", Subscription(("t",))), more))
+    others = [
+        (8 * S, (one, more)),
+        (9 * S, (one,)),
+        (9 * S, (more, one)),
+        (9 * S, (one, ("sticky", Subscription(("u",))))),
+    ]
+    assert all(told != ClassicMemberMetadata(*other) for other in others)
+
+
 def test_fetches_go_by_what_the_log_has() -> None:
     run = Coordination(consumer_assignment_interval_us=0)
     everything = at(0)
     assert run.group.check_fetch(OffsetFetch(everything)) is Error.NONE
+    assert run.group.check_fetch(OffsetFetch(everything, None, 0)) is Error.UNKNOWN_MEMBER_ID, "an epoch is a member's"
     run.join("a")
     assert run.group.check_fetch(OffsetFetch(everything, "a", 2)) is Error.UNKNOWN_MEMBER_ID, "not committed yet"
     run.group.on_appended(run.now, run.records[-1].number, Error.NONE)

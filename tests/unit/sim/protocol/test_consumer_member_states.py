@@ -7,7 +7,8 @@ import pytest
 from groupsim.sim.protocol.consumer.member.states import MemberState
 from groupsim.sim.protocol.interface import CloseOperation
 from groupsim.sim.protocol.messages import Error
-from tests.unit.sim.protocol.consumer_members import ConsumerHarness
+from groupsim.sim.units import MS, S
+from tests.unit.sim.protocol.consumer_members import ConsumerHarness, positions
 
 
 def test_unsubscribed_until_the_first_poll() -> None:
@@ -17,6 +18,21 @@ def test_unsubscribed_until_the_first_poll() -> None:
     assert h.beats == []
     assert h.pass_by().member.state is MemberState.JOINING
     assert h.beat.member_epoch == 0
+
+
+def test_assigned_by_hand_commits_an_interval_later() -> None:
+    """KafkaConsumer.assign: commits by the clock need no membership."""
+    h = ConsumerHarness().sleep(1_000).found()
+    h.member.assign(h.now * MS, positions(3))
+    assert h.member.next_commit_us == 6 * S
+
+
+@pytest.mark.parametrize(("at_us", "left_us"), [(5 * S - 1, 1), (5 * S, 5 * S), (5 * S + 1, 5 * S - 1)])
+def test_without_partitions_passes_restart_the_commit_timer_when_it_is_due(at_us: int, left_us: int) -> None:
+    """CommitRequestManager.maybeAutoCommitAsync: passes were at 5.4 s and every 200 ms before."""
+    ownership = ConsumerHarness().member.ownership
+    ownership.restart_commits(0)
+    assert ownership.until_commit_us(at_us, 5 * S + 400 * MS, 200 * MS) == left_us
 
 
 def test_joining_waits_for_the_coordinator_and_not_for_another_poll() -> None:

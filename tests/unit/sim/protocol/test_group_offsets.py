@@ -286,6 +286,17 @@ def test_the_later_record_wins_whichever_kind_it_is() -> None:
     assert (machine.table.offset[1], machine.pending.is_open) == (10, False)
 
 
+@pytest.mark.parametrize("ends", [(5, 6), (6, 5)])
+def test_of_two_transactions_the_one_counts_that_wrote_later_whichever_ends_first(ends: tuple[int, int]) -> None:
+    machine = offsets_of(Stub())
+    machine.replay(record(0, 0, 7))
+    machine.add_pending([record(0, 0, 10, producer_id=5)])
+    machine.add_pending([record(0, 0, 20, producer_id=6)])
+    for producer_id in ends:
+        machine.end_transaction(producer_id, is_committed=True)
+    assert machine.table.offset[0] == 20
+
+
 def test_an_offset_that_is_pending_is_not_told() -> None:
     """fetchOffsets with requireStable (4.4)."""
     machine = offsets_of(Stub(), (0, 0), (1, 0))

@@ -297,6 +297,14 @@ class TestReason:
         h.member.on_heartbeat_response(0, Error.REBALANCE_IN_PROGRESS, 1)
         assert h.drive().last(Api.JOIN_GROUP).reason == "group is already rebalancing"
 
+    def test_is_told_by_no_client_before_3_2(self) -> None:
+        """JoinGroup before v8 and LeaveGroup before v5 have no such field."""
+        h = MemberHarness(behaviour=ClientBehaviour(reason_in_request=False), commits="none").stable()
+        h.member.on_heartbeat_response(0, Error.REBALANCE_IN_PROGRESS, 1)
+        assert h.drive().last(Api.JOIN_GROUP).reason == ""
+        h.do(h.member.on_poll_expired(0))
+        assert h.last(Api.LEAVE_GROUP).members[0].reason == ""
+
 
 class TestLeader:
     """The leader watches partition counts, followers do not (rejoinNeededOrPending)."""

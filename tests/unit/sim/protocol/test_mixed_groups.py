@@ -76,6 +76,14 @@ def test_a_group_that_is_too_large_for_the_consumer_protocol_stays_classic() -> 
     assert run.consumer_join("c").error is Error.GROUP_ID_NOT_FOUND
 
 
+def test_a_consumer_group_that_is_full_takes_no_classic_member_either() -> None:
+    run = Mixed(consumer_max_size=2)
+    for member_id in ("a", "b"):
+        run.consumer_join(member_id)
+    assert run.classic_join("c", is_new=True).error is Error.GROUP_MAX_SIZE_REACHED
+    assert "c" not in run.consumer.roster.members
+
+
 def test_a_group_whose_assignments_carry_user_data_stays_classic_with_kafkas_reason() -> None:
     """An assignor on the broker would lose it (KAFKA-18134); the coordinator knows it from its log too."""
     run = Mixed()
@@ -202,6 +210,21 @@ def test_timers_of_the_group_that_comes_back_have_run_to_no_effect() -> None:
     run.take(run.group.on_appended(run.now, _number(upgraded), Error.NOT_ENOUGH_REPLICAS))
     assert run.group.deadline > run.now
     assert sorted(one.member_id for one in run.classic.roster) == ["a", "b"]
+
+
+def test_a_classic_member_that_does_not_sync_within_its_rebalance_timeout_is_removed() -> None:
+    """``GroupMetadataManager.scheduleConsumerGroupSyncTimeout``: whatever its heartbeats say."""
+    run = Mixed()
+    run.consumer_join("a")
+    generation = run.classic_join("c", is_new=True).generation
+    for _ in range(7):
+        run.sleep(8 * S + 500_000)
+        run.beat("a")
+        assert run.classic_beat("c", generation) in (Error.NONE, Error.REBALANCE_IN_PROGRESS)
+    run.sleep(500_000 - 1)
+    assert "c" in run.consumer.roster.members
+    run.sleep(1)
+    assert "c" not in run.consumer.roster.members
 
 
 def test_what_the_former_group_waited_for_changes_nothing_any_more() -> None:
