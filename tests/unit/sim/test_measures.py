@@ -85,7 +85,7 @@ def test_the_world_stops_when_all_is_down_and_somebody_is_there(drawn: Any, cloc
     for instant in range(first, SPAN):
         causes = [grid[position, instant] for position in range(3) if clocks[position] <= instant]
         expected += bool(causes) and all(causes) and any(cause != UNOWNED for cause in causes)
-    assert stop_the_world_us(rows, gaps(rows), np.array(clocks), first) == expected
+    assert stop_the_world_us(rows, gaps(rows), np.array(clocks), np.full(len(clocks), SPAN), first) == expected
 
 
 def test_nothing_is_nothing() -> None:
@@ -94,7 +94,7 @@ def test_nothing_is_nothing() -> None:
     assert gaps(none).shape == (0, 3)
     assert unavailable_us(none, 2).tolist() == [[0] * (len(CAUSES) + 1)] * 2
     assert longest_gaps_us(gaps(none), 2).tolist() == [0, 0]
-    assert stop_the_world_us(none, gaps(none), np.array([0]), 0) == 0
+    assert stop_the_world_us(none, gaps(none), np.array([0]), np.array([SPAN]), 0) == 0
     assert quantile(np.empty(0, np.int64), 0.99) == 0
 
 
