@@ -7,6 +7,7 @@ assignment, an offset or a rate of one moment can be compared with one of anothe
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -227,6 +228,8 @@ class Partitions:
         """Rack whose clients may read from followers -> broker by position."""
         self.moves: list[Move] = []
         self._positions: dict[str, Positions] = {}
+        self._former: Counter[str] = Counter()
+        """Name -> how many topics have had it and are no more, if there is another one."""
         self.topic: list[str] = []
         self.number: NDArray[np.int32] = np.empty(0, np.int32)
         self.created_us: NDArray[np.int64] = np.empty(0, np.int64)
@@ -249,6 +252,9 @@ class Partitions:
         for topic in sorted(topics):
             created = self._catalog.created_us.get(topic, [])
             known = self._positions.get(topic, NO_PARTITIONS)
+            if created and self.are_gone(known[:1]).any():
+                known = NO_PARTITIONS
+                self._former[topic] += 1
             new = range(len(known), len(created))
             if not new:
                 continue
@@ -274,6 +280,10 @@ class Partitions:
         self.ends_us[gone] = now
         self.is_readable[gone] = False
         return gone
+
+    def id_of(self, topic: str) -> int:
+        """What tells a topic from those that had its name before."""
+        return self._former[topic]
 
     def are_gone(self, positions: Positions) -> NDArray[np.bool_]:
         """Which of these are of topics that have been deleted. Shape (k,)."""
@@ -348,7 +358,7 @@ class Partitions:
         return tuple(self._positions)
 
     def of(self, topic: str) -> Positions:
-        """Positions of a topic's partitions, by partition number."""
+        """Positions by partition number; a topic that is no more has them until another has its name."""
         return self._positions.get(topic, NO_PARTITIONS)
 
     def mask(self, positions: Positions) -> NDArray[np.bool_]:

@@ -68,5 +68,5 @@ def check_kafka_rules(file: ScenarioFile, allow_code: Sequence[str]) -> Iterator
     yield from check_zookeeper(file)
     yield from check_transactions(file)
     yield from check_producers(file)
-    yield from check_topics(file)
+    yield from check_topics(file, found)
     yield from check_past(file)

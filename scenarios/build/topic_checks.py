@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from groupsim.scenarios.build.cluster_checks import BROKER_VERBS
+from groupsim.scenarios.build.configurations import Configured
 from groupsim.scenarios.build.entry_targets import entry_targets
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.files.yaml_text import Place
@@ -18,7 +19,7 @@ _UNKNOWN: Final = "is not there then, or no more (UnknownTopicOrPartitionExcepti
 _BROKERS: Final = "a topic that is deleted is not modelled together with brokers that stop, elections or reassignments"
 
 
-def check_topics(file: ScenarioFile) -> Iterator[Finding]:
+def check_topics(file: ScenarioFile, found: list[Configured]) -> Iterator[Finding]:
     """What is done to topics, in the order of time; and to whom it may not be done that one is deleted."""
     yield from _check_order(file)
     deleted = {entry.body.topic for entry in file.timeline if entry.verb == "delete_topic"}
@@ -28,8 +29,9 @@ def check_topics(file: ScenarioFile) -> Iterator[Finding]:
             yield (*place, "topic"), reason, entry.body.topic
         elif entry.verb == "create_topic" and entry.body.name in deleted:
             for key in _readers(file, entry.body.name):
-                message = f"members of {key} may read it: one that is deleted and made anew is not modelled with them"
-                yield (*place, "name"), message, entry.body.name
+                if any(one.group == key and one.protocol != "consumer" for one in found):
+                    message = f"members of {key} know topics by name: one that is made anew is not modelled with them"
+                    yield (*place, "name"), message, entry.body.name
         if deleted and _is_about_brokers(file, entry, place):
             yield place, _BROKERS, None
 

@@ -23,6 +23,8 @@ def create_topic(dispatcher: Dispatcher) -> None:
     assert isinstance(verb, CreateTopic)
     world.catalog.introduce(world.env.now, verb.topic)
     _grow(dispatcher, verb.topic.name, verb.topic.partitions)
+    if verb.topic.name in world.catalog.has_gone:
+        world.producers[verb.topic.name].apply()  # groups know the rate of the one that had the name before
     world.start_topic(verb.topic)
 
 

@@ -111,8 +111,10 @@ def test_members_may_be_cut_off_and_die_beside_it() -> None:
     assert len(parse(document(DELETED, cut, killed), file="s.yaml", name="s").timeline) == 3
 
 
-def test_it_is_not_made_anew_for_who_may_read_it() -> None:
+def test_it_is_not_made_anew_for_members_that_know_topics_by_name() -> None:
     anew = {"at": "2min", "create_topic": {"name": "old", "partitions": 6}}
-    (problem,) = problems(document(DELETED, anew))
+    classic = {"billing": group()}
+    (problem,) = problems(document(DELETED, anew, groups=classic))
     assert problem.path == "timeline[create_topic-1].create_topic.name"
-    assert "members of billing may read it" in problem.message
+    assert "members of billing know topics by name" in problem.message
+    assert len(parse(document(DELETED, anew), file="s.yaml", name="s").timeline) == 2

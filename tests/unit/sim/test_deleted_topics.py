@@ -17,8 +17,10 @@ from groupsim.sim.model import (
     CreateTopic,
     DeleteTopic,
     Distribution,
+    Scale,
     Scenario,
     SetRate,
+    Start,
     Subscription,
     Topic,
 )
@@ -26,7 +28,18 @@ from groupsim.sim.units import MS, S
 from tests.support.consumer_scenarios import consumer_scenario
 from tests.support.fidelity import differences
 from tests.support.random_scenarios import random_scenario
-from tests.unit.sim.scenes import PROCESSING, constant, delivered, entry, group, rows, scene, simulate, summary
+from tests.unit.sim.scenes import (
+    PROCESSING,
+    constant,
+    delivered,
+    entry,
+    everybody,
+    group,
+    rows,
+    scene,
+    simulate,
+    summary,
+)
 
 DELETED_US = 20 * S
 DELETED = entry(DELETED_US, DeleteTopic(topic="u"))
@@ -85,6 +98,36 @@ def test_a_leader_that_reads_it_hears_of_it_from_its_fetch_not_after_metadata_ma
     assert DELETED_US < round_["start_us"] < DELETED_US + 400 * MS
 
 
+def apart(*timeline: Any, age_us: int) -> Scenario:
+    """The second of two members reads the one partition of ``u``, and the first leads and knows nothing of that."""
+    client = replace(CLASSIC, partition_assignment_strategy=("roundrobin",), metadata_max_age_us=age_us)
+    found = world(client, *(timeline or (DELETED,)), count=2, static=True, start=Start(kind="every", value_us=5 * S))
+    topics = (replace(found.topics[0], partitions=5), replace(found.topics[1], partitions=1))
+    return replace(found, topics=topics, horizon_us=100 * S)
+
+
+def test_a_leader_that_reads_none_of_it_finds_out_with_its_next_refresh() -> None:
+    scenario = apart(age_us=40 * S)
+    result = simulate(scenario)
+    (reader,) = rows(result, "ownership", topic="u", to_us=DELETED_US)
+    assert reader["member"] == "g/1"
+    assert 40 * S < next_round(result)["start_us"] < 41 * S
+    assert next_round(result)["reason"].endswith("cached metadata has changed")
+    assert not differences(scenario, 1)
+
+
+def test_who_is_given_a_topic_that_is_no_more_has_no_position_in_it_and_does_not_commit_it() -> None:
+    """A member that joins makes everybody join while the leader knows nothing: commits are refused until then."""
+    scenario = apart(DELETED, entry(25 * S, Scale(target=everybody(), to=3)), age_us=300 * S)
+    result = simulate(scenario)
+    after = next_round(result)["end_us"]
+    assert 25 * S + PATIENCE_US < after < 25 * S + PATIENCE_US + 3 * S
+    assert rows(result, "rebalances")[-1]["end_us"] < 65 * S
+    tries = (after - DELETED_US) / (100 * MS)
+    assert 0.7 * tries < repeated(result) < 1.1 * tries
+    assert not differences(scenario, 1)
+
+
 def test_a_coordinator_hears_of_it_from_its_broker_and_bumps_the_epoch_with_the_next_heartbeat() -> None:
     timing = replace(world(CONSUMER).cluster.timing, metadata=Distribution.constant(7 * S))
     late = replace(world(CONSUMER), cluster=replace(world(CONSUMER).cluster, timing=timing))
@@ -132,6 +175,8 @@ def test_who_reads_it_and_subscribes_to_it_by_name_asks_for_it_again_and_again()
     assert len(readers) == 2
     usual = asked(replace(world(CONSUMER), timeline=()))
     assert 2 * (4 + 36) <= asked(world(CONSUMER)) - usual <= 2 * (5 + 48)
+    for client in (CLASSIC, CONSUMER):
+        assert not differences(world(replace(client, metadata_max_age_us=7 * S)), 1)
 
 
 # --- offsets ----------------------------------------------------------------------------------------------------------
@@ -234,6 +279,62 @@ def test_what_is_done_to_a_topic_that_is_not_there_is_a_warning() -> None:
     assert len(result.warnings) == 3
     assert all("there is no topic u" in one for one in result.warnings)
     assert simulate(world(CONSUMER)).warnings == []
+
+
+# --- made anew --------------------------------------------------------------------------------------------------------
+
+
+def anew(after_us: int, partitions: int = 4, **more: Any) -> Scenario:
+    """Another topic gets the name of ``u`` some time later."""
+    made = CreateTopic(topic=Topic(name="u", partitions=partitions, rate=constant(10_000)))
+    return world(CONSUMER, DELETED, entry(DELETED_US + after_us, made), **more)
+
+
+@pytest.mark.parametrize("after_us", [S, 15 * S], ids=["between two heartbeats", "after the group has given it up"])
+@pytest.mark.parametrize("partitions", [3, 4, 6])
+def test_another_topic_of_that_name_is_read_from_its_beginning(after_us: int, partitions: int) -> None:
+    """As many partitions as before make no difference: the id is another one, and so are all of them."""
+    scenario = anew(after_us, partitions)
+    result = simulate(scenario)
+    assert len(owners(result, "u")) == partitions
+    assert min(one["from_us"] for one in rows(result, "ownership", topic="u", ended_by="horizon")) > DELETED_US
+    assert not [one for one in delivered(result) if one[0] == "duplicate"]
+    assert not differences(scenario, 1)
+
+
+def test_what_was_committed_in_the_one_is_nothing_to_the_other() -> None:
+    """It has offsets of its own."""
+    seen: list[GroupHost] = []
+    hear = GroupHost.on_topic_deleted
+
+    def heard(self: GroupHost, topic: str) -> None:
+        hear(self, topic)
+        seen.append(self)
+
+    with patch.object(GroupHost, "on_topic_deleted", heard):
+        simulate(anew(15 * S))
+    layout, committed = seen[0].books.partitions, seen[0].books.ledger.committed
+    assert layout.gone("u").size == layout.of("u").size == 4
+    assert committed[layout.gone("u")].tolist() == [-1] * 4
+    assert 0 < committed[layout.of("u")].min() <= committed[layout.of("u")].max() < 300
+
+
+def test_it_may_come_and_go_again_and_again() -> None:
+    found = anew(S)
+    more = (
+        entry(30 * S, DeleteTopic(topic="u")),
+        entry(34 * S, CreateTopic(topic=Topic(name="u", partitions=2, rate=constant(10_000)))),
+    )
+    scenario = replace(found, timeline=(*found.timeline, *more))
+    assert len(owners(simulate(scenario), "u")) == 2
+    assert not differences(scenario, 1)
+
+
+def test_a_pattern_of_the_brokers_matches_it_again() -> None:
+    for after_us in (S, 15 * S):
+        scenario = anew(after_us, subscription=Subscription(re2="[tu]"), horizon_us=80 * S)
+        assert len(owners(simulate(scenario), "u")) == 4
+        assert not differences(scenario, 1)
 
 
 # --- both fidelities --------------------------------------------------------------------------------------------------
