@@ -7,6 +7,7 @@ assignment, an offset or a rate of one moment can be compared with one of anothe
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from groupsim.sim.model import Rate, Topic
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
 from groupsim.sim.protocol.replica_selector import read_replica
 from groupsim.sim.randomness import name_hash
+from groupsim.sim.units import FOREVER
 
 
 class Announcement(NamedTuple):
@@ -85,7 +87,9 @@ class Catalog:
         for topic in topics:
             self.introduce(0, topic)
         self.deleted_before_us: dict[str, int] = {}
-        """Topic that keeps records for a limited time -> what was produced before this is deleted."""
+        """Topic that loses records, or has been deleted -> what was produced before this is gone."""
+        self.has_gone: set[str] = set()
+        """Topics that have been deleted, be it that there is one of that name again."""
         self.created_us: dict[str, list[int]] = {topic.name: [0] * topic.partitions for topic in topics}
         self._times: list[int] = [0]
         self._counts: list[Mapping[str, int]] = [self._view()]
@@ -115,6 +119,14 @@ class Catalog:
         """Create a topic, or add partitions to it."""
         created = self.created_us.setdefault(topic, [])
         created.extend([now] * (to - len(created)))
+        self._times.append(now)
+        self._counts.append(self._view())
+
+    def delete(self, now: int, topic: str) -> None:
+        """A topic is no more: nothing is in it, nothing is produced to it, and nobody looks after it."""
+        del self.created_us[topic], self.specs[topic]
+        self.deleted_before_us[topic] = now
+        self.has_gone.add(topic)
         self._times.append(now)
         self._counts.append(self._view())
 
@@ -200,6 +212,8 @@ class Partitions:
     created_us : int64 array, shape (n,)
     leader : int32 array, shape (n,), broker ids
         Who leads it, or led it last.
+    ends_us : int64 array, shape (n,)
+        When it was deleted; `FOREVER`: it is there.
     is_readable : bool array, shape (n,)
         Somebody leads it, and the high watermark follows what is produced.
     record_bytes : int64 array, shape (n,)
@@ -214,9 +228,12 @@ class Partitions:
         """Rack whose clients may read from followers -> broker by position."""
         self.moves: list[Move] = []
         self._positions: dict[str, Positions] = {}
+        self._former: Counter[str] = Counter()
+        """Name -> how many topics have had it and are no more, if there is another one."""
         self.topic: list[str] = []
         self.number: NDArray[np.int32] = np.empty(0, np.int32)
         self.created_us: NDArray[np.int64] = np.empty(0, np.int64)
+        self.ends_us: NDArray[np.int64] = np.empty(0, np.int64)
         self.leader: NDArray[np.int32] = np.empty(0, np.int32)
         self.is_readable: NDArray[np.bool_] = np.empty(0, np.bool_)
         self.record_bytes: NDArray[np.int64] = np.empty(0, np.int64)
@@ -224,12 +241,20 @@ class Partitions:
     def __len__(self) -> int:
         return len(self.topic)
 
+    @property
+    def count(self) -> int:
+        """How many there are, of topics that are not deleted."""
+        return int(np.count_nonzero(self.ends_us == FOREVER))
+
     def cover(self, topics: Sequence[str]) -> int:
         """Make sure that all partitions of ``topics`` have positions; the number of new ones."""
         before = len(self)
         for topic in sorted(topics):
             created = self._catalog.created_us.get(topic, [])
             known = self._positions.get(topic, NO_PARTITIONS)
+            if created and self.are_gone(known[:1]).any():
+                known = NO_PARTITIONS
+                self._former[topic] += 1
             new = range(len(known), len(created))
             if not new:
                 continue
@@ -238,6 +263,7 @@ class Partitions:
             self._positions[topic] = np.concatenate([known, np.arange(start, start + len(new), dtype=np.int32)])
             self.number = np.concatenate([self.number, np.array(new, dtype=np.int32)])
             self.created_us = np.concatenate([self.created_us, np.array(created[new.start :], dtype=np.int64)])
+            self.ends_us = np.concatenate([self.ends_us, np.full(len(new), FOREVER)])
             leaders = np.array(self._catalog.leaders(topic, new), dtype=np.int32)
             self.leader = np.concatenate([self.leader, leaders])
             readable = np.array([(topic, number) not in self._catalog.unreadable for number in new])
@@ -247,6 +273,26 @@ class Partitions:
         for rack in self._followed:
             self.read_from(rack)  # leaders can change before anybody reads the new ones
         return len(self) - before
+
+    def delete(self, now: int, topic: str) -> Positions:
+        """A topic is no more; its partitions, which keep their positions."""
+        gone = self.of(topic)
+        self.ends_us[gone] = now
+        self.is_readable[gone] = False
+        return gone
+
+    def id_of(self, topic: str) -> int:
+        """What tells a topic from those that had its name before."""
+        return self._former[topic]
+
+    def are_gone(self, positions: Positions) -> NDArray[np.bool_]:
+        """Which of these are of topics that have been deleted. Shape (k,)."""
+        return np.less(self.ends_us[positions], FOREVER)
+
+    def gone(self, topic: str) -> Positions:
+        """Positions of partitions of a topic that are no more, whatever has its name now."""
+        gone = np.flatnonzero(self.ends_us < FOREVER).astype(np.int32)
+        return gone[[self.topic[position] == topic for position in gone.tolist()]]
 
     def read_from(self, rack: str) -> NDArray[np.int32]:
         """Brokers that clients of a rack read from: leaders, or followers that these name. Shape (n,)."""
@@ -312,7 +358,7 @@ class Partitions:
         return tuple(self._positions)
 
     def of(self, topic: str) -> Positions:
-        """Positions of a topic's partitions, by partition number."""
+        """Positions by partition number; a topic that is no more has them until another has its name."""
         return self._positions.get(topic, NO_PARTITIONS)
 
     def mask(self, positions: Positions) -> NDArray[np.bool_]:

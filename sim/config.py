@@ -68,6 +68,9 @@ class ClientBehaviour:
     """librdkafka before 2.15: GROUP_ID_NOT_FOUND is ignored for ever."""
     repeats_user_data: bool = False
     """librdkafka's leader puts the user data of each member's subscription into its assignment. False: none."""
+    repeats_deleted_commits: bool = True
+    """KAFKA-6829 (2.0): a commit of partitions whose topic is deleted is worth another try, for as long as the classic
+    protocol leaves before joining, and in commitSync (KAFKA-20959: still so in 4.4). False: it has failed."""
     says_all_after_expiry: bool = True
     """False: librdkafka before 2.15, which joins after max.poll.interval.ms without saying everything."""
 

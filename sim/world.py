@@ -39,7 +39,17 @@ from groupsim.sim.fastpath.loud import LoudEngine
 from groupsim.sim.gauge import Gauge
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Connection, Exchange, Path
-from groupsim.sim.model import Distribution, Group, Scenario, Target, Topic, appended_topics, outputs_of, topics_read
+from groupsim.sim.model import (
+    Distribution,
+    Group,
+    Scenario,
+    Target,
+    Topic,
+    appended_topics,
+    deleted_topics,
+    outputs_of,
+    topics_read,
+)
 from groupsim.sim.protocol.classic.subscription import SubscriptionState
 from groupsim.sim.randomness import Streams
 from groupsim.sim.units import FOREVER
@@ -90,7 +100,7 @@ class World:
         self.broker_books.note(0, dict.fromkeys(self.broker_ids, UP), self._leaders())
         self._homes: dict[str, int] = {}
         """Group -> broker of its coordinator."""
-        self._slots, self._appended = slots_of(scenario), appended_topics(scenario)
+        self._slots, self._watched = slots_of(scenario), appended_topics(scenario) | deleted_topics(scenario)
         self._pause_streams = PauseStreams(scenario, streams, self.matches)
         self.bandwidth = Bandwidth(scenario.cluster.brokers, self.catalog, self._readings)
         self.shards = self._new_shards()
@@ -142,9 +152,10 @@ class World:
         coordinator.adopt(group)
         members = self.members[spec.name] = []
         engine: Engine | ConsumerEngine | LoudEngine
-        # Of a record that is followed, when it was committed counts: each commit is a message.
+        # Of a record that is followed, and of a topic that is deleted, when it was committed counts: each commit is a
+        # message.
         is_loud = self.is_loud or self.shards.is_metered(partition) or self.scenario.data == "exact"
-        is_loud = is_loud or spec.produces is not None or bool(topics_read(self.scenario, spec, self._appended))
+        is_loud = is_loud or spec.produces is not None or bool(topics_read(self.scenario, spec, self._watched))
         if group.protocols == CLASSIC_ONLY:
             engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=is_loud)
         elif group.protocols == ZOOKEEPER_ONLY:

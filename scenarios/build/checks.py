@@ -245,15 +245,13 @@ def _check_body(known: _Known, entry: EntryFile, place: Place) -> Iterator[Findi
         yield (*place, "target"), f"{entry.verb} takes a whole group", format_target(body.target)
     for position, topic in enumerate(body.topics if entry.verb == "delete_offsets" else ()):
         yield from _check_topic(known, topic, (*place, "topics", position))
-    if entry.verb in ("set_rate", "add_partitions"):
+    if entry.verb in ("set_rate", "add_partitions", "delete_topic"):
         yield from _check_topic(known, body.topic, (*place, "topic"))
     if entry.verb == "subscribe":
         yield from _check_subscription(known, body.topics, (*place, "topics"))
     if entry.verb == "add_partitions" and body.topic in file.topics and body.to <= file.topics[body.topic].partitions:
         message = f"{body.topic} has {file.topics[body.topic].partitions} partitions: Kafka only adds some"
         yield (*place, "to"), f"{message} (InvalidPartitionsException)", body.to
-    if entry.verb == "create_topic" and body.name in file.topics:
-        yield (*place, "name"), "exists from the start (TopicExistsException)", body.name
 
 
 def _check_target(known: _Known, target: Target, place: Place) -> Iterator[Finding]:

@@ -23,7 +23,7 @@ from groupsim.scenarios.schema.topics import TopicFile
 from groupsim.scenarios.schema.verbs import ElectLeadersFile, ReassignFile, RollingRestartFile
 from groupsim.sim.model import Target
 
-_LIFE: Final = ("kill", "close", "start", "restart", "rolling_restart", "cut")
+BROKER_VERBS: Final = ("kill", "close", "start", "restart", "rolling_restart", "cut")
 """Verbs that brokers know."""
 _OFFSETS: Final = "__consumer_offsets"
 
@@ -139,7 +139,7 @@ def _wrong_brokers(file: ScenarioFile, entry: EntryFile, target: Target) -> str:
     pick, _, name = target.name.partition("/")
     if pick.isdigit():
         return ""  # `scenarios.build.checks` looks at single brokers, wherever they are named
-    if entry.verb not in _LIFE:
+    if entry.verb not in BROKER_VERBS:
         return f"{entry.verb} names one broker, such as broker:{known[0]}; brokers: {listed(known)}"
     if pick == "coordinator":
         return _wrong_group(file, name)

@@ -9,6 +9,7 @@ from groupsim.scenarios.build.past_checks import check_past
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.build.producer_checks import check_producers
 from groupsim.scenarios.build.protocol_checks import check_protocols
+from groupsim.scenarios.build.topic_checks import check_topics
 from groupsim.scenarios.build.transaction_checks import check_transactions
 from groupsim.scenarios.build.zookeeper_checks import check_zookeeper
 from groupsim.scenarios.files.yaml_text import Place
@@ -67,4 +68,5 @@ def check_kafka_rules(file: ScenarioFile, allow_code: Sequence[str]) -> Iterator
     yield from check_zookeeper(file)
     yield from check_transactions(file)
     yield from check_producers(file)
+    yield from check_topics(file, found)
     yield from check_past(file)

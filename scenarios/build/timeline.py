@@ -82,6 +82,8 @@ class PartitionHistory:
         for entry in sorted(file.timeline, key=_begin_us):
             if entry.verb == "create_topic":
                 self._add(entry.body.name, _begin_us(entry), entry.body.partitions)
+            elif entry.verb == "delete_topic":
+                self._add(entry.body.topic, _begin_us(entry), 0)
             elif entry.verb == "add_partitions":
                 known = self._counts.get(entry.body.topic, [(0, 0)])
                 self._add(entry.body.topic, _begin_us(entry), max(known[-1][1], entry.body.to))

@@ -62,6 +62,7 @@ _BEFORE_2_2: Final = {
     "member_id_required": False,
     "poll_returns_in_rebalance": False,
     "heartbeat_in_completing": False,
+    "repeats_deleted_commits": False,
 }
 _EAGER: Final = ("range", "roundrobin", "sticky")
 
@@ -197,6 +198,7 @@ PROFILES: Final[Mapping[ClientFamily, Mapping[str, ClientProfile]]] = MappingPro
                         looks_at_polls=True,
                         ignores_missing_group=True,
                         repeats_user_data=True,
+                        repeats_deleted_commits=False,
                         says_all_after_expiry=False,
                         reason_in_request=False,
                     ),
@@ -206,7 +208,11 @@ PROFILES: Final[Mapping[ClientFamily, Mapping[str, ClientProfile]]] = MappingPro
                     name="librdkafka 2.15",
                     defaults=_RDKAFKA,
                     behaviour=ClientBehaviour(
-                        paces_polls=False, looks_at_polls=True, repeats_user_data=True, reason_in_request=False
+                        paces_polls=False,
+                        looks_at_polls=True,
+                        repeats_user_data=True,
+                        repeats_deleted_commits=False,
+                        reason_in_request=False,
                     ),
                     assignors=_RDKAFKA_ASSIGNORS,
                 ),
@@ -214,7 +220,12 @@ PROFILES: Final[Mapping[ClientFamily, Mapping[str, ClientProfile]]] = MappingPro
         ),
         "franz-go": MappingProxyType(
             {
-                "1.22": ClientProfile(name="franz-go 1.22", defaults=_KGO, behaviour=ClientBehaviour(), assignors=_ALL),
+                "1.22": ClientProfile(
+                    name="franz-go 1.22",
+                    defaults=_KGO,
+                    behaviour=ClientBehaviour(repeats_deleted_commits=False),
+                    assignors=_ALL,
+                ),
             }
         ),
         "kafka-python": MappingProxyType(

@@ -224,6 +224,14 @@ class CreateTopicFile(TopicFile):
     name: TopicName
 
 
+class DeleteTopicFile(VerbFile):
+    """A topic is deleted with all that is in it; another one may get its name."""
+
+    makes = model.DeleteTopic
+
+    topic: TopicName
+
+
 class SubscribeFile(TargetedFile):
     """Members call subscribe() with something else, at their next poll."""
 
@@ -333,6 +341,7 @@ VERBS: Final = MappingProxyType(
         "slow_host": SlowHostFile,
         "add_partitions": AddPartitionsFile,
         "create_topic": CreateTopicFile,
+        "delete_topic": DeleteTopicFile,
         "subscribe": SubscribeFile,
         "unsubscribe": UnsubscribeFile,
         "set_rate": SetRateFile,

@@ -110,7 +110,7 @@ class Availability:
         """The group's first JoinGroup has arrived: the clocks start."""
         if self.first_join_us == FOREVER:
             self.first_join_us = now
-            self.cause[:] = UNOWNED
+            self.cause[:] = np.where(self._partitions.ends_us < FOREVER, NOT_STARTED, UNOWNED)
             self._since[:] = np.maximum(self._partitions.created_us, max(now, self._from))
 
     def handle(self) -> int:
@@ -312,6 +312,7 @@ class Availability:
         result[(self._impaired[last] | self._severed[positions]) & self._known[last]] = DETECTION
         result[self._away[last] & self._known[last]] = AWAY
         result[~self._subscribed[positions] | (self._by_hand[positions] & (owner < 0))] = UNOWNED
+        result[self._partitions.are_gone(positions)] = NOT_STARTED
         return result
 
     def _set(self, now: Times, positions: Positions, causes: NDArray[np.int8]) -> None:

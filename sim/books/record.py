@@ -131,8 +131,8 @@ class GroupRecord:
             self.delivery[kind, cause] += records
 
 
-ENDED_BY = ("revoked", "lost", "killed", "closed", "horizon", "failed", "cut off")
+ENDED_BY = ("revoked", "lost", "killed", "closed", "horizon", "failed", "cut off", "topic deleted")
 """Why somebody stopped reading, by code."""
-REVOKED, LOST, KILLED, CLOSED, HORIZON, FAILED, CUT = range(7)
+REVOKED, LOST, KILLED, CLOSED, HORIZON, FAILED, CUT, GONE = range(8)
 EXPIRED, OUT_OF_RANGE, DELETED = -2, -3, -4
 """Instead of such a code: the committed offset has expired since, what follows it was deleted, or it was itself."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.requests import Requests
 from groupsim.sim.protocol.effects import Commit
 from groupsim.sim.protocol.interface import MemberMachine
-from groupsim.sim.protocol.messages import Acknowledgement, Api, Error, OffsetCommit, Positions
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Acknowledgement, Api, Error, OffsetCommit, Positions
 
 
 class Commits:
@@ -23,6 +23,11 @@ class Commits:
     client : Incarnation
     poll_loop : PollLoop
     requests : Requests
+
+    Attributes
+    ----------
+    without_topic : set of int
+        Partitions that it has positions of, and that are no more: it commits them until they are taken from it.
     """
 
     def __init__(self, client: Incarnation, poll_loop: PollLoop, requests: Requests) -> None:
@@ -33,6 +38,7 @@ class Commits:
         self._consumption = client.consumption
         self._ledger = client.books.ledger
         self._is_ahead = client.processing.commit == "before_processing"
+        self.without_topic: Final[set[int]] = set()
 
     def offsets(self, at: int) -> Offsets:
         """Positions that a commit sent at ``at`` carries, for everything that is consumed."""
@@ -46,7 +52,8 @@ class Commits:
         machine, held = self._machine, self._consumption.partitions
         whole = effect.positions is machine.owned
         mine = held if whole else np.intersect1d(held, effect.positions)
-        if not mine.size:
+        gone = self._gone_among(effect.positions)
+        if not (mine.size or gone.size):
             # No position is known yet: the client sends nothing, and whoever waited goes on.
             nothing = np.empty(0, np.int64)
             body = self._request(effect, mine, nothing)
@@ -55,7 +62,15 @@ class Commits:
         offsets = self.offsets(now)
         if not whole:
             offsets = offsets[np.isin(held, mine)]
+        if gone.size:
+            mine, offsets = np.concatenate([mine, gone]), np.concatenate([offsets, np.zeros(len(gone), np.int64)])
         self._requests.request(now, Api.OFFSET_COMMIT, self._request(effect, mine, offsets))
+
+    def _gone_among(self, positions: Positions) -> Positions:
+        """Those of them that it commits though they are no more; where it has got to in them tells nobody anything."""
+        if not self.without_topic:
+            return NO_PARTITIONS
+        return np.array([one for one in positions.tolist() if one in self.without_topic], np.int32)
 
     def finish_records(self, now: int) -> None:
         """What was processed by now is committed, if each record is: so nobody looks at these commits one by one.

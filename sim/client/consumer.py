@@ -189,7 +189,7 @@ class Consumer:
             return not client.machine.uninitialised.size
         if not client.machine.is_settled:
             return False
-        return bool(client.machine.owned.size) or len(self.group.books.partitions) < self.group.machine.size
+        return bool(client.machine.owned.size) or self.group.books.partitions.count < self.group.machine.size
 
     @property
     def instance_id(self) -> str | None:

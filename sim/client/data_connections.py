@@ -93,14 +93,18 @@ class DataConnections:
         """Brokers that something is read from, ascending."""
         return sorted(set(self.sources[self._consumption.partitions].tolist()))
 
-    def stop(self, now: int, positions: Positions) -> None:
-        """These are read no longer: the fetch that is parked for the last ones at a broker stays until it is over."""
+    def stop(self, now: int, positions: Positions, *, at_once: bool = False) -> None:
+        """These are read no longer: the fetch that is parked for the last ones at a broker stays until it is over.
+
+        ``at_once``: it is over now.
+        """
         held = self._consumption.partitions
         keep = ~within(held, positions)
         node = self.sources[held]
         silent = np.setdiff1d(node, node[keep])
         if silent.size:
-            until = self._parked_until(np.full(len(silent), now), silent)
+            until = np.full(len(silent), now)
+            until = until if at_once else self._parked_until(until, silent)
             self.parked.update(zip(silent.tolist(), until.tolist(), strict=True))
 
     def end(self, nodes: frozenset[int]) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.production import Offsets
-from groupsim.sim.books.record import CUT, OUT_OF_RANGE
+from groupsim.sim.books.record import CUT, GONE, OUT_OF_RANGE
 from groupsim.sim.client.awaited_fetches import AwaitedFetches
 from groupsim.sim.client.batches import Batches
 from groupsim.sim.client.data_connections import DataConnections, Trips
@@ -162,9 +162,13 @@ class Fetcher:
         """Stop consuming; a first fetch of these that is under way is worth nothing."""
         self._awaited.drop(positions)
         self.left_behind.drop(positions)
-        self._connections.stop(now, positions)
+        self._connections.stop(now, positions, at_once=code == GONE)
         self._consumption.end(now, positions, code)
         self.repace(now)
+
+    def told_at(self, now: int) -> int:
+        """When a fetch is here that is answered now."""
+        return now + self._client.world.timing.service_us + self._trip()[1]
 
     @property
     def unread(self) -> dict[int, int]:

@@ -113,13 +113,20 @@ class Metadata:
     def _passed_between(self, first: int, last: int) -> int | None:
         """How many refreshes at which nobody looked were sent within; None: that takes the time of each to say."""
         before, by = self._passed(first - 1), self._passed(last)
-        return None if self._n_in_vain or before is None or by is None else max(by - before, 0)
+        is_even = not self._n_in_vain and self._catalog.has_gone.isdisjoint(self._names)
+        return max(by - before, 0) if is_even and before is not None and by is not None else None
 
     def _passed(self, by: int) -> int | None:
         """How many of those from now on are sent up to ``by``, if that is so however long each of them takes."""
         longest_us = 2 * self._client.path.longest_us + self._world.timing.service_us + self._connections.period_us
         least, most = ((by - self._due_us) // gap + 1 for gap in (self._age_us + longest_us, self._age_us))
         return max(most, 0) if least == most or most <= 0 else None
+
+    def hasten(self, now: int, at: int) -> None:
+        """Something at ``at`` asks for a refresh, not sooner after the last one than is allowed (``requestUpdate``)."""
+        self._pass_by(now)
+        self._due_us = min(self._due_us, max(at, self._asked_us + self._client.config.retry_backoff_us))
+        self.arm(now)
 
     def has_asked(self, now: int, node: int) -> bool:
         """Whether a refresh has gone to a broker, so that there is a connection to it.

@@ -75,6 +75,7 @@ class Rebalancing:
         machine, consumption, books = client.machine, client.consumption, client.books
         consumption.handle = books.handles[machine.member_id]
         books.availability.receive(now, consumption.handle, effect.positions)
+        self._commits.without_topic.difference_update(effect.added.tolist())
         self.remember(now, effect)
         self._fetcher.repace(now)
         if machine.refreshes_to_join:

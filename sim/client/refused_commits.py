@@ -49,13 +49,15 @@ class RefusedCommits:
         self._since = -1
         """Since when commitSync waits; -1: it does not."""
         self._commit: OffsetCommit | None = None
+        repeats = client.config.behaviour.repeats_deleted_commits
+        self._worth_it = RETRIABLE.union({Error.UNKNOWN_TOPIC_OR_PARTITION} if repeats else ())
 
     def answered(self, now: int, request: OffsetCommit, error: Error) -> None:
         """A commit of the application is answered, or is not going to be."""
         processing = self._client.processing
         if processing.commit != "after_batch" or self._client.is_over:
             return
-        if error not in RETRIABLE:
+        if error not in self._worth_it:
             if self._since >= 0:
                 self._go_on(now)
         elif processing.commit_waits:

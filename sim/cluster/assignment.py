@@ -82,11 +82,11 @@ class Layouts:
 
     def __init__(self, partitions: Partitions) -> None:
         self._partitions = partitions
-        self._known: dict[tuple[tuple[str, int], ...], Layout] = {}
+        self._known: dict[tuple[tuple[str, int, int], ...], Layout] = {}
 
     def of(self, counts: Mapping[str, int]) -> Layout:
         """The layout of a view: topic -> partition count."""
-        key = tuple(counts.items())
+        key = tuple((name, count, self._partitions.id_of(name)) for name, count in counts.items())
         layout = self._known.get(key)
         if layout is None:
             layout = self._known[key] = Layout(counts, self._partitions)

@@ -155,17 +155,21 @@ class Coordinator:
         if self.is_serving:
             self.on_serving(self.name)
 
-    def on_metadata(self, image: Mapping[str, int]) -> None:
-        """Its broker has applied other metadata: an event like any other, for nothing if it is not active."""
-        if self.loop.is_free and not self.loop.is_metered:
-            self._update(image)
-        else:
-            self.loop.submit(partial(self._update, image))
+    def on_metadata(self, image: Mapping[str, int], deleted: str) -> None:
+        """Its broker has applied other metadata: an event like any other, for nothing if it is not active.
 
-    def _update(self, image: Mapping[str, int]) -> None:
+        ``deleted`` is a topic that is no more, if there is one.
+        """
+        if self.loop.is_free and not self.loop.is_metered:
+            self._update(image, deleted)
+        else:
+            self.loop.submit(partial(self._update, image, deleted))
+
+    def _update(self, image: Mapping[str, int], deleted: str) -> None:
         if self.node != NO_LEADER and not self.is_loading:
             for name in sorted(self.groups):
                 self.groups[name].on_metadata(image)
+                self.groups[name].on_topic_deleted(deleted)
 
     # --- what is in its log, and what replicas have of it -------------------------------------------------------------
 

@@ -18,7 +18,9 @@ from groupsim.sim.cluster.group_protocols import CLASSIC_ONLY, ZOOKEEPER_ONLY, n
 from groupsim.sim.cluster.interface import FastPath
 from groupsim.sim.cluster.log import GroupLog
 from groupsim.sim.cluster.open_batch import OpenBatch, withdraw
+from groupsim.sim.cluster.outcomes import exchange_of, extend
 from groupsim.sim.cluster.succession import standing, succession
+from groupsim.sim.cluster.unknown_partitions import REFUSED, known_part, told
 from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
@@ -121,8 +123,12 @@ class GroupHost:
         if isinstance(body, OffsetFetch):
             self._fetch_offsets(exchange, body)
             return
-        may_decide = self.fast_path.before_request(body)
-        outcome = self._work(now, exchange)
+        asked = known_part(self.books.partitions, exchange)
+        if asked is None:
+            self._answer(Reply(exchange, REFUSED), now + self._service_us)
+            return
+        may_decide = self.fast_path.before_request(asked)
+        outcome = self._work(now, exchange, asked)
         if self._watermark.is_behind:
             self._hold_back(now, outcome)
         if may_decide or outcome.facts or outcome.tasks:
@@ -139,17 +145,17 @@ class GroupHost:
         response = self.offsets.fetch(body)
         self._answer(Reply(exchange, response.as_a_whole()), self._env.now + self._service_us)
 
-    def _work(self, now: int, exchange: Exchange) -> Outcome:
+    def _work(self, now: int, exchange: Exchange, asked: object) -> Outcome:
         """Work on a request, and on whatever is in the log by ``now``."""
-        meets_batch = self._batch.is_met_by(now, exchange.body, self.machine)
-        outcome = self.machine.on_request(now, exchange.body, exchange)
+        meets_batch = self._batch.is_met_by(now, asked, self.machine)
+        outcome = self.machine.on_request(now, asked, exchange)
         if meets_batch:
             for reply in self._batch.add(now, outcome):
                 self._answer(reply, self._batch.committed_us + self._service_us)
         return outcome if outcome.batch is None and self.log.due > now else self._commit_log(now, outcome)
 
     def _answer(self, reply: Reply, leave_us: int) -> None:
-        exchange = _exchange(reply)
+        exchange = exchange_of(reply)
         self.books.requests.count(exchange, reply.response.error)
         exchange.connection.reply(exchange, reply.response, leave_us)
 
@@ -166,7 +172,7 @@ class GroupHost:
         else:
             outcome = Outcome()
             for time, _, exchange in arrivals:
-                done = self._work(time, exchange)
+                done = self._work(time, exchange, exchange.body)
                 outcome.replies += done.replies
                 outcome.facts += done.facts
         if outcome.replies or outcome.facts:
@@ -183,7 +189,7 @@ class GroupHost:
         """Append what is handed out; what is committed by ``now`` goes on at once."""
         self._append(now, outcome)
         while (batch := self.log.pop(now)) is not None:
-            _extend(outcome, self.machine.on_appended(now, batch, Error.NONE))
+            extend(outcome, self.machine.on_appended(now, batch, Error.NONE))
             self._append(now, outcome)
         return outcome
 
@@ -192,7 +198,7 @@ class GroupHost:
         if batch is None:
             return
         if self._watermark.refuses and batch.records:
-            _extend(outcome, self._give_up(now, batch, Error.NOT_ENOUGH_REPLICAS))
+            extend(outcome, self._give_up(now, batch, Error.NOT_ENOUGH_REPLICAS))
             self._append(now, outcome)
             return
         self.log.append(now, batch)
@@ -214,7 +220,7 @@ class GroupHost:
 
     def _acknowledge(self, now: int, reply: Reply, batch: Batch) -> None:
         """What is answered when it is in the log; offsets count at once."""
-        exchange, committed_us = _exchange(reply), self._watermark.passes(now)
+        exchange, committed_us = exchange_of(reply), self._watermark.passes(now)
         if isinstance(exchange.body, OffsetCommit):
             committed_us = self._watermark.appends(now)  # the wait for followers is in the answer's latency
             self.fast_path.renewed(now, exchange.body.member_id)
@@ -226,7 +232,7 @@ class GroupHost:
             self.offsets.add_pending(batch.records)
         elif batch.number != _WRITES_NOTHING:
             self.books.requests.count_busy((exchange.sent_us,))
-        self._answer(reply, committed_us + self._service_us)
+        self._answer(told(reply), committed_us + self._service_us)
 
     @property
     def _deadline(self) -> int:
@@ -254,11 +260,11 @@ class GroupHost:
         self.fast_path.before_deadline(now)
         outcome = self._commit_log(now, Outcome())
         for batch in self.log.expired(now):
-            _extend(outcome, self._give_up(now, batch, Error.REQUEST_TIMED_OUT))
-        _extend(outcome, self.machine.on_deadline(now))
+            extend(outcome, self._give_up(now, batch, Error.REQUEST_TIMED_OUT))
+        extend(outcome, self.machine.on_deadline(now))
         outcome = self._commit_log(now, outcome)
         if self.offsets.due <= now:
-            _extend(outcome, self.offsets.on_deadline(now))
+            extend(outcome, self.offsets.on_deadline(now))
             outcome = self._commit_log(now, outcome)
         self._settle(outcome)
 
@@ -288,14 +294,21 @@ class GroupHost:
         leave, replies = self._env.now + self._service_us + outcome.charged_us, outcome.replies
         self.books.requests.count_answers(replies)
         for reply in self.fast_path.after_decision(replies, leave):
-            exchange = _exchange(reply)
+            exchange = exchange_of(reply)
             exchange.connection.reply(exchange, reply.response, leave)
         self._alarm.set(self._deadline)
 
     def on_metadata(self, image: Mapping[str, int]) -> None:
-        """Topics have been created or have grown: topic -> number of partitions."""
+        """Topics have been created or deleted, or have grown: topic -> number of partitions."""
         if self.follows_topics:
             self._settle(self._commit_log(self._env.now, self.machine.on_metadata(self._env.now, image)))
+
+    def on_topic_deleted(self, topic: str) -> None:
+        """Nobody goes on from what is committed of a topic that is no more."""
+        gone = self.books.partitions.gone(topic)
+        if gone.size:
+            self.fast_path.before_deadline(self._env.now)
+            self._settle(self._commit_log(self._env.now, self.offsets.topics_deleted(gone)))
 
     def _finish(self, work: tuple[Task, int]) -> None:
         """A task is done in the background; nobody waits for one that a former coordinator began."""
@@ -341,7 +354,7 @@ class GroupHost:
         for batch in [] if self._watermark.is_stalled else self.log.release():
             self._committed(now, batch)
             if batch.is_awaited:
-                _extend(outcome, self.machine.on_appended(now, batch.number, Error.NONE))
+                extend(outcome, self.machine.on_appended(now, batch.number, Error.NONE))
                 self._append(now, outcome)
         if self.is_active:
             self._settle(outcome)
@@ -357,7 +370,7 @@ class GroupHost:
 
     def _refuse(self, batch: Batch, error: Error) -> None:
         for reply in batch.replies:
-            refused = Reply(reply.waiter, failed(_exchange(reply).body, error))
+            refused = Reply(reply.waiter, failed(exchange_of(reply).body, error))
             self._answer(refused, self._env.now + self._service_us)
 
     # --- quiet members ------------------------------------------------------------------------------------------------
@@ -384,17 +397,3 @@ class GroupHost:
     def finish(self, horizon: int) -> None:
         """Cut what is open at the horizon."""
         self.books.finish(horizon, self.machine.generation)
-
-
-def _exchange(reply: Reply) -> Exchange:
-    assert isinstance(reply.waiter, Exchange)
-    return reply.waiter
-
-
-def _extend(outcome: Outcome, more: Outcome) -> None:
-    """Add what follows; what was handed out before is in the log."""
-    outcome.replies += more.replies
-    outcome.facts += more.facts
-    outcome.charged_us += more.charged_us
-    outcome.tasks += more.tasks
-    outcome.batch = more.batch

@@ -189,11 +189,11 @@ class Loading:
         return until_us
 
     def _hear(self, told: tuple[Mapping[Name, int], Told]) -> None:
-        leaders, (node, _, incarnation) = told
-        broker = self._brokers[node]
-        if broker.is_up and broker.incarnation == incarnation:
+        leaders, news = told
+        broker = self._brokers[news.node]
+        if broker.is_up and broker.incarnation == news.incarnation:
             broker.leaders = leaders
-            self._news.apply(told[1])
+            self._news.apply(news)
 
     def _move(self, names: Iterable[Name]) -> None:
         """Let coordinators of these resign, and brokers begin to read what they have to read."""

@@ -63,6 +63,8 @@ class Retention:
         check = _FIRST_CHECK_US + max(0, -(-(oldest - _FIRST_CHECK_US) // every_us)) * every_us
         while check < horizon_us:
             yield self._env.until(check, self._key)
+            if self._catalog.specs.get(self._topic.name) is not self._topic:
+                return
             self._catalog.deleted_before_us[self._topic.name] = check - self._topic.retention_us
             for name in sorted(self._groups):
                 if self._topic.name in self._groups[name].books.partitions.topics:
@@ -72,13 +74,13 @@ class Retention:
     def _delete(self, group: str) -> None:
         books, now = self._groups[group].books, self._env.now
         books.ledger.delete(self._topic.name)
-        _count_losses(books, now)
+        count_losses(books, now, "retention")
         for reader in self._readers[group]:
             if reader.is_out_of_range(now):
                 reader.repace(now)
 
 
-def _count_losses(books: GroupBooks, now: int) -> None:
+def count_losses(books: GroupBooks, now: int, cause: str) -> None:
     """What nobody has processed and nobody will: frontiers are never below the log start."""
     ledger, delivery = books.ledger, books.delivery
     processed = ledger.processed(now)
@@ -86,12 +88,12 @@ def _count_losses(books: GroupBooks, now: int) -> None:
         for slot, reading in books.handles.readings():
             own = delivery.frontier_of(slot)
             lost = _lost(ledger.log_start, own, reading.processed(now) if reading is not None else own)
-            delivery.count("loss", "retention", int(lost.sum()))
+            delivery.count("loss", cause, int(lost.sum()))
             own[lost > 0] = ledger.log_start[lost > 0]
     lost = _lost(ledger.log_start, processed, processed)
     if not books.is_broadcast:
-        delivery.count("loss", "retention", int(lost.sum()))
-        ledger.lose(np.arange(len(lost), dtype=np.int32), processed, processed + lost, "retention")
+        delivery.count("loss", cause, int(lost.sum()))
+        ledger.lose(np.arange(len(lost), dtype=np.int32), processed, processed + lost, cause)
     gone = np.flatnonzero(lost).astype(np.int32)
     ledger.raise_frontier(now, gone, ledger.log_start[gone])
 

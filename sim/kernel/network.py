@@ -57,6 +57,8 @@ class Exchange:
     given_up_us: int
     abandoned: bool = False
     answered: bool = False
+    is_cut_short: bool = False
+    """The broker has refused a part of it, and passed on the rest."""
 
 
 class Path:

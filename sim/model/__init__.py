@@ -10,7 +10,7 @@ from groupsim.sim.distributions import ZERO, Distribution
 from groupsim.sim.model.cluster import Broker, Cluster, Link, Network, Zookeeper
 from groupsim.sim.model.groups import Group, Members, Override, Processing, Produces, Start, Subscription
 from groupsim.sim.model.producers import Producers
-from groupsim.sim.model.reading import appended_topics, outputs_of, read_as_flow, topics_read
+from groupsim.sim.model.reading import appended_topics, deleted_topics, outputs_of, read_as_flow, topics_read
 from groupsim.sim.model.scenario import RECORDS_MAX, Entry, Scenario
 from groupsim.sim.model.targets import Target
 from groupsim.sim.model.topics import Rate, Topic
@@ -24,6 +24,7 @@ from groupsim.sim.model.verbs import (
     Cut,
     DeleteGroup,
     DeleteOffsets,
+    DeleteTopic,
     ElectLeaders,
     GcPause,
     Kill,
@@ -56,6 +57,7 @@ __all__ = [
     "Cut",
     "DeleteGroup",
     "DeleteOffsets",
+    "DeleteTopic",
     "Distribution",
     "ElectLeaders",
     "Entry",
@@ -90,6 +92,7 @@ __all__ = [
     "Verb",
     "Zookeeper",
     "appended_topics",
+    "deleted_topics",
     "outputs_of",
     "read_as_flow",
     "topics_read",

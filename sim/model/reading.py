@@ -8,7 +8,7 @@ from typing import Final
 from groupsim.sim.model.groups import Group, Subscription
 from groupsim.sim.model.scenario import Scenario
 from groupsim.sim.model.topics import Topic
-from groupsim.sim.model.verbs import ElectLeaders, Subscribe
+from groupsim.sim.model.verbs import DeleteTopic, ElectLeaders, Subscribe
 
 UNCLEAN: Final = "an unclean election takes back what readers have been shown"
 DELETED: Final = "records are deleted within the run"
@@ -19,6 +19,11 @@ AT_ZOOKEEPER: Final = "a group that ZooKeeper holds together reads it"
 def outputs_of(scenario: Scenario) -> frozenset[str]:
     """Topics that groups produce to."""
     return frozenset(one.produces.to for one in scenario.groups if one.produces is not None)
+
+
+def deleted_topics(scenario: Scenario) -> frozenset[str]:
+    """Topics that the timeline deletes."""
+    return frozenset(entry.verb.topic for entry in scenario.timeline if isinstance(entry.verb, DeleteTopic))
 
 
 def topics_read(scenario: Scenario, spec: Group, topics: Collection[str]) -> set[str]:

@@ -178,6 +178,13 @@ class CreateTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteTopic:
+    """A topic is deleted, with all that is in it; another one may get its name."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Subscribe:
     """Members call subscribe() with something else, at their next poll."""
 
@@ -227,6 +234,6 @@ class DeleteGroup:
 
 Verb = (
     GcPause | Stuck | Slow | SlowHost | Kill | Close | StartMembers | Restart | RollingRestart | Scale | Cut
-    | AddPartitions | CreateTopic | Subscribe | Unsubscribe | SetRate | SetConfig | DeleteOffsets | DeleteGroup
-    | ElectLeaders | Reassign | CrashAt
+    | AddPartitions | CreateTopic | DeleteTopic | Subscribe | Unsubscribe | SetRate | SetConfig | DeleteOffsets
+    | DeleteGroup | ElectLeaders | Reassign | CrashAt
 )  # fmt: skip

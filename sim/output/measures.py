@@ -62,7 +62,9 @@ def gaps(rows: Rows) -> Rows:
     return np.stack([rows[begins, 0], rows[begins, 1], rows[ends, 2]], axis=-1)
 
 
-def never_served(rows: Rows, clock_us: NDArray[np.int64], begun_us: int, end_us: int) -> Rows:
+def never_served(
+    rows: Rows, clock_us: NDArray[np.int64], ends_us: NDArray[np.int64], begun_us: int, end_us: int
+) -> Rows:
     """Unavailability of partitions that nobody ever serves: unowned from each one's clock until anybody asks to join.
 
     Parameters
@@ -71,12 +73,14 @@ def never_served(rows: Rows, clock_us: NDArray[np.int64], begun_us: int, end_us:
         What was written down from then on.
     clock_us : int64 array, shape (partitions,)
         When each partition's clock starts.
+    ends_us : int64 array, shape (partitions,)
+        When each partition was deleted.
     begun_us : int
         The group's first JoinGroup.
     end_us : int
     """
     positions = np.arange(len(clock_us))
-    ends = np.full(len(clock_us), min(begun_us, end_us))
+    ends = np.minimum(ends_us, min(begun_us, end_us))
     unasked = np.stack([positions, clock_us, ends, np.full(len(clock_us), UNOWNED)], axis=-1)
     found = np.concatenate([unasked, rows])
     found[:, 1] = np.maximum(found[:, 1], clock_us[found[:, 0]])
@@ -100,7 +104,9 @@ def longest_gaps_us(gap: Rows, partitions: int) -> NDArray[np.int64]:
     return longest
 
 
-def stop_the_world_us(rows: Rows, gap: Rows, clock_us: NDArray[np.int64], first_service_us: int) -> int:
+def stop_the_world_us(
+    rows: Rows, gap: Rows, clock_us: NDArray[np.int64], ends_us: NDArray[np.int64], first_service_us: int
+) -> int:
     """Time from the first service on in which no partition of a group with members is served.
 
     Parameters
@@ -111,11 +117,13 @@ def stop_the_world_us(rows: Rows, gap: Rows, clock_us: NDArray[np.int64], first_
         Its `gaps`.
     clock_us : int64 array, shape (partitions,)
         When each partition's clock starts.
+    ends_us : int64 array, shape (partitions,)
+        When each partition was deleted.
     first_service_us : int
     """
     unowned = rows[rows[:, 3] == UNOWNED]
-    times = np.sort(np.concatenate([gap[:, 1], gap[:, 2], unowned[:, 1], unowned[:, 2], clock_us]))
-    exist = _passed(clock_us, times)
+    times = np.sort(np.concatenate([gap[:, 1], gap[:, 2], unowned[:, 1], unowned[:, 2], clock_us, ends_us]))
+    exist = _passed(clock_us, times) - _passed(ends_us, times)
     unserved = _passed(gap[:, 1], times) - _passed(gap[:, 2], times)
     without = _passed(unowned[:, 1], times) - _passed(unowned[:, 2], times)
     stopped = (unserved == exist) & (without < exist)

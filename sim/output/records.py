@@ -19,7 +19,7 @@ from groupsim.sim.protocol.messages import Positions
 Columns = dict[str, Any]
 LOSSES: Final = (
     "", "kill", "zombie", "re-read", "reset", "retention", "expired offset", "deleted offset", "broadcast overwrite",
-    "truncated log",
+    "truncated log", "deleted topic",
 )  # fmt: skip
 """Why nobody has processed a record; empty: somebody has, or still may."""
 NEVER: Final = -1

@@ -118,7 +118,12 @@ class Tabulator:
         if group.first_service_us is not None:
             return rows
         clock_us = group.clock_us(self._scenario.horizon_us)
-        return never_served(rows, clock_us, group.availability.first_join_us, self.measure[1])
+        ends_us = self._ends_us(group, clock_us)
+        return never_served(rows, clock_us, ends_us, group.availability.first_join_us, self.measure[1])
+
+    def _ends_us(self, group: GroupBooks, clock_us: Any) -> Any:
+        """When each partition is no more, or the window ends; not before its clock starts."""
+        return np.maximum(np.minimum(group.partitions.ends_us, self.measure[1]), clock_us)
 
     def _unavailability(self, group: GroupBooks, rows: Any) -> Columns:
         return {
@@ -258,7 +263,7 @@ class Tabulator:
             return max(end - int(clock.min(initial=FOREVER)), 0)
         if group.availability.first_join_us > end:
             return 0
-        return stop_the_world_us(rows, gap, clock, first_service_us)
+        return stop_the_world_us(rows, gap, clock, self._ends_us(group, clock), first_service_us)
 
     def _unstable_us(self, group: GroupBooks) -> int:
         """Time in the window in which the group had members and was not Stable: that of its rebalances."""

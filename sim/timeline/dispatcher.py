@@ -21,6 +21,7 @@ from groupsim.sim.model import (
     Cut,
     DeleteGroup,
     DeleteOffsets,
+    DeleteTopic,
     ElectLeaders,
     Entry,
     GcPause,
@@ -45,9 +46,9 @@ from groupsim.sim.world import World
 _SPELLED: dict[type, str] = {
     GcPause: "gc_pause", Stuck: "stuck", Slow: "slow", SlowHost: "slow_host", Cut: "cut", Kill: "kill", Close: "close",
     StartMembers: "start", Restart: "restart", RollingRestart: "rolling_restart", Scale: "scale",
-    AddPartitions: "add_partitions", CreateTopic: "create_topic", SetRate: "set_rate", Subscribe: "subscribe",
-    Unsubscribe: "unsubscribe", SetConfig: "set_config", DeleteOffsets: "delete_offsets", DeleteGroup: "delete_group",
-    ElectLeaders: "elect_leaders", Reassign: "reassign", CrashAt: "crash_at",
+    AddPartitions: "add_partitions", CreateTopic: "create_topic", DeleteTopic: "delete_topic", SetRate: "set_rate",
+    Subscribe: "subscribe", Unsubscribe: "unsubscribe", SetConfig: "set_config", DeleteOffsets: "delete_offsets",
+    DeleteGroup: "delete_group", ElectLeaders: "elect_leaders", Reassign: "reassign", CrashAt: "crash_at",
 }  # fmt: skip
 """Verbs as a scenario file spells them."""
 

@@ -12,6 +12,7 @@ from groupsim.sim.model import (
     Cut,
     DeleteGroup,
     DeleteOffsets,
+    DeleteTopic,
     Entry,
     GcPause,
     Kill,
@@ -28,7 +29,15 @@ from groupsim.sim.model import (
     Unsubscribe,
 )
 from groupsim.sim.timeline.administration import delete_group, delete_offsets
-from groupsim.sim.timeline.changes import add_partitions, create_topic, set_config, set_rate, subscribe, unsubscribe
+from groupsim.sim.timeline.changes import (
+    add_partitions,
+    create_topic,
+    delete_topic,
+    set_config,
+    set_rate,
+    subscribe,
+    unsubscribe,
+)
 from groupsim.sim.timeline.dispatcher import Dispatcher
 from groupsim.sim.timeline.faults import cut, gc_pause, slow, stuck
 from groupsim.sim.timeline.lifecycle import close, crash_at, kill, restart, scale, start
@@ -37,8 +46,8 @@ from groupsim.sim.world import World
 ACTS: dict[type, Callable[[Dispatcher], None]] = {
     GcPause: gc_pause, Stuck: stuck, Slow: slow, SlowHost: slow, Cut: cut, Kill: kill, Close: close,
     StartMembers: start, Restart: restart, Scale: scale, AddPartitions: add_partitions, CreateTopic: create_topic,
-    SetRate: set_rate, Subscribe: subscribe, Unsubscribe: unsubscribe, SetConfig: set_config,
-    DeleteOffsets: delete_offsets, DeleteGroup: delete_group, CrashAt: crash_at,
+    DeleteTopic: delete_topic, SetRate: set_rate, Subscribe: subscribe, Unsubscribe: unsubscribe,
+    SetConfig: set_config, DeleteOffsets: delete_offsets, DeleteGroup: delete_group, CrashAt: crash_at,
 }  # fmt: skip
 """What one firing of an entry does, by verb; a `RollingRestart` is a process of its own (`sim.timeline.rollout`)."""
 

@@ -68,7 +68,7 @@ _TREES: Final = ([], {}, [[]], {"": None}, None, [None], ["orders", "orders"], [
 _VERBS: Final = (
     "gc_pause", "stuck", "slow", "slow_host", "kill", "close", "start", "restart", "rolling_restart", "scale",
     "cut", "add_partitions",
-    "create_topic", "subscribe", "unsubscribe", "set_rate", "set_config", "explode",
+    "create_topic", "delete_topic", "subscribe", "unsubscribe", "set_rate", "set_config", "explode",
 )  # fmt: skip
 _KEYS: Final = (
     "",

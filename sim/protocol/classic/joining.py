@@ -16,7 +16,7 @@ from groupsim.sim.protocol.classic.states import Step
 from groupsim.sim.protocol.classic.subscription import SubscriptionState
 from groupsim.sim.protocol.effects import Drop, Effects, Listen, Send
 from groupsim.sim.protocol.lookup import CoordinatorLookup
-from groupsim.sim.protocol.messages import Api, JoinGroup, Positions, Protocols
+from groupsim.sim.protocol.messages import Api, Error, JoinGroup, Positions, Protocols
 
 
 class JoinLoop:
@@ -35,7 +35,8 @@ class JoinLoop:
     """
 
     __slots__ = (
-        "_lookup", "_membership", "_ownership", "_subscription", "assignors", "commit_on_revoked", "cooperative",
+        "_commits_until", "_lookup", "_membership", "_ownership", "_subscription", "assignors", "commit_on_revoked",
+        "cooperative",
     )  # fmt: skip
 
     def __init__(
@@ -49,6 +50,8 @@ class JoinLoop:
         self.assignors = assignors
         self.cooperative = cooperative
         self.commit_on_revoked = commit_on_revoked
+        self._commits_until = 0
+        """Until when the commit before a JoinGroup is repeated, microseconds; 0: there has been none."""
 
     def is_wanted(self) -> bool:
         """``ConsumerCoordinator.rejoinNeededOrPending``; who asks without being in poll() changes nothing."""
@@ -89,18 +92,38 @@ class JoinLoop:
             return self.send_join(now)
         membership.prepare_needed = False
         if membership.generation < 0 or not membership.member_id:
+            self._commits_until = 0
             return self._give_up(now, ownership.owned, lost=True)
         commits = ownership.commits == "auto" or (self.commit_on_revoked and not self.cooperative)
-        if not (commits and ownership.owned.size and membership.state is STABLE):
+        if not (commits and ownership.owned.size and membership.state is STABLE) or 0 < self._commits_until <= now:
             return self.revoke(now)
+        self._commits_until = self._commits_until or now + self._patience_us
         membership.after_commit = Step.REVOKE
         effects: Effects = [ownership.commit(ownership.owned)]
         if not self.cooperative:
             effects.append(Drop(ownership.owned, lost=False))
         return effects
 
+    @property
+    def _patience_us(self) -> int:
+        """How long a commit is repeated: that of the consumer (``joinPrepareTimer``), or commitSync in a listener."""
+        config = self._membership.config
+        return config.rebalance_timeout_us if self._ownership.commits == "auto" else config.default_api_timeout_us
+
+    def repeats_commit(self, now: int, error: Error) -> bool:
+        """Whether the commit is to be repeated: partitions of it are no more, and that may pass (``onJoinPrepare``)."""
+        membership, until = self._membership, self._commits_until
+        config = membership.config
+        is_worth_it = error is Error.UNKNOWN_TOPIC_OR_PARTITION and config.behaviour.repeats_deleted_commits
+        if not is_worth_it or now >= until:
+            return False
+        membership.prepare_needed = True
+        membership.join_retry_at = min(now + config.retry_backoff_us, until)
+        return True
+
     def revoke(self, now: int) -> Effects:
         """``onJoinPrepare``: eager gives everything up, cooperative only topics it no longer wants."""
+        self._commits_until = 0
         owned = self._ownership.owned
         if self._membership.generation < 0:
             return self._give_up(now, owned, lost=True)

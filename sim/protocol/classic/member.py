@@ -263,6 +263,8 @@ class ClassicMember(MemberParts):
         """The commit of ``generation`` is answered; unless that is fatal, what waited for it goes on."""
         effects = self.responses.committed(now, error, generation)
         step, self.membership.after_commit = self.membership.after_commit, None
+        if step is Step.REVOKE and self.joining.repeats_commit(now, error):
+            return effects
         return effects + self._go_on(now, step)
 
     # --- requests that are made elsewhere -----------------------------------------------------------------------------

@@ -20,12 +20,7 @@ VALID_PREVIOUS_STATES = {
     GroupState.PREPARING_REBALANCE: (GroupState.EMPTY, GroupState.STABLE, GroupState.COMPLETING_REBALANCE),
     GroupState.COMPLETING_REBALANCE: (GroupState.PREPARING_REBALANCE,),
     GroupState.STABLE: (GroupState.COMPLETING_REBALANCE,),
-    GroupState.DEAD: (
-        GroupState.EMPTY,
-        GroupState.PREPARING_REBALANCE,
-        GroupState.COMPLETING_REBALANCE,
-        GroupState.STABLE,
-    ),
+    GroupState.DEAD: tuple(GroupState),
 }
 """``ClassicGroupState.validPreviousStates``."""
 

@@ -73,6 +73,10 @@ class TopicView(Protocol):
         """Positions of a topic's partitions, by partition number."""
         ...
 
+    def id_of(self, topic: str) -> int | str:
+        """What tells a topic from others that have had its name."""
+        ...
+
     def racks_of(self, topic: str, partitions: int) -> list[tuple[str | None, ...]] | None:
         """Racks of the replicas of a topic's first partitions; None if no broker has a rack."""
         ...

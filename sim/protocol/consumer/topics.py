@@ -78,7 +78,7 @@ class SubscribedTopics:
         self._refresh_epoch = self._roster.group.epoch
 
     def metadata_hash(self) -> int:
-        """A number that says of all subscribed topics that exist how many partitions they have, and on which racks.
+        """A number that says which of the subscribed topics exist, with how many partitions, and on which racks.
 
         It stands for Kafka's hash (``Utils.computeTopicHash``, 4.1): only equality counts. 0: there are none.
         """
@@ -88,7 +88,7 @@ class SubscribedTopics:
         return self._hashes[known]
 
     def _hash_of(self, names: tuple[str, ...]) -> int:
-        told = [(name, self.image[name], self._racks_of(name)) for name in names]
+        told = [(name, self._view.id_of(name), self.image[name], self._racks_of(name)) for name in names]
         return int.from_bytes(blake2b(repr(told).encode(), digest_size=8).digest(), "big", signed=True)
 
     def _racks_of(self, name: str) -> list[list[str]] | None:

@@ -75,17 +75,21 @@ def test_clipping_keeps_what_is_inside(drawn: Any, low: int, high: int) -> None:
     assert (inside[:, 1] < inside[:, 2]).all()
 
 
-@given(unavailable(), st.lists(st.integers(0, SPAN), min_size=3, max_size=3), st.integers(0, SPAN))
-def test_the_world_stops_when_all_is_down_and_somebody_is_there(drawn: Any, clocks: list[int], first: int) -> None:
+LIVES = st.tuples(st.integers(0, SPAN), st.integers(0, SPAN)).map(sorted)
+
+
+@given(unavailable(), st.lists(LIVES, min_size=3, max_size=3), st.integers(0, SPAN))
+def test_the_world_stops_when_all_is_down_and_somebody_is_there(drawn: Any, lives: list[list[int]], first: int) -> None:
     grid, _ = drawn
-    for position, clock in enumerate(clocks):
-        grid[position, :clock] = 0
+    for position, (clock, end) in enumerate(lives):
+        grid[position, :clock] = grid[position, end:] = 0
     rows = merge_touching(table(*((p, t, t + 1, grid[p, t]) for p in range(3) for t in range(SPAN) if grid[p, t])))
     expected = 0
     for instant in range(first, SPAN):
-        causes = [grid[position, instant] for position in range(3) if clocks[position] <= instant]
+        there = [position for position, (clock, end) in enumerate(lives) if clock <= instant < end]
+        causes = [grid[position, instant] for position in there]
         expected += bool(causes) and all(causes) and any(cause != UNOWNED for cause in causes)
-    assert stop_the_world_us(rows, gaps(rows), np.array(clocks), first) == expected
+    assert stop_the_world_us(rows, gaps(rows), *np.array(lives).T, first) == expected
 
 
 def test_nothing_is_nothing() -> None:
@@ -94,7 +98,7 @@ def test_nothing_is_nothing() -> None:
     assert gaps(none).shape == (0, 3)
     assert unavailable_us(none, 2).tolist() == [[0] * (len(CAUSES) + 1)] * 2
     assert longest_gaps_us(gaps(none), 2).tolist() == [0, 0]
-    assert stop_the_world_us(none, gaps(none), np.array([0]), 0) == 0
+    assert stop_the_world_us(none, gaps(none), np.array([0]), np.array([SPAN]), 0) == 0
     assert quantile(np.empty(0, np.int64), 0.99) == 0
 
 

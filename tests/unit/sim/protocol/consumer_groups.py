@@ -32,11 +32,15 @@ class Topics:
 
     def __init__(self) -> None:
         self.first: dict[str, int] = {}
+        self.ids: dict[str, int] = {}
         self.racks: dict[str, list[tuple[str | None, ...]]] = {}
 
     def of(self, topic: str) -> Positions:
         first = self.first.setdefault(topic, len(self.first) * MOST)
         return np.arange(first, first + MOST, dtype=np.int32)
+
+    def id_of(self, topic: str) -> int:
+        return self.ids.get(topic, 0)
 
     def racks_of(self, topic: str, partitions: int) -> list[tuple[str | None, ...]] | None:
         return self.racks.get(topic)
