@@ -22,13 +22,13 @@ def choose(condition: Any, this: Any, that: Any) -> Any:
 def least(one: Any, other: Any) -> Any:
     """The smaller of two."""
     is_first = one <= other
-    return np.minimum(one, other) if isinstance(is_first, np.ndarray) else choose(is_first, one, other)
+    return np.minimum(one, other) if isinstance(is_first, np.ndarray) else one if is_first else other
 
 
 def most(one: Any, other: Any) -> Any:
     """The greater of two."""
     is_first = one >= other
-    return np.maximum(one, other) if isinstance(is_first, np.ndarray) else choose(is_first, one, other)
+    return np.maximum(one, other) if isinstance(is_first, np.ndarray) else one if is_first else other
 
 
 def some(condition: Any) -> bool:

@@ -35,6 +35,7 @@ _TAIL = 1.0 / (1 << 15)
 """The last cell of a table ends at this distance from 1: distributions are truncated there, so a maximum exists."""
 
 
+@lru_cache(1 << 12, typed=True)
 def name_hash(*names: object) -> int:
     """A 64-bit hash of names, the same in every process (unlike ``hash``)."""
     return int.from_bytes(blake2b("\x1f".join(map(str, names)).encode(), digest_size=8).digest(), "big")

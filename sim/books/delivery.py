@@ -122,11 +122,8 @@ class Delivery:
         # What the group never read of a partition that is younger than the group is lost.
         younger = self._partitions.created_us[partitions] > self._availability.first_join_us
         late = measured & (before < 0) & younger
-        deleted = np.minimum(offsets, self._ledger.log_start[partitions])
-        self._record.add_delivery("loss", "retention", int(deleted[late].sum()))
-        self._record.add_delivery("loss", "reset", int((offsets - deleted)[late].sum()))
-        self._ledger.lose(partitions[late], np.zeros(late.sum(), np.int64), deleted[late], "retention")
-        self._ledger.lose(partitions[late], deleted[late], offsets[late], "reset")
+        if late.any():
+            self._account_late_starts(partitions[late], offsets[late])
         counts = measured & (before >= 0) & (before != offsets)
         if not counts.any():
             return
@@ -138,6 +135,14 @@ class Delivery:
             self._record.add_delivery("loss", cause, int(np.maximum(-records, 0).sum()))
             these = partitions[counts][codes == code]
             self._ledger.lose(these, before[counts][codes == code], offsets[counts][codes == code], cause)
+
+    def _account_late_starts(self, partitions: Positions, offsets: Offsets) -> None:
+        """Count what the group never reads of partitions that it begins with at these offsets. Shapes (n,)."""
+        deleted = np.minimum(offsets, self._ledger.log_start[partitions])
+        self._record.add_delivery("loss", "retention", int(deleted.sum()))
+        self._record.add_delivery("loss", "reset", int((offsets - deleted).sum()))
+        self._ledger.lose(partitions, np.zeros(len(partitions), np.int64), deleted, "retention")
+        self._ledger.lose(partitions, deleted, offsets, "reset")
 
     def _cause(self, code: int) -> str:
         return "broadcast overwrite" if self._is_broadcast else _CAUSES.get(code, "re-read")

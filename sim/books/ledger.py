@@ -254,6 +254,8 @@ class Ledger(Production):
 
         Shape (n,).
         """
+        if not holding.total_rate:  # what there is, is what was there
+            return holding.offset + holding.offered.astype(np.int64)
         produced = self.produced(now, holding.partitions)
         return ends_in_sight(produced, holding.mrps, holding.offset, holding.offered)
 

@@ -36,8 +36,9 @@ def ends_in_sight(produced: Offsets, mrps: Offsets, begun: Offsets, offered: NDA
         Milli-records a second that come, and where each service began, with how many records waiting.
     """
     ends: Offsets = np.maximum(produced, begun)
-    without_rate = np.flatnonzero(mrps == 0)
-    ends[..., without_rate] = begun[without_rate] + offered[without_rate]
+    if np.count_nonzero(mrps) < len(mrps):
+        without_rate = np.flatnonzero(mrps == 0)
+        ends[..., without_rate] = begun[without_rate] + offered[without_rate]
     return ends
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -45,12 +46,12 @@ class ProducerBooks:
     """
 
     def __init__(self) -> None:
-        self.sent: dict[tuple[str, TopicPartition], Sent] = {}
+        self.sent: defaultdict[tuple[str, TopicPartition], Sent] = defaultdict(Sent)
         self.rows: list[dict[str, str | int]] = []
 
     def of(self, producer: str, partition: TopicPartition) -> Sent:
         """What is known of one producer and partition."""
-        return self.sent.setdefault((producer, partition), Sent())
+        return self.sent[producer, partition]
 
     def told(self, now: int, producer: str, delivery: Delivery) -> None:
         """The application has been told what has become of a batch."""

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any
 
-import numpy as np
 import simpy
-from numpy.typing import NDArray
 
 from groupsim.sim.books.consumption import Consumption
 from groupsim.sim.client.alarms import Alarms
@@ -252,10 +250,10 @@ class Consumer:
         if self.client is not None:
             self.client.elision.wake()
 
-    def reads(self, positions: NDArray[np.bool_]) -> bool:
-        """Whether it consumes any of these. Shape of ``positions``: (n_partitions,)."""
+    def reads(self, positions: frozenset[int]) -> bool:
+        """Whether it consumes any of these."""
         consumption = self.consumption
-        return consumption is not None and bool(positions[consumption.partitions].any())
+        return consumption is not None and not positions.isdisjoint(consumption.partitions.tolist())
 
     def is_out_of_range(self, now: int) -> bool:
         """Whether its next fetch asks for something that is deleted."""

@@ -56,9 +56,9 @@ class LeftBehind:
         """Which of these it has. Shape (n,)."""
         return np.array([position in self.at for position in positions.tolist()], np.bool_)
 
-    def has_any(self, positions: NDArray[np.bool_]) -> bool:
-        """Whether it has any of these, or any whose leader is known. Shape (n_partitions,)."""
-        return any(positions[position] or position not in self.unknown for position in self.at)
+    def has_any(self, positions: frozenset[int]) -> bool:
+        """Whether it has any of these, or any whose leader is known."""
+        return not (positions.isdisjoint(self.at) and self.unknown.issuperset(self.at))
 
     @property
     def known(self) -> Positions:

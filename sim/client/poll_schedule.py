@@ -46,6 +46,8 @@ class PollSchedule:
     """
 
     __slots__ = (
+        "_settled",
+        "_switch",
         "before",
         "fetch_us",
         "full_passes",
@@ -71,6 +73,7 @@ class PollSchedule:
         self.full_us, self.full_wait_us = pace.full_us, pace.full_wait_us
         self.steady_us, self.steady_wait_us = pace.steady_us, pace.steady_wait_us
         self.full_passes, self.settling = catching_up(pace, load)
+        self._note_kinds()
 
     @classmethod
     def of_columns(
@@ -84,17 +87,13 @@ class PollSchedule:
         schedule.full_us, schedule.full_wait_us = full_us, full_wait_us
         schedule.steady_us, schedule.steady_wait_us = steady_us, steady_wait_us
         schedule.full_passes, schedule.settling = full_passes, settling
+        schedule._note_kinds()
         return schedule
 
-    @property
-    def _switch(self) -> Any:
-        """When the last full pass is over."""
-        return self.start + self.full_passes * self.full_us
-
-    @property
-    def _settled(self) -> Any:
-        """From when on passes are alike for ever."""
-        return self._switch + (self.settling.span_us if self.settling is not None else 0)
+    def _note_kinds(self) -> None:
+        """When the last full pass is over, and from when on passes are alike for ever."""
+        self._switch = self.start + self.full_passes * self.full_us
+        self._settled = self._switch + (self.settling.span_us if self.settling is not None else 0)
 
     def shift(self, at: int, by_us: int) -> None:
         """The clock of the application stops at ``at`` for ``by_us``: every poll from then on is that much later.
@@ -104,16 +103,14 @@ class PollSchedule:
         held_until, upcoming = self.inside_until(at), self.next_poll(at)
         self.before = self.last_pass(at - 1)
         self.held_until = held_until + by_us if held_until != NOT_INSIDE else NOT_INSIDE
-        self._restart_at(upcoming)
-        self.start = upcoming + by_us
+        self._go_on(upcoming, upcoming + by_us)
 
     def use_up(self, at: int, by_us: int) -> None:
         """Something in the pass under way takes ``by_us`` from ``at`` on: the next poll waits for it, no longer."""
         held_until, upcoming = self.inside_until(at), self.next_poll(at)
         self.before = self.last_pass(at)
         self.held_until = max(held_until, at + by_us)
-        self._restart_at(upcoming)
-        self.start = max(upcoming, at + by_us)
+        self._go_on(upcoming, max(upcoming, at + by_us))
 
     def answer(self, at: int) -> bool:
         """Records have come: whether a poll() begins at ``at``, or waits without a backlog, and returns them.
@@ -125,9 +122,14 @@ class PollSchedule:
         if at > waits_until:
             return False
         self.before, self.held_until = self.last_pass(at), at
-        self._restart_at(self.next_poll(at))
-        self.start = at
+        self._go_on(self.next_poll(at), at)
         return True
+
+    def _go_on(self, upcoming: int, start: int) -> None:
+        """Go on at ``start`` with the pass that was to begin at ``upcoming``."""
+        self._restart_at(upcoming)
+        self.start = start
+        self._note_kinds()
 
     def _restart_at(self, upcoming: int) -> None:
         """Forget the passes before the poll ``upcoming``."""
@@ -138,11 +140,13 @@ class PollSchedule:
 
     def _pass_at(self, time: Any) -> tuple[Any, Any, Any]:
         """Begin, wait and length of the pass under way at ``time`` (at least ``start``)."""
+        settled, length = self._settled, self.steady_us
+        if (time >= settled) is True:  # one member's, as most often
+            return settled + (time - settled) // length * length, self.steady_wait_us, length
         switch, settling = self._switch, self.settling
         is_full = time < switch
-        settled = switch if settling is None else switch + settling.span_us
         since = settled - is_full * (settled - self.start)
-        length = self.steady_us + is_full * (self.full_us - self.steady_us)
+        length = length + is_full * (self.full_us - length)
         wait = self.steady_wait_us + is_full * (self.full_wait_us - self.steady_wait_us)
         begin = since + (time - since) // length * length
         is_settling = (time >= switch) & (time < settled)

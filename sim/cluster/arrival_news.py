@@ -93,7 +93,7 @@ class ArrivalNews:
         for name in self._reading(*what):
             group = self._groups[name]
             group.fast_path.settle()
-            mask = group.books.partitions.mask(group.books.ledger.arrive(what[0]))
+            news = frozenset(group.books.ledger.arrive(what[0]).tolist())
             for reader in self._readers[name]:
-                if reader.reads(mask):
+                if reader.reads(news):
                     reader.receive(now)

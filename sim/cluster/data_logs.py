@@ -5,6 +5,7 @@ It adds no rule: what is accepted and what is lost is up to `sim.protocol.produc
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -77,16 +78,13 @@ class DataLogs:
         self.control: ReplicationControl | None = None
         self._service_us = cluster.timing.service_us
         self._replication_us = 2 * max(1, mean_of(cluster.network.latency))
-        self._logs: dict[TopicPartition, ReplicatedLog] = {}
+        self._logs: defaultdict[TopicPartition, ReplicatedLog] = defaultdict(ReplicatedLog)
         self._waiting: dict[TopicPartition, list[_Waiting]] = {}
         self._ids = count()
 
     def new_producer_id(self) -> int:
         """``InitProducerId`` without a transactional id."""
         return next(self._ids)
-
-    def _log(self, partition: TopicPartition) -> ReplicatedLog:
-        return self._logs.setdefault(partition, ReplicatedLog())
 
     def _key(self, partition: TopicPartition) -> int:
         return deadline_key(name_hash("data log", partition[0], partition[1]), Kind.TIMER)
@@ -111,7 +109,7 @@ class DataLogs:
         return self.control is None or self.control.partitions[partition].accepts
 
     def _append(self, exchange: Exchange, body: ProduceBatch) -> None:
-        log, now = self._log(body.partition), self._env.now
+        log, now = self._logs[body.partition], self._env.now
         response = log.append(now, body.batch, body.source)
         if response.error is not Error.NONE or body.acks >= 0:
             self._reply(exchange, response)
@@ -128,7 +126,7 @@ class DataLogs:
         """Those in sync have fetched: readers see it, and who waits for them is answered (``DelayedProduce``)."""
         if partition in self._catalog.unreadable:
             return
-        log, waiting = self._log(partition), self._waiting.get(partition, [])
+        log, waiting = self._logs[partition], self._waiting.get(partition, [])
         passed = log.commit(self._env.now - self._replication_us)
         if passed and partition[0] in self._news.arrivals:
             self._news.show(partition, [one.source.produced_us for one in passed])
@@ -149,7 +147,7 @@ class DataLogs:
 
     def cut(self, partition: TopicPartition, after_us: int, *, is_unclean: bool) -> None:
         """Somebody leads who lacks what was written after that."""
-        gone = self._log(partition).cut(after_us, is_unclean=is_unclean)
+        gone = self._logs[partition].cut(after_us, is_unclean=is_unclean)
         self._books.cut(partition, gone, is_unclean=is_unclean)
 
     def changed(self, partitions: Iterable[TopicPartition]) -> None:
@@ -165,4 +163,4 @@ class DataLogs:
 
     def finish(self) -> None:
         """The horizon."""
-        self._books.finish(lambda partition: self._log(partition).appended)
+        self._books.finish(lambda partition: self._logs[partition].appended)

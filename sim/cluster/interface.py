@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.cluster.worker_threads import WorkerThreads
 from groupsim.sim.protocol.controller.partition import Name
@@ -131,8 +128,8 @@ class Reader(Protocol):
         """What it has read and committed by now is in the books."""
         ...
 
-    def reads(self, positions: NDArray[np.bool_]) -> bool:
-        """Whether it consumes any of these. Shape of ``positions``: (n_partitions,)."""
+    def reads(self, positions: frozenset[int]) -> bool:
+        """Whether it consumes any of these."""
         ...
 
     def repace(self, now: int) -> None:

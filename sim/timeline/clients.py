@@ -129,7 +129,7 @@ class Clients:
         if not (gone.any() or back.any() or moved.any()):
             partitions.leader[positions] = leader
             return
-        clients = self._readers(group, partitions.mask(positions))
+        clients = self._readers(group, frozenset(positions.tolist()))
         partitions.move(now, positions, leader)
         partitions.is_readable[positions] = readable
         books.availability.sever(positions, severed=False)
@@ -144,8 +144,8 @@ class Clients:
             client.fetcher.follow(now, followed)
             client.drive(now)
 
-    def _readers(self, group: str, positions: NDArray[np.bool_]) -> list[Client]:
-        """Who is concerned by a change of some partitions: awake from now on. Shape (n_partitions,).
+    def _readers(self, group: str, positions: frozenset[int]) -> list[Client]:
+        """Who is concerned by a change of some partitions: awake from now on.
 
         Nobody else: whoever reads none of them goes on as before. While members take steps together nobody knows.
         """
@@ -163,10 +163,11 @@ class Clients:
         return [one.client for one in self._world.members[group] if one.client is not None]
 
 
-def _is_concerned(client: Client, positions: NDArray[np.bool_]) -> bool:
-    """Whether it reads any of these, or would read them, or something else now that it knows where. (n_partitions,)."""
+def _is_concerned(client: Client, positions: frozenset[int]) -> bool:
+    """Whether it reads any of these, or would read them, or something else now that it knows where."""
     fetcher, read = client.fetcher, client.consumption.partitions
-    return bool(fetcher.cut_off or fetcher.left_behind.has_any(positions) or np.count_nonzero(positions[read]))
+    is_searching = fetcher.cut_off or fetcher.left_behind.has_any(positions)
+    return bool(is_searching) or not positions.isdisjoint(read.tolist())
 
 
 class _News(NamedTuple):

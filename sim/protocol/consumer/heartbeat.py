@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from groupsim.sim.protocol.consumer.core import GroupCore
 from groupsim.sim.protocol.consumer.messages import (
     JOIN_EPOCH,
@@ -31,7 +29,7 @@ from groupsim.sim.protocol.consumer.static_members import StaticMembers
 from groupsim.sim.protocol.consumer.targets import Targets
 from groupsim.sim.protocol.consumer.topics import SubscribedTopics
 from groupsim.sim.protocol.facts import MemberAdmitted, MemberSeen
-from groupsim.sim.protocol.messages import Error, Positions, within
+from groupsim.sim.protocol.messages import Error, Positions, are_same, within
 
 
 class Heartbeats:
@@ -212,7 +210,7 @@ class Heartbeats:
             and (request.topics is not None or request.pattern is not None)
             and request.owned is not None
         )
-        is_told = request.member_epoch == JOIN_EPOCH or is_full or _differs(before.assigned, current.assigned)
+        is_told = request.member_epoch == JOIN_EPOCH or is_full or not are_same(before.assigned, current.assigned)
         return ConsumerGroupHeartbeatResponse(
             Error.NONE,
             member.member_id,
@@ -220,10 +218,6 @@ class Heartbeats:
             self._core.heartbeat_interval_us,
             current.assigned if is_told else None,
         )
-
-
-def _differs(before: Positions, after: Positions) -> bool:
-    return before is not after and not np.array_equal(before, after)
 
 
 def _updated(member: Member | None, request: ConsumerGroupHeartbeat) -> MemberMetadata:

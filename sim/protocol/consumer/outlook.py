@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from groupsim.sim.protocol.consumer.core import GroupCore
 from groupsim.sim.protocol.consumer.messages import JOIN_EPOCH, ConsumerGroupHeartbeat
 from groupsim.sim.protocol.consumer.states import MemberState
 from groupsim.sim.protocol.consumer.targets import Targets
 from groupsim.sim.protocol.consumer.topics import SubscribedTopics
+from groupsim.sim.protocol.messages import are_same
 from groupsim.sim.units import FOREVER
 
 
@@ -72,4 +71,4 @@ class Outlook:
         """Whether the next heartbeat brings this member, who is STABLE, more than an epoch."""
         roster = self._core.roster
         current, target = roster.members[member_id].current, roster.target_of(member_id).positions
-        return not (target is current.assigned or np.array_equal(target, current.assigned))
+        return not are_same(target, current.assigned)

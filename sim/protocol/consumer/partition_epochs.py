@@ -19,9 +19,9 @@ class PartitionEpochs:
         self.epochs: NDArray[np.int32] = np.empty(0, np.int32)
 
     def add(self, positions: Positions, epoch: int) -> None:
-        """A member at ``epoch`` has these."""
+        """A member at ``epoch`` has these, ascending."""
         if positions.size:
-            self._cover(int(positions.max()) + 1)
+            self._cover(int(positions[-1]) + 1)
             self.epochs[positions] = epoch
 
     def remove(self, positions: Positions, epoch: int) -> None:
@@ -31,9 +31,9 @@ class PartitionEpochs:
             self.epochs[positions] = np.where(held == epoch, FREE, held)
 
     def are_free(self, positions: Positions) -> NDArray[np.bool_]:
-        """Which of these nobody has. Shape of ``positions``."""
+        """Which of these, ascending, nobody has. Shape of ``positions``."""
         if positions.size:
-            self._cover(int(positions.max()) + 1)
+            self._cover(int(positions[-1]) + 1)
         free: NDArray[np.bool_] = self.epochs[positions] == FREE
         return free
 

@@ -16,7 +16,7 @@ from groupsim.sim.protocol.consumer.records import NO_EPOCHS, CurrentAssignment,
 from groupsim.sim.protocol.consumer.refusals import Refused
 from groupsim.sim.protocol.consumer.rules import Rules
 from groupsim.sim.protocol.consumer.states import MemberState
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, Positions, within
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, Positions, are_same, within
 
 STABLE, UNREVOKED, UNRELEASED, UNKNOWN = MemberState
 
@@ -58,7 +58,9 @@ class Aim:
         return self.owned is not None and not within(positions, self.owned).any()
 
     def wants(self, positions: Positions) -> NDArray[np.bool_]:
-        """Which of these the member subscribes to. Shape of ``positions``."""
+        """Which of these, ascending, the member subscribes to. Shape of ``positions``."""
+        if positions.size and positions[-1] < len(self.subscribed):
+            return self.subscribed[positions]
         known = positions < len(self.subscribed)
         wanted = known.copy()
         wanted[known] = self.subscribed[positions[known]]
@@ -91,7 +93,7 @@ def _step(member: CurrentAssignment, aim: Aim, epoch: int) -> CurrentAssignment:
     target = aim.target
     if aim.rules.enforces_subscription and not (wanted := aim.wants(target)).all():
         target = target[wanted]
-    if target is member.assigned or np.array_equal(target, member.assigned):
+    if are_same(target, member.assigned):
         return _moved(member, aim.epoch, STABLE, member.assigned, member.assigned_epochs)
     stays = within(member.assigned, target)
     kept, kept_epochs = member.assigned[stays], member.assigned_epochs[stays]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.protocol.consumer.states import MemberState
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions, Protocols
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions, Protocols, are_same
 from groupsim.sim.protocol.offsets.records import OffsetRecord
 from groupsim.sim.units import MS
 
@@ -98,15 +98,11 @@ class CurrentAssignment:
             self.member_epoch == other.member_epoch
             and self.previous_epoch == other.previous_epoch
             and self.state is other.state
-            and _equal(self.assigned, other.assigned)
-            and _equal(self.assigned_epochs, other.assigned_epochs)
-            and _equal(self.pending, other.pending)
-            and _equal(self.pending_epochs, other.pending_epochs)
+            and are_same(self.assigned, other.assigned)
+            and are_same(self.assigned_epochs, other.assigned_epochs)
+            and are_same(self.pending, other.pending)
+            and are_same(self.pending_epochs, other.pending_epochs)
         )
-
-
-def _equal(mine: NDArray[np.int32], other: NDArray[np.int32]) -> bool:
-    return mine is other or (len(mine) == len(other) and bool((mine == other).all()))
 
 
 @dataclass(frozen=True, slots=True)

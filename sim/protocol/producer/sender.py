@@ -7,7 +7,7 @@ are under way to a broker.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -136,7 +136,7 @@ class Sender:
         self._leader_of = leader_of
         self.producer_id = NO_PRODUCER_ID
         self.epoch = NO_EPOCH
-        self.partitions: dict[TopicPartition, SendState] = {}
+        self.partitions: defaultdict[TopicPartition, SendState] = defaultdict(SendState)
         self.deliveries: list[Delivery] = []
 
     def identify(self, producer_id: int, epoch: int) -> None:
@@ -147,7 +147,7 @@ class Sender:
 
     def send(self, now: int, partition: TopicPartition, records: int) -> None:
         """The application sends records to one partition."""
-        state = self.partitions.setdefault(partition, SendState())
+        state = self.partitions[partition]
         while records:
             last = state.batches[-1] if state.batches else None
             if last is None or last.attempts or last.records >= self._most:

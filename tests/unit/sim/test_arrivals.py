@@ -127,7 +127,7 @@ def test_nobody_processes_what_readers_do_not_see() -> None:
     run.act(Action(0, "poll", 0, 0, 0))
     group: Any = SimpleNamespace(books=SimpleNamespace(ledger=run.ledger))
     assert ReadsWhatIsThere().violated(1_000, group) is None
-    run.arrivals._of(0).ends[-1] = 3
+    run.arrivals._partitions[0].ends[-1] = 3
     assert "partition 0 is processed beyond" in str(ReadsWhatIsThere().violated(1_000, group))
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from groupsim.sim.client.heartbeat_thread import Cadence, first_wake, first_wakes
-from groupsim.sim.client.pace import Load, Pace
+from groupsim.sim.client.pace import Pace
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.client.settling import Settling
 from groupsim.sim.fastpath.beats_of_many import send_before
@@ -16,6 +16,7 @@ from groupsim.sim.fastpath.heartbeats import Heartbeats
 from groupsim.sim.fastpath.poll_schedules import PollSchedules
 from groupsim.sim.fastpath.trains import RecentTrain, Train
 from groupsim.sim.units import FOREVER
+from tests.support.schedules import in_closed_form
 
 MEASURE = (2_000, 9_000)
 
@@ -26,10 +27,10 @@ def members(draw: st.DrawFn) -> tuple[PollSchedule, Cadence, int, int]:
     full, steady = draw(st.integers(1, 90)), draw(st.integers(1, 90))
     paced = Pace(full, draw(st.integers(0, full)), 2, steady, draw(st.integers(0, steady)), 1, 1.0, 1.0)
     start, held_until = draw(st.integers(0, 300)), draw(st.integers(-1, 300))
-    schedule = PollSchedule(start, paced, Load(0, 0), None, min(held_until, start))
-    schedule.full_passes = draw(st.sampled_from([0, 3, 40, 1_000_000_000]))
+    full_passes = draw(st.sampled_from([0, 3, 40, 1_000_000_000]))
     lengths = draw(st.lists(st.integers(1, 90), max_size=4))
-    schedule.settling = Settling(lengths, [length // 3 for length in lengths]) if lengths else None
+    settling = Settling(lengths, [length // 3 for length in lengths]) if lengths else None
+    schedule = in_closed_form(start, full_passes, paced, min(held_until, start), settling)
     interval, step = draw(st.integers(100, 400)), draw(st.integers(7, 90) | st.just(FOREVER))
     since, late = draw(st.integers(0, 400)), draw(st.integers(0, 90))
     return schedule, Cadence(interval, draw(st.integers(0, 6)), step), since, since + interval - late

@@ -20,6 +20,7 @@ from groupsim.sim.randomness import Draw
 from groupsim.sim.units import FOREVER, MS, S
 from tests.support.fidelity import differences
 from tests.support.scenarios import TIMING, client, group, join, scenario
+from tests.support.schedules import in_closed_form
 
 MEASURE = (2_000, 9_000)
 
@@ -30,13 +31,12 @@ def schedules(draw: st.DrawFn) -> PollSchedule:
     full, steady = draw(st.integers(1, 90)), draw(st.integers(1, 90))
     paced = Pace(full, draw(st.integers(0, full)), 2, steady, draw(st.integers(0, steady)), 1, 1.0, 1.0)
     start, held_until = draw(st.integers(0, 300)), draw(st.integers(-1, 300))
-    load = Load(0, 0)
-    if draw(st.booleans()):
-        schedule = PollSchedule(start, paced, load, None, min(held_until, start))
-    else:
-        cost = Draw(draw(st.integers(0, 99)), Distribution("uniform", (1, 9)))
-        schedule = DrawnPollSchedule(start, paced, load, None, min(held_until, start), cost=cost, first=3, fixed_us=5)
-    schedule.full_passes = draw(st.sampled_from([0, 3, 40, 1_000_000_000]))
+    cost = None if draw(st.booleans()) else Draw(draw(st.integers(0, 99)), Distribution("uniform", (1, 9)))
+    held_until, full_passes = min(held_until, start), draw(st.sampled_from([0, 3, 40, 1_000_000_000]))
+    if cost is None:
+        return in_closed_form(start, full_passes, paced, held_until)
+    schedule = DrawnPollSchedule(start, paced, Load(0, 0), None, held_until, cost=cost, first=3, fixed_us=5)
+    schedule.full_passes = full_passes
     return schedule
 
 

@@ -17,6 +17,7 @@ from groupsim.sim.client.settling import Settling
 from groupsim.sim.model import ZERO, Distribution, Processing
 from groupsim.sim.randomness import Draw
 from groupsim.sim.units import MS, S
+from tests.support.schedules import in_closed_form
 
 POLL_US = MS
 FETCH = 13
@@ -77,17 +78,14 @@ def loops(draw: st.DrawFn) -> tuple[PollSchedule, Written]:
     (full, full_wait), (steady, steady_wait) = draw(lengths), draw(lengths)
     start, passes = draw(st.integers(0, 100)), draw(st.integers(0, 20))
     before = draw(st.none() | st.integers(0, start))
-    schedule = PollSchedule(
-        start, Pace(full, full_wait, 1, steady, steady_wait, 1, 1.0, 1.0), Load(0, 0), before, fetch_us=FETCH
-    )
-    schedule.full_passes = passes
     written = [(start + index * full, full_wait) for index in range(passes)]
     settled, settling = start + passes * full, draw(st.lists(lengths, max_size=5))
     for length, wait in settling:
         written.append((settled, wait))
         settled += length
-    if settling:
-        schedule.settling = Settling(*zip(*settling, strict=True))
+    paced = Pace(full, full_wait, 1, steady, steady_wait, 1, 1.0, 1.0)
+    between = Settling(*zip(*settling, strict=True)) if settling else None
+    schedule = in_closed_form(start, passes, paced, settling=between, before=before, fetch_us=FETCH)
     written += [(settled + index * steady, steady_wait) for index in range(END // steady + 1)]
     return schedule, Written(written, before)
 

@@ -24,6 +24,7 @@ from groupsim.sim.fastpath.trains import RecentTrain, Train
 from groupsim.sim.model import Distribution, Processing
 from groupsim.sim.randomness import Draw, hash64
 from groupsim.sim.units import FOREVER
+from tests.support.schedules import in_closed_form
 
 MEASURE = (300, 1_500)
 GRID = st.integers(0, 9).map(lambda tens: 10 * tens)
@@ -36,15 +37,14 @@ def schedules(draw: st.DrawFn) -> PollSchedule:
     full, steady = draw(st.integers(1, 60)), draw(st.integers(1, 60))
     paced = Pace(full, draw(st.integers(0, full)), 2, steady, draw(st.integers(0, steady)), 1, 1.0, 1.0)
     start, held_until = draw(st.integers(0, 300)), draw(st.integers(-1, 400))
+    full_passes = draw(st.sampled_from([0, 1, 7, 1_000_000_000]))
     if draw(st.booleans()):
-        schedule = PollSchedule(start, paced, Load(0, 0), None, held_until)
-    else:
-        cost = Draw(draw(st.integers(0, 99)), Distribution("uniform", (1, 9)))
-        schedule = DrawnPollSchedule(start, paced, Load(0, 0), None, held_until, cost=cost, first=3, fixed_us=5)
-    schedule.full_passes = draw(st.sampled_from([0, 1, 7, 1_000_000_000]))
-    lengths = draw(st.lists(st.integers(1, 60), max_size=3))
-    if lengths and not isinstance(schedule, DrawnPollSchedule):
-        schedule.settling = Settling(lengths, [length // 3 for length in lengths])
+        lengths = draw(st.lists(st.integers(1, 60), max_size=3))
+        settling = Settling(lengths, [length // 3 for length in lengths]) if lengths else None
+        return in_closed_form(start, full_passes, paced, held_until, settling)
+    cost = Draw(draw(st.integers(0, 99)), Distribution("uniform", (1, 9)))
+    schedule = DrawnPollSchedule(start, paced, Load(0, 0), None, held_until, cost=cost, first=3, fixed_us=5)
+    schedule.full_passes = full_passes
     return schedule
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions, are_same
 
 
 class LocalAssignment(NamedTuple):
@@ -29,7 +27,7 @@ class LocalAssignment(NamedTuple):
 
     def has(self, positions: Positions) -> bool:
         """Whether these are the partitions."""
-        return self.positions is positions or np.array_equal(self.positions, positions)
+        return are_same(self.positions, positions)
 
     def is_same(self, other: LocalAssignment) -> bool:
         """Whether number and partitions are equal."""
