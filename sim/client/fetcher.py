@@ -319,8 +319,6 @@ class Fetcher:
 
     def lose(self, now: int, positions: Positions) -> None:
         """The leaders of these are gone, or lead no more: what is read of them ends, and its position is kept."""
-        if not positions.size:
-            return
         left, lost = self.left_behind, positions[within(positions, self._consumption.partitions)]
         left.unknown.update(positions[left.among(positions)].tolist())
         if not lost.size:

@@ -139,7 +139,8 @@ class Clients:
         lost, found = positions[gone], positions[back]
         followed = positions[np.logical_and(moved, ~np.logical_or(gone, back))]
         for client in clients:
-            client.fetcher.lose(now, lost)
+            if lost.size:
+                client.fetcher.lose(now, lost)
             client.fetcher.find(now, found, since)
             client.fetcher.follow(now, followed)
             client.drive(now)
