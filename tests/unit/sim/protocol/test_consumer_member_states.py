@@ -20,6 +20,14 @@ def test_unsubscribed_until_the_first_poll() -> None:
     assert h.beat.member_epoch == 0
 
 
+def test_stable_with_positions_gains_nothing_by_a_poll() -> None:
+    h = ConsumerHarness().joining()
+    h.beaten(1, 0, 1).pass_by(2).beaten(1)
+    assert h.member.needs_application, "for positions"
+    h.pass_by().fetched()
+    assert not h.member.needs_application
+
+
 def test_assigned_by_hand_commits_an_interval_later() -> None:
     """KafkaConsumer.assign: commits by the clock need no membership."""
     h = ConsumerHarness().sleep(1_000).found()

@@ -111,6 +111,12 @@ def test_offsets_of_topics_that_are_not_read_expire_one_by_one_and_then_the_grou
     assert (is_free, gone(outcome), machine.table.known().size) == (True, [0], 0)
 
 
+def test_an_offset_of_0_expires_as_any_other() -> None:
+    machine = offsets_of(Stub())
+    machine.replay(record(1, 0, 0))
+    assert gone(machine.expire(RETENTION_US)[1]) == [1]
+
+
 def test_what_a_transaction_has_written_to_does_not_expire_and_keeps_the_group() -> None:
     """testCleanupExpiredOffsetsWithPendingTransactionalOffsets, ...Only (4.3.1)."""
     machine = offsets_of(Stub(), (0, 0))
@@ -286,15 +292,17 @@ def test_the_later_record_wins_whichever_kind_it_is() -> None:
     assert (machine.table.offset[1], machine.pending.is_open) == (10, False)
 
 
-@pytest.mark.parametrize("ends", [(5, 6), (6, 5)])
-def test_of_two_transactions_the_one_counts_that_wrote_later_whichever_ends_first(ends: tuple[int, int]) -> None:
+@pytest.mark.parametrize(("ends", "offset"), [((5,), 10), ((5, 6), 20), ((6, 5), 20)])
+def test_of_two_transactions_the_one_counts_that_wrote_later_whichever_ends_first(
+    ends: tuple[int, ...], offset: int
+) -> None:
     machine = offsets_of(Stub())
     machine.replay(record(0, 0, 7))
     machine.add_pending([record(0, 0, 10, producer_id=5)])
     machine.add_pending([record(0, 0, 20, producer_id=6)])
     for producer_id in ends:
         machine.end_transaction(producer_id, is_committed=True)
-    assert machine.table.offset[0] == 20
+    assert machine.table.offset[0] == offset
 
 
 def test_an_offset_that_is_pending_is_not_told() -> None:

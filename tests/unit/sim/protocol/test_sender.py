@@ -83,6 +83,17 @@ def test_16_a_batch_that_is_given_up_leaves_a_gap_that_a_new_epoch_closes() -> N
     assert link.arrive(following).offset == 1
 
 
+def test_a_new_identity_begins_sequences_anew_for_all_that_is_sent_again() -> None:
+    """``TransactionManager.startSequencesAtBeginning``."""
+    link = Link()
+    zero, one, two = link.send(3)
+    link.answer(zero, link.arrive(zero))
+    link.sender.identify(8, 0)
+    (three,) = link.send(1)
+    requests = [link.sender.request_of(batch) for batch in (one, two, three)]
+    assert [(request.producer_id, request.first_sequence) for request in requests] == [(8, 0), (8, 1), (8, 2)]
+
+
 @pytest.mark.parametrize(("config", "order"), [(PLAIN, [1, 0, 0]), (CONFIG, [0, 1])])
 def test_without_idempotence_a_retry_overtakes_and_is_written_twice(config: ProducerConfig, order: list[int]) -> None:
     """max.in.flight.requests.per.connection > 1 and retries: order and uniqueness are lost (``ProducerConfig``)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.sim.protocol.messages import Error
-from groupsim.sim.protocol.producer.batches import RecordBatch
+from groupsim.sim.protocol.producer.batches import ProduceResponse, RecordBatch
 from groupsim.sim.protocol.producer.log import PartitionLog
 from groupsim.sim.protocol.transactions.messages import TV1, TV2, WriteTxnMarkers
 from groupsim.sim.protocol.transactions.states import TransactionState
@@ -28,6 +28,16 @@ def test_what_was_verified_before_a_marker_is_not_after_it(version: int) -> None
     log.mark(0, marker(0 if version == TV1 else 1, version))
     assert log.append(0, late).error is Error.INVALID_TXN_STATE
     assert log.last_stable_offset == log.high_watermark
+
+
+def test_a_transaction_that_is_open_is_verified_once_wherever_it_began() -> None:
+    """``ProducerStateManager.hasOngoingTransaction``: at offset 0 too."""
+    log = PartitionLog()
+    log.verified(P)
+    log.append(0, RecordBatch(2, P, 0, 0, True))
+    more = RecordBatch(1, P, 0, 2, True)
+    assert log.needs_verification(more) is False
+    assert log.append(0, more) == ProduceResponse(Error.NONE, 2)
 
 
 def test_a_decided_transaction_is_stable_when_its_marker_is_replicated() -> None:
