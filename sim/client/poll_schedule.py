@@ -214,9 +214,11 @@ class PollSchedule:
     def hand_over(self, now: Any, slowdown: float, at: Any) -> tuple[Any, Any, Any]:
         """What a schedule that replaces this one at ``now`` begins with: start, ``before`` and ``held_until``.
 
-        The thread goes on with the batch in hand at ``at``, and the rest of that costs as ``slowdown`` says.
+        The thread goes on with the batch in hand at ``at``, and the rest of that costs as ``slowdown`` says. Where its
+        clock has stopped before ``now``, no pass of this schedule has begun since.
         """
-        return self.next_poll_with(slowdown, at), self.last_pass(now), self.inside_until(now)
+        known = least(now, at)
+        return self.next_poll_with(slowdown, at), self.last_pass(known), self.inside_until(known)
 
     def inside_until(self, time: Any) -> Any:
         """Until when the pass that began before ``time`` stays inside poll(); `NOT_INSIDE` if it no longer is."""

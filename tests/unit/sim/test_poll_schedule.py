@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.pace import Load, Pace, pace
-from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.client.settling import Settling
 from groupsim.sim.model import ZERO, Distribution, Processing
 from groupsim.sim.randomness import Draw
@@ -249,6 +249,14 @@ def test_the_rest_of_a_batch_costs_what_records_cost_from_then_on() -> None:
     assert schedule.next_poll_with(4.0, 1_500) == 1_500
     assert schedule.next_poll_with(4.0, 940) == 975, "in the pass before: inside poll() until 950"
     assert schedule.next_poll_with(4.0, 980) == 990
+
+
+def test_passes_that_were_to_begin_after_a_clock_has_stopped_have_not_begun() -> None:
+    """Its thread goes on at 1,300, frozen since; the pass of 1,500 is still to come at 1,550."""
+    schedule = PollSchedule(1_000, Pace(500, 100, 1, 500, 100, 1, 1.0, 8.0), Load(0, 0), 900, held_until=950)
+    assert schedule.hand_over(1_550, 8.0, 1_300) == (1_500, 1_000, NOT_INSIDE)
+    assert schedule.hand_over(1_550, 4.0, 1_050) == (1_300, 1_000, 1_100)
+    assert schedule.hand_over(1_550, 8.0, 1_800) == (2_000, 1_500, 1_600), "it hangs until then"
 
 
 def test_a_processing_that_costs_nothing_still_takes_a_poll() -> None:
