@@ -27,6 +27,7 @@ _DIGITS_MAX: Final = 40
 _NUMBERS: Final = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _TEXT: Final = "tag:yaml.org,2002:str"
 _KEYS: Final = (_TEXT, "tag:yaml.org,2002:merge")
+_SIGNED_ZERO: Final = re.compile(r"-[0_.]*0[0_.]*([eE][-+]?\d+)?")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 """Python's strings can hold it, and no file or terminal can."""
 _TRAPS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = MappingProxyType(
@@ -289,7 +290,7 @@ def _wrong(node: yaml.ScalarNode) -> str:
     pattern, message = _TRAPS.get(node.tag, (None, "")) if node.style is None else (None, "")
     if pattern is not None and pattern.fullmatch(node.value):
         return message
-    if node.style is None and node.tag in _NUMBERS and node.value.startswith("-") and not node.value.strip("-0_.eE+"):
+    if node.style is None and node.tag in _NUMBERS and _SIGNED_ZERO.fullmatch(node.value):
         return "is zero: write 0, without a sign"
     return "must be a finite number" if node.style is None and _is_infinite(node) else ""
 

@@ -341,7 +341,7 @@ def test_behaviour_comes_generation_by_generation() -> None:
     since_4_1 = {"rack_in_heartbeat", "close_operations", *since_4_2}
     since_3_2 = {"bounded_join_prepare", "keep_id_on_illegal_generation", "skip_assignment",
                  "generation_in_subscription", "rack_in_subscription", "exponential_backoff",
-                 "leader_in_fetch_response", *since_4_1}  # fmt: skip
+                 "leader_in_fetch_response", "reason_in_request", *since_4_1}  # fmt: skip
     since_2_2 = {"member_id_required", "poll_returns_in_rebalance", "heartbeat_in_completing",
                  "repeats_deleted_commits"}  # fmt: skip
     since_0_10_1 = {"background_heartbeat", "rebalance_timeout_is_session"}
@@ -355,6 +355,6 @@ def test_behaviour_comes_generation_by_generation() -> None:
 
 
 def test_librdkafka_before_2_15_differs_from_itself() -> None:
-    since_2_15 = {"paces_polls", "looks_at_polls", "repeats_user_data", "repeats_deleted_commits"}
+    since_2_15 = {"paces_polls", "looks_at_polls", "repeats_user_data", "repeats_deleted_commits", "reason_in_request"}
     assert _differences("2.15", "librdkafka") == since_2_15
     assert _differences("2.14", "librdkafka") == {*since_2_15, "ignores_missing_group", "says_all_after_expiry"}
