@@ -6,7 +6,7 @@ import sysconfig
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -52,9 +52,14 @@ def being_asked() -> Asked | None:
     return next(iter(_asked[-1:]), None)
 
 
-def is_own(assignor: AssignorMemory) -> bool:
+def is_own(name: str) -> bool:
     """Whether it is neither Kafka's nor groupsim's: theirs are tested, and Kafka's defects are reproduced."""
-    return assignor.name not in ASSIGNORS and assignor.name not in SERVER_ASSIGNORS
+    return name not in ASSIGNORS and name not in SERVER_ASSIGNORS
+
+
+def guarded(name: str) -> AbstractContextManager[None]:
+    """`blaming`, if it is somebody's own."""
+    return blaming(name) if is_own(name) else nullcontext()
 
 
 @contextmanager
@@ -101,9 +106,7 @@ def made(name: str, make: Callable[[], Made]) -> Made:
     AssignorError
         Somebody's own cannot be made.
     """
-    if name in ASSIGNORS or name in SERVER_ASSIGNORS:
-        return make()
-    with blaming(name):
+    with guarded(name):
         return make()
 
 
@@ -115,7 +118,7 @@ def ask(assignor: Assignor, snapshot: GroupSnapshot) -> Assignment:
     AssignorError
         What Kafka's assignor would throw; or somebody's own threw something, or answered nonsense.
     """
-    if not is_own(assignor):
+    if not is_own(assignor.name):
         return assignor.assign(snapshot)
     with blaming(assignor.name):
         return check_promised(assignor, snapshot, assignor.assign(snapshot))
@@ -129,9 +132,7 @@ def user_data(assignor: AssignorMemory) -> object | None:
     AssignorError
         Somebody's own threw something.
     """
-    if not is_own(assignor):
-        return assignor.subscription_user_data()
-    with blaming(assignor.name):
+    with guarded(assignor.name):
         return assignor.subscription_user_data()
 
 
@@ -143,8 +144,5 @@ def tell(assignor: Assignor, topics: Topics, positions: Positions, generation: i
     AssignorError
         Somebody's own threw something.
     """
-    if not is_own(assignor):
-        assignor.on_assignment(topics, positions, generation)
-        return
-    with blaming(assignor.name):
+    with guarded(assignor.name):
         assignor.on_assignment(topics, positions, generation)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from groupsim.scenarios.errors import nearest, nearest_name
@@ -185,6 +193,10 @@ def whole(value: Any) -> Any:
     if isinstance(value, bool | float):
         raise refusal("must be a whole number")
     return value
+
+
+FormatVersion = Annotated[Literal[1], BeforeValidator(whole)]
+"""Of a file: there is one form of each."""
 
 
 def version_text(value: Any) -> Any:

@@ -21,13 +21,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import BeforeValidator, ValidationError
 
 from groupsim.scenarios.build.problems import Finding, findings_of, problems_of
 from groupsim.scenarios.errors import Problem, ScenarioFileError
-from groupsim.scenarios.files.base_model import FileModel, checked, whole
+from groupsim.scenarios.files.base_model import FileModel, FormatVersion, checked
 from groupsim.scenarios.files.text_files import read_bytes
 from groupsim.scenarios.files.yaml_text import YamlDocument, read_yaml
 from groupsim.scenarios.gate.tolerances import METRICS
@@ -58,7 +58,7 @@ def _number(value: object) -> float | None:
 class BaselineFile(FileModel):
     """A baseline, as it is written."""
 
-    baseline: Annotated[Literal[1], BeforeValidator(whole)]
+    baseline: FormatVersion
     versions: dict[str, str]
     scenarios: dict[str, int | str]
     values: dict[str, Annotated[Any, BeforeValidator(checked(_number))]]

@@ -9,15 +9,15 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from groupsim.scenarios.build.loading import list_names, load
 from groupsim.scenarios.build.notes import warnings_of
 from groupsim.scenarios.build.problems import Finding, findings_of, problems_of
 from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest
-from groupsim.scenarios.files.base_model import FileModel, whole
+from groupsim.scenarios.files.base_model import FileModel, FormatVersion
 from groupsim.scenarios.files.file_names import located
 from groupsim.scenarios.files.text_files import is_there
 from groupsim.scenarios.files.yaml_text import Place, YamlDocument, read_yaml
@@ -49,7 +49,7 @@ class EntryFile(FileModel):
 class SuiteFile(FileModel):
     """A suite file; its seed, replications and metrics are those of scenarios that do not say otherwise."""
 
-    version: Annotated[Literal[1], BeforeValidator(whole)] = 1
+    version: FormatVersion = 1
     question: str = ""
     seed: Seed = 1
     replications: Replications = 1

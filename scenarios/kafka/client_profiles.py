@@ -13,7 +13,7 @@ new. What a family's member does differently beyond that is in its behaviour; ev
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
@@ -183,6 +183,10 @@ _KGO: Final = _changed(
     fetch_max_wait_ms=5_000,
 )
 _PYTHON: Final = _changed(_4_4, partition_assignment_strategy=["range", "roundrobin"])
+_RDKAFKA_BEHAVIOUR: Final = ClientBehaviour(
+    paces_polls=False, looks_at_polls=True, repeats_user_data=True, repeats_deleted_commits=False,
+    reason_in_request=False,
+)  # fmt: skip
 _RDKAFKA_ASSIGNORS: Final = ("range", "roundrobin", "cooperative-sticky")
 
 PROFILES: Final[Mapping[ClientFamily, Mapping[str, ClientProfile]]] = MappingProxyType(
@@ -193,27 +197,13 @@ PROFILES: Final[Mapping[ClientFamily, Mapping[str, ClientProfile]]] = MappingPro
                 "2.14": ClientProfile(
                     name="librdkafka 2.14",
                     defaults=_RDKAFKA,
-                    behaviour=ClientBehaviour(
-                        paces_polls=False,
-                        looks_at_polls=True,
-                        ignores_missing_group=True,
-                        repeats_user_data=True,
-                        repeats_deleted_commits=False,
-                        says_all_after_expiry=False,
-                        reason_in_request=False,
-                    ),
+                    behaviour=replace(_RDKAFKA_BEHAVIOUR, ignores_missing_group=True, says_all_after_expiry=False),
                     assignors=_RDKAFKA_ASSIGNORS,
                 ),
                 "2.15": ClientProfile(
                     name="librdkafka 2.15",
                     defaults=_RDKAFKA,
-                    behaviour=ClientBehaviour(
-                        paces_polls=False,
-                        looks_at_polls=True,
-                        repeats_user_data=True,
-                        repeats_deleted_commits=False,
-                        reason_in_request=False,
-                    ),
+                    behaviour=_RDKAFKA_BEHAVIOUR,
                     assignors=_RDKAFKA_ASSIGNORS,
                 ),
             }

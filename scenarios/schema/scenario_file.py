@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
-from groupsim.scenarios.files.base_model import FileModel, error, refusal, whole
+from groupsim.scenarios.files.base_model import FileModel, FormatVersion, error, refusal
 from groupsim.scenarios.schema.cluster import ClusterFile
 from groupsim.scenarios.schema.distributions import Duration
 from groupsim.scenarios.schema.durations import format_duration
@@ -35,7 +35,7 @@ class MeasureFile(FileModel):
 class ScenarioFile(FileModel):
     """A scenario: one question, a cluster, topics, groups, and what happens to them."""
 
-    version: Annotated[Literal[1], BeforeValidator(whole)]
+    version: FormatVersion
     question: str = Field(min_length=1)
     horizon: Duration = Field(gt=0)
     measure: MeasureFile = MeasureFile()

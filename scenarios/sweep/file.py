@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from pydantic import (
     BeforeValidator,
@@ -16,7 +16,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from groupsim.scenarios.files.base_model import FileModel, error, refusal, whole
+from groupsim.scenarios.files.base_model import FileModel, FormatVersion, error, refusal
 from groupsim.scenarios.sweep.design import BASE, NAME_BYTES_MAX, SEED_MAX, count_of, name_bytes
 from groupsim.scenarios.sweep.points import SAMPLED, SENSITIVITY, Design, Kind
 from groupsim.scenarios.sweep.ranges import FORMS, Range, read_range
@@ -65,7 +65,7 @@ ValuesField = Annotated[
 class SweepFile(FileModel):
     """A sweep file, as the user writes it."""
 
-    version: Annotated[Literal[1], BeforeValidator(whole)] = 1
+    version: FormatVersion = 1
     question: str = ""
     scenario: str
     variants: dict[Annotated[str, Field(min_length=1), BeforeValidator(_name)], dict[str, Any]] = {}

@@ -88,14 +88,18 @@ class Delivery:
 
     def count(self, kind: str, cause: str, records: int) -> None:
         """Records read twice (``duplicate``) or never (``loss``), as of now."""
-        low, high = self._measure
-        if low <= self._clock() <= high:
+        if self._counts_now:
             self._record.add_delivery(kind, cause, records)
+
+    @property
+    def _counts_now(self) -> bool:
+        low, high = self._measure
+        return low <= self._clock() <= high
 
     def count_again(self, cause: str, partitions: Positions, records: Offsets) -> None:
         """So many records of each partition have been read again, or have to be, as of now. Shapes (n,)."""
         self.count("duplicate", cause, int(records.sum()))
-        if self._measure[0] <= self._clock() <= self._measure[1]:
+        if self._counts_now:
             self.duplicates[partitions] += records
 
     def add_zombie(self, since: NDArray[np.int64], until: int) -> None:

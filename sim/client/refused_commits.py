@@ -18,12 +18,9 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.requests import Requests
 from groupsim.sim.kernel.environment import Kind, deadline_key
-from groupsim.sim.protocol.lookup import LOST_COORDINATOR
+from groupsim.sim.protocol.commit_errors import is_retriable
 from groupsim.sim.protocol.messages import Api, Error, OffsetCommit
 from groupsim.sim.units import FOREVER
-
-RETRIABLE = LOST_COORDINATOR.union({Error.COORDINATOR_LOAD_IN_PROGRESS})
-"""``RetriableException``, as far as the answer to a commit can be one."""
 
 
 class RefusedCommits:
@@ -49,15 +46,13 @@ class RefusedCommits:
         self._since = -1
         """Since when commitSync waits; -1: it does not."""
         self._commit: OffsetCommit | None = None
-        repeats = client.config.behaviour.repeats_deleted_commits
-        self._worth_it = RETRIABLE.union({Error.UNKNOWN_TOPIC_OR_PARTITION} if repeats else ())
 
     def answered(self, now: int, request: OffsetCommit, error: Error) -> None:
         """A commit of the application is answered, or is not going to be."""
         processing = self._client.processing
         if processing.commit != "after_batch" or self._client.is_over:
             return
-        if error not in self._worth_it:
+        if not is_retriable(error, self._client.config.behaviour):
             if self._since >= 0:
                 self._go_on(now)
         elif processing.commit_waits:

@@ -71,7 +71,7 @@ class CoordinatorAssignor:
         """
         assignor, layout = self._assignor, self._layouts.of_known(group.counts)
         spec = self._spec(group, layout)
-        answer = ask(assignor, _snapshot(group, spec)) if is_own(assignor) else assignor.assign_group(spec)
+        answer = ask(assignor, _snapshot(group, spec)) if is_own(assignor.name) else assignor.assign_group(spec)
         return Computed(layout.targets(answer.within(layout.topics)), coordinator_cost_us(assignor.name, _task(spec)))
 
     def _spec(self, group: AssignorInput, layout: Layout) -> GroupSpec:

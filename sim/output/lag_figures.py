@@ -10,7 +10,7 @@ from groupsim.sim.books.exact_ledger import ExactLedger
 from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.output.lag_curve import Bounds, GroupLag, Window, line_above, within
 from groupsim.sim.output.lag_peaks import OldestRecord, RecordPeaks
-from groupsim.sim.output.stretches import Floats, Integers, Motion, Reader, Stretches
+from groupsim.sim.output.stretches import Floats, Integers, Motion, Reader, Stretches, begun_last
 from groupsim.sim.units import seconds
 
 _PARTS = 4096
@@ -128,11 +128,8 @@ class LagFigures:
         read, slots = ledger.deliveries()
         counts = (read.done > self.origin_us) & (read.done <= self._horizon_us)
         read, slots = read.part(counts), slots[counts]
-        order = np.lexsort((self.since, self.slots))
-        span = max(int(self.since.max(initial=0)), int(read.done.max(initial=0))) + 1
-        place = np.searchsorted((self.slots * span + self.since)[order], slots * span + read.done, side="left") - 1
-        nothing = np.zeros(len(read), np.int64)
-        service, partition = order[place] if len(order) else nothing, read.partition.astype(np.int64)
+        service = begun_last(self.slots, self.since, slots, read.done, "left")
+        nothing, partition = np.zeros(len(read), np.int64), read.partition.astype(np.int64)
         return Stretches(partition, read.done - 1, read.done, nothing, service, nothing, nothing, nothing)
 
     def served(self) -> Iterator[Stretches]:

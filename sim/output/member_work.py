@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.record import Life
 from groupsim.sim.output.lag_figures import LagFigures
+from groupsim.sim.output.stretches import begun_last
 
 
 def lives_of(lives: Sequence[Life], slots: Mapping[str, int], lag: LagFigures) -> NDArray[np.intp]:
@@ -27,11 +28,7 @@ def lives_of(lives: Sequence[Life], slots: Mapping[str, int], lag: LagFigures) -
         return np.empty(0, np.intp)
     slot = np.array([slots[life.member] for life in lives])
     started = np.array([life.started_us for life in lives])
-    order = np.lexsort((started, slot))
-    span = max(int(started.max()), int(lag.since.max(initial=0))) + 1
-    moments = (slot * span + started)[order]
-    life: NDArray[np.intp] = order[np.searchsorted(moments, lag.slots * span + lag.since, side="right") - 1]
-    return life
+    return begun_last(slot, started, lag.slots, lag.since, "right")
 
 
 def work_of(lives: Sequence[Life], life: NDArray[np.intp], lag: LagFigures) -> dict[str, NDArray[Any]]:

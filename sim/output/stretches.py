@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,26 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _ROWS = 1 << 16
 """Rows of the log that are worked on at once."""
+
+
+def begun_last(
+    slots: Integers, begun: Integers, who: Integers, when: Integers, side: Literal["left", "right"]
+) -> NDArray[np.intp]:
+    """Index of what each of these had begun last at a time. Shape (n,).
+
+    Parameters
+    ----------
+    slots, begun : int64 arrays, shape (m,)
+        Who has begun something, and when.
+    who, when : int64 arrays, shape (n,)
+        Who has begun something by then.
+    side : str
+        Whether what begins at that very time counts (right) or not (left).
+    """
+    order = np.lexsort((begun, slots))
+    span = max(int(begun.max(initial=0)), int(when.max(initial=0))) + 1
+    last: NDArray[np.intp] = order[np.searchsorted((slots * span + begun)[order], who * span + when, side=side) - 1]
+    return last
 
 
 @dataclass(frozen=True, slots=True)

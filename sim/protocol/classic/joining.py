@@ -14,6 +14,7 @@ from groupsim.sim.protocol.classic.membership import PREPARING, STABLE, UNJOINED
 from groupsim.sim.protocol.classic.ownership import Ownership
 from groupsim.sim.protocol.classic.states import Step
 from groupsim.sim.protocol.classic.subscription import SubscriptionState
+from groupsim.sim.protocol.commit_errors import misses_topic
 from groupsim.sim.protocol.effects import Drop, Effects, Listen, Send
 from groupsim.sim.protocol.lookup import CoordinatorLookup
 from groupsim.sim.protocol.messages import Api, Error, JoinGroup, Positions, Protocols
@@ -114,8 +115,7 @@ class JoinLoop:
         """Whether the commit is to be repeated: partitions of it are no more, and that may pass (``onJoinPrepare``)."""
         membership, until = self._membership, self._commits_until
         config = membership.config
-        is_worth_it = error is Error.UNKNOWN_TOPIC_OR_PARTITION and config.behaviour.repeats_deleted_commits
-        if not is_worth_it or now >= until:
+        if not misses_topic(error, config.behaviour) or now >= until:
             return False
         membership.prepare_needed = True
         membership.join_retry_at = min(now + config.retry_backoff_us, until)

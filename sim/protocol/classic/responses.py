@@ -20,6 +20,7 @@ from groupsim.sim.protocol.classic.membership import (
 from groupsim.sim.protocol.classic.ownership import Ownership
 from groupsim.sim.protocol.classic.states import Step
 from groupsim.sim.protocol.classic.subscription import SubscriptionState
+from groupsim.sim.protocol.commit_errors import is_retriable
 from groupsim.sim.protocol.effects import Adopt, Drop, Effects, Listen, RunAssignor, Send
 from groupsim.sim.protocol.lookup import LOST_COORDINATOR, CoordinatorLookup
 from groupsim.sim.protocol.messages import (
@@ -227,7 +228,7 @@ class ResponseHandlers:
         unknown = error in (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION)
         if error is Error.REBALANCE_IN_PROGRESS:
             membership.request_rejoin("offset commit failed since group is already rebalancing")
-        elif error in LOST_COORDINATOR or error is Error.COORDINATOR_LOAD_IN_PROGRESS or self._is_repeated(error):
+        elif is_retriable(error, membership.config.behaviour):
             self._ownership.commit_again(now)
             return self._lookup.lose(now, error) if error in LOST_COORDINATOR else []
         elif error is Error.FENCED_INSTANCE_ID and current and membership.after_commit is not Step.CLOSE:
@@ -236,11 +237,6 @@ class ResponseHandlers:
         elif unknown and (current or membership.state is not PREPARING):
             membership.reset(encountered(error, Api.OFFSET_COMMIT), keep_id=error is Error.ILLEGAL_GENERATION)
         return []
-
-    def _is_repeated(self, error: Error) -> bool:
-        """Whether partitions were committed that are no more, and that may pass."""
-        behaviour = self._membership.config.behaviour
-        return error is Error.UNKNOWN_TOPIC_OR_PARTITION and behaviour.repeats_deleted_commits
 
 
 def _remembers(user_data: object) -> bool:

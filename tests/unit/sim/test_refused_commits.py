@@ -9,9 +9,9 @@ import pytest
 
 from groupsim.sim import Result, simulate
 from groupsim.sim.books.ledger import Ledger
-from groupsim.sim.client.refused_commits import RETRIABLE
 from groupsim.sim.config import BrokerConfig
 from groupsim.sim.model import Close, Processing, Scenario, Target
+from groupsim.sim.protocol.commit_errors import RETRIABLE
 from groupsim.sim.protocol.messages import Error
 from groupsim.sim.units import FOREVER, MS, S
 from tests.support.fidelity import differences
