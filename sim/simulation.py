@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -142,12 +143,14 @@ def _build(scenario: Scenario, streams: Streams, gauge: Gauge, *, is_loud: bool)
             if is_about_brokers(scenario, entry.verb):
                 dispatcher = Dispatcher(world, entry)
                 is_roll = isinstance(entry.verb, RollingRestart)
-                world.env.process(faults.roll(dispatcher) if is_roll else dispatcher.run(faults.act))
+                roll = partial(faults.roll, dispatcher)
+                world.env.process(dispatcher.run_in_turn(roll) if is_roll else dispatcher.run(faults.act))
     for entry in scenario.timeline:
         if is_about_brokers(scenario, entry.verb):
             continue
         if isinstance(entry.verb, RollingRestart):
-            world.env.process(Rollout(Dispatcher(world, entry)).run())
+            dispatcher = Dispatcher(world, entry)
+            world.env.process(dispatcher.run_in_turn(Rollout(dispatcher).replace))
         else:
             dispatch(world, entry)
     gather(world)

@@ -159,8 +159,6 @@ def _timeline_warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
         if entry.verb in _STOPS and entry.body.target.kind in ("broker", "rack") and len(file.cluster.brokers) == 2:
             sentence = "of two controllers none is a majority: while a broker is down no partition gets another leader"
             yield ("timeline", position, entry.verb), f"{sentence} (of three brokers one may be down)"
-        if entry.verb == "rolling_restart" and entry.every is not None:
-            yield ("timeline", position, "every"), "a roll happens once, at from: each further one needs its own entry"
         if entry.verb == "set_config":
             group = file.groups[file.group_key(entry.body.target.name) or ""]
             if any(override.config or override.client or override.processing for override in group.overrides):

@@ -64,6 +64,8 @@ class EntryFile(FileModel):
         target = self.body.target if isinstance(self.body, TargetedFile) else None
         if target is None or target.kind != "group" or target.pick not in ("all", "index"):
             raise refusal("per_member goes with a target that names members, such as billing or billing/0-9")
+        if self.verb == "rolling_restart":
+            raise refusal("per_member does not go with a rolling restart, which is of all members, one after the other")
 
 
 def _may_stand_still(every: Distribution) -> bool:

@@ -161,9 +161,7 @@ class BrokerFaults:
         """One broker after the other, each when the one before is in sync again, or a fixed time after it."""
         world, verb = self._world, dispatcher.entry.verb
         assert isinstance(verb, RollingRestart)
-        yield world.env.until(dispatcher.entry.at_us, dispatcher.key)
-        if has_members(world, verb.target):
-            world.env.process(Rollout(dispatcher).replace())
+        members = world.env.process(Rollout(dispatcher).replace()) if has_members(world, verb.target) else None
         key = process_key(name_hash("rollout", dispatcher.entry.id, "brokers"), Kind.TIMER)
         for node in self._targets(dispatcher, verb.target):
             broker = world.brokers[node]
@@ -178,6 +176,8 @@ class BrokerFaults:
             while broker.incarnation == incarnation or not self._controller.is_in_sync(node):
                 yield world.env.until(world.env.now + _PROBE_US, key)
         world.fault_until(world.env.now)
+        if members is not None:
+            yield members
 
     # --- who is meant -------------------------------------------------------------------------------------------------
 

@@ -95,9 +95,19 @@ class Dispatcher:
 
     def run(self, act: Callable[[Dispatcher], None]) -> ProcessGenerator:
         """Fire at ``at_us``, or again and again."""
-        for time in firing_times(self.entry, self.world.streams, self.member, self.world.scenario.horizon_us):
+        for time in self._times():
             yield self.world.env.until(time, self.key)
             self._fire(act)
+
+    def run_in_turn(self, roll: Callable[[], ProcessGenerator]) -> ProcessGenerator:
+        """Roll at ``at_us``, or again and again; whatever is due before the last one is done begins when that is."""
+        for time in self._times():
+            yield self.world.env.until(time, self.key)
+            yield from roll()
+            self.number += 1
+
+    def _times(self) -> Iterator[int]:
+        return firing_times(self.entry, self.world.streams, self.member, self.world.scenario.horizon_us)
 
     def _fire(self, act: Callable[[Dispatcher], None]) -> None:
         self.world.fault_until(self.world.env.now)

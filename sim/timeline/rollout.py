@@ -35,11 +35,6 @@ class Rollout:
         self.world = dispatcher.world
         self._probe_key = process_key(name_hash("rollout", dispatcher.entry.id), Kind.TIMER)
 
-    def run(self) -> ProcessGenerator:
-        """Wait for the entry's time, then replace batch after batch."""
-        yield self.world.env.until(self.dispatcher.entry.at_us, self.dispatcher.key)
-        yield from self.replace()
-
     def replace(self) -> ProcessGenerator:
         """Replace batch after batch."""
         members = self.dispatcher.targets(self.verb.target)
@@ -56,7 +51,7 @@ class Rollout:
 
     def _restart(self, consumer: Consumer) -> None:
         verb, world = self.verb, self.world
-        down = self.dispatcher.draw("down", consumer.name)(0)
+        down = self.dispatcher.draw("down", consumer.name)(self.dispatcher.number)
         self.dispatcher.note(consumer.group.name, consumer.name)
         world.env.process(stop_and_start(world, consumer, verb, down))
 

@@ -469,13 +469,6 @@ def test_a_third_of_the_session_is_still_fine(session: int, heartbeat: int) -> N
     assert _warnings(**{"groups.billing.config": config}) == []
 
 
-def test_a_roll_that_is_to_come_again_is_told_that_it_does_not() -> None:
-    roll = {"id": "r", "rolling_restart": {"target": "billing"}}
-    (found,) = _warnings(timeline=[{**roll, "every": "10min", "from": "5s"}])
-    assert found == "timeline[r].every: a roll happens once, at from: each further one needs its own entry"
-    assert not _warnings(timeline=[{**roll, "at": "5s"}])
-
-
 def test_fetches_that_collect_need_the_size_of_records() -> None:
     place, key = "groups.billing.config", "fetch.min.bytes"
     (found,) = _warnings(**{place: {key: 50_000}})

@@ -261,6 +261,8 @@ def test_an_unknown_key_is_told_with_the_nearest(above: str, key: str, hint: str
          "per_member goes with a target that names members"),
         ({"every": "1s", "per_member": True, "kill": {"target": "broker:0"}}, "timeline[kill-1]",
          "per_member goes with"),
+        ({"every": "1h", "per_member": True, "rolling_restart": {"target": "billing"}}, "timeline[rolling_restart-1]",
+         "per_member does not go with a rolling restart"),
         ({"id": "a b", "at": "1s", "kill": {"target": "billing"}}, "timeline[a b].id", "must be 1 to 249 letters"),
         ({"at": "1s", "kill": {}}, "timeline[kill-1].kill.target", "is required"),
         ({"at": "1s", "kill": None}, "timeline[kill-1].kill", "has no value"),
