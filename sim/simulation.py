@@ -89,13 +89,7 @@ def simulate(
                 Watch(world.env, groups).attach()
             if after_each is not None:
                 _observe(world.env, after_each)
-            if scenario.origin_us:
-                gauge.stage = Stage.PAST
-                live_through(world, is_loud=is_loud)
-            gauge.stage = Stage.RUNNING
-            world.env.run_before(scenario.horizon_us)
-            gauge.stage = Stage.TABLES
-            _finish(world)
+            _live(world, gauge, is_loud=is_loud)
             books = [group.books for group in world.groups.values()]
             rows = Tabulator(
                 scenario, books, [*world.shards.books.values()], world.broker_books, world.producer_books.rows,
@@ -136,26 +130,42 @@ def _build(scenario: Scenario, streams: Streams, gauge: Gauge, *, is_loud: bool)
     for spec in sorted(scenario.groups, key=lambda group: group.name):
         for index in range(spec.members.count):
             first_start(world, spec, index)
+    _begin_timeline(world)
+    gather(world)
+    _sample(world)
+    return world
+
+
+def _begin_timeline(world: World) -> None:
+    """Start the processes of all entries, those about brokers first."""
+    scenario = world.scenario
+    about_brokers = {entry.id for entry in scenario.timeline if is_about_brokers(scenario, entry.verb)}
     if any(needs_controller(scenario, entry.verb) for entry in scenario.timeline):
         world.controller = new_controller(world)
         faults = BrokerFaults(world, world.controller)
-        for entry in scenario.timeline:
-            if is_about_brokers(scenario, entry.verb):
-                dispatcher = Dispatcher(world, entry)
-                is_roll = isinstance(entry.verb, RollingRestart)
-                roll = partial(faults.roll, dispatcher)
-                world.env.process(dispatcher.run_in_turn(roll) if is_roll else dispatcher.run(faults.act))
+        for dispatcher in [Dispatcher(world, entry) for entry in scenario.timeline if entry.id in about_brokers]:
+            is_roll = isinstance(dispatcher.entry.verb, RollingRestart)
+            roll = partial(faults.roll, dispatcher)
+            world.env.process(dispatcher.run_in_turn(roll) if is_roll else dispatcher.run(faults.act))
     for entry in scenario.timeline:
-        if is_about_brokers(scenario, entry.verb):
+        if entry.id in about_brokers:
             continue
         if isinstance(entry.verb, RollingRestart):
             dispatcher = Dispatcher(world, entry)
             world.env.process(dispatcher.run_in_turn(Rollout(dispatcher).replace))
         else:
             dispatch(world, entry)
-    gather(world)
-    _sample(world)
-    return world
+
+
+def _live(world: World, gauge: Gauge, *, is_loud: bool) -> None:
+    """What was before 0, if groups begin aged, and the run up to its horizon."""
+    if world.scenario.origin_us:
+        gauge.stage = Stage.PAST
+        live_through(world, is_loud=is_loud)
+    gauge.stage = Stage.RUNNING
+    world.env.run_before(world.scenario.horizon_us)
+    gauge.stage = Stage.TABLES
+    _finish(world)
 
 
 def _observe(env: Environment, told: Callable[[int], None]) -> None:
