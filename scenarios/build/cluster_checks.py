@@ -23,7 +23,7 @@ from groupsim.scenarios.schema.topics import TopicFile
 from groupsim.scenarios.schema.verbs import ElectLeadersFile, ReassignFile, RollingRestartFile
 from groupsim.sim.model import Target
 
-BROKER_VERBS: Final = ("kill", "close", "start", "restart", "rolling_restart", "cut")
+_BROKER_VERBS: Final = ("kill", "close", "start", "restart", "rolling_restart", "cut")
 """Verbs that brokers know."""
 _OFFSETS: Final = "__consumer_offsets"
 
@@ -47,6 +47,18 @@ def check_cluster(file: ScenarioFile) -> Iterator[Finding]:
         elif isinstance(entry.body, ElectLeadersFile):
             for number, name in enumerate(entry.body.topics):
                 yield from _check_topic(file, name, (*place, "topics", number))
+
+
+def is_about_brokers(file: ScenarioFile, entry: EntryFile, place: Place) -> bool:
+    """Whether brokers stop, or are cut off from one another, or partitions go from one to another."""
+    if entry.verb in ("elect_leaders", "reassign"):
+        return True
+    if entry.verb not in _BROKER_VERBS:
+        return False
+    racks = {broker.rack for broker in file.cluster.brokers}
+    targets = [target for _, target in entry_targets(entry.body, place)]
+    named = [one.kind == "broker" or (one.kind == "rack" and one.name in racks) for one in targets]
+    return all(named) if entry.verb == "cut" else any(named)
 
 
 # --- replicas ---------------------------------------------------------------------------------------------------------
@@ -139,7 +151,7 @@ def _wrong_brokers(file: ScenarioFile, entry: EntryFile, target: Target) -> str:
     pick, _, name = target.name.partition("/")
     if pick.isdigit():
         return ""  # `scenarios.build.checks` looks at single brokers, wherever they are named
-    if entry.verb not in BROKER_VERBS:
+    if entry.verb not in _BROKER_VERBS:
         return f"{entry.verb} names one broker, such as broker:{known[0]}; brokers: {listed(known)}"
     if pick == "coordinator":
         return _wrong_group(file, name)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupsim.scenarios.build.cluster_checks import BROKER_VERBS
+from groupsim.scenarios.build.cluster_checks import is_about_brokers
 from groupsim.scenarios.build.configurations import Configured
-from groupsim.scenarios.build.entry_targets import entry_targets
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.files.yaml_text import Place
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
-from groupsim.scenarios.schema.timeline import EntryFile
 from groupsim.sim.model import Subscription
 
 _NAMED_BY: Final = {"create_topic": "name", "delete_topic": "topic", "add_partitions": "topic", "set_rate": "topic"}
@@ -32,7 +30,7 @@ def check_topics(file: ScenarioFile, found: list[Configured]) -> Iterator[Findin
                 if any(one.group == key and one.protocol != "consumer" for one in found):
                     message = f"members of {key} know topics by name: one that is made anew is not modelled with them"
                     yield (*place, "name"), message, entry.body.name
-        if deleted and _is_about_brokers(file, entry, place):
+        if deleted and is_about_brokers(file, entry, place):
             yield place, _BROKERS, None
 
 
@@ -86,15 +84,3 @@ def _readers(file: ScenarioFile, topic: str) -> dict[str, list[Subscription]]:
         if taken:
             found[key] = taken
     return found
-
-
-def _is_about_brokers(file: ScenarioFile, entry: EntryFile, place: Place) -> bool:
-    """Whether brokers stop, or are cut off from one another, or partitions go from one to another."""
-    if entry.verb in ("elect_leaders", "reassign"):
-        return True
-    if entry.verb not in BROKER_VERBS:
-        return False
-    racks = {broker.rack for broker in file.cluster.brokers}
-    targets = [target for _, target in entry_targets(entry.body, place)]
-    named = [one.kind == "broker" or (one.kind == "rack" and one.name in racks) for one in targets]
-    return all(named) if entry.verb == "cut" else any(named)

@@ -161,6 +161,10 @@ class Client(Incarnation):
         """A broker's process has ended: so do connections to it."""
         self.requests.lose_broker(now, node)
 
+    def cut(self, nodes: frozenset[int]) -> None:
+        """Nothing gets through to these brokers any more."""
+        self.fetcher.cut(nodes)
+
     def fail(self, now: int, effect: Raise) -> None:
         """poll() throws something fatal: the application ends."""
         consumption = self.consumption

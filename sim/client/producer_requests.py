@@ -102,18 +102,25 @@ class ProducerRequests:
         return self._client.world.catalog.leaders(role[0], (role[1],))[0]
 
     def _request(self, node: int, api: Api, body: Any) -> simpy.Event:
-        connection = self._connections.get(node)
+        client, now = self._client, self._env.now
+        is_cut, connection = client.world.is_cut(client.consumer, node), self._connections.get(node)
         if connection is None:
-            connection = Connection(self._env, node, self._client.consumer.entity, self._host.receive, self._deliver)
-            if node in self._client.world.live_nodes:
+            connection = Connection(self._env, node, client.consumer.entity, self._host.receive, self._deliver)
+            if node in client.world.live_nodes and not is_cut:
                 self._connections[node] = connection
-        exchange = self._in_flight.exchange(self._env.now, connection, api, body)
+        exchange = self._in_flight.exchange(now, connection, api, body)
         answer = self._answers[exchange] = self._env.event()
-        if node in self._connections:
-            connection.send(exchange)
+        if node not in self._connections:
+            # Nobody listens there: the connection is refused; or nobody hears of it.
+            refused_us = exchange.up_us + exchange.down_us
+            lost_us = client.config.connection_setup_timeout_us if is_cut else refused_us
+            self._env.at(now + lost_us, self._lost_key, self._lose, [exchange])
+        elif connection.broken:
+            # The broker knows nothing of this connection, and resets it if it can be reached again.
+            lost_us = self._config.request_timeout_us if is_cut else exchange.up_us
+            self._env.at(now + lost_us, self._lost_key, self._disconnected, connection)
         else:
-            # Nobody listens there: the connection is refused.
-            self._env.at(self._env.now + exchange.up_us + exchange.down_us, self._lost_key, self._lose, [exchange])
+            connection.send(exchange)
         return answer
 
     def _deliver(self, exchange: Exchange, response: Any) -> None:
@@ -167,35 +174,57 @@ class ProducerRequests:
     def _find(self, role: Role) -> Step:
         """Ask somebody who is there."""
         if not isinstance(role, str):
-            # A metadata request, and whoever leads by its answer.
-            number = self._in_flight.take_number("other")
-            latency = self._client.path.latency
-            yield from self._wait(latency("other", 2 * number) + latency("other", 2 * number + 1))
+            yield from self._refresh()
             self._nodes[role] = self._client.world.catalog.leaders(role[0], (role[1],))[0]
             return
         group = self._client.group.name
         body = FindTransactionCoordinator(self._id) if role == OF_TRANSACTIONS else FindCoordinator(group)
         while True:
-            nodes = self._client.world.live_nodes
-            if nodes:
-                node = nodes[hash64(self._node_key, self._in_flight.numbers["other"]) % len(nodes)]
+            node = self._some_node()
+            if node is not None:
                 response = yield self._request(node, Api.FIND_COORDINATOR, body)
                 if response.error is Error.NONE:
                     self._nodes[role] = response.node
                     return
             yield from self._wait(self._backoff_us)
 
-    # --- brokers that go ----------------------------------------------------------------------------------------------
+    def _some_node(self) -> int | None:
+        """Whom it asks next; None: all brokers are down."""
+        nodes = self._client.world.live_nodes
+        return nodes[hash64(self._node_key, self._in_flight.numbers["other"]) % len(nodes)] if nodes else None
+
+    def _refresh(self) -> Step:
+        """A metadata request, which is answered by the first node that can be reached."""
+        client = self._client
+        while (node := self._some_node()) is not None and client.world.is_cut(client.consumer, node):
+            self._in_flight.take_number("other")
+            yield from self._wait(client.config.connection_setup_timeout_us)
+        number, latency = self._in_flight.take_number("other"), client.path.latency
+        yield from self._wait(latency("other", 2 * number) + latency("other", 2 * number + 1))
+
+    # --- connections that end -----------------------------------------------------------------------------------------
 
     def lose_broker(self, now: int, node: int) -> None:
         """A broker's process has ended: what it has answered arrives, then the connection ends."""
-        connection = self._connections.pop(node, None)
-        if connection is not None:
+        connection = self._connections.get(node)
+        if connection is not None and not connection.broken:
+            del self._connections[node]
             self._env.at(now + self._client.path.mean_us, self._lost_key, self._disconnected, connection)
 
+    def sever(self, now: int, nodes: frozenset[int]) -> None:
+        """Connections to these brokers are dead, and nobody says so: what is in flight there is given up in time."""
+        for connection in [one for node, one in self._connections.items() if node in nodes and not one.broken]:
+            connection.end()
+            sent = [exchange.sent_us for exchange in self._answers if exchange.connection is connection]
+            if sent:
+                given_up_us = max(min(sent) + self._config.request_timeout_us, now)
+                self._env.at(given_up_us, self._lost_key, self._disconnected, connection)
+
     def _disconnected(self, connection: Connection) -> None:
-        """``NetworkClient.handleDisconnections``."""
+        """``NetworkClient.handleDisconnections``, ``handleTimedOutRequests``: with the connection goes all on it."""
         connection.end()
+        if self._connections.get(connection.node) is connection:
+            del self._connections[connection.node]
         self._lose([exchange for exchange in self._answers if exchange.connection is connection])
 
     def _lose(self, exchanges: list[Exchange]) -> None:

@@ -42,6 +42,8 @@ from groupsim.sim.units import FOREVER, MS
 
 _ADD_US = 20 * MS
 """``TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS``: so soon the first partition is asked for again."""
+_FENCED = frozenset({Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH})
+"""Fatal on each transactional request; a batch is no such (``TransactionManager.TxnRequestHandler``)."""
 
 
 class TransactionLoop:
@@ -269,8 +271,20 @@ class TransactionLoop:
         if answer.error is Error.NONE:
             self._added.update(new)
         else:
-            self._error = answer.error
+            yield from self._refused(answer.error)
         return answer.error
+
+    def _refused(self, error: Error) -> Step:
+        """A transactional request is: by its epoch, and the application ends; otherwise its transaction."""
+        self._error = error
+        if error in _FENCED:
+            yield from self._give_up(error)
+
+    def _give_up(self, error: Error) -> Step:
+        """What cannot be mended ends the application."""
+        if not self._client.is_over:
+            self._client.fail(self._env.now, Raise(error))
+        yield self._env.event()
 
     def _output(self, to: Mapping[int, int]) -> Produce | None:
         """Batches of what is not sent yet; None: there is nothing."""
@@ -311,10 +325,10 @@ class TransactionLoop:
             return
         response = yield from self.requests.ask(OF_GROUP, Api.TXN_OFFSET_COMMIT, body)
         if response.error is not Error.NONE:
-            self._error = response.error
+            yield from self._refused(response.error)
 
     def _end(self, *, is_committed: bool) -> Step:
-        """commitTransaction() or abortTransaction(); what cannot be mended ends the application."""
+        """commitTransaction() or abortTransaction()."""
         if self._version < TV2 and not self._added:
             return  # nothing was sent: the coordinator knows of no transaction
         body = EndTxn(self._id, self._producer_id, self._epoch, is_committed, self._version)
@@ -326,9 +340,8 @@ class TransactionLoop:
             self._adopt(response)
             self._added = set()
             yield from self._bump()
-        elif not self._client.is_over:
-            self._client.fail(self._env.now, Raise(response.error))
-            yield self._env.event()
+        else:
+            yield from self._give_up(response.error)
 
     def _bump(self) -> Step:
         """TV1: another epoch, with which sequences begin anew (``TransactionManager.beginCompletingTransaction``)."""

@@ -43,6 +43,11 @@ class TransactionalClient(Client):
         super().lose_broker(now, node)
         self.transactions.requests.lose_broker(now, node)
 
+    def cut(self, nodes: frozenset[int]) -> None:
+        """Nor does what the producer sends."""
+        self.transactions.requests.sever(self.env.now, nodes)
+        super().cut(nodes)
+
     def kill(self, now: int) -> None:
         """SIGKILL: what the producer has sent is on the wire."""
         self.transactions.flush(now)

@@ -267,7 +267,8 @@ class Transactions:
             if error is Error.NONE:
                 broker.receive(exchange)
             else:
-                self._reply(exchange, Acknowledgement(error))
+                told = Error.INVALID_PRODUCER_EPOCH if error is Error.PRODUCER_FENCED else error
+                self._reply(exchange, Acknowledgement(told))
 
         if self._asks_coordinator:
             self._ask_from_broker(request, added)

@@ -65,7 +65,7 @@ def cut(dispatcher: Dispatcher) -> None:
     for consumer, nodes in hit:
         dispatcher.note(consumer.group.name, consumer.name)
         if consumer.client is not None:
-            consumer.client.fetcher.cut(nodes)
+            consumer.client.cut(nodes)
 
     _rewire(world)
 

@@ -1,0 +1,106 @@
+"""Transactions of a member that is cut off from brokers: what is on its way is lost, and what comes of its transaction.
+
+Source: ``NetworkClient.handleTimedOutRequests``, ``TransactionManager.TxnOffsetCommitHandler`` (Kafka 4.4).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groupsim.sim import Result
+from groupsim.sim.client.producer_requests import ProducerRequests
+from groupsim.sim.kernel.network import Exchange
+from groupsim.sim.model import Cut, Kill, Scenario
+from groupsim.sim.protocol.messages import Api
+from groupsim.sim.units import MS, S
+from tests.unit.sim.scenes import entry, lasting, member, rows
+from tests.unit.sim.test_transactional_outages import broker, is_once, scenario
+from tests.unit.sim.transactional_scenes import Readers, answers, output, played, producing
+
+CUT_US = 15 * S
+Told = list[tuple[int, Api, str]]
+"""When the producer of a member heard what of which request."""
+
+
+@pytest.fixture
+def readers(monkeypatch: pytest.MonkeyPatch) -> Readers:
+    return Readers(monkeypatch)
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    found: Told = []
+    deliver = ProducerRequests._deliver
+
+    def spied(requests: ProducerRequests, exchange: Exchange, response: Any) -> None:
+        if requests._client.consumer.name == "g/1" and exchange in requests._answers:
+            found.append((requests._env.now, exchange.api, response.error.value))
+        deliver(requests, exchange, response)
+
+    monkeypatch.setattr(ProducerRequests, "_deliver", spied)
+    return found
+
+
+def cut(length_s: float, node: int | str = "all", *more: Any, **of: Any) -> Scenario:
+    """The second of two members cannot reach a broker for a while."""
+    verb = Cut(between=(member(1), broker(node)), duration=lasting(round(length_s * S)))
+    return scenario(entry(CUT_US, verb), *more, **{"count": 2, "horizon_s": 130, **of})
+
+
+def ends(result: Result) -> dict[str, str]:
+    return {row["member"]: row["ended_by"] for row in rows(result, "members")}
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize(("node", "length_s"), [("all", 3), ("all", 45), (0, 20), (1, 70), (2, 70)])
+def test_each_input_is_counted_once(readers: Readers, protocol: str, node: int | str, length_s: int) -> None:
+    result = played(cut(length_s, node, protocol=protocol))
+    assert is_once(readers, 1_200)
+    assert output(result)["read_committed"] == (0, 0)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_both_fidelities_agree(protocol: str) -> None:
+    digests = [
+        played(cut(20, protocol=protocol, horizon_s=60), how).manifest["digests"] for how in ("elided", "message")
+    ]
+    assert digests[0] == digests[1]
+
+
+def test_what_is_on_its_way_is_given_up_when_its_time_is_over(told: Told) -> None:
+    """Nobody says that the connection is dead; one that is to be made anew is given up after its own time."""
+    played(cut(28, horizon_s=60, produces=producing(request_timeout_us=12 * S, delivery_timeout_us=60 * S)))
+    lost = [one for one in told if one[2] == "DISCONNECTED"]
+    (first_us, api, _), *others = lost
+    assert api in (Api.PRODUCE, Api.TXN_OFFSET_COMMIT, Api.END_TXN)
+    assert CUT_US < first_us <= CUT_US + 12 * S
+    asked_us = first_us + 100 * MS
+    (second_us, what, _), *_ = others
+    assert what is Api.FIND_COORDINATOR
+    assert second_us - asked_us in (10 * S, 12 * S), "a new connection, or one that it believes to have"
+
+
+def test_a_connection_that_was_idle_is_reset_when_the_broker_can_be_reached_again(told: Told) -> None:
+    """Nothing was under way to the leader of one output partition while it could not be reached."""
+    played(cut(0.05, 2, horizon_s=20))
+    lost = [one for one in told if one[2] != "NONE"]
+    assert [(api, error) for _, api, error in lost] == [(Api.PRODUCE, "DISCONNECTED")]
+    assert CUT_US + 50 * MS < lost[0][0] < CUT_US + S
+    assert told[-1][0] > 19 * S
+
+
+def test_who_comes_back_after_its_transaction_has_timed_out_is_fenced(readers: Readers) -> None:
+    """A transactional request with its old epoch is the end of a producer; its partitions are read by the other one."""
+    result = played(cut(70))
+    assert ends(result) == {"g/0": "horizon", "g/1": "failed: INVALID_PRODUCER_EPOCH"}
+    assert answers(result, "TxnOffsetCommit")["INVALID_PRODUCER_EPOCH"] == 1
+    assert is_once(readers, 1_200)
+
+
+def test_a_broker_that_dies_meanwhile_says_so_only_when_it_can_be_reached(told: Told) -> None:
+    dies = entry(20 * S, Kill(target=broker(0), down=lasting(5 * S)))
+    played(cut(25, 0, dies, horizon_s=90))
+    lost = [one for one in told if one[2] == "DISCONNECTED"]
+    assert not [at for at, _, _ in lost if 20 * S <= at < 21 * S]
