@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groupsim.sim.config import BrokerConfig
-from groupsim.sim.model import Broker, Cluster, CrashAt, Entry, Kill, Network, Target
+from groupsim.sim.model import Broker, Cluster, CrashAt, Cut, Entry, Kill, Network, Target
 from groupsim.sim.model import Subscription as Asked
 from groupsim.sim.units import MS, S
 from tests.unit.sim.chained_scenes import (
@@ -28,6 +28,9 @@ KILL = entry(6_070 * MS, Kill(target=member(0), down=lasting(S)))
 CRASH = entry(6 * S, CrashAt(target=member(0), point="before_commit", down=lasting(S)))
 """What was sent is aborted when it is back, and made again."""
 KILL_READER = entry(7_070 * MS, Kill(target=member(0, group="second"), down=lasting(S)))
+BROKERS = Target("broker", "all")
+CUT_READER = entry(7_070 * MS, Cut(between=(member(0, group="second"), BROKERS), duration=lasting(8 * S)))
+CUT = entry(6_070 * MS, Cut(between=(BROKERS, member(0)), duration=lasting(2 * S)))
 COOPERATIVE = replace(CONFIGS["cooperative"], isolation_level="read_committed")
 CONSUMER = replace(COMMITTED, group_protocol="consumer")
 
@@ -70,6 +73,8 @@ FAULTS: dict[str, tuple[tuple[Entry, ...], dict[str, Any], dict[str, Any]]] = {
     "the first dies, uncommitted": ((CRASH,), {}, {"client": UNCOMMITTED}),
     "the second dies": ((KILL_READER,), {}, {}),
     "both die": ((KILL, KILL_READER), {"cluster": JITTER}, {}),
+    "the second is cut off": ((CUT_READER,), {"horizon_s": 44}, {}),
+    "both are cut off": ((CUT, CUT_READER), {"horizon_s": 60, "cluster": JITTER}, {}),
     "cooperative": ((KILL,), {}, {"client": COOPERATIVE, "count": 2}),
     "by hand": ((KILL,), {}, {"subscription": Asked(assign={"out": (0, 1)})}),
     "by pattern": ((KILL,), {}, {"subscription": Asked(pattern="(o|t)...?")}),
@@ -79,7 +84,7 @@ FAULTS: dict[str, tuple[tuple[Entry, ...], dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("name", list(FAULTS))
 def test_both_fidelities_agree_and_all_is_read_in_the_end(outputs: Outputs, name: str) -> None:
     timeline, more, own = FAULTS[name]
-    scenario = chain(*timeline, readers=(reader(**own),), horizon_s=24, **more)
+    scenario = chain(*timeline, readers=(reader(**own),), **{"horizon_s": 24, **more})
     one = played(scenario)
     assert summary(one, "second").lag_records_max > 200, "something was held up"
     assert is_read_once(one, outputs, is_committed=own.get("client") != UNCOMMITTED)
