@@ -102,26 +102,35 @@ class ProducerRequests:
         return self._client.world.catalog.leaders(role[0], (role[1],))[0]
 
     def _request(self, node: int, api: Api, body: Any) -> simpy.Event:
-        client, now = self._client, self._env.now
-        is_cut, connection = client.world.is_cut(client.consumer, node), self._connections.get(node)
-        if connection is None:
-            connection = Connection(self._env, node, client.consumer.entity, self._host.receive, self._deliver)
-            if node in client.world.live_nodes and not is_cut:
-                self._connections[node] = connection
+        now, connection = self._env.now, self._connection(node)
         exchange = self._in_flight.exchange(now, connection, api, body)
         answer = self._answers[exchange] = self._env.event()
-        if node not in self._connections:
-            # Nobody listens there: the connection is refused; or nobody hears of it.
-            refused_us = exchange.up_us + exchange.down_us
-            lost_us = client.config.connection_setup_timeout_us if is_cut else refused_us
-            self._env.at(now + lost_us, self._lost_key, self._lose, [exchange])
-        elif connection.broken:
-            # The broker knows nothing of this connection, and resets it if it can be reached again.
-            lost_us = self._config.request_timeout_us if is_cut else exchange.up_us
-            self._env.at(now + lost_us, self._lost_key, self._disconnected, connection)
+        if connection.broken:
+            self._env.at(now + self._lost_after_us(exchange), self._lost_key, self._disconnected, connection)
         else:
             connection.send(exchange)
         return answer
+
+    def _connection(self, node: int) -> Connection:
+        """The one that it has, or a new one: dead from the start if nobody listens there, or nobody hears of it."""
+        connection, world = self._connections.get(node), self._client.world
+        if connection is None:
+            entity = self._client.consumer.entity
+            connection = Connection(self._env, node, entity, self._host.receive, self._deliver)
+            if node in world.live_nodes and not world.is_cut(self._client.consumer, node):
+                self._connections[node] = connection
+            else:
+                connection.end()
+        return connection
+
+    def _lost_after_us(self, exchange: Exchange) -> int:
+        """How long after it was sent on a dead connection a request is known to be lost."""
+        client, node = self._client, exchange.connection.node
+        is_made = self._connections.get(node) is exchange.connection
+        if client.world.is_cut(client.consumer, node):
+            return self._config.request_timeout_us if is_made else client.config.connection_setup_timeout_us
+        # The broker knows nothing of the connection, and resets it; or nobody listens there, and it is refused.
+        return exchange.up_us if is_made else exchange.up_us + exchange.down_us
 
     def _deliver(self, exchange: Exchange, response: Any) -> None:
         client = self._client
