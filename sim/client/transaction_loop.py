@@ -42,8 +42,11 @@ from groupsim.sim.units import FOREVER, MS
 
 _ADD_US = 20 * MS
 """``TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS``: so soon the first partition is asked for again."""
-_FENCED = frozenset({Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH})
-"""Fatal on each transactional request; a batch is no such (``TransactionManager.TxnRequestHandler``)."""
+_FATAL = frozenset(
+    {Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH, Error.INVALID_PRODUCER_ID_MAPPING, Error.INVALID_TXN_STATE}
+)
+"""On transactional requests, of which a batch is none (``TransactionManager.AddPartitionsToTxnHandler``,
+``TxnOffsetCommitHandler``)."""
 
 
 class TransactionLoop:
@@ -275,9 +278,9 @@ class TransactionLoop:
         return answer.error
 
     def _refused(self, error: Error) -> Step:
-        """A transactional request is: by its epoch, and the application ends; otherwise its transaction."""
+        """A transactional request is: its transaction can only be aborted, if the producer can go on at all."""
         self._error = error
-        if error in _FENCED:
+        if error in _FATAL:
             yield from self._give_up(error)
 
     def _give_up(self, error: Error) -> Step:
@@ -353,6 +356,8 @@ class TransactionLoop:
             response = yield from self.requests.ask(OF_TRANSACTIONS, Api.INIT_PRODUCER_ID, body)
             if response.error is Error.NONE:
                 self._adopt(response)
+            else:
+                yield from self._give_up(response.error)
 
     def _rewind(self) -> None:
         """The application seeks to where the aborted transaction began."""
