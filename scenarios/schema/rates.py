@@ -35,16 +35,17 @@ class PerPartition(FileModel):
 
 
 class Total(FileModel):
-    """A constant rate of the whole topic; with ``zipf: s`` partition i gets a share proportional to (i + 1)**-s."""
+    """A constant rate of the whole topic, however many partitions it has or gets.
+
+    With ``zipf: s`` partition i has a share proportional to (i + 1)**-s.
+    """
 
     total: Records
     zipf: Annotated[float, Field(ge=0, le=10)] = 0.0
 
     def rate(self, partitions: int, horizon_us: int) -> Rate:
         """One step, a rate for each partition."""
-        weights = [float(index + 1) ** -self.zipf for index in range(partitions)]
-        whole = math.fsum(weights)
-        return _steps_rate([0], [[self.total * weight / whole for weight in weights]])
+        return Rate.of_topic(self.total, self.zipf, partitions)
 
 
 def _row(value: Any) -> list[float]:

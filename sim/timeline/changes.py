@@ -10,11 +10,18 @@ from groupsim.sim.world import World
 
 
 def add_partitions(dispatcher: Dispatcher) -> None:
-    """A topic grows."""
-    verb = dispatcher.entry.verb
+    """A topic grows; of a rate of the whole topic each partition has less."""
+    verb, world = dispatcher.entry.verb, dispatcher.world
     assert isinstance(verb, AddPartitions)
-    if _is_there(dispatcher, verb.topic):
-        _grow(dispatcher, verb.topic, verb.to)
+    if not _is_there(dispatcher, verb.topic):
+        return
+    _, rate = world.catalog.rates[verb.topic]
+    shared = rate.among(max(verb.to, world.catalog.counts[verb.topic]))
+    if shared != rate:
+        world.catalog.set_rate(world.env.now, verb.topic, shared)
+    _grow(dispatcher, verb.topic, verb.to)
+    if shared != rate:
+        world.producers[verb.topic].apply()
 
 
 def create_topic(dispatcher: Dispatcher) -> None:
@@ -97,7 +104,8 @@ def set_rate(dispatcher: Dispatcher) -> None:
     if not _is_there(dispatcher, verb.topic):
         return
     dispatcher.note_all(verb.topic)
-    world.catalog.set_rate(world.env.now, verb.topic, verb.rate)
+    rate = verb.rate.among(world.catalog.counts[verb.topic])
+    world.catalog.set_rate(world.env.now, verb.topic, rate)
     world.producers[verb.topic].apply()
     world.env.process(world.producers[verb.topic].run(world.scenario.horizon_us))
 
