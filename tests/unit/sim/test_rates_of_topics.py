@@ -18,7 +18,7 @@ def _produced(rate: dict[str, Any], *timeline: dict[str, Any], **more: Any) -> l
     """How many records a group has processed after four minutes, in both fidelities."""
     members = {"count": 4}
     group = {
-        "topics": ["t"], "config": {"auto.offset.reset": "earliest"}, "members": members,
+        "topics": ["t"], "config": {"auto.offset.reset": "earliest", "metadata.max.age.ms": 10_000}, "members": members,
         "processing": {"per_record": "1ms"},
     }  # fmt: skip
     document = {
