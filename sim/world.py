@@ -80,6 +80,7 @@ class World:
         self.catalog = Catalog(scenario.topics, self.broker_ids, racks, is_rack_aware=is_rack_aware)
         self._classes = {cls.name: cls for cls in load_classes(scenario.allow_assignors).values()}
         self.warnings: list[str] = []
+        self.rolls: dict[tuple[str, str], str] = {}  # of those under way: what is to be said if the run ends now
         self._assignor_failures: dict[tuple[str, str], tuple[int, str, int]] = {}
         """Failures of a group that are alike: when the first was, its text, and how many there are."""
         self.last_fault_us: int | None = None
@@ -374,7 +375,7 @@ class World:
     def notices(self) -> list[str]:
         """What the user should know after the run: the assignors that failed and how often, then all else."""
         failures = [_counted(*failures) for failures in self._assignor_failures.values()]
-        return failures + self.warnings + self.shards.findings()
+        return [*failures, *self.warnings, *self.rolls.values(), *self.shards.findings()]
 
 
 def _counted(now: int, first: str, count: int) -> str:

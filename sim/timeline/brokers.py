@@ -163,7 +163,9 @@ class BrokerFaults:
         assert isinstance(verb, RollingRestart)
         members = world.env.process(Rollout(dispatcher).replace()) if has_members(world, verb.target) else None
         key = process_key(name_hash("rollout", dispatcher.entry.id, "brokers"), Kind.TIMER)
-        for node in self._targets(dispatcher, verb.target):
+        nodes = self._targets(dispatcher, verb.target)
+        for done, node in enumerate(nodes, 1):
+            dispatcher.note_progress("brokers", done, len(nodes))
             broker = world.brokers[node]
             if not broker.is_up:
                 continue

@@ -173,6 +173,13 @@ class Dispatcher:
         for group in self.world.groups:
             self.note(group, target)
 
+    def note_progress(self, what: str, done: int, of: int) -> None:
+        """Of a roll, which the end of the run may cut short."""
+        key = (self.entry.id, what)
+        self.world.rolls[key] = f"{self.entry.id}: {done} of {of} {what} had been restarted when the run ended"
+        if done == of:
+            del self.world.rolls[key]
+
     def warn(self, text: str) -> None:
         """A warning in the result."""
         self.world.warnings.append(f"{self.entry.id} at {self.world.env.told_us / 1e6:.3f} s: {text}")

@@ -34,10 +34,13 @@ class Rollout:
         self.dispatcher = dispatcher
         self.world = dispatcher.world
         self._probe_key = process_key(name_hash("rollout", dispatcher.entry.id), Kind.TIMER)
+        self._done = self._of = 0
+        """Members that it has restarted, and all of them."""
 
     def replace(self) -> ProcessGenerator:
         """Replace batch after batch."""
         members = self.dispatcher.targets(self.verb.target)
+        self._done, self._of = 0, len(members)
         batches = [members[i : i + self.verb.batch] for i in range(0, len(members), self.verb.batch)]
         replace = self._with_surge(members) if self.verb.surge else self._in_place(batches)
         yield from replace
@@ -47,7 +50,12 @@ class Rollout:
         for batch in batches:
             for consumer in batch:
                 self._restart(consumer)
+            self._count(batch)
             yield from self._ready(batch)
+
+    def _count(self, batch: Sequence[Consumer]) -> None:
+        self._done += len(batch)
+        self.dispatcher.note_progress("members", self._done, self._of)
 
     def _restart(self, consumer: Consumer) -> None:
         verb, world = self.verb, self.world
@@ -69,6 +77,7 @@ class Rollout:
             yield from self._ready(new)
             for consumer in old:
                 yield from self._stop(consumer)
+            self._count(old)
             spare = list(old)
 
     def _stop(self, consumer: Consumer) -> ProcessGenerator:

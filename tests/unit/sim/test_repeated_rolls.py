@@ -72,3 +72,20 @@ def test_both_fidelities_agree(target: Target) -> None:
     what = _rolls(target, Distribution.constant(15 * S))
     digests = [simulate(what, fidelity=how).manifest["digests"] for how in ("elided", "message")]  # type: ignore[arg-type]
     assert digests[0] == digests[1]
+
+
+@pytest.mark.parametrize(
+    ("target", "horizon_s", "sentence"),
+    [
+        (Target("group", "g"), 55, "roll: 3 of 4 members had been restarted when the run ended"),
+        (Target("broker", "all"), 60, "roll: 2 of 4 brokers had been restarted when the run ended"),
+    ],
+    ids=str,
+)
+def test_one_that_the_end_of_the_run_cuts_short_says_how_far_it_has_come(
+    target: Target, horizon_s: int, sentence: str
+) -> None:
+    what = _rolls(target, Distribution.constant(20 * S), down_s=(5, 5))
+    assert sentence in simulate(replace(what, horizon_us=horizon_s * S)).warnings
+    done = replace(what, timeline=(replace(what.timeline[0], until_us=41 * S),))
+    assert not [one for one in simulate(done).warnings if "restarted" in one]
