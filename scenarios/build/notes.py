@@ -9,6 +9,7 @@ from groupsim.scenarios.build.configurations import Configured, configurations
 from groupsim.scenarios.build.kafka_checks import STRATEGY
 from groupsim.scenarios.files.yaml_text import Place, path_text
 from groupsim.scenarios.kafka import broker_config, client_config
+from groupsim.scenarios.kafka.client_profiles import EAGER
 from groupsim.scenarios.kafka.consumer_protocol import migration_advice
 from groupsim.scenarios.kafka.group_config import MODELLED_GROUP
 from groupsim.scenarios.kafka.keys import Kind
@@ -91,6 +92,7 @@ def _warnings(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
             yield (*one.place, "config", _FETCH_MIN), sentence
     for key, group in file.groups.items():
         yield from _no_common_assignor(key, group)
+        yield from _eager_all_the_same(key, group)
         yield from _protocol_warnings(file, key, [one for one in found if one.group == key])
     if file.cluster.zookeeper != ZookeeperFile() and all(one.protocol != "zookeeper" for one in file.groups.values()):
         yield ("cluster", "zookeeper"), "has no effect: no group has protocol: zookeeper"
@@ -128,6 +130,14 @@ def _no_common_assignor(key: str, group: GroupFile) -> Iterator[tuple[Place, str
         if names and STRATEGY in override.config and not names & set(override.config[STRATEGY]):
             place = ("groups", key, "overrides", position, "config", STRATEGY)
             yield place, "shares no assignor with the rest: who joins second is refused (INCONSISTENT_GROUP_PROTOCOL)"
+
+
+def _eager_all_the_same(key: str, group: GroupFile) -> Iterator[tuple[Place, str]]:
+    first, *others = group.config.get(STRATEGY) or [""]
+    eager = [name for name in others if name in EAGER]
+    if first == "cooperative-sticky" and eager:
+        sentence = "members rebalance eagerly as long as the list has an eager assignor (KIP-429)"
+        yield ("groups", key, "config", STRATEGY), f"{', '.join(eager)} beside cooperative-sticky: {sentence}"
 
 
 def _protocol_warnings(file: ScenarioFile, key: str, found: Sequence[Configured]) -> Iterator[tuple[Place, str]]:

@@ -64,7 +64,7 @@ _BEFORE_2_2: Final = {
     "heartbeat_in_completing": False,
     "repeats_deleted_commits": False,
 }
-_EAGER: Final = ("range", "roundrobin", "sticky")
+EAGER: Final = ("range", "roundrobin", "sticky")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ _0_9: Final = _changed(
     request_timeout_ms=40_000,
 )
 
-_ALL: Final = (*_EAGER, "cooperative-sticky")
+_ALL: Final = (*EAGER, "cooperative-sticky")
 _UNKNOWN: Final = "does not know group.protocol (KIP-848 came with 4.0)"
 _PREVIEW: Final = "has the consumer protocol as early access and preview only (3.7 to 3.9): it came with 4.0"
 
@@ -135,7 +135,7 @@ _JAVA: Final[Mapping[str, ClientProfile]] = MappingProxyType(
             name="client 0.11",
             defaults=_0_11,
             behaviour=ClientBehaviour(**_BEFORE_2_2),
-            assignors=_EAGER,
+            assignors=EAGER,
             static_membership=False,
             request_outlasts_session=True,
             no_consumer_protocol=_UNKNOWN,

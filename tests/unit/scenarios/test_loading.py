@@ -438,6 +438,8 @@ def test_a_plain_scenario_has_no_warnings() -> None:
          " (max.poll.interval.ms, 300000)"),
         ({"groups.billing.config": {"retry.backoff.ms": 1_001}},
          "groups.billing.config: retry.backoff.ms (1001) is above retry.backoff.max.ms (1000)"),
+        ({"groups.billing.config": {"partition.assignment.strategy": ["cooperative-sticky", "range"]}},
+         "groups.billing.config[partition.assignment.strategy]: range beside cooperative-sticky: members rebalance"),
         ({"groups.billing.client": "0.9", "groups.billing.config": {"max.poll.interval.ms": 5}},
          "groups.billing.config: client 0.9 does not know max.poll.interval.ms: no effect"),
         ({"cluster": {"version": "0.9", "config": {"group.initial.rebalance.delay.ms": 5}},
