@@ -102,7 +102,9 @@ class Availability:
         self._since = np.concatenate([self._since, np.maximum(created, start)])
         for name in ("_server", "_last", "owner"):
             setattr(self, name, np.concatenate([getattr(self, name), np.full(new, -1, np.int32)]))
-        self._waits_for = np.concatenate([self._waits_for, np.full(new, BARRIER, np.int8)])
+        # What comes later is waited for by nobody, until somebody has heard of it.
+        waits_for = BARRIER if self.first_join_us == FOREVER else DETECTION
+        self._waits_for = np.concatenate([self._waits_for, np.full(new, waits_for, np.int8)])
         for name in ("_received", "_subscribed", "_severed", "_by_hand"):
             setattr(self, name, np.concatenate([getattr(self, name), np.zeros(new, np.bool_)]))
 
@@ -149,6 +151,7 @@ class Availability:
         self.owner = owner
         self._received[:] = False
         owned = owner >= 0
+        self._waits_for[owned] = BARRIER
         self._last[owned & (self._server < 0)] = owner[owned & (self._server < 0)]
         self._interrupt(now, self.taken_from(owner)[0])
         self.refresh(now)

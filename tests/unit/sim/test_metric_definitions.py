@@ -89,7 +89,7 @@ def test_partitions_added_later_count_from_their_creation() -> None:
     for partition in (4, 5):
         found = stretches(result, partition)
         assert found[0][1] == 20 * S
-        assert found[0][3] == "barrier"
+        assert found[0][3] == "detection"
         assert found[-1][2] == min(one["from_us"] for one in rows(result, "ownership", partition=partition))
         assert found[-1][2] > 30 * S  # the leader's next metadata refresh is that far away
     assert summary(result)["partitions"] == 6
