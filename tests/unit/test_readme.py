@@ -13,6 +13,7 @@ import yaml
 from groupsim.assignors import load_class
 from groupsim.assignors.evaluation.conformance import check_assignor, example_groups
 from groupsim.scenarios.build.loading import parse
+from tests.support.command_line import CommandLine
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -92,6 +93,21 @@ def test_a_result_folder_is_loaded_as_shown(
     exec(compile(re.sub(r"^>>> ", "", block, flags=re.MULTILINE), "README.md", "exec"), {})
     assert len(capsys.readouterr().out.splitlines()) == 4, "a header and three rows"
     assert (typed / "mine.png").stat().st_size > 10_000
+
+
+def test_the_suite_says_what_is_printed_when_somebody_makes_the_session_longer(
+    groupsim: CommandLine, tmp_path: Path
+) -> None:
+    (suite,) = [block for block in _blocks("yaml") if "kill-short-session" in block]
+    (printed,) = [block for block in _blocks("text") if "out of tolerance" in block]
+    file = tmp_path / "suite.yaml"
+    file.write_text(suite, encoding="utf-8")
+    assert groupsim("check", file, "--update").code == 0
+    file.write_text(suite.replace("10000", "30000"), encoding="utf-8")
+    told = groupsim("check", file)
+    said = " ".join((told.out + told.err).split())
+    for line in printed.partition("    replay:")[0].splitlines():
+        assert " ".join(line.split()) in said
 
 
 def test_the_command_need_not_be_activated() -> None:
