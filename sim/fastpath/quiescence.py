@@ -12,6 +12,7 @@ from typing import Protocol
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.client.client import Client
+from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.bounds import Bounds
 from groupsim.sim.fastpath.catch_up import set_timers
@@ -134,6 +135,8 @@ class Quiescence:
             or client.machine.pattern is not None
             or quiet.schedule is None
             or client.in_flight.pending
+            # Too many commits are on their way to be told apart.
+            or (client.machine.commits == "after_batch" and isinstance(quiet.schedule, DrawnPollSchedule))
         ):
             return False
         consumption, group, machine = client.consumption, client.group, client.machine

@@ -121,8 +121,6 @@ class RejoinPhase(CohortPhase):
         steady.send_until(polled)
         for members in busy:
             clear[members.which] &= members.follow(moment[0], polled[members.which])
-        # Too many are on their way to be told apart.
-        clear &= ~(steady.schedules.is_drawn & (deferred.commits[slots] == AFTER_BATCH))
         chosen = self._until_join(slots, steady, beats, learned, polled, clear, busy)
         self._paused.set_out({slot: paused[slot] for slot in chosen.tolist() if slot in paused})
         return chosen
@@ -131,7 +129,7 @@ class RejoinPhase(CohortPhase):
         """Commits of those whose requests meet; ``polled``: when each rejoins that sends a heartbeat alone."""
         at_polls = self._deferred.commits[slots] == AFTER_BATCH
         return (
-            CommitsOfPolls(steady, np.flatnonzero(at_polls & ~steady.schedules.is_drawn)),
+            CommitsOfPolls(steady, np.flatnonzero(at_polls)),
             CommitsOfIntervals(steady, polled, ~at_polls, self._env.now),
         )
 
