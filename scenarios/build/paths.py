@@ -17,6 +17,7 @@ from groupsim.scenarios.errors import Problem, ScenarioFileError, listed, neares
 from groupsim.scenarios.files.base_model import FileModel
 from groupsim.scenarios.files.config_paths import bracketed
 from groupsim.scenarios.files.yaml_text import Place, path_text
+from groupsim.scenarios.kafka.config import FILE
 from groupsim.scenarios.schema.key_places import belongs
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.scenarios.schema.timeline import ENTRIES, EntryFile
@@ -162,7 +163,10 @@ class _Walk:
         """Take a key out of its mapping, if it is there."""
         if not isinstance(here, dict):
             self.refuse("null removes a key of a mapping, and this is an element of a list: set the list as a whole")
-        here.pop(key, None)
+        if key != FILE and FILE in here:
+            here[key] = None  # the properties file may have it
+        else:
+            here.pop(key, None)
 
     def _where(self) -> str:
         named = {place: name for place, name in self._names.items() if isinstance(place[-1], int)}
