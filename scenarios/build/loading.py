@@ -69,7 +69,11 @@ def load(source: str | Path, *, set_: Mapping[str, Any] = _NOTHING, allow_code: 
     ------
     ScenarioFileError
         With every problem found.
+    TypeError
+        ``set_`` is no mapping.
     """
+    if not isinstance(set_, Mapping):
+        raise TypeError(f"set_ takes values by path, such as {{'groups.billing.members.count': 20}}, not {set_!r}")
     path = path_of(source)
     read = read_trapped(path)
     document = YamlDocument(_mapping(read, str(source)), dict(read.lines), read.traps, read.unread)

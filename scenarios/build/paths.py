@@ -130,6 +130,8 @@ class _Walk:
             fields = {field.alias or name: field.annotation for name, field in model.model_fields.items()}
             if step in model.former_keys:
                 self.refuse(f"{self._where()}.{step} is called {model.former_keys[step]} now")
+            if step in model.keys_elsewhere:
+                self.refuse(f"{self._where()} has no {step!r}; did you mean {model.keys_elsewhere[step]!r}?")
             if step not in fields:
                 self.refuse(self._no_such(step, fields))
             return step, _plain(fields[step])

@@ -208,6 +208,11 @@ def test_what_is_no_path_is_refused(path: str) -> None:
         set_path({}, path, 1)
 
 
+def test_changes_are_a_mapping() -> None:
+    with pytest.raises(TypeError, match=r"set_ takes values by path, such as {'groups.billing.members.count': 20}"):
+        load("rolling-deploy", set_="groups.billing.members.count=20")  # type: ignore[arg-type]
+
+
 def _set(path: str, value: Any) -> dict[str, Any]:
     document = load_document("rolling-deploy")
     set_path(document, path, value)

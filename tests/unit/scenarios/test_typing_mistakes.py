@@ -110,6 +110,7 @@ class TestPaths:
             ("groups.billing.retention.ms", "write topics.my.orders.config.retention.ms"),
             ("groups.billing.static", "groups.billing has no 'static': it belongs to groups.NAME.members"),
             ("assignor_failure", "a scenario has no 'assignor_failure': write groups.billing.assignor_failure"),
+            ("groups.billing.members.replicas", "groups.billing.members has no 'replicas'; did you mean 'count'?"),
             ("billing.members.count", "a scenario has no 'billing': write groups.billing.members.count"),
             ("my.orders.partitions", "a scenario has no 'my': write topics.my.orders.partitions"),
         ],
@@ -267,6 +268,12 @@ class TestLognormal:
 
 
 class TestAllowCode:
+    def test_is_named_where_an_assignor_is_unknown(self) -> None:
+        (problem,) = _problems(_set("groups.billing.config[partition.assignment.strategy]", ["dealer"]))
+        assert problem.message.endswith("; --allow-code MODULE:CLASS brings in one of your own")
+        (problem,) = _problems(_set("cluster.config[group.consumer.assignors]", ["dealer"]))
+        assert problem.message.endswith("; --allow-code MODULE:CLASS brings in one of your own")
+
     @pytest.mark.parametrize(
         ("given", "says"),
         [
@@ -274,6 +281,7 @@ class TestAllowCode:
             ("mine:", "MODULE:CLASS"),
             (":Dealer", "MODULE:CLASS"),
             ("mine.py:Dealer", "name the module without .py: mine:Dealer"),
+            ("of.mine:Dealer", "No module named 'of': it is neither installed nor a file of /"),
         ],
     )
     def test_without_module_and_class_asks_for_them(self, groupsim: CommandLine, given: str, says: str) -> None:
