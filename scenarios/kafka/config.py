@@ -163,11 +163,16 @@ def _instance_id(value: Value, allow_code: Sequence[str]) -> Value:
     )
 
 
+_FORMER_RESETS: Final = {"smallest": "earliest", "beginning": "earliest", "largest": "latest", "end": "latest"}
+"""What consumers before 0.9 and librdkafka call them."""
+
+
 def _offset_reset(value: Value, allow_code: Sequence[str]) -> Value:
     duration = r"by_duration:P(?!$)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?"
     if value in ("latest", "earliest", "none") or re.fullmatch(duration, str(value), re.ASCII):
         return value
-    raise ValueError("must be latest, earliest, none or by_duration:PnDTnHnMn.nS")
+    hint = f"write {_FORMER_RESETS[str(value)]}: " if value in _FORMER_RESETS else ""
+    raise ValueError(f"{hint}must be latest, earliest, none or by_duration:PnDTnHnMn.nS")
 
 
 _CHECKS: Final[Mapping[tuple[Kind, str], Callable[[Value, Sequence[str]], Value]]] = {

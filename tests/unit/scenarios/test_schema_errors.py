@@ -169,6 +169,7 @@ def test_a_key_without_a_value_is_refused(text: str, path: str, tmp_path: Path) 
         ("groups.billing.config", [1], "must be a mapping of Kafka's consumer keys"),
         ("groups.billing.config[session.timout.ms]", 1, "did you mean 'session.timeout.ms'?"),
         ("groups.billing.config[max.poll.records]", 0, "must be at least 1"),
+        ("groups.billing.config[auto.offset.reset]", "smallest", "write earliest: must be latest, earliest, none"),
         ("groups.billing.config[auto.offset.reset]", "begin", "must be latest, earliest, none or by_duration"),
         ("groups.billing.config[auto.offset.reset]", "by_duration:P", "must be latest, earliest, none or by_duration"),
         ("groups.billing.config[group.protocol]", "streams", "must be one of CONSUMER, CLASSIC"),
