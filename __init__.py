@@ -35,6 +35,10 @@ _HOMES: Final = {
 __all__ = ["Assignment", "Assignor", "compare", "figures", "load", "load_result", "simulate", "sweep"]
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TypeAlias
 
 from groupsim.assignors.client.cooperative_sticky import CooperativeStickyAssignor
@@ -163,7 +164,8 @@ def load_class(path: str) -> type[Assignor]:
     except ModuleNotFoundError as error:
         if not f"{module}.".startswith(f"{error.name}."):
             raise  # one that the module needs
-        raise AssignorError(f"cannot load assignor {path!r}: {error}") from error
+        reason = f"{error}: it is neither installed nor a file of {Path.cwd()}"
+        raise AssignorError(f"cannot load assignor {path!r}: {reason}") from error
     if not hasattr(home, attribute):
         raise AssignorError(f"cannot load assignor {path!r}: module {module!r} has no attribute {attribute!r}")
     own = _checked(getattr(home, attribute), path)

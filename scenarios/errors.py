@@ -101,15 +101,15 @@ def nearest(name: object, known: Iterable[str]) -> str:
     return f"did you mean {found!r}? " if found else ""
 
 
-def nearest_name(name: object, known: Iterable[str]) -> str:
-    """The known name nearest to ``name``, or the empty string when none is near.
+def nearest_name(name: object, known: Iterable[str], likeness: float = 0.6) -> str:
+    """The known name nearest to ``name``, or the empty string when none is near: less alike than ``likeness``, of 1.
 
     No name is longer than a topic's may be; and of thousands nobody has mistyped one.
     """
     text, candidates = str(name), list(known)
     if len(text) > _NAME_LENGTH or len(candidates) > _NAMES_COMPARED:
         return ""
-    return next(iter(get_close_matches(text, candidates, n=1, cutoff=0.6)), "")
+    return next(iter(get_close_matches(text, candidates, n=1, cutoff=likeness)), "")
 
 
 def listed(names: Iterable[str]) -> str:

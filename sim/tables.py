@@ -7,6 +7,7 @@ found (late facts of quiet members come out of order) never shows.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Final
 
@@ -333,3 +334,8 @@ CAUSES: Final = ("unowned", "detection", "away", "barrier", "assignment", "resum
 
 STATE_NAMES: Final = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")
 """States of a classic group as Kafka prints them; the 0.9 coordinator says AwaitingSync for CompletingRebalance."""
+
+
+def no_table(name: object, there: Iterable[str]) -> str:
+    """What to say of a table that is not there."""
+    return f"there is no table {name!r}; tables: {', '.join(there)}"

@@ -21,7 +21,7 @@ from groupsim.analysis.data.durations import seconds_of
 from groupsim.analysis.data.files import MANIFEST, existing, load_manifest, read_own, read_parquet
 from groupsim.analysis.data.schema import conform
 from groupsim.analysis.errors import MissingTable, ResultError, SchemaMismatch
-from groupsim.sim.tables import TABLES
+from groupsim.sim.tables import TABLES, no_table
 
 RUN: Final = ("scenario", "variant", "group", "seed", "replication", "horizon_s")
 """Columns of ``summary`` that name a run."""
@@ -41,6 +41,13 @@ class RunResult(Protocol):
         """The resolved scenario, seed, versions and digests."""
 
 
+class StoredTables(dict[str, pd.DataFrame]):
+    """The tables of a result folder by name."""
+
+    def __missing__(self, name: str) -> pd.DataFrame:
+        raise KeyError(no_table(name, self))
+
+
 @dataclass(frozen=True, slots=True)
 class StoredResult:
     """A result folder in memory."""
@@ -48,6 +55,11 @@ class StoredResult:
     folder: Path
     tables: Mapping[str, pd.DataFrame]
     manifest: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """One row per group."""
+        return self.tables["summary"]
 
 
 Source = RunResult | Mapping[str, pd.DataFrame] | str | Path
@@ -71,7 +83,7 @@ def load_result(folder: str | Path) -> StoredResult:
         raise MissingTable(f"{folder} is not a result folder: it has no summary.parquet")
     manifest = load_manifest(folder)
     tables = {name: _own(file, manifest) for name, file in files.items() if file.is_file()}
-    return StoredResult(folder, tables, manifest)
+    return StoredResult(folder, StoredTables(tables), manifest)
 
 
 def _own(file: Path, manifest: Mapping[str, Any], columns: Sequence[str] | None = None) -> pd.DataFrame:

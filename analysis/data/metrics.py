@@ -105,6 +105,12 @@ def headline_of(runs: Iterable[Mapping[str, object]]) -> list[str]:
     return [*HEADLINE, *chain.from_iterable(besides)]
 
 
+def named_on_screen(text: str) -> str:
+    """The column that tables on the screen call so (``max gap``, ``longest gap``), or the empty string."""
+    said = text.strip().lower()
+    return next((one.name for one in _ALL if said in (one.label.lower(), one.short.lower())), "")
+
+
 def metric(name: str) -> Metric:
     """The metric of that name.
 
@@ -114,8 +120,8 @@ def metric(name: str) -> Metric:
         ``summary`` has no such metric; the message names the nearest, or all there are.
     """
     if name not in METRICS:
-        near = difflib.get_close_matches(name, METRICS, n=1)
-        told = f"did you mean {near[0]!r}? " if near else ""
+        near = named_on_screen(name) or next(iter(difflib.get_close_matches(name, METRICS, n=1)), "")
+        told = f"did you mean {near!r}? " if near else ""
         known = textwrap.fill(", ".join(METRICS), 78, initial_indent="  ", subsequent_indent="  ")
         raise ResultError(f"unknown metric {name!r}; {told}known:\n{known}")
     return METRICS[name]

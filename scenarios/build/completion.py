@@ -33,7 +33,8 @@ _MUCH: Final = (
 _CLASSIC: Final = tuple("classic" if one == "consumer" else one for one in _MUCH)
 """What is tried in the place of a refused value, in this order; then all that it stands in is exchanged likewise."""
 _MEANT: Final = re.compile(r"did you mean '([^']+)'\?")
-_MISSING: Final = re.compile(r"there is no (topic|group|broker|rack|producer)\b")
+_MISSING: Final = re.compile(r"there is no (topic|group|broker|rack|producer)\b|is not there then, or no more")
+"""Of a name that leads nowhere; what comes and goes are topics."""
 _REFUSED_MAX: Final = 50
 _ROUNDS_MAX: Final = 60
 _VALUES_MAX: Final = 20_000
@@ -97,7 +98,8 @@ def _is_lost(finding: Finding, lost: set[tuple[str, str]]) -> bool:
     """Whether a name leads nowhere that what is refused may have given."""
     _, message, value = finding
     missing = _MISSING.match(message)
-    return missing is not None and not lost.isdisjoint({(missing[1], ""), (missing[1], str(value).partition("/")[0])})
+    kind = (missing[1] or "topic") if missing is not None else ""
+    return bool(kind) and not lost.isdisjoint({(kind, ""), (kind, str(value).partition("/")[0])})
 
 
 class _Completion(Generic[T]):

@@ -34,6 +34,11 @@ from groupsim.sim.model import Scenario
 __all__ = ["LIBRARY", "list_names", "load", "load_document", "parse", "path_of", "set_path"]
 
 LIBRARY: Final = Path(__file__).parents[1] / "library"
+SWEEPS: Final = LIBRARY / "sweeps"
+_OF_THE_OTHER_KIND: Final = {
+    LIBRARY: "is a scenario and no sweep: groupsim run {0}",
+    SWEEPS: "is a sweep and no scenario: groupsim sweep {0} --out DIR (groupsim scenarios show {0} --sweep prints it)",
+}
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -64,7 +69,11 @@ def load(source: str | Path, *, set_: Mapping[str, Any] = _NOTHING, allow_code: 
     ------
     ScenarioFileError
         With every problem found.
+    TypeError
+        ``set_`` is no mapping.
     """
+    if not isinstance(set_, Mapping):
+        raise TypeError(f"set_ takes values by path, such as {{'groups.billing.members.count': 20}}, not {set_!r}")
     path = path_of(source)
     read = read_trapped(path)
     document = YamlDocument(_mapping(read, str(source)), dict(read.lines), read.traps, read.unread)
@@ -134,6 +143,9 @@ def built_in(name: str, library: Path, refusal: str = "is not built in") -> Path
     known = names_in(library)
     if name in known:
         return library / f"{name}.yaml"
+    for other, hint in _OF_THE_OTHER_KIND.items():
+        if name in names_in(other):
+            raise ScenarioFileError(name, [Problem("", hint.format(name))])
     raise ScenarioFileError(name, [Problem("", f"{refusal}; {nearest(name, known)}built-in: {', '.join(known)}")])
 
 
@@ -172,7 +184,9 @@ def _parse(
     _check_code(allow_code)
     data = _mapping(document, file)
     if "scenario" in data:
-        raise ScenarioFileError(file, [Problem("", "names a scenario: it is a sweep, for groupsim sweep")])
+        raise ScenarioFileError(
+            file, [Problem("", "names a scenario: it is a sweep, for groupsim sweep FILE --out DIR")]
+        )
 
     def validate(data: Any) -> ScenarioFile:
         return ScenarioFile.model_validate(data, context={"folder": folder, "allow_code": tuple(allow_code)})

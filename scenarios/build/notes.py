@@ -12,7 +12,7 @@ from groupsim.scenarios.kafka import broker_config, client_config
 from groupsim.scenarios.kafka.client_profiles import EAGER
 from groupsim.scenarios.kafka.consumer_protocol import migration_advice
 from groupsim.scenarios.kafka.group_config import MODELLED_GROUP
-from groupsim.scenarios.kafka.keys import Kind
+from groupsim.scenarios.kafka.keys import Kind, is_known
 from groupsim.scenarios.kafka.producer_config import MODELLED_PRODUCER
 from groupsim.scenarios.kafka.rules import advice
 from groupsim.scenarios.kafka.zookeeper_consumer import MODELLED_OLD
@@ -37,12 +37,16 @@ _STOPS: Final = {"kill", "close", "restart", "rolling_restart"}
 
 
 def warnings_of(scenario: Scenario) -> tuple[str, ...]:
-    """Sentences about a loaded scenario, each with its place in the file; the last lists the keys not modelled."""
+    """Sentences about a loaded scenario, each with its place in the file; the last list keys that have no effect."""
     file = ScenarioFile.model_validate(scenario.document, context={"allow_code": scenario.allow_assignors})
     told = [*_warnings(file), *_flow_warnings(scenario)]
     found = [f"{path_text(place, _names(file))}: {sentence}" for place, sentence in told]
     for kind, keys in not_modelled(scenario.document).items():
-        found.append(f"{kind} keys that have no effect here: {', '.join(keys)}")
+        strange = [key for key in keys if not is_known(kind, key)]
+        if known := [key for key in keys if key not in strange]:
+            found.append(f"{kind} keys that have no effect here: {', '.join(known)}")
+        if strange:
+            found.append(f"{kind} keys that Kafka does not know, left out: {', '.join(strange)}")
     return tuple(dict.fromkeys(found))
 
 

@@ -17,7 +17,8 @@ from groupsim.scenarios.errors import Problem, ScenarioFileError, listed, neares
 from groupsim.scenarios.files.base_model import FileModel
 from groupsim.scenarios.files.config_paths import bracketed
 from groupsim.scenarios.files.yaml_text import Place, path_text
-from groupsim.scenarios.schema.key_places import belongs
+from groupsim.scenarios.kafka.config import FILE
+from groupsim.scenarios.schema.key_places import belongs, homes
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.scenarios.schema.timeline import ENTRIES, EntryFile
 from groupsim.scenarios.schema.verbs import VERBS
@@ -65,7 +66,7 @@ def set_path(document: dict[str, Any], path: str, value: Any, *, file: str = "th
     ScenarioFileError
         The path is none, or cannot exist in this document; the nearest name is told.
     """
-    walk = _Walk(file, path, value)
+    walk = _Walk(file, path, value, document)
     try:
         steps: Sequence[str] = parse_path(path)
     except ValueError as reason:
@@ -103,11 +104,11 @@ def _joined(here: Any, kind: Any, steps: Sequence[str]) -> Sequence[str]:
 class _Walk:
     """One way down a document, along the models that its parts must fit."""
 
-    def __init__(self, file: str, path: str, value: Any) -> None:
+    def __init__(self, file: str, path: str, value: Any, document: Mapping[str, Any]) -> None:
         self.place: list[str | int] = []
         self._names: dict[Place, str] = {}
         self._rest: Sequence[str] = ()
-        self._file, self._path, self._value = file, path, value
+        self._file, self._path, self._value, self._document = file, path, value, document
 
     def step(self, here: Any, kind: Any, step: str, rest: Sequence[str]) -> tuple[str | int, Any]:
         """(key or position of the step, what stands there: a model, an annotation, or Any)."""
@@ -129,6 +130,8 @@ class _Walk:
             fields = {field.alias or name: field.annotation for name, field in model.model_fields.items()}
             if step in model.former_keys:
                 self.refuse(f"{self._where()}.{step} is called {model.former_keys[step]} now")
+            if step in model.keys_elsewhere:
+                self.refuse(f"{self._where()} has no {step!r}; did you mean {model.keys_elsewhere[step]!r}?")
             if step not in fields:
                 self.refuse(self._no_such(step, fields))
             return step, _plain(fields[step])
@@ -153,16 +156,39 @@ class _Walk:
     def _no_such(self, step: str, known: Iterable[str]) -> str:
         names = sorted(known)
         where = self._where() or "a scenario"
-        for key in (".".join([step, *self._rest]), step):
-            if (hint := belongs(key)) and not nearest(step, names):
-                return f"{where} has no {key!r}: {hint}"
+        whole = ".".join([step, *self._rest])
+        for key in (whole, step):
+            if (hint := belongs(key)) and ("." in key or not nearest(step, names)):
+                return f"{where} has no {key!r}: {self._at_home(key) or hint}"
+        if not self.place and (section := self._section_of(whole)):
+            return f"{where} has no {step!r}: write {section}.{whole}"
         return f"{where} has no {step!r}; {nearest(step, names)}known: {listed(names) or 'nothing'}"
+
+    def _at_home(self, key: str) -> str:
+        """What to write for a key that belongs elsewhere; empty where that has no one place in this document."""
+        home, *others = homes(key)
+        section, named, below = home.partition(".NAME")
+        if others or " " in home or "[" in home:
+            return ""
+        there = [str(one) for one in self.place[1:2]] if self.place[:1] == [section] else []
+        names = there or list(self._document.get(section, {}))
+        if not named or len(names) == 1:
+            return f"write {section}{f'.{names[0]}' if named else ''}{below}.{key}"
+        return f"write {home}.{key} (NAME: {listed(names)})" if names else ""
+
+    def _section_of(self, path: str) -> str:
+        """The section of the document that has a name with which a path begins; empty if none has."""
+        names = ((key, name) for key in ("groups", "topics", "producers") for name in self._document.get(key, {}))
+        return next((key for key, name in names if f"{path}.".startswith(f"{name}.")), "")
 
     def remove(self, here: Any, key: Any) -> None:
         """Take a key out of its mapping, if it is there."""
         if not isinstance(here, dict):
             self.refuse("null removes a key of a mapping, and this is an element of a list: set the list as a whole")
-        here.pop(key, None)
+        if key != FILE and FILE in here:
+            here[key] = None  # the properties file may have it
+        else:
+            here.pop(key, None)
 
     def _where(self) -> str:
         named = {place: name for place, name in self._names.items() if isinstance(place[-1], int)}

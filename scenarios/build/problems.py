@@ -72,7 +72,8 @@ def _with_home(sentence: str, place: Place, home: Home) -> str:
     if hint.endswith(" " + ".".join((str(place[0]), "NAME", *map(str, place[2:-1])))):
         return sentence
     said, mark, rest = sentence.partition("; ")
-    return f"{said}: {hint}{'' if is_near else mark + rest}" if hint else sentence
+    allowed = mark + rest if rest.startswith("allowed") else ""
+    return f"{said}: {hint}{allowed}" if hint else sentence
 
 
 def problems_of(findings: Iterable[Finding], document: YamlDocument, scenario: str = "") -> list[Problem]:

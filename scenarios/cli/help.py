@@ -30,6 +30,13 @@ class _Plain:
 class Command(_Plain, TyperCommand):
     """A command."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; a value that ``--set`` has behind a blank is told as such, not as one argument more."""
+        for option, path, value in zip(args, args[1:], args[2:], strict=False):
+            if option == "--set" and "=" not in path and not value.startswith("-"):
+                raise typer.BadParameter(f"must be PATH=VALUE, without a blank: write --set {path}={value}", ctx=ctx)
+        return super().parse_args(ctx, args)
+
 
 class Group(_Plain, TyperGroup):
     """A command that has sub-commands."""

@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from groupsim.scenarios.errors import nearest, nearest_name
+from groupsim.scenarios.errors import nearest, nearest_name, shown
 
 T = TypeVar("T")
 VALUES_MAX: Final = 2_000_000
@@ -28,10 +28,13 @@ _UNKNOWN_MAX: Final = 100
 class FileModel(BaseModel):
     """A mapping of the scenario file. Unknown keys and keys without a value are errors of their own.
 
-    ``former_keys``: what keys were once called, and the paths of those of today.
+    ``former_keys``: what keys were once called, and the paths of those of today. ``keys_elsewhere``: what other tools
+    call them. ``bare_key``: the one that somebody means who writes its value instead of the mapping.
     """
 
     former_keys: ClassVar[Mapping[str, str]] = {}
+    keys_elsewhere: ClassVar[Mapping[str, str]] = {}
+    bare_key: ClassVar[str] = ""
 
     model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
@@ -39,6 +42,9 @@ class FileModel(BaseModel):
     @classmethod
     def _refuse_unknown_and_empty(cls, data: Any, handler: ModelWrapValidatorHandler[T]) -> T:
         if not isinstance(data, Mapping):
+            if cls.bare_key and isinstance(data, int | float | str) and not isinstance(data, bool):
+                value = shown(data).strip("'")
+                raise refusal(f"must be a mapping: write {{{cls.bare_key}: {value}}}")
             return handler(data)
         keys = cls.keys()
         unknown = [key for key in data if key not in keys]
@@ -47,7 +53,7 @@ class FileModel(BaseModel):
         errors += [error(key, "has no value") for key in empty]
         wrong = {*unknown, *empty}
         hidden = {(key,) for key in wrong}
-        meant = {(nearest_name(key, keys),) for key in unknown[:_UNKNOWN_MAX]}
+        meant = {(cls.keys_elsewhere.get(key) or nearest_name(key, keys),) for key in unknown[:_UNKNOWN_MAX]}
         try:
             result = handler({key: value for key, value in data.items() if key not in wrong})
         except ValidationError as found:
@@ -61,7 +67,7 @@ class FileModel(BaseModel):
     def _unknown_key(cls, key: object) -> PydanticCustomError:
         if key in cls.former_keys:
             return refusal(f"is called {cls.former_keys[str(key)]} now")
-        return unknown_key(key, cls.keys())
+        return unknown_key(key, cls.keys(), cls.keys_elsewhere.get(str(key), ""))
 
     @classmethod
     def keys(cls) -> list[str]:
@@ -69,10 +75,11 @@ class FileModel(BaseModel):
         return [field.alias or name for name, field in cls.model_fields.items()]
 
 
-def unknown_key(key: object, known: Iterable[str]) -> PydanticCustomError:
-    """The error for a key that is not one of ``known``."""
+def unknown_key(key: object, known: Iterable[str], meant: str = "") -> PydanticCustomError:
+    """The error for a key that is not one of ``known``; what is meant by it, if not the nearest."""
     known = sorted(known)
-    return refusal(f"is no key of this mapping; {nearest(key, known)}allowed: {', '.join(known)}", "unknown_key")
+    hint = f"did you mean {meant!r}? " if meant else nearest(key, known)
+    return refusal(f"is no key of this mapping; {hint}allowed: {', '.join(known)}", "unknown_key")
 
 
 def refusal(message: str, kind: str = "refused") -> PydanticCustomError:

@@ -36,28 +36,33 @@ def parse_properties(text: str) -> dict[str, str]:
 
     Source: ``java.util.Properties.load``.
     """
-    found: dict[str, str] = {}
-    for line in _logical_lines(text):
-        key, value = _split(line)
-        found[_unescape(key)] = _unescape(value)
-    return found
+    pairs = [_split(line) for _, line in _logical_lines(text)]
+    return {_unescape(key): _unescape(value) for key, value in pairs}
 
 
-def _logical_lines(text: str) -> list[str]:
-    lines: list[str] = []
+def lines_of(path: Path) -> dict[str, int]:
+    """The line on which each key of a file that `read_properties` has read begins, counted from 1."""
+    return {_unescape(_split(line)[0]): number for number, line in _logical_lines(read_text(path, BYTES_MAX))}
+
+
+def _logical_lines(text: str) -> list[tuple[int, str]]:
+    """Lines with what continues them, each with the number of the first."""
+    lines: list[tuple[int, str]] = []
     parts: list[str] = []
-    for natural in re.split(r"\r\n|\r|\n", text):
+    first = 0
+    for number, natural in enumerate(re.split(r"\r\n|\r|\n", text), start=1):
         stripped = natural.lstrip(_BLANK)
         if not parts and (not stripped or stripped[0] in "#!"):
             continue
+        first = first if parts else number
         goes_on = (len(stripped) - len(stripped.rstrip("\\"))) % 2
         parts.append(stripped[:-1] if goes_on else stripped)
         if not goes_on:
-            lines.append("".join(parts))
+            lines.append((first, "".join(parts)))
             parts = []
         elif not any(parts):
             parts = []  # a backslash alone: what comes next begins a line
-    return [*lines, "".join(parts)] if parts else lines
+    return [*lines, (first, "".join(parts))] if parts else lines
 
 
 def _split(line: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, ValidationError
 from groupsim.scenarios.errors import nearest
 from groupsim.scenarios.files.base_model import error, refusal
 from groupsim.scenarios.schema.goals import COLUMNS
+from groupsim.scenarios.schema.summary_columns import column_meant
 
 Kind: TypeAlias = Literal["exact", "absolute", "relative", "overlap"]
 
@@ -69,7 +70,7 @@ def parse_tolerance(metric: str, value: object) -> Tolerance:
         No metric, no tolerance, or one that nothing or everything would meet.
     """
     if metric not in METRICS:
-        raise ValueError(f"is no metric; {nearest(metric, METRICS)}known: {', '.join(METRICS)}")
+        raise ValueError(f"is no metric; {column_meant(metric, METRICS)}known: {', '.join(METRICS)}")
     if isinstance(value, str):
         if value not in _ALONE:
             raise ValueError(f"{nearest(value, _ALONE)}{_FORMS}")

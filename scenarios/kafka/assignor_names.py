@@ -31,7 +31,7 @@ def assignor_name(text: str, allow_code: Sequence[str]) -> str:
         known = sorted([*ASSIGNORS, *JAVA_CLASSES])
         raise ValueError(
             f"{text!r} is no known assignor (Kafka: ClassNotFoundException); {nearest(text, known)}"
-            f"known: {', '.join(sorted(ASSIGNORS))}"
+            f"known: {', '.join(sorted(ASSIGNORS))}; --allow-code MODULE:CLASS brings in one of your own"
         ) from None
 
 
@@ -58,7 +58,8 @@ def server_assignor_name(text: str, allow_code: Sequence[str]) -> str:
         theirs = " (an assignor of consumers; one of the coordinator is a ServerAssignor)" if own is not None else ""
         raise ValueError(
             f"{text!r} is no assignor of the group coordinator{theirs} (Kafka: ClassNotFoundException);"
-            f" {nearest(text, known)}known: {', '.join(SERVER_ASSIGNORS)}"
+            f" {nearest(text, known)}known: {', '.join(SERVER_ASSIGNORS)}; --allow-code MODULE:CLASS brings in one of"
+            " your own"
         ) from None
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, GetJsonSchemaHandler, ValidationError, ValidationInfo
 from pydantic_core import CoreSchema, InitErrorDetails
 
 from groupsim.scenarios.files.base_model import error, folder_of, refusal
-from groupsim.scenarios.files.properties_text import read_properties
+from groupsim.scenarios.files.properties_text import lines_of, read_properties
 from groupsim.scenarios.kafka.assignor_names import assignor_name, server_assignor_name
-from groupsim.scenarios.kafka.keys import Kind, UnknownKey, Value, find_key, known_keys
+from groupsim.scenarios.kafka.keys import HIDDEN, Kind, UnknownKey, Value, find_key, is_mistyped, known_keys
 
 _ERRORS_MAX: Final = 100
 """Of one mapping: to find the nearest of Kafka's keys takes time."""
@@ -27,19 +29,26 @@ class OldConsumerKeys(dict[str, Any]):
 def read_config(kind: Kind) -> Callable[[Any, ValidationInfo], dict[str, Value]]:
     """A validator for a ``config`` mapping: keys known to Kafka, values of Kafka's types.
 
-    With ``{file: consumer.properties}`` the file's pairs come first; keys beside ``file`` win over them.
+    With ``{file: consumer.properties}`` the file's pairs come first; keys beside ``file`` win over them, and one
+    without a value takes a pair away. Keys of a file that Kafka does not know are kept without their values: Kafka logs
+    them and goes on (``AbstractConfig.logUnused``).
     """
 
     def validate(value: Any, info: ValidationInfo) -> dict[str, Value]:
         if not isinstance(value, Mapping):
             raise refusal(f"must be a mapping of Kafka's {kind} keys, or {{file: NAME.properties}}")
         of = "old consumer" if isinstance(value, OldConsumerKeys) else kind
-        given = {**_from_file(value, info), **{key: one for key, one in value.items() if key != FILE}}
+        source = _file_of(value, info)
+        given = {**source.pairs, **{key: one for key, one in value.items() if key != FILE}}
         parsed: dict[str, Value] = {}
         errors: list[InitErrorDetails] = []
         for key, raw in given.items():
             try:
-                parsed[key] = _parse(of, key, raw, info)
+                if raw is None and FILE in value:
+                    source.check_removed(of, key)
+                else:
+                    parsed[key] = source.parse(of, key, raw) if key not in value else _parse(of, key, raw)
+                    parsed[key] = _checked(of, key, parsed[key], info)
             except UnknownKey as reason:
                 errors.append(error(key, refusal(str(reason), "unknown_key"), raw))
             except ValueError as reason:
@@ -53,23 +62,67 @@ def read_config(kind: Kind) -> Callable[[Any, ValidationInfo], dict[str, Value]]
     return validate
 
 
-def _from_file(value: Mapping[str, Any], info: ValidationInfo) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class _PropertiesFile:
+    """What stands in a properties file; without one, nothing."""
+
+    path: Path = Path()
+    pairs: Mapping[str, str] = field(default_factory=dict)
+
+    def parse(self, kind: Kind, key: str, raw: str) -> Value:
+        """The value of a pair; of a key that Kafka would ignore, since nobody has mistyped it, a secret.
+
+        Raises
+        ------
+        ValueError
+            With the line.
+        """
+        try:
+            return find_key(kind, key).parse(raw)
+        except UnknownKey as reason:
+            if not is_mistyped(kind, key):
+                return HIDDEN
+            mark = "" if str(reason).endswith("?") else ";"
+            raise UnknownKey(self._with_line(key, f"{reason}{mark} write that, or leave it out")) from None
+        except ValueError as reason:
+            raise ValueError(self._with_line(key, str(reason))) from None
+
+    def check_removed(self, kind: Kind, key: str) -> None:
+        """See that a key without a value, which takes it out of the file's, is one of these or known to Kafka."""
+        if key not in self.pairs:
+            find_key(kind, key)
+
+    def _with_line(self, key: str, reason: str) -> str:
+        said, mark, rest = reason.partition("; ")
+        return f"{said} (line {lines_of(self.path)[key]} of {self.path.name}){mark}{rest}"
+
+
+def _file_of(value: Mapping[str, Any], info: ValidationInfo) -> _PropertiesFile:
     if FILE not in value:
-        return {}
+        return _PropertiesFile()
     try:
         if not isinstance(value[FILE], str):
             raise ValueError("must be the name of a properties file")
         if value[FILE].endswith((".yaml", ".yml")):
             raise ValueError("is YAML, no properties file: write Kafka's keys that are in it here")
-        return read_properties(folder_of(info) / value[FILE])
+        path = folder_of(info) / value[FILE]
+        return _PropertiesFile(path, read_properties(path))
     except ValueError as reason:
         raise ValidationError.from_exception_data("config", [error(FILE, str(reason), value[FILE])]) from None
 
 
-def _parse(kind: Kind, key: str, raw: object, info: ValidationInfo) -> Value:
+def _parse(kind: Kind, key: str, raw: object) -> Value:
     if raw is None:
         raise ValueError("has no value")
-    value = find_key(kind, key).parse(raw)
+    try:
+        return find_key(kind, key).parse(raw)
+    except UnknownKey:
+        if raw == HIDDEN:
+            return HIDDEN  # a resolved document says so of what a properties file held
+        raise
+
+
+def _checked(kind: Kind, key: str, value: Value, info: ValidationInfo) -> Value:
     check = _CHECKS.get((kind, key))
     return check(value, (info.context or {}).get("allow_code", ())) if check else value
 
@@ -110,11 +163,16 @@ def _instance_id(value: Value, allow_code: Sequence[str]) -> Value:
     )
 
 
+_FORMER_RESETS: Final = {"smallest": "earliest", "beginning": "earliest", "largest": "latest", "end": "latest"}
+"""What consumers before 0.9 and librdkafka call them."""
+
+
 def _offset_reset(value: Value, allow_code: Sequence[str]) -> Value:
     duration = r"by_duration:P(?!$)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?"
     if value in ("latest", "earliest", "none") or re.fullmatch(duration, str(value), re.ASCII):
         return value
-    raise ValueError("must be latest, earliest, none or by_duration:PnDTnHnMn.nS")
+    hint = f"write {_FORMER_RESETS[str(value)]}: " if value in _FORMER_RESETS else ""
+    raise ValueError(f"{hint}must be latest, earliest, none or by_duration:PnDTnHnMn.nS")
 
 
 _CHECKS: Final[Mapping[tuple[Kind, str], Callable[[Value, Sequence[str]], Value]]] = {

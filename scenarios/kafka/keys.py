@@ -16,8 +16,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from groupsim.scenarios.errors import nearest
+from groupsim.scenarios.errors import nearest, nearest_name
 from groupsim.scenarios.files.text_files import plain_number
+from groupsim.scenarios.kafka.librdkafka_keys import OF_KAFKA, kafkas_name_for
 
 Kind: TypeAlias = Literal["consumer", "broker", "topic", "group", "producer", "old consumer"]
 Value: TypeAlias = int | float | bool | str | list[str]
@@ -70,9 +71,14 @@ _GONE: Final[Mapping[Kind, tuple[str, ...]]] = {
 Source: what ``KafkaConfig.configDef``, ``ConsumerConfig``, ``ProducerConfig`` and ``LogConfig`` of 3.9.1 declare, and
 those of 4.0.0 do not.
 """
+_INTERNAL_BEFORE: Final = "internal.leave.group.on.close"
+"""What consumers up to 4.0 have for Kafka Streams (``ConsumerConfig.LEAVE_GROUP_ON_CLOSE_CONFIG``), 4.4 not."""
+_MISTYPED: Final = 0.85
+"""How alike (of 1) a key in a file and one of Kafka's are that was meant: a letter too many, a last part forgotten."""
 _SPRING: Final = re.compile(r"spring\.kafka\.(?:consumer\.|producer\.)?(?:properties\.)?(.+)")
 """Spring Boot's names for Kafka's keys, which have hyphens for dots."""
 _LISTENER_OF_SPRING: Final = "spring.kafka.listener."
+_LEAVE_OUT: Final = "leave it out: Kafka would ignore it"
 
 
 class UnknownKey(ValueError):
@@ -190,7 +196,32 @@ def find_key(kind: Kind, name: str) -> KafkaKey:
         return known[listener[1]]
     if name.startswith(_PLUGIN_PREFIXES[kind]) or (kind == "broker" and name in _AUTHORIZER_KEYS):
         return KafkaKey(name=name, type="PASSWORD")
+    if kind == "consumer" and name == _INTERNAL_BEFORE:
+        return KafkaKey(name=name, type="BOOLEAN", default=True)
     raise UnknownKey(_unknown(kind, name, known))
+
+
+def is_known(kind: Kind, name: str) -> bool:
+    """Whether Kafka knows a key."""
+    try:
+        find_key(kind, name)
+    except UnknownKey:
+        return False
+    return True
+
+
+def is_mistyped(kind: Kind, name: str) -> bool:
+    """Whether an unknown key is likely to be a known one that was mistyped, and not one for somebody else's code.
+
+    Files hold keys for serializers, metrics and frameworks too, and those of producers beside those of consumers. What
+    librdkafka calls otherwise than Kafka would be missed.
+    """
+    if kind == "consumer" and name in OF_KAFKA:
+        return True
+    if name.startswith(_GONE[kind]) or any(name in known_keys(other) for other in _PLUGIN_PREFIXES):
+        return False
+    springs = _SPRING.fullmatch(name)
+    return bool(nearest_name(springs[1] if springs else name, known_keys(kind), _MISTYPED))
 
 
 def _unknown(kind: Kind, name: str, known: Mapping[str, KafkaKey]) -> str:
@@ -200,8 +231,10 @@ def _unknown(kind: Kind, name: str, known: Mapping[str, KafkaKey]) -> str:
         return f"is no {what}: 4.0 has removed it; leave it out"
     if name.startswith(_LISTENER_OF_SPRING):
         return f"is no {what}: framework of the group (spring-batch, spring-record) says how its listeners commit"
+    if kind == "consumer" and (hint := kafkas_name_for(name)):
+        return f"is no {what}: {hint}"
     springs = _SPRING.fullmatch(name)
-    return f"is no {what}; {nearest(springs[1] if springs else name, known)}".rstrip("; ")
+    return f"is no {what}; {nearest(springs[1] if springs else name, known) or _LEAVE_OUT}".rstrip()
 
 
 def _typed(kind: str, raw: object) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, WithJsonSchema, model_validator
 
@@ -35,6 +35,8 @@ _TIMES = EventTimes()
 _NO_BANDWIDTH = "without bandwidth there is no bound, and a broker that is to send nothing is closed or killed"
 _PLACE = re.compile(rf"broker:\d{{1,10}}|rack:{NAME_PATTERN}|{NAME_PATTERN}(/\d{{1,9}})?", re.ASCII)
 _BY_LATENCY = "by_latency"
+_Version = Literal["4.4", "4.3", "4.2", "4.1", "4.0", "0.9"]
+_BETWEEN = re.compile(r"(0\.1\d|[123]\.\d+)(\.\d+)*|[123]\.x", re.ASCII)
 
 
 def _fetch(value: Any, info: ValidationInfo) -> Distribution | None:
@@ -170,6 +172,18 @@ class ZookeeperFile(FileModel):
         return self
 
 
+def _version(value: Any) -> Any:
+    """A version of brokers; those between 0.9 and 4.0 are answered with the nearest."""
+    text = version_text(value)
+    if isinstance(text, str) and _BETWEEN.fullmatch(text):
+        known = ", ".join(get_args(_Version))
+        raise refusal(
+            f"must be one of {known}; nearest to brokers of 0.10 to 3.9 is 4.0, for groups of the classic protocol"
+            " (defaults of theirs that differ belong to cluster.config)"
+        )
+    return text
+
+
 class ClusterFile(FileModel):
     """Brokers and everything between them and the clients.
 
@@ -185,7 +199,7 @@ class ClusterFile(FileModel):
         BeforeValidator(_brokers, json_schema_input_type=int | list[BrokerFile]),
         Field(min_length=1, max_length=10_000),
     ] = [BrokerFile(id=index) for index in range(3)]
-    version: Annotated[Literal["4.4", "4.3", "4.2", "4.1", "4.0", "0.9"], BeforeValidator(version_text)] = "4.4"
+    version: Annotated[_Version, BeforeValidator(_version)] = "4.4"
     transaction_version: Annotated[Literal[1, 2], BeforeValidator(whole)] = 2
     config: BrokerConfigField = {}
     network: NetworkFile = NetworkFile()

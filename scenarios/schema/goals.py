@@ -11,9 +11,11 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, ValidationError, WithJsonSchema
 
-from groupsim.scenarios.errors import nearest
 from groupsim.scenarios.files.base_model import error, refusal
+from groupsim.scenarios.schema.durations import UNITS, parse_duration
+from groupsim.scenarios.schema.summary_columns import column_meant
 from groupsim.sim.tables import FLOAT, INT, SUMMARY
+from groupsim.sim.units import S
 
 RECOVERY_LAG: Final = "recovery_lag_records"
 """The one goal that is no bound: the lag at which a group counts as recovered."""
@@ -25,6 +27,8 @@ _OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxyTy
     {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
 )
 _BOUND: Final = re.compile(r"(<=?|>=?|==) *(-?\d{1,30}(?:\.\d{1,30})?)", re.ASCII)
+
+_TIMED: Final = re.compile(rf"(<=?|>=?|==) *(\d{{1,9}}(?:\.\d{{1,6}})? ?(?:{'|'.join(UNITS)}))", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +68,20 @@ def parse_goal(column: str, text: object) -> Goal:
     """
     if column not in COLUMNS:
         known = (RECOVERY_LAG, *COLUMNS)
-        raise ValueError(f"is no numeric column of the summary; {nearest(column, known)}known: {', '.join(known)}")
+        raise ValueError(f"is no numeric column of the summary; {column_meant(column, known)}known: {', '.join(known)}")
     match = _BOUND.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
-        raise ValueError(f'must be a bound in quotes, such as "< 60" or "== 0" ({" ".join(_OPERATORS)})')
+        raise ValueError(_no_bound(column, text))
     return Goal(column, match[1], float(match[2]))
+
+
+def _no_bound(column: str, text: object) -> str:
+    """What to write instead of a text that is no bound."""
+    timed = _TIMED.fullmatch(text.strip()) if isinstance(text, str) and re.search(r"_s(_|$)", column) else None
+    if timed is not None:
+        seconds = parse_duration(timed[2]) / S
+        return f'must be a number of seconds, without a unit: write "{timed[1]} {seconds:g}"'
+    return f'must be a bound in quotes, such as "< 60" or "== 0" ({" ".join(_OPERATORS)}), without a unit'
 
 
 def goals_of(document: Mapping[str, Any]) -> tuple[Goal, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import (
     BeforeValidator,
@@ -97,6 +97,8 @@ class StartFile(FileModel):
     ``aged``: for how long the group has been stable when the run begins.
     """
 
+    bare_key: ClassVar[str] = "at"
+
     at: Duration | None = None
     every: Duration | None = None
     within: Duration | None = None
@@ -127,6 +129,9 @@ class StartFile(FileModel):
 
 class MembersFile(FileModel):
     """The consumers of a group, named ``group/0`` and so on."""
+
+    bare_key: ClassVar[str] = "count"
+    keys_elsewhere: ClassVar[Mapping[str, str]] = {"replicas": "count"}
 
     count: int = Field(ge=0, le=MEMBERS_MAX)
     per_process: int = Field(default=1, ge=1, le=MEMBERS_MAX)

@@ -43,8 +43,13 @@ def home(place: Place, is_near: bool) -> str:
 
 def belongs(key: str) -> str:
     """A hint such as ``it belongs to groups.NAME`` for a key that is known elsewhere, or the empty string."""
-    places = list(dict.fromkeys(_places().get(key, [])))
-    return f"it belongs to {' or '.join(places)}" if 0 < len(places) <= _PLACES_MAX else ""
+    found = homes(key)
+    return f"it belongs to {' or '.join(found)}" if 0 < len(found) <= _PLACES_MAX else ""
+
+
+def homes(key: str) -> list[str]:
+    """The places that have a key, such as ``groups.NAME.config``."""
+    return list(dict.fromkeys(_places().get(key, [])))
 
 
 @cache

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Final, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
 from groupsim.scenarios.files.base_model import FileModel, FormatVersion, error, refusal
@@ -28,8 +29,18 @@ SAMPLES_MAX: Final = 1_000_000
 class MeasureFile(FileModel):
     """The span in which metrics count; the whole run by default."""
 
+    bare_key: ClassVar[str] = "from"
+
     from_: Duration = Field(default=0, alias="from")
     to: Duration | None = None
+
+
+def _entries(value: Any) -> Any:
+    """What a timeline holds, unless it is no list."""
+    if isinstance(value, Mapping):
+        example = "- {id: crash, at: 1min, kill: {target: billing/0}}"
+        raise refusal(f"must be a list: an entry begins with a dash and has its name as id, such as {example}")
+    return value
 
 
 class ScenarioFile(FileModel):
@@ -44,7 +55,7 @@ class ScenarioFile(FileModel):
     topics: dict[TopicName, TopicFile] = Field(min_length=1)
     groups: dict[Name, GroupFile] = Field(min_length=1)
     producers: dict[Name, ProducersFile] = {}
-    timeline: list[EntryField] = []
+    timeline: Annotated[list[EntryField], BeforeValidator(_entries)] = []
     sample_every: Duration = Field(default=10 * S, gt=0)
     data: Literal["fluid", "exact"] = "fluid"
     event_budget: int = Field(default=50_000_000, ge=1, le=10**15)

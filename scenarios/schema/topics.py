@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
@@ -41,6 +41,8 @@ class TopicFile(FileModel):
     ``acks`` is what its producers wait for. ``record_size`` is that of a record as it is sent, compressed; without it
     nothing is said of bytes.
     """
+
+    bare_key: ClassVar[str] = "partitions"
 
     partitions: int = Field(ge=1, le=PARTITIONS_MAX)
     rate: RateField = PerPartition(per_partition=0.0)

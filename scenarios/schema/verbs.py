@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
 
@@ -192,6 +193,7 @@ class ScaleFile(TargetedFile):
 
     makes = model.Scale
     groups_only = True
+    keys_elsewhere: ClassVar[Mapping[str, str]] = {"replicas": "to", "count": "to"}
 
     to: int = Field(ge=0, le=MEMBERS_MAX)
     every: Duration = 0
@@ -220,6 +222,8 @@ class AddPartitionsFile(VerbFile):
 
 class CreateTopicFile(TopicFile):
     """A topic comes into being."""
+
+    bare_key: ClassVar[str] = "name"
 
     name: TopicName
 

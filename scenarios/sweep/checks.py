@@ -11,7 +11,7 @@ from typing import Final
 
 from groupsim.scenarios.build.loading import load_document, parse, path_of
 from groupsim.scenarios.build.paths import set_path
-from groupsim.scenarios.errors import Problem, ScenarioFileError
+from groupsim.scenarios.errors import Problem, ScenarioFileError, shown
 from groupsim.scenarios.files.config_paths import bracketed
 from groupsim.scenarios.files.file_names import located
 from groupsim.scenarios.files.yaml_text import Place
@@ -93,7 +93,7 @@ class VariantCheck:
             )  # fmt: skip
         except ScenarioFileError as refused:
             self._refused += 1
-            problems += refused.problems
+            problems += [_of_a_part(one, changes) for one in refused.problems]
         if problems:
             raise ScenarioFileError(self._scenario, problems)
         return found
@@ -107,6 +107,19 @@ def _together(found: Sequence[tuple[Problem, str]]) -> Problem:
     more = f" and {len(names) - 2} more" if len(names) > 2 else ""
     where = f" [variant {'; '.join(names[:2])}{more}]" if names else ""
     return replace(first, message=f"{first.message}{where}", value=value)
+
+
+def _of_a_part(problem: Problem, changes: Changes) -> Problem:
+    """What is missing in a mapping that a variant has set as a whole, and how to set a part of it."""
+    wholes = (path for path, value in changes.items() if isinstance(value, Mapping) and _is_within(problem.path, path))
+    if not problem.message.startswith("is required") or (path := next(wholes, None)) is None:
+        return problem
+    part, value = path, changes[path]
+    while isinstance(value, Mapping) and value:
+        key, value = next(iter(value.items()))
+        part = f"{part}[{key}]" if "." in str(key) else f"{part}.{key}"
+    hint = f"{path} is replaced as a whole: a part is set by its path, such as {part}: {shown(value)}"
+    return replace(problem, message=f"{problem.message}; {hint}")
 
 
 def _sets(place: Place, name: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Final
 import yaml
 from pydantic import ValidationError
 
-from groupsim.scenarios.build.loading import list_names, path_of
+from groupsim.scenarios.build.loading import SWEEPS, list_names, path_of
 from groupsim.scenarios.build.notes import warnings_of
 from groupsim.scenarios.build.problems import findings_of, problems_of
 from groupsim.scenarios.errors import Problem, ScenarioFileError, nearest, shown
@@ -28,7 +28,7 @@ from groupsim.scenarios.sweep.file import SweepFile, readable, samples
 from groupsim.scenarios.sweep.replications import Replications
 from groupsim.sim.model import Scenario
 
-LIBRARY: Final = Path(__file__).parents[1] / "library" / "sweeps"
+LIBRARY: Final = SWEEPS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

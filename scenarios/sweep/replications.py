@@ -12,10 +12,10 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, model_validator
 
-from groupsim.scenarios.errors import nearest
 from groupsim.scenarios.files.base_model import FileModel, checked, refusal
 from groupsim.scenarios.files.text_files import plain_number
 from groupsim.scenarios.schema.goals import COLUMNS
+from groupsim.scenarios.schema.summary_columns import column_meant
 from groupsim.scenarios.sweep.design import REPLICATIONS_MAX
 
 BATCH: Final = 10
@@ -104,7 +104,7 @@ def _share(text: object) -> float:
 def _metric(name: object) -> str:
     if name not in COLUMNS:
         known = ", ".join(COLUMNS)
-        raise ValueError(f"is no numeric column of the summary; {nearest(name, COLUMNS)}known: {known}")
+        raise ValueError(f"is no numeric column of the summary; {column_meant(name, COLUMNS)}known: {known}")
     return str(name)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.tables import FLOAT, SORTED_BY, TABLES, TEXT
+from groupsim.sim.tables import FLOAT, SORTED_BY, TABLES, TEXT, no_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,6 +72,8 @@ class Tables(Mapping[str, "pd.DataFrame"]):
         self._frames: dict[str, pd.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pd.DataFrame:
+        if name not in self._columns:
+            raise KeyError(no_table(name, self))
         if name not in self._frames:
             import pandas as pd  # see the class
 

@@ -37,6 +37,7 @@ RULES: tuple[tuple[str, set[str], set[str]], ...] = (
     ("scenarios.cli", {"scenarios.", "assignors.", "analysis.", *SIM_PUBLIC}, {*TABLES, "typer", "rich", "yaml"}),
     ("scenarios.sweep.points", {"scenarios.", *SIM_PUBLIC}, {"numpy", "scipy", "SALib"}),
     ("scenarios.sweep.execution", {"scenarios.", "analysis.data.load", *SIM_PUBLIC}, TABLES),
+    ("scenarios.schema.summary_columns", {"scenarios.", "analysis.data.metrics"}, FILES),
     ("scenarios.sweep.replications", {"scenarios.", "analysis.stats.statistics"}, FILES),
     ("scenarios", {"scenarios.", "assignors.", *SIM_PUBLIC}, {*TABLES, *FILES}),
     ("analysis.spark", {"analysis.", "sim.tables"}, {*TABLES, "pyspark"}),

@@ -43,6 +43,9 @@ def test_a_result_folder_comes_back_as_it_was(small: SimpleNamespace, tmp_path: 
     result = load_result(write(tmp_path / "run", small.tables))
     assert result.manifest == {"seed": 1}
     assert set(result.tables) == set(TABLES)
+    assert result.summary is result.tables["summary"]
+    with pytest.raises(KeyError, match="there is no table 'members_'; tables: summary, "):
+        result.tables["members_"]
     for name, frame in small.tables.items():
         pd.testing.assert_frame_equal(result.tables[name], frame)
 

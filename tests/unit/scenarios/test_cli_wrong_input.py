@@ -60,6 +60,7 @@ def refused(told: Told, says: str) -> None:
         ("", "is empty: name a built-in scenario, or a file"),
         ("s" * 300, "is neither a file nor a built-in scenario"),
         ("sweep.yaml", "it is a sweep, for groupsim sweep"),
+        ("detection-timeouts", "is a sweep and no scenario: groupsim sweep detection-timeouts --out DIR"),
     ],
 )
 def test_a_file_that_is_no_scenario_is_told(groupsim: CommandLine, file: str, says: str) -> None:
@@ -128,6 +129,7 @@ def test_numbers_of_runs_have_bounds(groupsim: CommandLine, option: str) -> None
     ("file", "says"),
     [
         ("small.yaml", "it is a scenario, for groupsim run"),
+        ("kill-detection", "is a scenario and no sweep: groupsim run kill-detection"),
         ("lost.yaml", "scenario (line 1) = 'below/rolling-depoy'"),
         ("lost.yaml", "did you mean 'rolling-deploy'?"),
         ("folder.yaml", "cannot be read: Is a directory"),

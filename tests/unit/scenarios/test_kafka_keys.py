@@ -8,7 +8,7 @@ import pytest
 
 from groupsim.scenarios.kafka import broker_config, client_config
 from groupsim.scenarios.kafka.client_profiles import PROFILES, newest_of
-from groupsim.scenarios.kafka.keys import HIDDEN, find_key, known_keys
+from groupsim.scenarios.kafka.keys import HIDDEN, find_key, is_mistyped, known_keys
 from groupsim.sim.config import ClientBehaviour, ClientConfig, CoordinatorConfig
 from groupsim.sim.units import FOREVER, MINUTE, MS, S
 
@@ -23,9 +23,12 @@ def test_every_key_of_kafka_4_4_is_known(kind: Any, number: int) -> None:
 
 @pytest.mark.parametrize(
     "key",
-    ["bootstrap.servers", "group.remote.assignor", "metadata.cluster.check.enable", "share.acknowledgement.mode"],
-)
-def test_keys_that_came_late_are_known(key: str) -> None:
+    [
+        "bootstrap.servers", "group.remote.assignor", "metadata.cluster.check.enable", "share.acknowledgement.mode",
+        "internal.leave.group.on.close",
+    ],
+)  # fmt: skip
+def test_keys_that_came_late_or_went_are_known(key: str) -> None:
     assert find_key("consumer", key).name == key
 
 
@@ -97,7 +100,11 @@ def test_every_default_of_kafka_is_a_value_that_is_accepted(kind: Any) -> None:
         ("consumer", "max.poll.record", "did you mean 'max.poll.records'?"),
         ("broker", "group.initial.rebalance.delay", "did you mean 'group.initial.rebalance.delay.ms'?"),
         ("topic", "retention.hours", "did you mean 'retention.ms'?"),
-        ("consumer", "qqq", r"is no consumer key of Kafka 4.4$"),
+        ("consumer", "qqq", r"is no consumer key of Kafka 4.4; leave it out: Kafka would ignore it$"),
+        ("consumer", "fetch.wait.max.ms", "it is librdkafka's name for fetch.max.wait.ms: write that$"),
+        ("consumer", "socket.timeout.ms", "name for request.timeout.ms"),
+        ("consumer", "queued.min.messages", "it is librdkafka's, and not modelled: leave it out$"),
+        ("consumer", "enable.auto.offset.store", "processing.commit of the group says which offsets are committed"),
         ("consumer", "listener.name.internal.ssl.keystore.type", "is no consumer key"),
         ("broker", "listener.name.internal.ssl.keystore.typ", "is no broker key"),
     ],
@@ -105,6 +112,32 @@ def test_every_default_of_kafka_is_a_value_that_is_accepted(kind: Any) -> None:
 def test_an_unknown_key_is_refused_with_the_nearest_one(kind: Any, key: str, hint: str) -> None:
     with pytest.raises(ValueError, match=hint):
         find_key(kind, key)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        ("consumer", "sesion.timeout.ms"), ("consumer", "max.poll.interval"), ("consumer", "group-id"),
+        ("consumer", "spring.kafka.consumer.max-poll-records"), ("consumer", "fetch.wait.max.ms"),
+        ("broker", "log.retention.hour"),
+    ],
+)  # fmt: skip
+def test_a_key_that_is_nearly_kafkas_is_mistyped(kind: Any, key: str) -> None:
+    assert is_mistyped(kind, key)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        ("consumer", "schema.registry.url"), ("consumer", "specific.avro.reader"), ("consumer", "poll.timeout.ms"),
+        ("consumer", "spring.json.trusted.packages"), ("consumer", "key.serializer"),
+        ("consumer", "delivery.timeout.ms"), ("consumer", "queued.min.messages"),
+        ("broker", "confluent.metrics.reporter.bootstrap.servers"), ("broker", "zookeeper.connect"),
+        ("broker", "inter.broker.protocol.version"), ("broker", "session.timeout.ms"),
+    ],
+)  # fmt: skip
+def test_a_key_for_somebody_elses_code_is_not_mistyped(kind: Any, key: str) -> None:
+    assert not is_mistyped(kind, key)
 
 
 @pytest.mark.parametrize(

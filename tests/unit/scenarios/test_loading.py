@@ -131,7 +131,11 @@ def test_configuration_may_come_from_properties_files(file: Path) -> None:
     [
         (None, "groups.billing.config.file", "cannot be read"),
         ("session.timeout.ms=45s\n", "groups.billing.config[session.timeout.ms]", "must be a whole number"),
-        ("sesion.timeout.ms=45\n", "groups.billing.config[sesion.timeout.ms]", "did you mean 'session.timeout.ms'?"),
+        (
+            "# pasted\n\nclient.id=a,\\\n  b\nsesion.timeout.ms=45\n",
+            "groups.billing.config[sesion.timeout.ms]",
+            "(line 5 of c.properties); did you mean 'session.timeout.ms'? write that, or leave it out",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_properties_file_is_told(text: str | None, path: str, message: str, file: Path) -> None:
@@ -142,6 +146,37 @@ def test_what_is_wrong_in_a_properties_file_is_told(text: str | None, path: str,
     (problem,) = caught.value.problems
     assert problem.path == path
     assert message in problem.message
+
+
+def test_keys_of_files_that_kafka_does_not_know_are_left_out_and_told(file: Path) -> None:
+    (file.parent / "c.properties").write_text("schema.registry.url=http://hunter2@a\nmax.poll.records=7\n")
+    (file.parent / "s.properties").write_text("zookeeper.connect=a\nlog.dirs=/d\n")
+    files = {
+        "groups.billing.config.file": file.parent / "c.properties",
+        "cluster.config.file": file.parent / "s.properties",
+    }
+    scenario = load(file, set_={path: str(one) for path, one in files.items()})
+    assert scenario.groups[0].client.max_poll_records == 7
+    assert {*warnings_of(scenario)} >= {
+        "broker keys that have no effect here: log.dirs",
+        "broker keys that Kafka does not know, left out: zookeeper.connect",
+        "consumer keys that Kafka does not know, left out: schema.registry.url",
+    }
+    assert "hunter2" not in str(scenario)
+    assert parse(scenario.document, file="x", name="mine") == scenario
+
+
+def test_null_takes_a_key_away_that_comes_from_a_file(file: Path) -> None:
+    (file.parent / "c.properties").write_text("session.timeout.ms=20000\nheartbeat.interval.ms=3000\nfoo=1\n")
+    config = {"file": str(file.parent / "c.properties"), "heartbeat.interval.ms": None, "foo": None}
+    changes = {"groups.billing.config": config, "groups.billing.protocol": "consumer"}
+    path = "groups.billing.config[session.timeout.ms]"
+    with pytest.raises(ScenarioFileError, match=r"session.timeout.ms cannot be set"):
+        load(file, set_=changes)
+    found = load(file, set_={**changes, path: None}).document["groups"]["billing"]["config"]
+    assert not {"session.timeout.ms", "heartbeat.interval.ms", "foo"} & {*found}
+    with pytest.raises(ScenarioFileError, match=r"did you mean 'session.timeout.ms'"):
+        load(file, set_={**changes, path: None, "groups.billing.config[sesion.timeout.ms]": None})
 
 
 def test_secrets_do_not_get_into_the_document(file: Path) -> None:
@@ -171,6 +206,11 @@ def test_a_path_is_names_dots_and_brackets(path: str, steps: tuple[str, ...]) ->
 def test_what_is_no_path_is_refused(path: str) -> None:
     with pytest.raises(ScenarioFileError, match="is no path"):
         set_path({}, path, 1)
+
+
+def test_changes_are_a_mapping() -> None:
+    with pytest.raises(TypeError, match=r"set_ takes values by path, such as {'groups.billing.members.count': 20}"):
+        load("rolling-deploy", set_="groups.billing.members.count=20")  # type: ignore[arg-type]
 
 
 def _set(path: str, value: Any) -> dict[str, Any]:

@@ -222,6 +222,11 @@ class TestRefusal:
             ("variants: {a: {horizon: 6min}}\nvary: {horizon: [5min]}", "vary.horizon", "set by variant 'a' too"),
             ("design: list\nvary: {horizon: [5min], sample_every: [1s, 2s]}", "design", "equally many values"),
             ("variants: {a: 3}", "variants.a", "must be a mapping"),
+            (
+                "variants: {a: {groups: {billing: {config: {max.poll.records: 3}, members: {count: 2}}}}}",
+                "groups.billing.topics",
+                "a part is set by its path, such as groups.billing.config[max.poll.records]: 3 [variant a]",
+            ),
             ("variants: [a]", "variants", "must be a mapping"),
             (f"variants: {{{'a' * 140}: {{}}}}", f"variants.{'a' * 140}", "at most 136 bytes"),
             ("vary: {horizon: {linear: [5min, 6min]}}", "vary.horizon", "ranges are for latin_hypercube"),

@@ -136,6 +136,7 @@ def test_the_public_door_imports_nothing_before_it_is_used() -> None:
 
 def test_every_name_of_the_public_door_is_there() -> None:
     assert all(callable(getattr(groupsim, name)) for name in groupsim.__all__ if name != "figures")
+    assert {*groupsim.__all__} <= {*dir(groupsim)}
     assert callable(groupsim.figures.timeline)
     with pytest.raises(AttributeError, match="simulat"):
         groupsim.simulat  # noqa: B018

@@ -36,6 +36,7 @@ def test_relative_to_nothing_nothing_is_allowed() -> None:
     [
         ("unavailable_gap_max", "exact", "did you mean 'unavailable_gap_s_max'?"),
         ("seed", "exact", "is no metric"),
+        ("unread", "exact", "did you mean 'unavailable_partition_s'?"),
         ("requests", "exakt", "did you mean 'exact'?"),
         ("requests", {"relativ": 0.1}, "did you mean 'relative'?"),
         ("requests", 5, "must be exact, overlap"),

@@ -100,14 +100,34 @@ class TestPaths:
         ("path", "message"),
         [
             ("timeline[2].at", "timeline has no '2'; known: deploy, kill-1"),
-            ("groups.billing.session.timeout.ms", "has no 'session.timeout.ms': it belongs to groups.NAME.config"),
-            ("groups.billing.retention.ms", "it belongs to topics.NAME.config"),
+            (
+                "groups.billing.session.timeout.ms",
+                "has no 'session.timeout.ms': write groups.billing.config.session.timeout.ms",
+            ),
+            ("session.timeout.ms", "has no 'session.timeout.ms': write groups.billing.config.session.timeout.ms"),
+            ("group.max.size", "has no 'group.max.size': write cluster.config.group.max.size"),
+            ("rebalance.max.retries", "it belongs to groups.NAME.config with protocol: zookeeper"),
+            ("groups.billing.retention.ms", "write topics.my.orders.config.retention.ms"),
             ("groups.billing.static", "groups.billing has no 'static': it belongs to groups.NAME.members"),
-            ("assignor_failure", "a scenario has no 'assignor_failure': it belongs to groups.NAME"),
+            ("assignor_failure", "a scenario has no 'assignor_failure': write groups.billing.assignor_failure"),
+            ("groups.billing.members.replicas", "groups.billing.members has no 'replicas'; did you mean 'count'?"),
+            ("billing.members.count", "a scenario has no 'billing': write groups.billing.members.count"),
+            ("my.orders.partitions", "a scenario has no 'my': write topics.my.orders.partitions"),
         ],
     )
     def test_that_lead_nowhere_are_told_where_the_key_belongs(self, path: str, message: str) -> None:
         assert message in _refused(path, 1).message
+
+    def test_of_one_group_of_several_are_told_which_there_are(self) -> None:
+        document = yaml.safe_load(TEXT)
+        document["groups"]["other"] = document["groups"]["billing"]
+        with pytest.raises(ScenarioFileError, match=r"timeout.ms \(NAME: billing, other\)"):
+            set_path(document, "session.timeout.ms", 1)
+
+    def test_and_values_with_a_blank_between_them_are_told_so(self, groupsim: CommandLine) -> None:
+        told = groupsim("run", "kill-detection", "--set", "groups.billing.members.count", "20")
+        assert told.code == 2
+        assert "write --set groups.billing.members.count=20" in " ".join(told.err.replace("│", " ").split())
 
     def test_of_a_misspelt_key_of_kafkas_are_told_the_nearest(self) -> None:
         (problem,) = _problems(_set("groups.billing.config.sesion.timeout.ms", 10_000))
@@ -248,6 +268,12 @@ class TestLognormal:
 
 
 class TestAllowCode:
+    def test_is_named_where_an_assignor_is_unknown(self) -> None:
+        (problem,) = _problems(_set("groups.billing.config[partition.assignment.strategy]", ["dealer"]))
+        assert problem.message.endswith("; --allow-code MODULE:CLASS brings in one of your own")
+        (problem,) = _problems(_set("cluster.config[group.consumer.assignors]", ["dealer"]))
+        assert problem.message.endswith("; --allow-code MODULE:CLASS brings in one of your own")
+
     @pytest.mark.parametrize(
         ("given", "says"),
         [
@@ -255,6 +281,7 @@ class TestAllowCode:
             ("mine:", "MODULE:CLASS"),
             (":Dealer", "MODULE:CLASS"),
             ("mine.py:Dealer", "name the module without .py: mine:Dealer"),
+            ("of.mine:Dealer", "No module named 'of': it is neither installed nor a file of /"),
         ],
     )
     def test_without_module_and_class_asks_for_them(self, groupsim: CommandLine, given: str, says: str) -> None:
@@ -311,5 +338,7 @@ def test_an_unknown_metric_is_answered_with_those_there_are(
     told = groupsim(command, tmp_path, "--metric", "foo")
     assert told.code == 2
     assert "unavailable_gap_s_max" in told.err
+    meant = groupsim(command, tmp_path, "--metric", "max gap").err
+    assert "did you mean 'unavailable_gap_s_max'?" in " ".join(meant.split())
     assert "recovery_s" in told.err
     assert max(map(len, told.err.splitlines())) <= 80

@@ -28,6 +28,13 @@ def test_a_frame_may_be_empty() -> None:
         assert len(frame(name, {column: [] for column in declared})) == 0
 
 
+def test_a_table_that_is_not_there_is_answered_with_those_that_are() -> None:
+    tables = Tables({"delivery": DELIVERED})
+    with pytest.raises(KeyError, match="there is no table 'deliveries'; tables: delivery"):
+        tables["deliveries"]
+    assert "deliveries" not in tables
+
+
 def test_a_digest_is_of_values_not_of_where_they_came_from() -> None:
     table = frame("delivery", DELIVERED)
     shuffled = frame("delivery", {column: values[::-1] for column, values in DELIVERED.items()})
