@@ -127,7 +127,7 @@ class GroupHost:
         if asked is None:
             self._answer(Reply(exchange, REFUSED), now + self._service_us)
             return
-        may_decide = self.fast_path.before_request(asked)
+        may_decide = self.fast_path.before_request(asked, is_given_up=exchange.abandoned)
         outcome = self._work(now, exchange, asked)
         if self._watermark.is_behind:
             self._hold_back(now, outcome)
