@@ -158,12 +158,12 @@ class World:
         is_loud = is_loud or spec.produces is not None or bool(topics_read(self.scenario, spec, self._watched))
         if group.protocols == CLASSIC_ONLY:
             engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=is_loud)
+            group.books.settle = engine.settle_readers_of
         elif group.protocols == ZOOKEEPER_ONLY:
             engine = group.fast_path = LoudEngine()
         else:
             is_loud = is_loud or group.protocols != CONSUMER_ONLY
             engine = group.fast_path = ConsumerEngine(self.env, group, is_loud=is_loud)
-        group.books.settle = engine.settle
         for index in range(slots):
             members.append(self._add_consumer(spec, group, index, engine))
 

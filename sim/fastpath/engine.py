@@ -28,6 +28,7 @@ from groupsim.sim.protocol.messages import (
     JoinResponse,
     LeaveGroup,
     OffsetCommit,
+    Positions,
     SyncGroup,
     SyncResponse,
 )
@@ -210,6 +211,12 @@ class Engine:
         self._late.settle_done()
         phases = (self._late_resume, self._resume, self._keep, self._late)
         return any(phase.is_under_way for phase in phases)
+
+    def settle_readers_of(self, positions: Positions) -> None:
+        """Somebody writes what becomes of these: what those have done by now is done who read them, or are about to."""
+        for phase in (*self._rejoins, self._late_resume, self._resume, self._keep, self._late):
+            phase.settle_readers_of(positions)
+        self._deferred.barrier.watch()
 
     def settle(self) -> None:
         """Somebody looks at the books: what everybody has done by now is in them."""

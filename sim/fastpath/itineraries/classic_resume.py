@@ -30,7 +30,7 @@ from groupsim.sim.fastpath.steady_state import commits_apart
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import COMPLETING
 from groupsim.sim.protocol.interface import Reply
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, Positions
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, Positions, within
 from groupsim.sim.units import FOREVER
 
 
@@ -57,6 +57,12 @@ class ResumePhase(AnswerPhase):
         exchange = self._deferred.sync[slot]
         assert exchange is not None
         return exchange, self._deferred.now.sync_response[slot]
+
+    def _read(self, positions: Positions) -> NDArray[np.bool_]:
+        parts = self._deferred.now.partitions[self._slots]
+        begins = np.cumsum([0, *map(len, parts[:-1])])
+        found: NDArray[np.bool_] = np.logical_or.reduceat(within(np.concatenate(parts), positions), begins)
+        return found
 
     # --- planning -----------------------------------------------------------------------------------------------------
 
