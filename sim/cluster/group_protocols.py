@@ -21,7 +21,7 @@ CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY = frozenset({"classic"}), frozenset(
 def protocols_of(scenario: Scenario) -> dict[str, frozenset[str]]:
     """Group -> what its members use at one time or another."""
     changes = [entry.verb for entry in scenario.timeline if isinstance(entry.verb, SetConfig)]
-    found = {}
+    found: dict[str, frozenset[str]] = {}
     for spec in scenario.groups:
         configs = [spec.client, *(one.client for one in spec.overrides)]
         configs += [verb.client for verb in changes if verb.target.kind != "group" or verb.target.name == spec.name]
