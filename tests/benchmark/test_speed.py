@@ -27,6 +27,7 @@ VARIANTS: dict[Variant, tuple[int, int]] = {
 }
 """Events of an hour of 100 x 1,000, and of 1,000 x 10,000."""
 ROLL_EVENTS = 11_573
+SMALL_GROUPS_EVENTS = 71_919
 BROKER_ROLL_EVENTS = 17_119
 FIDELITY_EVENTS = {"elided": 1_080, "message": 125_757}
 """Exact; a change of the model or of the elision changes them on purpose."""
@@ -78,6 +79,12 @@ def test_thousand_members_that_are_not_plain(variant: Variant) -> None:
     shape: dict[str, Any] = {"groups": 1, "members": 1_000, "partitions": 10_000, "kills": 3}
     result = _run(f"1,000 x 10,000 x 1 h, {variant}", 3, **shape, variant=variant)
     assert result.manifest["events"] == VARIANTS[variant][1]
+
+
+@pytest.mark.slow
+def test_a_thousand_groups_of_three() -> None:
+    result = _run("1,000 groups of 3, a tenth of 10,000 groups", 6, groups=1_000, members=3, partitions=30, kills=30)
+    assert result.manifest["events"] == SMALL_GROUPS_EVENTS
 
 
 @pytest.mark.slow
