@@ -24,7 +24,7 @@ from groupsim.sim.cluster.controller import Controller
 from groupsim.sim.cluster.coordinator import Coordinator, partition_for
 from groupsim.sim.cluster.data_logs import DataLogs
 from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.cluster.group_protocols import CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY
+from groupsim.sim.cluster.group_protocols import CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY, protocols_of
 from groupsim.sim.cluster.offered_load import Offered, offered_by
 from groupsim.sim.cluster.producer import Producer
 from groupsim.sim.cluster.retention import Retention
@@ -102,6 +102,7 @@ class World:
         self._homes: dict[str, int] = {}
         """Group -> broker of its coordinator."""
         self._slots, self._watched = slots_of(scenario), appended_topics(scenario) | deleted_topics(scenario)
+        self._protocols = protocols_of(scenario)
         self._pause_streams = PauseStreams(scenario, streams, self.matches)
         self.bandwidth = Bandwidth(scenario.cluster.brokers, self.catalog, self._readings)
         self.shards = self._new_shards()
@@ -147,8 +148,8 @@ class World:
             coordinator = self.coordinators[partition] = Coordinator(
                 self.env, self.scenario.cluster, partition, node, loop, self.shards.new_watermark(partition, loop)
             )
-        shard = (coordinator.loop, coordinator.watermark)
-        group = GroupHost(self.env, self.scenario, self.streams, spec, self.catalog, slots, *shard)
+        parts = (self._protocols[spec.name], slots, coordinator.loop, coordinator.watermark)
+        group = GroupHost(self.env, self.scenario, self.streams, spec, self.catalog, *parts)
         self.groups[spec.name] = group
         coordinator.adopt(group)
         members = self.members[spec.name] = []
@@ -159,12 +160,12 @@ class World:
         is_loud = is_loud or spec.produces is not None or bool(topics_read(self.scenario, spec, self._watched))
         if group.protocols == CLASSIC_ONLY:
             engine = group.fast_path = Engine(self.env, group, members, slots, is_loud=is_loud)
+            group.books.settle = engine.settle_readers_of
         elif group.protocols == ZOOKEEPER_ONLY:
             engine = group.fast_path = LoudEngine()
         else:
             is_loud = is_loud or group.protocols != CONSUMER_ONLY
             engine = group.fast_path = ConsumerEngine(self.env, group, is_loud=is_loud)
-        group.books.settle = engine.settle
         for index in range(slots):
             members.append(self._add_consumer(spec, group, index, engine))
 

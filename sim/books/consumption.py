@@ -204,7 +204,7 @@ class Consumption:
     def _let_owners_write(self) -> None:
         """A zombie is about to write what becomes of partitions: their owners' doings by now come first."""
         if self in self._books.delivery.zombies:
-            self._books.settle()
+            self._books.settle(self.holding.partitions)
 
     def become_zombie(self, now: int, positions: Positions) -> None:
         """The coordinator has taken these away; the consumer does not know yet."""

@@ -44,7 +44,7 @@ from groupsim.sim.protocol.facts import (
 from groupsim.sim.protocol.messages import Positions
 
 
-def _nothing_to_settle() -> None:
+def _nothing_to_settle(_: Positions) -> None:
     """Everybody writes down at once what it does."""
 
 
@@ -73,7 +73,7 @@ class GroupBooks:
     double_readers : DoubleReaders or None
         Only of a group that no coordinator keeps from having them.
     settle : callable
-        Somebody looks at the books: what everybody has done by now is in them after that.
+        Somebody writes what becomes of some partitions: what their readers have done by now is in the books after that.
     """
 
     def __init__(self, env: Environment, scenario: Scenario, spec: Group, catalog: Catalog, slots: int) -> None:
@@ -110,7 +110,7 @@ class GroupBooks:
         self.assigns_by_hand = False
         self._by_hand: set[int] = set()
         self.commits_ahead = False
-        self.settle: Callable[[], None] = _nothing_to_settle
+        self.settle: Callable[[Positions], None] = _nothing_to_settle
         self._work: dict[type[Fact], Callable[[Any], None]] = {
             MemberSeen: self._see,
             MemberAdmitted: self._admit,

@@ -128,6 +128,10 @@ class Ledger(Production):
         self.samples.settle()
         self._holder[positions] = holding.slot
 
+    def holders(self, positions: Positions) -> NDArray[np.int32]:
+        """Slots of those whose position in each of these is the group's; -1: nobody's is. Shape (n,)."""
+        return self._holder[positions]
+
     def anchor(
         self, holding: Holding, now: int, partitions: Positions, offset: Offsets, capacity: float,
         returned: Offsets | None = None,

@@ -14,7 +14,7 @@ from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.assignment import Layouts
 from groupsim.sim.cluster.event_loop import EventLoop
-from groupsim.sim.cluster.group_protocols import CLASSIC_ONLY, ZOOKEEPER_ONLY, new_machine, protocols_of
+from groupsim.sim.cluster.group_protocols import CLASSIC_ONLY, ZOOKEEPER_ONLY, new_machine
 from groupsim.sim.cluster.interface import FastPath
 from groupsim.sim.cluster.log import GroupLog
 from groupsim.sim.cluster.open_batch import OpenBatch, withdraw
@@ -54,6 +54,7 @@ class GroupHost:
     streams : Streams
     spec : Group
     catalog : Catalog
+    protocols : frozenset of str
     slots : int
         Number of consumers that it can have.
     loop : EventLoop
@@ -81,8 +82,8 @@ class GroupHost:
     node: int
 
     def __init__(
-        self, env: Environment, scenario: Scenario, streams: Streams, spec: Group, catalog: Catalog, slots: int,
-        loop: EventLoop, watermark: Watermark,
+        self, env: Environment, scenario: Scenario, streams: Streams, spec: Group, catalog: Catalog,
+        protocols: frozenset[str], slots: int, loop: EventLoop, watermark: Watermark,
     ) -> None:  # fmt: skip
         self._env = env
         self._loop = loop
@@ -94,7 +95,7 @@ class GroupHost:
         self.books = GroupBooks(env, scenario, spec, catalog, slots)
         self.log = GroupLog(timeout_us, watermark, self.books.ledger.offsets)
         self.layouts = Layouts(self.books.partitions)
-        self.protocols = protocols_of(scenario, spec)
+        self.protocols = protocols
         self.follows_topics = self.protocols not in (CLASSIC_ONLY, ZOOKEEPER_ONLY)
         self._batch = OpenBatch(watermark, self.protocols)
         late = streams.draw(scenario.cluster.timing.initial_delay_late, "initial-delay", name)
@@ -127,7 +128,7 @@ class GroupHost:
         if asked is None:
             self._answer(Reply(exchange, REFUSED), now + self._service_us)
             return
-        may_decide = self.fast_path.before_request(asked)
+        may_decide = self.fast_path.before_request(asked, is_given_up=exchange.abandoned)
         outcome = self._work(now, exchange, asked)
         if self._watermark.is_behind:
             self._hold_back(now, outcome)

@@ -18,12 +18,15 @@ from groupsim.sim.protocol.zookeeper.group import ZookeeperGroup
 CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY = frozenset({"classic"}), frozenset({"consumer"}), frozenset({"zookeeper"})
 
 
-def protocols_of(scenario: Scenario, spec: Group) -> frozenset[str]:
-    """What a group's members use at one time or another."""
-    configs = [spec.client, *(one.client for one in spec.overrides)]
+def protocols_of(scenario: Scenario) -> dict[str, frozenset[str]]:
+    """Group -> what its members use at one time or another."""
     changes = [entry.verb for entry in scenario.timeline if isinstance(entry.verb, SetConfig)]
-    configs += [verb.client for verb in changes if verb.target.kind != "group" or verb.target.name == spec.name]
-    return frozenset(one.group_protocol for one in configs if one is not None)
+    found: dict[str, frozenset[str]] = {}
+    for spec in scenario.groups:
+        configs = [spec.client, *(one.client for one in spec.overrides)]
+        configs += [verb.client for verb in changes if verb.target.kind != "group" or verb.target.name == spec.name]
+        found[spec.name] = frozenset(one.group_protocol for one in configs if one is not None)
+    return found
 
 
 def new_machine(

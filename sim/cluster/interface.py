@@ -15,8 +15,11 @@ from groupsim.sim.protocol.interface import Reply
 class FastPath(Protocol):
     """One group's members that nobody looks at (`sim.fastpath`): what they do is computed late, or many at a time."""
 
-    def before_request(self, request: Any) -> bool:
-        """A request is about to be worked on: who is disturbed by it is awake. Whether the group may move on by it."""
+    def before_request(self, request: Any, *, is_given_up: bool) -> bool:
+        """A request is about to be worked on: who is disturbed by it is awake. Whether the group may move on by it.
+
+        ``is_given_up``: it was sent by a connection that its sender has left, and may have been overtaken.
+        """
         ...
 
     def before_deadline(self, now: int) -> None:

@@ -182,8 +182,10 @@ class ConsumerEngine:
 
     # --- what the group's host asks -----------------------------------------------------------------------------------
 
-    def before_request(self, request: Any) -> bool:
+    def before_request(self, request: Any, *, is_given_up: bool) -> bool:
         """A request is about to be worked on: if a target can be computed by it, who has reported the last one has."""
+        if is_given_up and (one := self._quiet.get(request.member_id)) is not None:
+            one.wake()
         if self._settles_us <= self._env.now:
             self._settle_behind()
         elif self._behind and self._may_compute(request):

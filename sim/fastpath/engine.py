@@ -22,10 +22,21 @@ from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.interface import Reply
-from groupsim.sim.protocol.messages import JoinGroup, JoinResponse, LeaveGroup, SyncGroup, SyncResponse
+from groupsim.sim.protocol.messages import (
+    Heartbeat,
+    JoinGroup,
+    JoinResponse,
+    LeaveGroup,
+    OffsetCommit,
+    Positions,
+    SyncGroup,
+    SyncResponse,
+)
 
 _DECISIVE = frozenset({JoinGroup, SyncGroup, LeaveGroup})
 """Requests by which the group may move on."""
+_RENEWING = frozenset({Heartbeat, OffsetCommit})
+"""Requests that renew the session of whoever has sent them."""
 _REJOINS = (1, 6, 7)
 """Numbers of the rejoin phases."""
 
@@ -77,8 +88,10 @@ class Engine:
 
     # --- what the group's host asks -----------------------------------------------------------------------------------
 
-    def before_request(self, request: Any) -> bool:
+    def before_request(self, request: Any, *, is_given_up: bool) -> bool:
         """A request is about to be worked on: who is disturbed by it is awake. Whether the group may move on by it."""
+        if is_given_up and type(request) in _RENEWING:
+            self._wake(request.member_id)
         if type(request) not in _DECISIVE:
             return False
         if not isinstance(request, SyncGroup) or self._is_logged_at_once(request):
@@ -198,6 +211,12 @@ class Engine:
         self._late.settle_done()
         phases = (self._late_resume, self._resume, self._keep, self._late)
         return any(phase.is_under_way for phase in phases)
+
+    def settle_readers_of(self, positions: Positions) -> None:
+        """Somebody writes what becomes of these: what those have done by now is done who read them, or are about to."""
+        for phase in (*self._rejoins, self._late_resume, self._resume, self._keep, self._late):
+            phase.settle_readers_of(positions)
+        self._deferred.barrier.watch()
 
     def settle(self) -> None:
         """Somebody looks at the books: what everybody has done by now is in them."""

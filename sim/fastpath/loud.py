@@ -45,7 +45,7 @@ class LoudEngine:
         """A client that is about to open."""
         return Loud()
 
-    def before_request(self, request: Any) -> bool:
+    def before_request(self, request: Any, *, is_given_up: bool) -> bool:
         """No request moves the group on."""
         return False
 

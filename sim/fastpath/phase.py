@@ -25,6 +25,7 @@ from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.kernel.environment import Environment, Moment, Occurrence
+from groupsim.sim.protocol.messages import Positions
 
 _NOBODY: Slots = np.empty(0, np.intp)
 
@@ -146,6 +147,15 @@ class CohortPhase(ABC):
         slots, ends, keys = self._take(np.logical_or(which, self._precede(self._ends, self._keys)))
         self._await_end()
         self._end(slots, ends, keys)
+
+    def settle_readers_of(self, positions: Positions) -> None:
+        """`settle_some` for those who read any of these, or are about to."""
+        if self.is_under_way:
+            self.settle_some(self._read(positions))
+
+    def _read(self, positions: Positions) -> NDArray[np.bool_]:
+        """Who of those on the way may read some of these before it is through."""
+        return np.ones(len(self._slots), np.bool_)
 
     def _precede(self, ends: Column, keys: Column) -> NDArray[np.bool_]:
         """Whether moments are in the past."""

@@ -16,9 +16,9 @@ import pytest
 from groupsim.scenarios import load
 from groupsim.sim import Result, simulate
 from groupsim.sim.units import MINUTE
-from tests.benchmark.worlds import Variant, world
+from tests.benchmark.worlds import Variant, rolled, world
 
-EVENTS = {"100": 1_832, "1,000": 17_314, "100 groups": 191_510, "1 group": 518_724, "38 minutes": 187_788}
+EVENTS = {"100": 1_832, "1,000": 17_314, "100 groups": 191_510, "1 group": 267_820, "38 minutes": 187_788}
 VARIANTS: dict[Variant, tuple[int, int]] = {
     "cooperative": (2_625, 25_515),
     "static": (1_735, 15_397),
@@ -27,6 +27,8 @@ VARIANTS: dict[Variant, tuple[int, int]] = {
 }
 """Events of an hour of 100 x 1,000, and of 1,000 x 10,000."""
 ROLL_EVENTS = 11_573
+SMALL_GROUPS_EVENTS = 71_919
+BROKER_ROLL_EVENTS = 17_119
 FIDELITY_EVENTS = {"elided": 1_080, "message": 125_757}
 """Exact; a change of the model or of the elision changes them on purpose."""
 PEER_S = 12
@@ -77,6 +79,22 @@ def test_thousand_members_that_are_not_plain(variant: Variant) -> None:
     shape: dict[str, Any] = {"groups": 1, "members": 1_000, "partitions": 10_000, "kills": 3}
     result = _run(f"1,000 x 10,000 x 1 h, {variant}", 3, **shape, variant=variant)
     assert result.manifest["events"] == VARIANTS[variant][1]
+
+
+@pytest.mark.slow
+def test_a_thousand_groups_of_three() -> None:
+    result = _run("1,000 groups of 3, a tenth of 10,000 groups", 6, groups=1_000, members=3, partitions=30, kills=30)
+    assert result.manifest["events"] == SMALL_GROUPS_EVENTS
+
+
+@pytest.mark.slow
+def test_groups_whose_brokers_are_rolled() -> None:
+    """The bar is 15 s for an hour of 300 such groups; what costs is the roll, which is as long in 14 minutes."""
+    quiet = world(groups=4, members=30, partitions=300, kills=0, horizon_us=14 * MINUTE)
+    started = time.process_time()
+    result = simulate(rolled(quiet, brokers=6))
+    print(f"\n4 groups, 30 x 300, six brokers rolled: {time.process_time() - started:.2f} s cpu (bar 15 s for 300)")
+    assert result.manifest["events"] == BROKER_ROLL_EVENTS
 
 
 def test_elision_against_an_event_for_everything() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.model import (
+    Broker,
     Cluster,
     Distribution,
     Entry,
@@ -15,6 +17,7 @@ from groupsim.sim.model import (
     Members,
     Processing,
     Rate,
+    RollingRestart,
     Scenario,
     Subscription,
     Target,
@@ -48,6 +51,16 @@ def world(
         timeline=tuple([_pauses(name) for name in names] + _kills(names, kills, horizon_us)),
         sample_every_us=MINUTE,
         event_budget=1_000_000_000,
+    )
+
+
+def rolled(scenario: Scenario, brokers: int) -> Scenario:
+    """The same on so many brokers, which are closed one after the other from its middle on, each away for 20 s."""
+    roll = RollingRestart(target=Target("broker", "all"), down=Distribution.constant(20 * S), next_="in_sync")
+    return replace(
+        scenario,
+        cluster=replace(scenario.cluster, brokers=tuple(Broker(id=id_) for id_ in range(brokers))),
+        timeline=(*scenario.timeline, Entry(id="roll", at_us=scenario.horizon_us // 2, verb=roll)),
     )
 
 

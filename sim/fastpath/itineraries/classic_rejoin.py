@@ -88,6 +88,9 @@ class RejoinPhase(CohortPhase):
         for one in [*silent, *self._others.values()]:
             one.wake()
 
+    def _read(self, positions: Positions) -> NDArray[np.bool_]:
+        return np.isin(self._slots, self._group.books.ledger.holders(positions))
+
     # --- planning -----------------------------------------------------------------------------------------------------
 
     def _plan(self, silent: Slots, awake: Sequence[Quiescence], paused: Mapping[int, SteadyState]) -> Slots:

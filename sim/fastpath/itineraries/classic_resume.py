@@ -24,13 +24,13 @@ from groupsim.sim.client.pace import Load
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import NO_COMMITS, SYNCED
-from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
+from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase, sessions_last
 from groupsim.sim.fastpath.poll_schedules import Floats
 from groupsim.sim.fastpath.steady_state import commits_apart
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import COMPLETING
 from groupsim.sim.protocol.interface import Reply
-from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, Positions
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, Positions, within
 from groupsim.sim.units import FOREVER
 
 
@@ -58,6 +58,12 @@ class ResumePhase(AnswerPhase):
         assert exchange is not None
         return exchange, self._deferred.now.sync_response[slot]
 
+    def _read(self, positions: Positions) -> NDArray[np.bool_]:
+        parts = self._deferred.now.partitions[self._slots]
+        begins = np.cumsum([0, *map(len, parts[:-1])])
+        found: NDArray[np.bool_] = np.logical_or.reduceat(within(np.concatenate(parts), positions), begins)
+        return found
+
     # --- planning -----------------------------------------------------------------------------------------------------
 
     def _plan(self, slots: Slots, replies: Sequence[Reply], leave_us: int) -> NDArray[np.bool_]:
@@ -70,6 +76,7 @@ class ResumePhase(AnswerPhase):
         self._load_beats(slots)
         now.told[slots] = self._told(slots, exchanges, leave_us)
         clear = self._with_positions(slots, deferred.arrived[slots], deferred.other[slots])
+        clear &= sessions_last(group, deferred, slots)
         which = slots[clear]
         self._depart(which, now.begun[which], deferred.fetched_key[which])
         return clear

@@ -276,6 +276,29 @@ def test_partitions_that_a_zombie_still_reads(taken: dict[str, list[int]]) -> No
     assert max(taken["resume"]) >= 4
 
 
+def test_a_zombie_that_goes_on_disturbs_nobody_who_reads_something_else(taken: dict[str, list[int]]) -> None:
+    """It goes on while the others hear that it is expelled."""
+    run = _crowd(pause(20 * S, 15 * S, 0), horizon_us=60 * S)
+    (expelled,) = [time for time, state, _ in states(simulate(run)) if state == "PreparingRebalance"][1:2]
+    taken["left"].clear()
+    _agree(_crowd(pause(20 * S, expelled + 1 * S - 20 * S, 0), horizon_us=60 * S))
+    assert taken["rejoin"][-1] == 5
+    assert not taken["left"]
+
+
+def test_a_zombie_that_goes_on_disturbs_those_who_read_what_it_reads(taken: dict[str, list[int]]) -> None:
+    """They have its two partitions of the last rebalance, and rejoin in this one, like the other three."""
+    _agree(_crowd(pause(20 * S, 22 * S, 0), join(40 * S, 7), horizon_us=60 * S))
+    assert taken["rejoin"][:2] == [5, 5]
+    assert taken["left"] in ([42 * S], [42 * S] * 2)
+
+
+def test_who_syncs_late_may_have_too_little_left_of_its_session_for_a_heartbeat() -> None:
+    """Only the answer to its JoinGroup has renewed it, 7.3 s before."""
+    run = _crowd(pause(2 * S, 12 * S, 2), horizon_us=40 * S)
+    assert _agree(run).summary["evictions"].item() == 1
+
+
 @pytest.mark.parametrize("after_us", [500, 1_500, 2_500, 4_500])
 def test_pauses_that_begin_on_the_way_to_the_first_fetch(after_us: int) -> None:
     run = _crowd(join(20 * S, 7), horizon_us=30 * S)

@@ -171,3 +171,19 @@ def test_appends_that_become_instant_do_so_in_both_fidelities(protocol: str) -> 
     timing = replace(BY_LATENCY, append_us=0)
     consumer = client(group_protocol=protocol, enable_auto_commit=True)
     assert not differences(world("alone", consumer=consumer, timing=timing), SEED, check=False)
+
+
+def test_a_heartbeat_that_its_sender_has_given_up_disturbs_its_silence() -> None:
+    """It waits behind one that is held up, and comes by a connection that the member has left and is quiet since."""
+    one = group(6, client=client(enable_auto_commit=True, auto_commit_interval_us=3 * S))
+    timing = replace(TIMING, follower_fetch=Distribution.constant(300 * MS))
+    nodes = tuple(range(6))
+    _, _, follower = Catalog((), nodes).offsets_replicas(partition_for("g", 50), 3)
+    dies = at(22_400 * MS, Kill(target=broker(str(follower))))
+    made = scenario(
+        one, dies, horizon_us=75 * S, brokers=len(nodes), rate_mrps=5_000, timing=timing, partitions=60,
+        latency=LOOPBACK,
+    )  # fmt: skip
+    patient = replace(PATIENT, session_timeout_us=25 * S, replica_lag_time_max_us=90 * S)
+    made = replace(made, cluster=replace(made.cluster, broker_config=patient))
+    assert not differences(made, SEED, check=False)
