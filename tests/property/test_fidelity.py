@@ -102,6 +102,18 @@ def test_a_zombie_stands_still_while_who_has_its_partitions_rejoins() -> None:
 
 
 @pytest.mark.parametrize(
+    "consumer", [client(enable_auto_commit=True), cooperative(enable_auto_commit=True)], ids=["eager", "cooperative"]
+)
+def test_who_stood_still_for_most_of_its_session_is_out_before_it_beats(consumer: ClientConfig) -> None:
+    """JoinGroups are answered after 25 s, which g/3 reads at 33 s: its SyncGroup renews nothing, it beats at 36 s."""
+    faults = (join(20 * S, 5), pause(20_500 * MS, 5 * S, 2), pause(24 * S, 9 * S, 3))
+    one = scenario(group(4, client=consumer), *faults, horizon_us=40 * S, partitions=4)
+    assert not differences(one, seed=5)
+    reasons = simulate(one, seed=5).tables["rebalances"]["reason"]
+    assert reasons.iloc[-1] == "removing member g/3 on heartbeat expiration"
+
+
+@pytest.mark.parametrize(
     "consumer", [client(), cooperative(), client(group_protocol="consumer")], ids=["eager", "cooperative", "consumer"]
 )
 def test_commits_of_batches_whose_costs_are_drawn_are_no_events(consumer: ClientConfig) -> None:

@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.services import Slots
 from groupsim.sim.client.client import Client
+from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.fastpath.deferred import PRESENT
+from groupsim.sim.fastpath.deferred import PRESENT, DeferredMembers
 from groupsim.sim.fastpath.eligibility import is_parked
 from groupsim.sim.fastpath.phase import CohortPhase
 from groupsim.sim.kernel.network import Exchange
@@ -110,3 +112,14 @@ class AnswerPhase(CohortPhase):
     @abstractmethod
     def _answer(self, slot: int) -> tuple[Exchange, Any]:
         """The request of a member, and what it is answered."""
+
+
+def sessions_last(group: GroupHost, deferred: DeferredMembers, slots: Slots) -> NDArray[np.bool_]:
+    """Whose session lasts until they beat (`Elided` asks the same of one); ``first_beat`` is known.
+
+    Who stood still after the JoinGroup was answered has used up some of it, and a SyncGroup in Stable renews nothing.
+    """
+    late_us = deferred.step_us[slots] + SHORT_PAUSE_US + deferred.round_trip_us[slots]
+    due = [group.machine.session_due(deferred.member_ids[slot]) for slot in slots.tolist()]
+    lasts: NDArray[np.bool_] = np.array(due, np.int64) > deferred.now.first_beat[slots] + late_us
+    return lasts

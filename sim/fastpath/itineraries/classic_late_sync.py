@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.services import Slots
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.deferred import DeferredMembers
+from groupsim.sim.fastpath.itineraries.classic_answer import sessions_last
 from groupsim.sim.protocol.messages import Api, Error, SyncResponse
 
 
@@ -20,14 +20,13 @@ def plan_syncs(group: GroupHost, deferred: DeferredMembers, slots: Slots) -> NDA
     now, machine = deferred.now, group.machine
     left = now.synced[slots] + group.cluster.timing.service_us
     now.told[slots] = np.maximum(deferred.answered[slots] + 1, left + now.sync_back[slots])
-    renewed_by = now.first_beat[slots] + SHORT_PAUSE_US + deferred.round_trip_us[slots]
-    clear = np.zeros(len(slots), np.bool_)
-    for index, (slot, due) in enumerate(zip(slots.tolist(), renewed_by.tolist(), strict=True)):
+    is_member = np.zeros(len(slots), np.bool_)
+    for index, slot in enumerate(slots.tolist()):
         member = machine.roster.get(deferred.member_ids[slot])
         if member is not None:
             now.sync_response[slot] = SyncResponse(Error.NONE, member.assignment)
-            clear[index] = machine.session_due(member.member_id) > due
-    return clear
+            is_member[index] = True
+    return is_member & sessions_last(group, deferred, slots)
 
 
 def answer_syncs(group: GroupHost, deferred: DeferredMembers, slots: Slots) -> None:

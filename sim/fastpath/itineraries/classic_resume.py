@@ -24,7 +24,7 @@ from groupsim.sim.client.pace import Load
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import NO_COMMITS, SYNCED
-from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
+from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase, sessions_last
 from groupsim.sim.fastpath.poll_schedules import Floats
 from groupsim.sim.fastpath.steady_state import commits_apart
 from groupsim.sim.kernel.network import Exchange
@@ -70,6 +70,7 @@ class ResumePhase(AnswerPhase):
         self._load_beats(slots)
         now.told[slots] = self._told(slots, exchanges, leave_us)
         clear = self._with_positions(slots, deferred.arrived[slots], deferred.other[slots])
+        clear &= sessions_last(group, deferred, slots)
         which = slots[clear]
         self._depart(which, now.begun[which], deferred.fetched_key[which])
         return clear
