@@ -101,6 +101,12 @@ def test_a_zombie_stands_still_while_who_has_its_partitions_rejoins() -> None:
     assert not differences(scenario(one, *faults, horizon_us=45 * S, rate_mrps=400), seed=5)
 
 
+def test_static_members_are_late_that_have_not_read_their_id_yet() -> None:
+    """Their SyncGroups are on the way when the leader's is there; the id came with the answer before."""
+    far = Distribution("lognormal", (500, 5 * MS))
+    assert not differences(scenario(group(6, client=client(), static=True), horizon_us=12 * S, latency=far), seed=0)
+
+
 @pytest.mark.parametrize(
     "consumer", [client(enable_auto_commit=True), cooperative(enable_auto_commit=True)], ids=["eager", "cooperative"]
 )
