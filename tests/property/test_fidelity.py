@@ -101,6 +101,24 @@ def test_a_zombie_stands_still_while_who_has_its_partitions_rejoins() -> None:
     assert not differences(scenario(one, *faults, horizon_us=45 * S, rate_mrps=400), seed=5)
 
 
+def test_static_members_are_late_that_have_not_read_their_id_yet() -> None:
+    """Their SyncGroups are on the way when the leader's is there; the id came with the answer before."""
+    far = Distribution("lognormal", (500, 5 * MS))
+    assert not differences(scenario(group(6, client=client(), static=True), horizon_us=12 * S, latency=far), seed=0)
+
+
+@pytest.mark.parametrize(
+    "consumer", [client(enable_auto_commit=True), cooperative(enable_auto_commit=True)], ids=["eager", "cooperative"]
+)
+def test_who_stood_still_for_most_of_its_session_is_out_before_it_beats(consumer: ClientConfig) -> None:
+    """JoinGroups are answered after 25 s, which g/3 reads at 33 s: its SyncGroup renews nothing, it beats at 36 s."""
+    faults = (join(20 * S, 5), pause(20_500 * MS, 5 * S, 2), pause(24 * S, 9 * S, 3))
+    one = scenario(group(4, client=consumer), *faults, horizon_us=40 * S, partitions=4)
+    assert not differences(one, seed=5)
+    reasons = simulate(one, seed=5).tables["rebalances"]["reason"]
+    assert reasons.iloc[-1] == "removing member g/3 on heartbeat expiration"
+
+
 @pytest.mark.parametrize(
     "consumer", [client(), cooperative(), client(group_protocol="consumer")], ids=["eager", "cooperative", "consumer"]
 )

@@ -115,8 +115,11 @@ class AnswerPhase(CohortPhase):
 
 
 def sessions_last(group: GroupHost, deferred: DeferredMembers, slots: Slots) -> NDArray[np.bool_]:
-    """Whose session lasts until the first heartbeat has come, whatever pauses: a late SyncGroup renews nothing."""
-    ends = [group.machine.session_due(deferred.member_ids[slot]) for slot in slots.tolist()]
-    waits_us = deferred.step_us[slots] + SHORT_PAUSE_US + deferred.round_trip_us[slots]
-    lasting: NDArray[np.bool_] = np.array(ends, np.int64) > deferred.now.first_beat[slots] + waits_us
-    return lasting
+    """Whose session lasts until they beat (`Elided` asks the same of one); ``first_beat`` is known.
+
+    Who stood still after the JoinGroup was answered has used up some of it, and a SyncGroup in Stable renews nothing.
+    """
+    late_us = deferred.step_us[slots] + SHORT_PAUSE_US + deferred.round_trip_us[slots]
+    due = [group.machine.session_due(deferred.member_ids[slot]) for slot in slots.tolist()]
+    lasts: NDArray[np.bool_] = np.array(due, np.int64) > deferred.now.first_beat[slots] + late_us
+    return lasts

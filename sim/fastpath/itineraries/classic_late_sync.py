@@ -20,13 +20,13 @@ def plan_syncs(group: GroupHost, deferred: DeferredMembers, slots: Slots) -> NDA
     now, machine = deferred.now, group.machine
     left = now.synced[slots] + group.cluster.timing.service_us
     now.told[slots] = np.maximum(deferred.answered[slots] + 1, left + now.sync_back[slots])
-    clear = sessions_last(group, deferred, slots)
+    is_member = np.zeros(len(slots), np.bool_)
     for index, slot in enumerate(slots.tolist()):
         member = machine.roster.get(deferred.member_ids[slot])
         if member is not None:
             now.sync_response[slot] = SyncResponse(Error.NONE, member.assignment)
-        clear[index] &= member is not None
-    return clear
+            is_member[index] = True
+    return is_member & sessions_last(group, deferred, slots)
 
 
 def answer_syncs(group: GroupHost, deferred: DeferredMembers, slots: Slots) -> None:

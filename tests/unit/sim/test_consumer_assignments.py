@@ -55,3 +55,13 @@ def test_what_is_in_the_target_of_another_one_waits_for_that(owners: Owners, boo
     owners.waiting.clear()
     books.remove(9, 1)
     assert owners.waiting == [([0, 1, 2], [HANDOVER, ASSIGNMENT_INTERVAL, ASSIGNMENT_INTERVAL])]
+
+
+def test_a_static_member_that_is_back_has_everything_but_the_epoch(owners: Owners, books: ConsumerAssignments) -> None:
+    books.bump(1)
+    assert books.is_reported
+    books.replace(1, 2)
+    assert not books.is_reported
+    books.reconcile(9, 2, 1, np.arange(3, dtype=np.int32), NO_PARTITIONS)
+    assert books.is_reported
+    assert owners.waiting == []

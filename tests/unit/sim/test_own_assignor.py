@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 
@@ -27,7 +28,7 @@ from groupsim.sim.errors import ScenarioError
 from groupsim.sim.model import Entry, Scale, Scenario, Target
 from groupsim.sim.output.result import Result
 from groupsim.sim.units import S
-from tests.support.scenarios import client, group, scenario
+from tests.support.scenarios import client, group, join, scenario
 
 
 class OwnDealer(Assignor):
@@ -236,6 +237,28 @@ def test_one_that_cannot_be_made_or_will_not_say_what_it_remembers_ends_the_run_
 ) -> None:
     with pytest.raises(AssignorError, match=f"{assignor.name}: {wrong} .test_own_assignor.py, line"):
         _run(assignor)
+
+
+class OwnListener(OwnDealer):
+    """Has nothing to say, and listens."""
+
+    name = "own-listener"
+    heard: ClassVar[list[tuple[int, list[int]]]] = []
+
+    def on_assignment(self, topics: Topics, positions: Positions, generation: int) -> None:
+        OwnListener.heard.append((generation, positions.tolist()))
+
+
+def test_one_that_listens_hears_of_every_assignment_in_either_fidelity(monkeypatch: pytest.MonkeyPatch) -> None:
+    joins = tuple(join(number * 10 * S, number + 2) for number in (2, 3, 4))
+    run = replace(_with(OwnListener), timeline=joins, horizon_us=50 * S)
+    heard: list[list[tuple[int, list[int]]]] = []
+    for fidelity in ("elided", "message"):
+        monkeypatch.setattr(OwnListener, "heard", [])
+        simulate(run, fidelity=fidelity)  # type: ignore[arg-type]
+        heard.append(sorted(OwnListener.heard))
+    assert heard[0] == heard[1]
+    assert [generation for generation, _ in heard[0]] == [1] * 3 + [2] * 4 + [3] * 5 + [4] * 6
 
 
 def test_an_interrupt_is_no_failure_of_an_assignor(monkeypatch: pytest.MonkeyPatch) -> None:
