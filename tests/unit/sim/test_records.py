@@ -10,6 +10,7 @@ import pytest
 
 from groupsim.sim import RecordBudgetExceeded, Result
 from groupsim.sim.books import group_books
+from groupsim.sim.books.exact_ledger import ExactLedger
 from groupsim.sim.model import Distribution, GcPause, Group, Kill, Processing, Rate, Slow, Stuck, Topic
 from groupsim.sim.units import MS, S
 from tests.support.histories import duplicates, history, lost_writes, nonmonotonic_polls, poll_skips, unseen
@@ -266,6 +267,24 @@ def test_too_many_records_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # --- as Jepsen's checker sees it --------------------------------------------------------------------------------------
+
+
+def test_what_is_planned_and_given_back_does_not_count_against_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses break off what readers have planned, again and again: kept is what is read in the end."""
+    ledgers: list[ExactLedger] = []
+    finish = ExactLedger.finish
+
+    def finished(ledger: ExactLedger, now: int) -> None:
+        ledgers.append(ledger)
+        finish(ledger, now)
+
+    monkeypatch.setattr(ExactLedger, "finish", finished)
+    pause = entry(20 * S, GcPause(target=member(0), duration=Distribution.constant(2 * S)))
+    processing = Processing(per_record=Distribution.constant(100 * MS))
+    exact(group(count=2, client=EARLIEST, processing=processing), timeline=(pause,), rate=constant(10_000))
+    (ledger,) = ledgers
+    read = sum(len(records) for reader in ledger.readers for _, _, records in reader.stretches)
+    assert ledger._kept == read > 100
 
 
 def test_at_least_once_loses_nothing() -> None:
