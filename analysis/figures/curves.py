@@ -62,7 +62,9 @@ def response_curves(summary: pd.DataFrame, design: Design, metrics: Sequence[str
             sheet.text(_heading(along, varied, other), 9.5, 0.16)
         _block(sheet, found, along, wanted, is_sample=design.is_sample)
         _legend(sheet, other.name if other else "lines", list(found))
-    sheet.text(_caption(summary, is_sample=design.is_sample), 7.5, 0.08, palette.FAINT)
+    lost = any(np.isnan(floats(summary, one.name)).any() for one in wanted)
+    told = _caption(summary, is_sample=design.is_sample) + ("; runs without a value are left out" if lost else "")
+    sheet.text(told, 7.5, 0.08, palette.FAINT)
     return sheet.close()
 
 
@@ -74,10 +76,11 @@ def _heading(along: Parameter, varied: Sequence[Parameter], other: Parameter | N
 def _block(
     sheet: Sheet, found: Mapping[str, pd.DataFrame], along: Parameter, wanted: Sequence[Metric], *, is_sample: bool
 ) -> None:
-    pitch = (sheet.axes_in + NUMBERS_IN) / PER_LINE
+    per_line = min(PER_LINE, max(len(wanted), 2))
+    pitch = (sheet.axes_in + NUMBERS_IN) / per_line
     width_in = pitch - NUMBERS_IN
-    for start in range(0, len(wanted), PER_LINE):
-        row = wanted[start : start + PER_LINE]
+    for start in range(0, len(wanted), per_line):
+        row = wanted[start : start + per_line]
         places = [(sheet.left_in + n * pitch, width_in) for n in range(len(row))]
         for one, axes in zip(row, sheet.cells(HEIGHT_IN, places, above_in=0.34), strict=True):
             _panel(axes, found, along, one, is_sample=is_sample)
@@ -103,7 +106,8 @@ def _panel(axes: Axes, found: Mapping[str, pd.DataFrame], along: Parameter, one:
     axes.yaxis.set_major_locator(MaxNLocator(4, integer=measure.unit in (COUNT, RECORDS)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
     axes.tick_params(axis="y", labelsize=7.5)
-    axes.set_ylim(0.0, None if axes.dataLim.y1 > 0 else 1.0)  # panels stand beside one another: all from zero
+    # Panels stand beside one another: all from zero, with room for the highest dot.
+    axes.set_ylim(0.0, 1.06 * axes.dataLim.y1 if axes.dataLim.y1 > 0 else 1.0)
     axes.set_title(f"{one.label} [{measure.unit}]" if measure.unit else one.label, fontsize=8.5, loc="left", pad=4)
 
 

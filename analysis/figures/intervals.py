@@ -32,6 +32,8 @@ SINGLE: Final = 500
 GAP_IN: Final = 0.14
 """Between two columns of labels."""
 CUT: Final = ", cut at zero: no metric is below"
+LEAST_SPAN: Final = 0.01
+"""An axis shows at least this share of its greatest value."""
 LEAST_IN: Final = 1.7
 """Width below which a panel's dots say little."""
 
@@ -180,9 +182,11 @@ def _panel(axes: Axes, cells: Sequence[tuple[NDArray[np.float64], Estimate]], me
 
 
 def _value_axis(axes: Axes, values: Sequence[float], measure: Scale) -> None:
-    """From zero, unless all values lie in the upper half of that."""
+    """From zero, unless all values lie in the upper half of that; what is nearly the same is not drawn far apart."""
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     low = 0.0 if 0 <= low < high / 2 or low == high >= 0 else low
+    narrow = max(LEAST_SPAN * high - (high - low), 0.0) / 2
+    low, high = low - narrow, high + narrow
     high = high if high > low else low + 1
     margin = 0.06 * (high - low)
     axes.set_xlim(low - margin, high + margin)

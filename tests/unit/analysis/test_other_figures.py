@@ -79,6 +79,12 @@ def test_an_interval_is_drawn_to_its_ends(sweep: Maker) -> None:
     assert low < start < 7 < 57 < end < high  # 32 ± 25
 
 
+def test_what_is_nearly_the_same_is_not_drawn_far_apart(sweep: Maker) -> None:
+    (panel,) = panels(compare(sweep({"a": [40.0, 40.0], "b": [40.01, 40.01]}), GAP))
+    low, high = panel.get_xlim()
+    assert high - low > 0.4
+
+
 def test_no_interval_reaches_below_zero(sweep: Maker) -> None:
     figure = compare(sweep({"a": [10.0, 14.0]}), GAP)  # 12 ± 25
     (panel,) = panels(figure)

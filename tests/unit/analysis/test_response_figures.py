@@ -122,9 +122,11 @@ class TestCurves:
     def test_leave_out_runs_without_a_value(self, sweep: Maker) -> None:
         summary, design = study(sweep, lambda _, t: [t, t], {"t": [1, 2]})
         summary["recovery_s"] = [3.0, np.nan, np.nan, np.nan]
-        (panel,) = panels(response_curves(summary, design, ["recovery_s"]), "recovery")
+        figure = response_curves(summary, design, ["recovery_s"])
+        (panel,) = panels(figure, "recovery")
         ((_, means),) = curves(panel)
         assert (means[0], np.isnan(means[1])) == (3.0, True)
+        assert any("runs without a value are left out" in text for text in texts(figure))
 
     def test_need_something_that_varies(self, sweep: Maker) -> None:
         summary, design = study(sweep, lambda b: [1.0], {}, ("a", "b"))
@@ -225,6 +227,7 @@ class TestAxes:
         summary, design = study(sweep, lambda _, t: [90 + t, 91 + t], {"t": [1, 2, 3]})
         (panel,) = panels(response_curves(summary, design, GAP), "longest gap")
         assert panel.get_ylim()[0] == 0
+        assert panel.get_ylim()[1] > panel.dataLim.y1, "the highest dot is whole"
 
     def test_bands_do_not_reach_below_zero(self, sweep: Maker) -> None:
         summary, design = study(sweep, lambda _, t: [0.0, t], {"t": [1, 2, 3]})
