@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 from groupsim.analysis.data.metrics import Metric, plus_minus, scale
@@ -83,9 +84,10 @@ def percent(share: float) -> str:
 
 
 def _nothing(one: Compared) -> str:
-    if one.outcome.paired:
-        return f"no pair has a value in both {one.a} and {one.b}"
-    return f"no run of {one.b if one.outcome.sizes[0] else one.a} has a value"
+    without = [name for name, mean in ((one.a, one.outcome.mean_a), (one.b, one.outcome.mean_b)) if math.isnan(mean)]
+    if without:
+        return f"no run of {' and none of '.join(without)} has a value"
+    return f"no pair has a value in both {one.a} and {one.b}"
 
 
 def _too_few(one: Compared) -> str:

@@ -23,7 +23,7 @@ class Difference:
     sizes : (int, int)
         Values of A and of B that were used.
     mean_a, mean_b : float
-        Over the values used.
+        Over the values used; over its own where no pair has both.
     a_lower, a_higher : float
         Share of pairs in which A is lower, and in which it is higher; the rest are equal. Of independent samples every
         value of A makes a pair with every value of B.
@@ -61,6 +61,8 @@ def paired_difference(a: ArrayLike, b: ArrayLike) -> Difference:
     difference = first - second
     used = ~np.isnan(difference)
     lower, higher = int((difference < 0).sum()), int((difference > 0).sum())
+    if not used.any():
+        used = ~used  # each has its own mean
     return difference_of_pairs(moments(difference), moments(first[used]), moments(second[used]), lower, higher)
 
 
@@ -72,7 +74,7 @@ def difference_of_pairs(difference: Moments, a: Moments, b: Moments, lower: int,
     difference : Moments
         Of A - B over the pairs.
     a, b : Moments
-        Over the same pairs.
+        Over the same pairs, or where there is none each over its own values.
     lower, higher : int
         Pairs in which A is lower, and in which it is higher.
     """

@@ -97,6 +97,21 @@ def test_runs_without_a_value_are_left_out_and_said(sweep: Maker) -> None:
 
 def test_a_metric_nobody_has_a_value_of_compares_to_nothing(sweep: Maker) -> None:
     (one,) = compare_variants(sweep({"range": [1.0, 2.0], "static": [1.0, 2.0]}), "range", ["recovery_s"])
+    assert one.sentence == "recovery: nothing to compare: no run of static and none of range has a value."
+
+
+def test_a_baseline_without_a_value_leaves_the_means_of_the_others(sweep: Maker) -> None:
+    summary = sweep({"range": [1.0, 2.0], "static": [1.0, 2.0]})
+    summary["recovery_s"] = [float("nan"), float("nan"), 4.0, 6.0]
+    (one,) = compare_variants(summary, "range", ["recovery_s"])
+    assert (one.outcome.mean_a, np.isnan(one.outcome.mean_b), one.outcome.sizes) == (5.0, True, (0, 0))
+    assert one.sentence == "recovery: nothing to compare: no run of range has a value."
+
+
+def test_runs_that_have_values_by_turns_make_no_pair(sweep: Maker) -> None:
+    summary = sweep({"range": [1.0, 2.0], "static": [1.0, 2.0]})
+    summary["recovery_s"] = [3.0, float("nan"), float("nan"), 6.0]
+    (one,) = compare_variants(summary, "range", ["recovery_s"])
     assert one.sentence == "recovery: nothing to compare: no pair has a value in both static and range."
 
 
