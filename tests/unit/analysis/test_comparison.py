@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isnan
 
 import pandas as pd
 import pytest
@@ -104,7 +105,7 @@ def test_a_baseline_without_a_value_leaves_the_means_of_the_others(sweep: Maker)
     summary = sweep({"range": [1.0, 2.0], "static": [1.0, 2.0]})
     summary["recovery_s"] = [float("nan"), float("nan"), 4.0, 6.0]
     (one,) = compare_variants(summary, "range", ["recovery_s"])
-    assert (one.outcome.mean_a, np.isnan(one.outcome.mean_b), one.outcome.sizes) == (5.0, True, (0, 0))
+    assert (one.outcome.mean_a, isnan(one.outcome.mean_b), one.outcome.sizes) == (5.0, True, (0, 0))
     assert one.sentence == "recovery: nothing to compare: no run of range has a value."
 
 
