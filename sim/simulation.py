@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import compress
+from operator import not_
 from typing import Any, Literal
 
 import numpy as np
@@ -139,17 +141,15 @@ def _build(scenario: Scenario, streams: Streams, gauge: Gauge, *, is_loud: bool)
 def _begin_timeline(world: World) -> None:
     """Start the processes of all entries, those about brokers first."""
     scenario = world.scenario
-    about_brokers = {entry.id for entry in scenario.timeline if is_about_brokers(scenario, entry.verb)}
+    about_brokers = [is_about_brokers(scenario, entry.verb) for entry in scenario.timeline]
     if any(needs_controller(scenario, entry.verb) for entry in scenario.timeline):
         world.controller = new_controller(world)
         faults = BrokerFaults(world, world.controller)
-        for dispatcher in [Dispatcher(world, entry) for entry in scenario.timeline if entry.id in about_brokers]:
+        for dispatcher in [Dispatcher(world, entry) for entry in compress(scenario.timeline, about_brokers)]:
             is_roll = isinstance(dispatcher.entry.verb, RollingRestart)
             roll = partial(faults.roll, dispatcher)
             world.env.process(dispatcher.run_in_turn(roll) if is_roll else dispatcher.run(faults.act))
-    for entry in scenario.timeline:
-        if entry.id in about_brokers:
-            continue
+    for entry in compress(scenario.timeline, map(not_, about_brokers)):
         if isinstance(entry.verb, RollingRestart):
             dispatcher = Dispatcher(world, entry)
             world.env.process(dispatcher.run_in_turn(Rollout(dispatcher).replace))

@@ -11,14 +11,16 @@ import pytest
 
 from groupsim.sim import Result
 from groupsim.sim.units import S
-from tests.conformance.library.runs import FIVE, STEP_S, TRIPS_S, rebalances, runs, summaries
+from tests.conformance.library.runs import STEP_S, TRIPS_S, rebalances, runs, summaries
 
 DELETED_S = 300.0
 MAX_POLL_S = 300.0
+SEEDS = (1, 2)
+"""A run takes seconds, and comes out alike whatever is drawn."""
 
 
 def _results() -> list[Result]:
-    return runs("deleted-topic", seeds=FIVE)
+    return runs("deleted-topic", seeds=SEEDS)
 
 
 def _stopped(result: Result, group: str, longest_s: int = 60) -> pd.DataFrame:
@@ -65,7 +67,7 @@ def test_members_that_no_longer_subscribe_to_it_do_not_notice() -> None:
         {"id": name, "at": "4min", "subscribe": {"target": name, "topics": ["orders"]}}
         for name in ("eager", "cooperative")
     ]
-    for result in runs("deleted-topic", {"timeline": [*entries, deletion]}, seeds=(1, 2)):
+    for result in runs("deleted-topic", {"timeline": [*entries, deletion]}, seeds=SEEDS):
         for group in ("eager", "cooperative"):
             assert _stopped(result, group, longest_s=6).empty
             assert rebalances(result, DELETED_S)["group"].ne(group).all()

@@ -369,7 +369,7 @@ def test_members_beyond_the_count_may_be_overridden_if_the_group_grows() -> None
         ("unsubscribe: {target: billing/3}",
          model.Unsubscribe(target=Target("group", "billing", "index", indices=(3,)))),
         ("set_rate: {topic: orders, rate: {total: 12}}",
-         model.SetRate(topic="orders", rate=model.Rate(per_partition_mrps=((2000,) * 6,)))),
+         model.SetRate(topic="orders", rate=model.Rate(per_partition_mrps=((2000,) * 6,), total_per_s=12.0))),
         ("set_config: {target: billing, config: {max.poll.records: 7}, static: true, processing: {on_lost: 1s}}",
          model.SetConfig(target=BILLING, client=ClientConfig(max_poll_records=7), static=True,
                          processing=model.Processing(on_lost_us=S))),
