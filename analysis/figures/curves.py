@@ -21,6 +21,7 @@ from groupsim.analysis.data.metrics import COUNT, HEADLINE, RECORDS, Metric, Sca
 from groupsim.analysis.data.parameters import Parameter, parameters
 from groupsim.analysis.errors import ResultError
 from groupsim.analysis.figures import palette
+from groupsim.analysis.figures.intervals import LEFT_OUT
 from groupsim.analysis.figures.parameter_axes import lay_out
 from groupsim.analysis.figures.sheet import Sheet, bare
 from groupsim.analysis.stats.responses import Response, at_values, in_bins, lines, points, told_apart_by
@@ -63,7 +64,7 @@ def response_curves(summary: pd.DataFrame, design: Design, metrics: Sequence[str
         _block(sheet, found, along, wanted, is_sample=design.is_sample)
         _legend(sheet, other.name if other else "lines", list(found))
     lost = any(np.isnan(floats(summary, one.name)).any() for one in wanted)
-    told = _caption(summary, is_sample=design.is_sample) + ("; runs without a value are left out" if lost else "")
+    told = _caption(summary, is_sample=design.is_sample) + (LEFT_OUT if lost else "")
     sheet.text(told, 7.5, 0.08, palette.FAINT)
     return sheet.close()
 

@@ -32,6 +32,7 @@ SINGLE: Final = 500
 GAP_IN: Final = 0.14
 """Between two columns of labels."""
 CUT: Final = ", cut at zero: no metric is below"
+LEFT_OUT: Final = "; runs without a value are left out"
 LEAST_SPAN: Final = 0.01
 """An axis shows at least this share of its greatest value."""
 LEAST_IN: Final = 1.7
@@ -220,5 +221,5 @@ def _caption(samples: Samples) -> str:
     few = f", in rows of at most {SINGLE}" if max(sizes) > SINGLE else ""
     cut = any((one.low or 0.0) < 0 for cells in samples.values() for _, one in cells)
     return f"dot: mean of {runs} runs; bar: 95 % interval{CUT if cut else ''}; ticks: single runs{few}" + (
-        "; runs without a value are left out" if lost else ""
+        LEFT_OUT if lost else ""
     )

@@ -15,12 +15,11 @@ def add_partitions(dispatcher: Dispatcher) -> None:
     assert isinstance(verb, AddPartitions)
     if not _is_there(dispatcher, verb.topic):
         return
+    _grow(dispatcher, verb.topic, verb.to)
     _, rate = world.catalog.rates[verb.topic]
-    shared = rate.among(max(verb.to, world.catalog.counts[verb.topic]))
+    shared = rate.among(world.catalog.counts[verb.topic])
     if shared != rate:
         world.catalog.set_rate(world.env.now, verb.topic, shared)
-    _grow(dispatcher, verb.topic, verb.to)
-    if shared != rate:
         world.producers[verb.topic].apply()
 
 
