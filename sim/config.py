@@ -56,6 +56,9 @@ class ClientBehaviour:
     positions_before_listeners: bool = True
     """4.2: a pass through poll() asks for positions first, and then runs listeners (``AsyncPollEvent``). False: after
     them (``updateAssignmentMetadataIfNeeded``), so that what they were called for is read a pass earlier."""
+    refers_to_poll_event: bool = True
+    """4.2: a poll() that finds records waiting submits no event while it refers to the last one: of every second nobody
+    hears in the background (`sim.client.poll_events`). False: of each (``PollEvent``)."""
     revokes_in_poll: bool = True
     """4.3: a reconciliation that takes partitions away begins inside poll(). False: only with auto-commit."""
     ignores_missing_group_after_leave: bool = True

@@ -44,7 +44,12 @@ _4_4: Final[Mapping[str, Value]] = MappingProxyType(
 )
 
 _BEFORE_4_3: Final = {"revokes_in_poll": False, "ignores_missing_group_after_leave": False}
-_BEFORE_4_2: Final = {**_BEFORE_4_3, "sound_heartbeat_jitter": False, "positions_before_listeners": False}
+_BEFORE_4_2: Final = {
+    **_BEFORE_4_3,
+    "sound_heartbeat_jitter": False,
+    "positions_before_listeners": False,
+    "refers_to_poll_event": False,
+}
 _BEFORE_4_1: Final = {**_BEFORE_4_2, "rack_in_heartbeat": False, "close_operations": False}
 _BEFORE_3_2: Final = {
     **_BEFORE_4_1,

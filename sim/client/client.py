@@ -282,8 +282,7 @@ class Client(Incarnation):
         self.poll_loop.work(now, trip_us, self.metadata.refresh)
 
     def _pass(self, now: int) -> Effects:
-        self.poll_loop.passed(now)
-        effects: Effects = self.machine.on_poll(now)
+        effects: Effects = self.machine.on_poll(now, is_heard=self.poll_loop.passed(now))
         if effects:
             self.do(now, effects)
         return effects

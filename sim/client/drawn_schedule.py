@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,8 @@ class DrawnPollSchedule(PollSchedule):
         """Which records and waits passes have; of one number, or of many."""
         return least(most(numbers - self.full_passes + 1, 0), len(self._waits) - 1)
 
-    def _pass_at(self, time: int) -> tuple[int, int, int]:
+    def pass_at(self, time: int) -> tuple[int, int, int]:
+        """Begin, wait and length of the pass under way at ``time`` (at least ``start``)."""
         elapsed = time - self.start
         self._extend(elapsed)
         index = bisect_right(self._begins, elapsed) - 1
@@ -92,6 +94,18 @@ class DrawnPollSchedule(PollSchedule):
             return 0
         self._extend(time - self.start)
         return bisect_right(self._begins, time - self.start - 1)
+
+    def passes_before(self, begin: int) -> Iterator[tuple[int, int, bool]]:
+        """How many that wait alike come before the pass at ``begin``, the wait, whether they are the settled ones."""
+        count, waits = self._passes_before(begin), self._waits
+        yield min(count, self.full_passes), waits[0], False
+        settling = waits[1:-1][: max(count - self.full_passes, 0)]
+        yield from ((1, wait, False) for wait in settling)
+        yield max(count - self.full_passes - len(settling), 0), waits[-1], True
+
+    def is_settled(self, time: int) -> bool:
+        """Whether passes from ``time`` on differ by their draws alone."""
+        return bool(self._passes_before(time) >= self.full_passes + len(self._waits) - 2)
 
     def passes(self, begin: int, until: int, most: int) -> tuple[Any, Any, Any]:
         """Passes from the one that begins at ``begin`` on, full ones or others."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 
 from groupsim.sim.books.production import Offsets
@@ -10,6 +12,7 @@ from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.fetch_bounds import UNBOUNDED, FetchBounds
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.pace import Load, Pace, pace, per_batch_us
+from groupsim.sim.client.poll_events import PollEvents
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.randomness import Draw, mean_of
@@ -35,6 +38,8 @@ class Pacing:
         self._ledger = client.books.ledger
         self.bounds = FetchBounds(client, connections)
         self._batches = 0
+        self._refers = False
+        """`PollEvents.refers` of the schedule that follows."""
 
     def load(self, now: int, at: Offsets) -> Load:
         """What there is to do of what is consumed, from offsets ``at`` on. Shape (n_held,)."""
@@ -53,8 +58,11 @@ class Pacing:
         """What the next schedule begins with: its start, ``before`` and ``held_until`` of `PollSchedule`."""
         old = self._poll_loop.schedule
         if old is None:
+            self._refers = False
             return now, now, NOT_INSIDE
         at = self._poll_loop.goes_on_at(now)
+        if old.events is not None:
+            self._refers = old.events.refers_before(old.next_poll(at))
         if isinstance(old, DrawnPollSchedule):
             self._batches = old.number_at(old.next_poll(at))
         start, before, held_until = old.hand_over(now, slowdown, at)
@@ -64,6 +72,16 @@ class Pacing:
         self, start: int, paced: Pace, load: Load, before: int | None, held_until: int = NOT_INSIDE
     ) -> PollSchedule:
         """Polls from ``start`` on."""
+        schedule = self._polls(start, paced, load, before, held_until)
+        machine, client = self._client.machine, self._client
+        if machine.is_paced and client.config.behaviour.refers_to_poll_event:
+            schedule.events = PollEvents(
+                schedule, client.world.timing.poll_us, 1 / load.rate if load.rate else inf,
+                refers=self._refers, carry_commits=machine.commits == "auto",
+            )  # fmt: skip
+        return schedule
+
+    def _polls(self, start: int, paced: Pace, load: Load, before: int | None, held_until: int) -> PollSchedule:
         client, processing, fetch_us = self._client, self._client.processing, self._poll_loop.interrupted_us
         if processing.per_record.kind == "constant":
             return PollSchedule(start, paced, load, before, held_until, fetch_us)

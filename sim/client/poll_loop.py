@@ -13,27 +13,16 @@ the first pass after the coordinator is known until its heartbeat is answered.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from groupsim.sim.client.heartbeat_thread import Cadence, after_pause, after_wait, first_wake
 from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.client.job import Job
 from groupsim.sim.client.poll_schedule import PollSchedule
-from groupsim.sim.kernel.environment import Kind, Occurrence, deadline_key
+from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.interface import MemberMachine
 from groupsim.sim.units import FOREVER
-
-
-@dataclass(slots=True)
-class Job:
-    """What keeps the application thread away from poll(). Times in microseconds."""
-
-    since: int
-    due: int
-    done: Callable[[int], None]
-    holds_monitor: bool
-    occurrence: Occurrence
 
 
 class PollLoop:
@@ -69,6 +58,7 @@ class PollLoop:
         self._again_us = 0
         """A pass out of turn, if it is still to come."""
         self._hurried_us = FOREVER
+        self._is_heard = True
         self._work_key = deadline_key(client.consumer.entity, Kind.FETCH)
         self._poll_key = deadline_key(client.consumer.entity, Kind.POLL)
         self.cadence = Cadence.of(client.config, client.world.timing)
@@ -150,17 +140,19 @@ class PollLoop:
         """
         self._hurried_us = now
 
-    def passed(self, now: int) -> None:
-        """The machine acts for the application."""
+    def passed(self, now: int) -> bool:
+        """The machine acts for the application; whether the background hears of that (`sim.client.poll_events`)."""
+        events = self.schedule.events if self.schedule is not None else None
+        self._is_heard = events is None or events.is_submitted_at(now)
         since = max(self._passed_us, self.stuck_until)
         is_in_turn = self.schedule is not None or not (now - since) % self._pass_us
         self._again_us, self._hurried_us = 0, FOREVER
-        if not is_in_turn:
-            return
-        self._passed_us = now
-        if self._is_paced and self.schedule is None:
+        if is_in_turn:
+            self._passed_us = now
+        if is_in_turn and self._is_paced and self.schedule is None:
             wait_us = self._machine.longest_wait_us(now, self._pass_us) + self._client.world.timing.poll_us
             self._again_us = now + wait_us if wait_us < self._pass_us else 0
+        return self._is_heard
 
     def note_passes(self, now: int) -> None:
         """Passes up to now at which nobody looked: of a schedule that is about to end, or to change."""
@@ -198,31 +190,32 @@ class PollLoop:
             if self._is_loud or self.has_news:
                 due = min(due, schedule.next_poll(upcoming))
             elif (commit_due := machine.next_commit_us) < FOREVER:
-                due = min(due, schedule.next_poll(max(commit_due, upcoming)))
+                due = min(due, schedule.commits.next_poll(max(commit_due, upcoming)))
         return due
 
     def max_poll_due(self, now: int) -> int:
         """When somebody sees that max.poll.interval.ms is over since the last pass, if the next one comes too late."""
-        interval_us = self._machine.config.max_poll_interval_us
+        interval_us, noticed_at = self._machine.config.max_poll_interval_us, self._machine.max_poll_noticed_at
         if self._job is not None:
-            return self._noticed(self._job.since + interval_us)
+            return noticed_at(self._job.since + interval_us)
         if self._held_us >= 0:
-            return self._noticed(self._last_pass(self._held_us) + interval_us)
-        upcoming = self.reaction(now)
+            return noticed_at(self._last_heard(self._held_us) + interval_us)
+        upcoming = self._next_heard(now)
         if upcoming == now:
             return FOREVER
-        due = self._last_pass(now) + interval_us
-        noticed = self._noticed(due) if due < upcoming else FOREVER
+        due = self._last_heard(now) + interval_us
+        noticed = noticed_at(due) if due < upcoming else FOREVER
         return noticed if noticed < upcoming else FOREVER
 
-    def _noticed(self, expiry: int) -> int:
-        return self._machine.max_poll_noticed_at(expiry)
+    def _next_heard(self, now: int) -> int:
+        at = self.reaction(now)
+        return int(self.schedule.heard.reaction(at)) if self.schedule is not None and at < FOREVER else at
 
-    def _last_pass(self, now: int) -> int:
+    def _last_heard(self, now: int) -> int:
         at = min(now, self._stuck_since) if now < self.stuck_until else now
         if self.schedule is None:
             return at
-        last: int | None = self.schedule.last_pass(at)
+        last: int | None = self.schedule.heard.last_pass(at)
         return last if last is not None else now
 
     def answer(self, now: int) -> bool:
@@ -241,6 +234,9 @@ class PollLoop:
         if self.schedule is None and self._beating is not None:
             self._beating.waiting_since = after_wait(self._beating.waiting_since, now, self.cadence.step_us)
         self.schedule = schedule
+        if schedule is None and not self._is_heard:
+            # What woke the wait has come before it: poll() looks around again at once.
+            self._again_us = now + self._client.world.timing.poll_us
 
     def pass_steps(self, until: int) -> None:
         """Something is about to change: the heartbeat thread has waited in steps as it was so far."""
@@ -376,7 +372,10 @@ class PollLoop:
     def hang(self, now: int, length: int) -> None:
         """The thread is away for a while, whatever it was about to do."""
         self._stay_away(now, length)
-        self._shift(now, length)
+        if self.schedule is not None:
+            self._client.consumption.break_off(now)
+            self.schedule.stay_away(now, length)
+            self._client.consumption.follow(self.schedule, now + length)
 
     def _shift(self, at: int, length: int) -> None:
         """Every poll from ``at`` on is that much later, and so is the rest of the batch in hand."""

@@ -12,11 +12,13 @@ Polls run on a clock that stops in pauses: a pause shifts everything after it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from groupsim.sim.client.pace import Load, Pace, catching_up
+from groupsim.sim.client.poll_events import PollEvents
 from groupsim.sim.elementwise import choose, least, most, nearest, some
 from groupsim.sim.units import FOREVER
 
@@ -43,12 +45,18 @@ class PollSchedule:
     fetch_us : int, microseconds
         So often a wait inside poll() is interrupted: by the answer to a fetch (``fetch.max.wait.ms``), or to look
         around (`PollLoop.interrupted_us`).
+
+    Attributes
+    ----------
+    events : PollEvents or None
+        Of a member whose background thread hears of passes by events; of one member alone.
     """
 
     __slots__ = (
         "_settled",
         "_switch",
         "before",
+        "events",
         "fetch_us",
         "full_passes",
         "full_us",
@@ -69,6 +77,7 @@ class PollSchedule:
         self.before = before
         self.held_until = held_until
         self.fetch_us = fetch_us
+        self.events: PollEvents | None = None
         self.slowdown = pace.slowdown
         self.full_us, self.full_wait_us = pace.full_us, pace.full_wait_us
         self.steady_us, self.steady_wait_us = pace.steady_us, pace.steady_wait_us
@@ -82,6 +91,7 @@ class PollSchedule:
     ) -> PollSchedule:  # fmt: skip
         """Polls in closed form, whose passes are known."""
         schedule = cls.__new__(cls)
+        schedule.events = None
         schedule.start, schedule.before = start, before
         schedule.held_until, schedule.slowdown, schedule.fetch_us = held_until, slowdown, fetch_us
         schedule.full_us, schedule.full_wait_us = full_us, full_wait_us
@@ -105,6 +115,14 @@ class PollSchedule:
         self.held_until = held_until + by_us if held_until != NOT_INSIDE else NOT_INSIDE
         self._go_on(upcoming, upcoming + by_us)
 
+    def stay_away(self, at: int, by_us: int) -> None:
+        """The application does something else from ``at`` on for ``by_us``: who waited inside poll() polls then."""
+        if self.inside_until(at) == NOT_INSIDE:
+            self.shift(at, by_us)
+            return
+        self.before, self.held_until = self.last_pass(at), NOT_INSIDE
+        self._go_on(self.next_poll(at), at + by_us)
+
     def use_up(self, at: int, by_us: int) -> None:
         """Something in the pass under way takes ``by_us`` from ``at`` on: the next poll waits for it, no longer."""
         held_until, upcoming = self.inside_until(at), self.next_poll(at)
@@ -117,7 +135,7 @@ class PollSchedule:
 
         A pass begins there then, that has something to process.
         """
-        begin, wait, _ = self._pass_at(max(at, self.start))
+        begin, wait, _ = self.pass_at(max(at, self.start))
         waits_until = self.held_until if at < self.start else begin + wait * (wait == self.steady_wait_us)
         if at > waits_until:
             return False
@@ -127,6 +145,8 @@ class PollSchedule:
 
     def _go_on(self, upcoming: int, start: int) -> None:
         """Go on at ``start`` with the pass that was to begin at ``upcoming``."""
+        if self.events is not None:
+            self.events.go_on_from(upcoming)
         self._restart_at(upcoming)
         self.start = start
         self._note_kinds()
@@ -138,7 +158,7 @@ class PollSchedule:
             self.settling = self.settling.after(upcoming - switch)
         self.full_passes -= (min(upcoming, switch) - self.start) // self.full_us
 
-    def _pass_at(self, time: Any) -> tuple[Any, Any, Any]:
+    def pass_at(self, time: Any) -> tuple[Any, Any, Any]:
         """Begin, wait and length of the pass under way at ``time`` (at least ``start``)."""
         settled, length = self._settled, self.steady_us
         if (time >= settled) is True:  # one member's, as most often
@@ -159,6 +179,27 @@ class PollSchedule:
             choose(is_settling, lengths, length),
         )
 
+    @property
+    def heard(self) -> PollSchedule | PollEvents:
+        """The polls that the background thread hears of: each, where there are no events."""
+        return self if self.events is None else self.events
+
+    @property
+    def commits(self) -> PollSchedule | PollEvents:
+        """The polls at which the member commits: those that are heard, if it commits by itself."""
+        return self.events if self.events is not None and self.events.carry_commits else self
+
+    def passes_before(self, begin: int) -> Iterator[tuple[int, int, bool]]:
+        """How many that are alike come before the pass at ``begin``, the wait, whether they are the settled ones."""
+        yield (min(begin, self._switch) - self.start) // self.full_us, self.full_wait_us, False
+        if self.settling is not None:
+            yield from ((1, wait, False) for wait in self.settling.waits_before(begin - self._switch))
+        yield max(begin - self._settled, 0) // self.steady_us, self.steady_wait_us, True
+
+    def is_settled(self, time: int) -> bool:
+        """Whether all passes from ``time`` on are alike."""
+        return bool(time >= self._settled)
+
     def _end_of_kind(self, begin: Any, length: Any) -> Any:
         """Until when passes are alike from the one on that begins then and is so long; `FOREVER`: for ever."""
         switch = self._switch
@@ -172,7 +213,7 @@ class PollSchedule:
         begins, returns, ends : int64 arrays, shape (n,), microseconds
             ``returns``: when the application leaves poll().
         """
-        _, wait, length = self._pass_at(begin)
+        _, wait, length = self.pass_at(begin)
         end = min(until, self._end_of_kind(begin, length))
         begins = begin + length * np.arange(min(-(-(end - begin) // length), most))
         return begins, begins + wait, begins + length
@@ -188,7 +229,7 @@ class PollSchedule:
         each tells the heartbeat thread that the application lives (``ConsumerCoordinator.poll``, ``pollHeartbeat``,
         from ``ClassicKafkaConsumer.poll``, Kafka 4.4).
         """
-        begin, wait, _ = self._pass_at(most(time, self.start))
+        begin, wait, _ = self.pass_at(most(time, self.start))
         is_later = time >= self.start
         inside = choose(is_later, begin + wait, self.held_until)
         begin = choose(is_later, begin, self.before)
@@ -200,7 +241,7 @@ class PollSchedule:
     def next_poll(self, time: Any) -> Any:
         """The first poll at or after ``time``."""
         at = self.start + (time > self.start) * (time - self.start)
-        begin, _, length = self._pass_at(at)
+        begin, _, length = self.pass_at(at)
         return begin + (begin != at) * length
 
     def next_poll_with(self, slowdown: float, time: Any) -> Any:
@@ -222,7 +263,7 @@ class PollSchedule:
 
     def inside_until(self, time: Any) -> Any:
         """Until when the pass that began before ``time`` stays inside poll(); `NOT_INSIDE` if it no longer is."""
-        begin, wait, _ = self._pass_at(most(time - 1, self.start))
+        begin, wait, _ = self.pass_at(most(time - 1, self.start))
         until = choose(time > self.start, begin + wait, self.held_until)
         return choose(until >= time, until, NOT_INSIDE)
 
@@ -230,7 +271,7 @@ class PollSchedule:
         """The first instant at or after ``time`` at which the application is inside poll()."""
         is_under_way = time > self.start
         at = self.start + is_under_way * (time - self.start)
-        begin, wait, length = self._pass_at(at)
+        begin, wait, length = self.pass_at(at)
         until = self.held_until + is_under_way * (begin + wait - self.held_until)
         upcoming = begin + (begin != at) * length
         return upcoming - (time <= until) * (upcoming - time)
@@ -247,7 +288,7 @@ class PollSchedule:
             begin = settled + (time - settled) // spacing_us * spacing_us
             until = following = begin + spacing_us
         else:
-            begin, wait, length = self._pass_at(time)
+            begin, wait, length = self.pass_at(time)
             until, following = begin + wait, begin + length
         every_us = max(self.fetch_us, 1)
         looks = FOREVER if begin is None else begin + -(-(time - begin) // every_us) * every_us
@@ -255,12 +296,12 @@ class PollSchedule:
 
     def end_of_wait(self, time: Any) -> Any:
         """When the wait inside poll() that is under way at ``time`` ends; ``time``: the application processes."""
-        begin, wait, _ = self._pass_at(most(time, self.start))
+        begin, wait, _ = self.pass_at(most(time, self.start))
         return most(time, choose(time < self.start, self.held_until, begin + wait))
 
     def steps_between_polls(self, time: Any, step_us: Any) -> Any:
         """How many steps of so long from ``time`` on end while the application processes the batch in hand."""
-        begin, wait, length = self._pass_at(most(time, self.start))
+        begin, wait, length = self.pass_at(most(time, self.start))
         is_processing = (time >= self.start) & (time >= begin + wait)
         return is_processing * most((begin + length - 1 - time) // step_us, 0)
 
@@ -285,7 +326,7 @@ class PollSchedule:
         ``poll`` must be a poll; each later one of the train is the first poll at or after its predecessor plus
         ``interval``. Only polls before ``before`` (microseconds) and within one kind of pass are counted.
         """
-        _, _, length = self._pass_at(poll)
+        _, _, length = self.pass_at(poll)
         end = least(before, self._end_of_kind(poll, length))
         stride = -(-interval // length) * length
         return most((end - 1 - poll) // stride, 0), stride

@@ -7,7 +7,7 @@ settled one is, less than a record apart.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from math import inf
@@ -82,6 +82,10 @@ class Settling:
         """Begin, wait and length of the pass under way then; from the first one on."""
         index = bisect_right(self._begins, elapsed, 1, len(self.lengths)) - 1
         return self._begins[index], self.waits[index], self.lengths[index]
+
+    def waits_before(self, elapsed: int) -> Sequence[int]:
+        """The waits inside poll() of those that have begun before."""
+        return self.waits[: bisect_left(self._begins[:-1], elapsed)]
 
     def from_pass(self, number: int) -> Settling | None:
         """Without those before that."""

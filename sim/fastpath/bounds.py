@@ -49,7 +49,7 @@ class Bounds:
             return self.beats_apart
         timing, heartbeat_us = self._client.world.timing, self._machine.heartbeat_interval_us
         apart = commits_apart(self.stride(schedule, self._client.env.now), heartbeat_us, timing)
-        return bool(apart) and self.polls_in_time(schedule.longest_us)
+        return bool(apart) and self.polls_in_time(self.longest_unheard(schedule.longest_us))
 
     def may_poll_always(self) -> bool:
         """Whether the member can be quiet with what it consumes now, however much of it there is to do."""
@@ -63,7 +63,7 @@ class Bounds:
         stride = max(int(min(fixed + cost, timeout)), self._machine.commit_interval_us)
         apart = self._machine.commits == "none" or commits_apart(stride, self._machine.heartbeat_interval_us, timing)
         longest = int(max(fixed + client.config.max_poll_records * cost, timeout)) + 1
-        return bool(apart) and self.polls_in_time(longest)
+        return bool(apart) and self.polls_in_time(self.longest_unheard(longest))
 
     def stride(self, schedule: PollSchedule | None, since: int) -> int:
         """The least time between two commits from ``since`` on, microseconds."""
@@ -73,8 +73,14 @@ class Bounds:
         commit_us: int = machine.commit_interval_us
         return max(schedule.shortest_from(since), commit_us)
 
+    def longest_unheard(self, longest: int) -> int:
+        """The longest time between two passes that count for max.poll.interval.ms; ``longest``: of one pass."""
+        client = self._client
+        skips = client.machine.is_paced and client.config.behaviour.refers_to_poll_event
+        return 2 * longest if skips else longest
+
     def polls_in_time(self, longest: int) -> bool:
-        """Whether no pass, stretched by the short pauses that can fall into it, can exceed max.poll.interval.ms."""
+        """Whether not even so long, stretched by short pauses that can fall into it, exceeds max.poll.interval.ms."""
         most: int = self._machine.config.max_poll_interval_us
         return 2 * longest + self._stretch(longest) < most
 
@@ -84,9 +90,11 @@ class Bounds:
     def end_of_pass_is_in_time(self, schedule: PollSchedule | None) -> bool:
         """Whether the pass in hand, which a long pause may have stretched, ends within max.poll.interval.ms."""
         now = self._client.env.now
-        last: int | None = schedule.last_pass(now) if schedule is not None else None
-        if schedule is None or last is None:
+        if schedule is None:
             return True
-        longest, in_hand = int(schedule.longest_us), int(schedule.next_poll(now)) - last
+        last: int | None = schedule.heard.last_pass(now)
+        if last is None:
+            return True
+        longest, in_hand = self.longest_unheard(int(schedule.longest_us)), int(schedule.heard.next_poll(now)) - last
         # One that no long pause has stretched is covered by `polls_in_time`.
         return in_hand <= longest or in_hand + self._stretch(longest) < self._machine.config.max_poll_interval_us

@@ -262,7 +262,8 @@ class Quiescence:
         # The last answered request of either kind, and what had a part in it.
         gap = max(
             heartbeat_us + self.bounds.step_us,
-            machine.commit_interval_us + (schedule.longest_us if schedule is not None else 0),
+            machine.commit_interval_us
+            + self.bounds.longest_unheard(schedule.longest_us if schedule is not None else 0),
         )
         keep_us = reach_us + 2 * (gap + SHORT_PAUSE_US + self.bounds.round_trip_us)
 
@@ -296,7 +297,7 @@ class Quiescence:
             return False
         insort(self._pauses, (now, until))
         schedule = self.client.poll_loop.schedule
-        if schedule is None or self.bounds.polls_in_time(schedule.longest_us):
+        if schedule is None or self.bounds.polls_in_time(self.bounds.longest_unheard(schedule.longest_us)):
             quiet.sudden |= {now}
             return True
         self._pauses.remove((now, until))

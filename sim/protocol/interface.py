@@ -353,8 +353,8 @@ class MemberMachine(Protocol[Request, Response]):
         """A metadata response: topic -> number of partitions."""
         ...
 
-    def on_poll(self, now: int) -> Effects:
-        """The application is inside poll()."""
+    def on_poll(self, now: int, *, is_heard: bool = True) -> Effects:
+        """The application is inside poll(); whether a thread in the background hears of that, where there is one."""
         ...
 
     def commit_processed(self, now: int) -> Effects:

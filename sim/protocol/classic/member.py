@@ -81,7 +81,7 @@ class ClassicMember(MemberParts):
         """A metadata response: topic -> number of partitions."""
         self.subscription.on_metadata(counts)
 
-    def on_poll(self, now: int) -> Effects:
+    def on_poll(self, now: int, *, is_heard: bool = True) -> Effects:
         """One pass of ``ConsumerCoordinator.poll``; called again whenever something has changed."""
         membership, joining, ownership = self.membership, self.joining, self.ownership
         if membership.after_listener is not None or membership.after_commit is not None:

@@ -129,7 +129,7 @@ class ZookeeperMember:
         """Topics are read in ZooKeeper, not from brokers."""
         self.metadata = counts
 
-    def on_poll(self, now: int) -> Effects:
+    def on_poll(self, now: int, *, is_heard: bool = True) -> Effects:
         """The application makes its consumer."""
         self._threads.now = now
         if not self._is_open:

@@ -81,12 +81,12 @@ class ConsumerMember(ConsumerMemberParts):
         """A metadata response: topic -> number of partitions."""
         self.subscription.on_metadata(counts)
 
-    def on_poll(self, now: int) -> Effects:
-        """One pass through poll(): ``AsyncPollEvent``, then the listeners that were queued before."""
+    def on_poll(self, now: int, *, is_heard: bool = True) -> Effects:
+        """One pass through poll(): ``AsyncPollEvent``, if one is submitted, then the listeners queued before."""
         if self.listening:
             return []
         self.listeners.begin_pass()
-        return [*self._tell_background(now), *self._run_listeners(now)]
+        return [*(self._tell_background(now) if is_heard else ()), *self._run_listeners(now)]
 
     def _tell_background(self, now: int) -> Effects:
         """What an ``AsyncPollEvent`` lets the background thread do (``ApplicationEventProcessor``)."""
