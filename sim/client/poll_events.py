@@ -12,10 +12,39 @@ Records wait for a poll() that need not wait for them: of a backlog, of what has
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from groupsim.sim.client.poll_schedule import PollSchedule
+
+class Polls(Protocol):
+    """The poll schedule of one member (`sim.client.poll_schedule.PollSchedule`)."""
+
+    start: Any
+    steady_us: Any
+
+    def pass_at(self, time: int) -> tuple[int, int, int]:
+        """Begin, wait and length of the pass under way at ``time``."""
+        ...
+
+    def passes_before(self, begin: int) -> Iterator[tuple[int, int, bool]]:
+        """How many that are alike come before the pass at ``begin``, the wait, whether they are the settled ones."""
+        ...
+
+    def is_settled(self, time: int) -> bool:
+        """Whether all passes from ``time`` on are alike."""
+        ...
+
+    def next_poll(self, time: int) -> Any:
+        """The first poll at or after ``time``."""
+        ...
+
+    def last_pass(self, time: int) -> Any:
+        """When the last pass began, at or before ``time``."""
+        ...
+
+    def train(self, poll: int, interval: int, before: int) -> tuple[int, int]:
+        """How many polls after ``poll`` that act every ``interval`` keep a constant stride, and the stride."""
+        ...
 
 
 class PollEvents:
@@ -34,9 +63,7 @@ class PollEvents:
         Whether offsets are committed with them (``enable.auto.commit``), and not by the application.
     """
 
-    def __init__(
-        self, polls: PollSchedule, poll_us: int, spacing_us: float, *, refers: bool, carry_commits: bool
-    ) -> None:
+    def __init__(self, polls: Polls, poll_us: int, spacing_us: float, *, refers: bool, carry_commits: bool) -> None:
         self._polls = polls
         self._poll_us = poll_us
         self._spacing_us = spacing_us

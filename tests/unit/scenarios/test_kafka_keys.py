@@ -370,7 +370,7 @@ def _differences(client: str, family: Any = "java") -> set[str]:
 
 def test_behaviour_comes_generation_by_generation() -> None:
     since_4_3 = {"revokes_in_poll", "ignores_missing_group_after_leave"}
-    since_4_2 = {"sound_heartbeat_jitter", "positions_before_listeners", *since_4_3}
+    since_4_2 = {"sound_heartbeat_jitter", "positions_before_listeners", "refers_to_poll_event", *since_4_3}
     since_4_1 = {"rack_in_heartbeat", "close_operations", *since_4_2}
     since_3_2 = {"bounded_join_prepare", "keep_id_on_illegal_generation", "skip_assignment",
                  "generation_in_subscription", "rack_in_subscription", "exponential_backoff",
