@@ -227,6 +227,8 @@ class Partitions:
         self._followed: dict[str, NDArray[np.int32]] = {}
         """Rack whose clients may read from followers -> broker by position."""
         self.moves: list[Move] = []
+        self._keeps_all = True
+        """Whether no topic of these has been deleted."""
         self._positions: dict[str, Positions] = {}
         self._former: Counter[str] = Counter()
         """Name -> how many topics have had it and are no more, if there is another one."""
@@ -252,7 +254,7 @@ class Partitions:
         for topic in sorted(topics):
             created = self._catalog.created_us.get(topic, [])
             known = self._positions.get(topic, NO_PARTITIONS)
-            if created and self.are_gone(known[:1]).any():
+            if created and known.size and self.ends_us[known[0]] < FOREVER:
                 known = NO_PARTITIONS
                 self._former[topic] += 1
             new = range(len(known), len(created))
@@ -277,6 +279,7 @@ class Partitions:
     def delete(self, now: int, topic: str) -> Positions:
         """A topic is no more; its partitions, which keep their positions."""
         gone = self.of(topic)
+        self._keeps_all = False
         self.ends_us[gone] = now
         self.is_readable[gone] = False
         return gone
@@ -287,6 +290,8 @@ class Partitions:
 
     def are_gone(self, positions: Positions) -> NDArray[np.bool_]:
         """Which of these are of topics that have been deleted. Shape (k,)."""
+        if self._keeps_all:
+            return np.zeros(len(positions), np.bool_)
         return np.less(self.ends_us[positions], FOREVER)
 
     def gone(self, topic: str) -> Positions:

@@ -22,12 +22,20 @@ def choose(condition: Any, this: Any, that: Any) -> Any:
 def least(one: Any, other: Any) -> Any:
     """The smaller of two."""
     is_first = one <= other
+    if is_first is True:
+        return one
+    if is_first is False:
+        return other
     return np.minimum(one, other) if isinstance(is_first, np.ndarray) else one if is_first else other
 
 
 def most(one: Any, other: Any) -> Any:
     """The greater of two."""
     is_first = one >= other
+    if is_first is True:
+        return one
+    if is_first is False:
+        return other
     return np.maximum(one, other) if isinstance(is_first, np.ndarray) else one if is_first else other
 
 

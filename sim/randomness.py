@@ -30,6 +30,8 @@ _WIDE_1, _WIDE_27, _WIDE_30, _WIDE_31, _WIDE_32 = map(np.uint64, (1, 27, 30, 31,
 _CELL_BITS, _FRACTION_BITS = 12, 16
 _WIDE_PLACE = np.uint64(64 - _CELL_BITS - _FRACTION_BITS)
 _CELLS = 1 << _CELL_BITS
+_TABLES = ("exponential", "lognormal")
+"""Kinds of distributions that are drawn from a table of their quantiles."""
 _PROBABILITIES = [cell / _CELLS for cell in range(_CELLS)]
 _TAIL = 1.0 / (1 << 15)
 """The last cell of a table ends at this distance from 1: distributions are truncated there, so a maximum exists."""
@@ -99,13 +101,14 @@ class Draw:
     distribution : Distribution
     """
 
-    __slots__ = ("_constant", "_values", "distribution", "key")
+    __slots__ = ("_constant", "_is_table", "_values", "distribution", "key")
 
     def __init__(self, key: int, distribution: Distribution) -> None:
         self.key = key
         self.distribution = distribution
         kind = distribution.kind
         self._constant = distribution.values[0] if kind == "constant" else -1
+        self._is_table = kind in _TABLES
         self._values = _values(distribution)
 
     def __call__(self, number: int) -> int:
@@ -119,15 +122,14 @@ class Draw:
         if self._constant >= 0:
             return self._constant
         values = self._values
-        kind = self.distribution.kind
-        if kind == "uniform":
+        if self._is_table:
+            cell = bits >> (64 - _CELL_BITS)
+            fraction = (bits >> (64 - _CELL_BITS - _FRACTION_BITS)) & 0xFFFF
+            low = values[cell]
+            return low + ((values[cell + 1] - low) * fraction >> _FRACTION_BITS)
+        if self.distribution.kind == "uniform":
             return values[0] + ((bits >> 32) * (values[1] - values[0] + 1) >> 32)
-        if kind == "empirical":
-            return values[(bits >> 32) * len(values) >> 32]
-        cell = bits >> (64 - _CELL_BITS)
-        fraction = (bits >> (64 - _CELL_BITS - _FRACTION_BITS)) & 0xFFFF
-        low = values[cell]
-        return low + ((values[cell + 1] - low) * fraction >> _FRACTION_BITS)
+        return values[(bits >> 32) * len(values) >> 32]
 
     def range(self, first: int, count: int) -> NDArray[np.int64]:
         """Durations ``first`` .. ``first + count - 1``, bit-equal to single draws. Shape (count,), microseconds."""
@@ -184,8 +186,7 @@ def _extremes(distribution: Distribution) -> tuple[int, int]:
 
 def _values(distribution: Distribution) -> tuple[int, ...]:
     """Values between which all are that can be drawn, microseconds."""
-    is_table = distribution.kind in ("exponential", "lognormal")
-    return _table(distribution) if is_table else distribution.values
+    return _table(distribution) if distribution.kind in _TABLES else distribution.values
 
 
 @lru_cache(maxsize=512)

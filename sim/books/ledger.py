@@ -168,7 +168,8 @@ class Ledger(Production):
         is_same = holding.running and partitions is holding.partitions and offset is holding.offset
         if not (is_same and holding.since == now and self.log.latest == (holding.slot, now)):
             return False
-        return bool(np.array_equal(self.rate_mrps[partitions], holding.mrps))
+        rates, known = self.rate_mrps[partitions], holding.mrps
+        return len(rates) == len(known) and np.count_nonzero(rates != known) == 0
 
     def follow(self, holding: Holding, schedule: Any, now: int, appetite: Any) -> None:
         """A consumer polls as ``schedule`` says from now on: a flow does not ask when."""

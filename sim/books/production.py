@@ -173,7 +173,7 @@ class Production:
 
     def rate_of(self, positions: Positions) -> float:
         """Production of some partitions, records per microsecond."""
-        return float(int(self.rate_mrps[positions].sum())) / 1e9
+        return float(np.add.reduce(self.rate_mrps[positions])) / 1e9
 
     def loads_of(
         self, at: Offsets, positions: Positions, offsets: Offsets, begins: NDArray[np.intp]

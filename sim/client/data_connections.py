@@ -133,8 +133,8 @@ class DataConnections:
 
     def free_at(self, at: int, node: int) -> int:
         """When a request is worked on that reaches a broker at ``at``, as it looks now."""
-        which = np.flatnonzero(self.sources[self._consumption.partitions] == node)
-        if which.size:
+        held = self._consumption.partitions
+        if held.size and (which := (self.sources[held] == node).nonzero()[0]).size:
             return int(self._chains(which, _ONE).parked_until(np.array([at]))[0])
         return max(at, self.parked.get(node, 0))
 
@@ -143,7 +143,8 @@ class DataConnections:
         return node in self.parked or self._is_read(node)
 
     def _is_read(self, node: int) -> bool:
-        return bool((self.sources[self._consumption.partitions] == node).any())
+        held = self._consumption.partitions
+        return held.size > 0 and bool(np.count_nonzero(self.sources[held] == node))
 
     def answered(self, asked: int, node: int, trips: Trips) -> int:
         """When the answer to a request for positions is here that is sent at ``asked``."""
@@ -162,12 +163,14 @@ class DataConnections:
 
     def first_fetches(self, known: int, positions: Positions, trips: Trips) -> FirstFetch:
         """When partitions are read whose positions are asked for at ``known``. Arrays of shape (n_positions,)."""
-        nodes, which = np.unique(self._partitions.leader[positions], return_inverse=True)
+        leaders = self._partitions.leader[positions]
+        nodes = np.array(sorted(set(leaders.tolist())), np.int32)
+        which = np.searchsorted(nodes, leaders)
         arrived = known + trips.up
         worked = np.array([max(arrived, self.parked.get(node, 0)) for node in nodes.tolist()])
         resent = worked + self._service_us
         reading = within(nodes, np.array(self.nodes, np.int32))
-        if reading.any():
+        if np.count_nonzero(reading):
             worked[reading] = self._parked_until(np.full(np.count_nonzero(reading), arrived), nodes[reading])
             resent[reading] = self._parked_until(worked[reading] + self._service_us, nodes[reading])
         fetch = first_fetch(worked, resent, trips, self._service_us)
@@ -190,6 +193,8 @@ class DataConnections:
         """
         nodes, result = self.sources[positions], begun.copy()
         is_sent = nodes != self._partitions.leader[positions]
+        if not np.count_nonzero(is_sent):
+            return result
         for node in np.unique(nodes[is_sent]).tolist():
             there, back = trip()
             these = is_sent & (nodes == node)

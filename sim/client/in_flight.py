@@ -9,6 +9,7 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.kernel.network import Connection, Exchange
 from groupsim.sim.protocol.effects import Request
 from groupsim.sim.protocol.messages import Api
+from groupsim.sim.randomness import Draw
 from groupsim.sim.units import FOREVER, S
 
 _KINDS = {Api.HEARTBEAT: "heartbeat", Api.CONSUMER_GROUP_HEARTBEAT: "heartbeat", Api.OFFSET_COMMIT: "commit"}
@@ -34,7 +35,7 @@ class InFlight:
     numbers : dict of str to int
         The next request's number, by kind.
     preparations : dict of Api to Draw
-        How long it takes to hand a request to the network, by its number.
+        How long it takes to hand a request to the network, by its number; of the classic protocol.
     """
 
     def __init__(self, client: Incarnation) -> None:
@@ -45,10 +46,10 @@ class InFlight:
         self.pending: dict[Exchange, None] = {}
         self.numbers = {"heartbeat": 0, "commit": 0, "other": 0}
         timing, draw = client.world.timing, client.world.streams.draw
-        self.preparations = {
-            Api.JOIN_GROUP: draw(timing.join_prepare, "join-prepare", client.label),
-            Api.SYNC_GROUP: draw(timing.sync_prepare, "sync-prepare", client.label),
-        }
+        self.preparations: dict[Api, Draw] = {}
+        if client.config.group_protocol == "classic":
+            self.preparations[Api.JOIN_GROUP] = draw(timing.join_prepare, "join-prepare", client.label)
+            self.preparations[Api.SYNC_GROUP] = draw(timing.sync_prepare, "sync-prepare", client.label)
 
     @property
     def joins(self) -> int:

@@ -74,7 +74,8 @@ class Rebalancing:
         client = self._client
         machine, consumption, books = client.machine, client.consumption, client.books
         consumption.handle = books.handles[machine.member_id]
-        books.availability.receive(now, consumption.handle, effect.positions)
+        if effect.positions.size:
+            books.availability.receive(now, consumption.handle, effect.positions)
         self._commits.without_topic.difference_update(effect.added.tolist())
         self.remember(now, effect)
         self._fetcher.repace(now)

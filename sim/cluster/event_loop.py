@@ -111,7 +111,7 @@ class EventLoop:
         self.run_assignor(outcome.charged_us)
         self._change(outcome.facts)
         if self.is_metered:
-            parked = sum(isinstance(reply.response, JoinResponse | SyncResponse) for reply in outcome.replies)
+            parked = sum(isinstance(reply.response, (JoinResponse, SyncResponse)) for reply in outcome.replies)
             self.occupy(parked * self._times.answer_us)
 
     def _change(self, facts: Iterable[Fact]) -> None:

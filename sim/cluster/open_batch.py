@@ -37,7 +37,7 @@ class OpenBatch:
 
     def is_met_by(self, now: int, request: object, machine: Any) -> bool:
         """Whether a request counts that ``machine`` is about to work on."""
-        if not self._counts or isinstance(request, OffsetCommit | TxnOffsetCommit):
+        if not self._counts or isinstance(request, (OffsetCommit, TxnOffsetCommit)):
             return False
         return not (self._is_consumer and machine.outlook.concerns_nobody(now, request))
 
@@ -67,5 +67,5 @@ def withdraw(outcome: Outcome) -> list[Reply]:
 def _waits_for_log(reply: Reply) -> bool:
     """Whether an answer comes of a write operation that writes nothing; errors that are thrown are answered at once."""
     assert isinstance(reply.waiter, Exchange)
-    is_write = isinstance(reply.waiter.body, Heartbeat | LeaveGroup | ConsumerGroupHeartbeat)
+    is_write = isinstance(reply.waiter.body, (Heartbeat, LeaveGroup, ConsumerGroupHeartbeat))
     return is_write and reply.response.error in (Error.NONE, Error.REBALANCE_IN_PROGRESS)

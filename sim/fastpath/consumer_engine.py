@@ -80,9 +80,10 @@ class ConsumerQuiescence(Quiescence):
 
     def _may_begin(self) -> bool:
         machine = self._machine
+        if not (super()._may_begin() and machine.has_said_all):
+            return False
         # No commit is sent while another is under way.
-        is_slow = machine.commits != "auto" or machine.commit_interval_us > self.bounds.round_trip_us
-        return is_slow and super()._may_begin() and machine.has_said_all
+        return machine.commits != "auto" or bool(machine.commit_interval_us > self.bounds.round_trip_us)
 
     def _only_commits_are_pending(self) -> bool:
         """Nothing may be in flight: with every answer the background thread takes a turn."""
@@ -133,9 +134,7 @@ class ConsumerQuiescence(Quiescence):
         if quiet.heartbeats.due <= sent:
             quiet = quiet.fork()
             quiet.catch_up((sent + 1, 0))
-        beats = self._beats(quiet, sent)
-        worked = next(one.worked for one in beats if one.sent == sent and one.kind != "commit")
-        return worked, connection.request_key
+        return quiet.worked_at(client.path, client.world.timing, connection.order, sent), connection.request_key
 
     def learn(self) -> None:
         """The answer has come: it knows the new epoch."""
@@ -283,21 +282,23 @@ class ConsumerEngine:
             due[index], every[index] = last if last >= since - longest[index] else beats.due, beats.interval
             is_sure[index] = quiet.frozen is None
         sent = due + -(-np.maximum(since - longest - due, 0) // every) * every
-        self._clear(is_sure, members, sent + 2 * longest)
+        self._clear(is_sure, members, np.flatnonzero(is_sure), sent + 2 * longest)
         moment = max(moment, (since, 0))
-        early = np.flatnonzero(is_sure & (sent <= since)).tolist()
-        missed = [index for index in early if members[index].worked_on(int(sent[index])) < moment]
+        early = np.flatnonzero(is_sure & (sent <= since))
+        worked = [members[index].worked_on(at) for index, at in zip(early.tolist(), sent[early].tolist(), strict=True)]
+        missed = early[[one < moment for one in worked]]
         sent[missed] += every[missed]
-        self._clear(is_sure, members, sent + 2 * longest)
+        self._clear(is_sure, members, missed, sent + 2 * longest)
         return members, sent, is_sure
 
     def _clear(
-        self, is_sure: NDArray[np.bool_], members: Sequence[ConsumerQuiescence], until: NDArray[np.int64]
-    ) -> None:
-        """Nobody is sure any more who pauses between now and then."""
+        self, is_sure: NDArray[np.bool_], members: Sequence[ConsumerQuiescence], which: NDArray[np.intp],
+        until: NDArray[np.int64],
+    ) -> None:  # fmt: skip
+        """Nobody of these is sure any more who pauses between now and then."""
         now = self._env.now
-        for index in np.flatnonzero(is_sure).tolist():
-            is_sure[index] = not members[index].known.overlaps(now, int(until[index]))
+        for index, end in zip(which.tolist(), until[which].tolist(), strict=True):
+            is_sure[index] = not members[index].known.overlaps(now, end)
 
     # --- members that are behind by an epoch --------------------------------------------------------------------------
 

@@ -179,8 +179,8 @@ class Quiescence:
         connection = in_flight.connection
         return not (
             client.inbox
-            or not client.group.is_calm
             or not self._only_commits_are_pending()
+            or not client.group.is_calm
             # What is committed before it is processed depends on pauses that come after the commit.
             or client.processing.commit == "before_processing"
             or poll_loop.is_at_work
@@ -214,7 +214,7 @@ class Quiescence:
     def _is_settled(self) -> bool:
         """Whether member and coordinator agree that all is well."""
         machine, group = self._machine, self._group.machine
-        if machine.deadline <= self._env.now or not machine.is_settled:
+        if not machine.is_settled or machine.deadline <= self._env.now:
             return False
         whose = (machine.member_id, machine.instance_id, machine.generation)
         if not (group.is_steady(*whose) or (self._is_overtaken and group.awaits_rejoin(*whose))):

@@ -158,6 +158,17 @@ class SteadyState:
         """
         ends = [since, self.heartbeats.last_before(since), self.commits.last_before(since)]
         spans = _merged(sorted((end - self.reach_us, FOREVER if end == since else end) for end in ends))
+        return self._carried(spans, path, timing, order)
+
+    def worked_at(self, path: Path, timing: Timing, order: tuple[int, int, int], sent: int) -> int:
+        """When the heartbeat that has been sent at ``sent`` is worked on, microseconds; ``order`` as of `beats`."""
+        carried = self._carried([(sent - self.reach_us, sent)], path, timing, order)
+        return next(beat.worked for beat in carried if beat.sent == sent and beat.kind == "heartbeat")
+
+    def _carried(
+        self, spans: Sequence[tuple[int, int]], path: Path, timing: Timing, order: tuple[int, int, int]
+    ) -> list[Beat]:
+        """Requests sent within disjoint spans, in order of sending, with what the connection made of them."""
         merged: list[Beat] = []
         for low, high in spans:
             merged += [Beat(sent, "heartbeat", number) for sent, number in self.heartbeats.sent_within(low, high)]

@@ -121,7 +121,7 @@ class Path:
         self._late = {} if wait is None else {kind: Draw(self.keys[kind] ^ _WAIT, wait) for kind in kinds}
         self._followers = followers = followers or FollowerWait()
         self._held: Draw | None = None
-        self._loss_key = streams.key("loss", client)
+        self._loss_key = streams.key("loss", client) if self._loss else 0
         self._retransmission_us = network.retransmission_us
         extra = network.retransmission_us * ((1 << _MAX_RETRANSMISSIONS) - 1) if self._loss else 0
         self.longest_us = max(1, longest(latency)) + extra + followers.longest_us

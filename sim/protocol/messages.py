@@ -36,9 +36,11 @@ def without(positions: Positions, gone: Positions) -> Positions:
 
 
 def are_same(positions: Positions, others: Positions) -> bool:
-    """Whether both are the same partitions in the same order: `numpy.array_equal`, at a third of the cost for a few."""
-    is_known = positions is others
-    return is_known or (len(positions) == len(others) and bool(np.logical_and.reduce(positions == others)))
+    """Whether both are the same partitions in the same order: `numpy.array_equal`, at a fifth of the cost for a few."""
+    if positions is others or len(positions) != len(others):
+        return positions is others
+    is_few = len(positions) * len(others) <= _FEW
+    return bool(positions.tolist() == others.tolist() if is_few else np.logical_and.reduce(positions == others))
 
 
 def within(positions: Positions, others: Positions) -> NDArray[np.bool_]:
@@ -69,6 +71,8 @@ class Api(Enum):
     END_TXN = "EndTxn"
     ADD_PARTITIONS_TO_TXN = "AddPartitionsToTxn"
     ADD_OFFSETS_TO_TXN = "AddOffsetsToTxn"
+
+    __hash__ = object.__hash__  # looked up with every request, and there is one object of each
 
 
 class Error(Enum):

@@ -15,9 +15,11 @@ import pytest
 
 from groupsim.scenarios import load
 from groupsim.sim import Result, simulate
+from groupsim.sim.protocol.consumer.targets import Targets
 from groupsim.sim.units import MINUTE
 from tests.benchmark.worlds import Variant, rolled, world
 
+CONSUMER_EVENTS = {"100 groups": 471_901, "30 targets": 317_916}
 EVENTS = {"100": 1_832, "1,000": 17_314, "100 groups": 190_029, "1 group": 267_820, "38 minutes": 188_210}
 VARIANTS: dict[Variant, tuple[int, int]] = {
     "cooperative": (2_625, 25_515),
@@ -137,3 +139,31 @@ def test_38_minutes_of_one_group_of_ten_thousand() -> None:
     result = _run("38 minutes of the same", 60, **shape, horizon_us=38 * MINUTE)
     assert int(result.summary.rebalances.sum()) == 30
     assert result.manifest["events"] == EVENTS["38 minutes"]
+
+
+@pytest.mark.slow
+@pytest.mark.scale
+def test_hundred_consumer_groups_of_a_hundred() -> None:
+    shape: dict[str, Any] = {"groups": 100, "members": 100, "partitions": 1_000, "kills": 300}
+    result = _run("100 groups, 10,000 x 100,000 x 1 h, consumer", 25, **shape, variant="consumer")
+    assert result.manifest["events"] == CONSUMER_EVENTS["100 groups"]
+
+
+@pytest.mark.slow
+@pytest.mark.scale
+def test_thirty_targets_of_a_consumer_group_of_ten_thousand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the first convergence, pauses alone bring 30: each costs a member its session, and lets it join again."""
+    computed: list[int] = []
+    compute = Targets.compute
+
+    def counted(self: Targets, now: int) -> None:
+        computed.append(now)
+        compute(self, now)
+
+    monkeypatch.setattr(Targets, "compute", counted)
+    shape: dict[str, Any] = {"groups": 1, "members": 10_000, "partitions": 100_000, "kills": 0}
+    result = _run("30 targets of 1 group, 10,000 x 100,000", 45, **shape, variant="consumer", horizon_us=23 * MINUTE)
+    rebalances = result.tables["rebalances"]
+    converged_us = rebalances["end_us"][rebalances["members_after"] == 10_000].min()
+    assert sum(now > converged_us for now in computed) == 30
+    assert result.manifest["events"] == CONSUMER_EVENTS["30 targets"]

@@ -27,8 +27,7 @@ class PartitionEpochs:
     def remove(self, positions: Positions, epoch: int) -> None:
         """A member that was at ``epoch`` no longer has these; what another one has meanwhile stays with it."""
         if positions.size:
-            held = self.epochs[positions]
-            self.epochs[positions] = np.where(held == epoch, FREE, held)
+            self.epochs[positions[self.epochs[positions] == epoch]] = FREE
 
     def are_free(self, positions: Positions) -> NDArray[np.bool_]:
         """Which of these, ascending, nobody has. Shape of ``positions``."""

@@ -21,7 +21,7 @@ from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, Positions, are_
 STABLE, UNREVOKED, UNRELEASED, UNKNOWN = MemberState
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Aim:
     """Where a member is moved to, and by which evidence.
 
@@ -91,7 +91,7 @@ def reconcile(member: CurrentAssignment, aim: Aim) -> CurrentAssignment:
 def _step(member: CurrentAssignment, aim: Aim, epoch: int) -> CurrentAssignment:
     """``computeNextAssignment``; ``epoch`` is that of a member that has to give something up first."""
     target = aim.target
-    if aim.rules.enforces_subscription and not (wanted := aim.wants(target)).all():
+    if aim.rules.enforces_subscription and np.count_nonzero(wanted := aim.wants(target)) < len(target):
         target = target[wanted]
     if are_same(target, member.assigned):
         return _moved(member, aim.epoch, STABLE, member.assigned, member.assigned_epochs)
@@ -104,7 +104,7 @@ def _step(member: CurrentAssignment, aim: Aim, epoch: int) -> CurrentAssignment:
     is_free = aim.held.are_free(added)
     if aim.rules.enforces_subscription and member.pending.size:
         is_free |= within(added, member.pending)
-    state = STABLE if is_free.all() else UNRELEASED
+    state = STABLE if np.count_nonzero(is_free) == len(added) else UNRELEASED
     return _moved(member, aim.epoch, state, *_merged(kept, kept_epochs, added[is_free], aim.epoch))
 
 

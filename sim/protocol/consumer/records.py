@@ -70,7 +70,7 @@ class MemberMetadata:
     classic: ClassicMemberMetadata | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class CurrentAssignment:
     """What a member has, and how far it has come (``ConsumerGroupCurrentMemberAssignmentValue``).
 
@@ -193,7 +193,7 @@ class ConsumerGroupTargetAssignmentMetadata:
         return ("ConsumerGroupTargetAssignmentMetadata",)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class ConsumerGroupCurrentMemberAssignment:
     """A member's current assignment; tombstone: it has nothing."""
 

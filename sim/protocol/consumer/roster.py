@@ -208,9 +208,11 @@ class Roster:
         before, after = member.current, LEFT if current is None else current
         if after.assigned is not before.assigned:
             self.held.remove(before.assigned, before.member_epoch)
-        self.held.remove(before.pending, before.member_epoch)
+        if before.pending.size:
+            self.held.remove(before.pending, before.member_epoch)
         self.held.add(after.assigned, after.member_epoch)
-        self.held.add(after.pending, after.member_epoch)
+        if after.pending.size:
+            self.held.add(after.pending, after.member_epoch)
         self._count_stable(before, -1)
         self._count_stable(after, 1)
         member.current = after

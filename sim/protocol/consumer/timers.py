@@ -41,7 +41,7 @@ class Timers:
     @property
     def earliest(self) -> int:
         """The earliest of all."""
-        return min(one.earliest for one in (self._rebalances, self._joins, self._sessions, self._syncs))
+        return min(self._rebalances.earliest, self._joins.earliest, self._sessions.earliest, self._syncs.earliest)
 
     def session_due(self, member_id: str) -> int:
         """When the session of ``member_id`` ends."""

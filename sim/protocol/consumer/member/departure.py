@@ -158,8 +158,8 @@ class Departure:
     @property
     def is_stale(self) -> bool:
         """Whether the next poll() lets it join again."""
-        is_wanted = self._subscription.is_wanted and not self._rejoins_when_released
-        return self._membership.state is STALE and is_wanted
+        is_stale = self._membership.state is STALE
+        return is_stale and self._subscription.is_wanted and not self._rejoins_when_released
 
     def polled(self, now: int) -> Effects:
         """``maybeRejoinStaleMember``: the application is back; what it had may still have to be released."""

@@ -141,8 +141,10 @@ class ConsumerMember(ConsumerMemberParts):
         lookup = self.lookup
         if lookup.node is None:
             return FOREVER if lookup.in_flight else lookup.retry_at
-        due = min(self.reconciliation.repeat_at, self.ownership.fetch_retry_at or FOREVER)
-        return due if self.state in SILENT else min(due, self.timer.due)
+        retry_at, due = self.ownership.fetch_retry_at, self.reconciliation.repeat_at
+        if retry_at and retry_at < due:
+            due = retry_at
+        return due if self.membership.state in SILENT else min(due, self.timer.due)
 
     def on_deadline(self, now: int) -> Effects:
         """The background thread wakes because something is due."""
@@ -156,11 +158,12 @@ class ConsumerMember(ConsumerMemberParts):
         if self.lookup.node is not None:
             effects = [*self.reconciliation.repeat(now), *effects, *self.ownership.fetch_again(now)]
         effects += self.reconciliation.begin(now, in_poll=False)
-        return effects + self._beat(now) if self.state is ACKNOWLEDGING else effects
+        return effects + self._beat(now) if self.membership.state is ACKNOWLEDGING else effects
 
     def _beat(self, now: int) -> Effects:
         """``AbstractHeartbeatRequestManager.poll``."""
-        membership, timer, state = self.membership, self.timer, self.state
+        membership, timer = self.membership, self.timer
+        state = membership.state
         if self.lookup.node is None:
             if state is not LEAVING:
                 return []
@@ -261,12 +264,12 @@ class ConsumerMember(ConsumerMemberParts):
     @property
     def needs_application(self) -> bool:
         """Whether the next pass through poll() changes something."""
-        if self.listening:
+        listeners, membership, subscription = self.listeners, self.membership, self.subscription
+        if listeners.running is not None:
             return False
-        if self.listeners.is_waiting or self.failed is not None or self.departure.is_stale:
+        if listeners.is_waiting or membership.failed is not None or self.departure.is_stale:
             return True
-        subscription = self.subscription
-        if subscription.is_unmatched or (subscription.is_news and self.state is UNSUBSCRIBED):
+        if subscription.is_unmatched or (subscription.is_news and membership.state is UNSUBSCRIBED):
             return True
         if self.reconciliation.is_wanted:
             return True
@@ -300,10 +303,10 @@ class ConsumerMember(ConsumerMemberParts):
     @property
     def _is_at_rest(self) -> bool:
         return (
-            self.state is STABLE
-            and self.failed is None
+            self.membership.state is STABLE
+            and self.membership.failed is None
             and self.reconciliation.running is None
-            and not self.listening
+            and self.listeners.running is None
             and not self.listeners.is_waiting
             and self.ownership.is_initialised
         )

@@ -90,7 +90,9 @@ class MemberOwnership:
 
     def enable(self, added: Positions) -> None:
         """After onPartitionsAssigned (``enablePartitionsAwaitingCallback``)."""
-        if added.size:
+        if not self.uninitialised.size:
+            self.uninitialised = added
+        elif added.size:
             self.uninitialised = np.union1d(self.uninitialised, added).astype(np.int32)
 
     # --- commits ------------------------------------------------------------------------------------------------------

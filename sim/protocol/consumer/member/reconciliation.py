@@ -43,11 +43,13 @@ class Reconciliation:
         As the coordinator last said.
     running : LocalAssignment or None
         What the reconciliation under way leads to.
+    repeat_at : int, microseconds
+        When the commit before it is repeated; `FOREVER`: not.
     """
 
     __slots__ = (
         "_backoff", "_commit_attempts", "_commit_until", "_has_rejoined", "_listeners",
-        "_membership", "_ownership", "_repeat_at", "_revoked", "commit_on_revoked", "current", "running", "target",
+        "_membership", "_ownership", "_revoked", "commit_on_revoked", "current", "repeat_at", "running", "target",
     )  # fmt: skip
 
     def __init__(
@@ -66,7 +68,7 @@ class Reconciliation:
         self._has_rejoined = False
         self._commit_until = FOREVER
         self._commit_attempts = 0
-        self._repeat_at = FOREVER
+        self.repeat_at = FOREVER
 
     # --- what the coordinator wants -----------------------------------------------------------------------------------
 
@@ -100,7 +102,7 @@ class Reconciliation:
 
     def abandon(self) -> None:
         """close(): what is under way is no longer waited for."""
-        self.running, self._repeat_at = None, FOREVER
+        self.running, self.repeat_at = None, FOREVER
 
     # --- step 1: begin, commit ----------------------------------------------------------------------------------------
 
@@ -133,25 +135,20 @@ class Reconciliation:
 
     def committed(self, now: int, error: Error) -> None:
         """The commit before it is answered: repeat it while that is worth it, else go on."""
-        if self.running is None or self._repeat_at < FOREVER:
+        if self.running is None or self.repeat_at < FOREVER:
             return
         is_stale = error is Error.STALE_MEMBER_EPOCH and not self._membership.is_member
         if error in _WORTH_REPEATING and not is_stale and now < self._commit_until and not self._is_void():
-            self._repeat_at = now + self._backoff.after(self._commit_attempts)
+            self.repeat_at = now + self._backoff.after(self._commit_attempts)
             self._commit_attempts += 1
             return
         self._revoke(now)
 
-    @property
-    def repeat_at(self) -> int:
-        """When the commit is repeated, microseconds; `FOREVER`: not."""
-        return self._repeat_at
-
     def repeat(self, now: int) -> Effects:
         """Commit once more, with the epoch and the positions of now."""
-        if now < self._repeat_at:
+        if now < self.repeat_at:
             return []
-        self._repeat_at = FOREVER
+        self.repeat_at = FOREVER
         if self._is_void() or now >= self._commit_until:
             self._revoke(now)
             return []

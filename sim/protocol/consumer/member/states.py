@@ -19,6 +19,8 @@ class MemberState(Enum):
     FATAL = "FATAL"
     STALE = "STALE"
 
+    __hash__ = object.__hash__  # states are looked up with every event, and there is one object of each
+
 
 UNSUBSCRIBED, JOINING, RECONCILING, ACKNOWLEDGING, STABLE, FENCED, PREPARE_LEAVING, LEAVING, FATAL, STALE = MemberState
 
