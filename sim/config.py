@@ -146,6 +146,7 @@ class CoordinatorConfig:
     offsets_topic_num_partitions: int = 50
     offsets_retention_us: int = 10_080 * 60 * S
     offsets_retention_check_interval_us: int = 600 * S
+    offset_metadata_max_size: int = 4_096
     consumer_session_timeout_us: int = 45_000 * MS
     consumer_min_session_timeout_us: int = 45_000 * MS
     consumer_max_session_timeout_us: int = 60_000 * MS

@@ -227,13 +227,15 @@ RECORDS: Final = MappingProxyType(
     {
         "group": TEXT, "topic": TEXT, "partition": INT, "offset": INT, "produced_us": INT, "delivery": INT,
         "fetched_us": INT, "processed_us": INT, "member": TEXT, "committed_us": INT, "lost": TEXT,
+        "read_committed": INT, "read_uncommitted": INT,
     }
 )  # fmt: skip
 """Of runs with ``data: exact``: one row for each time that a record was processed, and one for a record that never was.
 
 ``delivery``: 1 for the first time, 2 for the second; 0: never. ``fetched_us``: poll() returned it; ``committed_us``: an
 offset beyond it was committed for the first time. Times are -1 where it never happened. ``lost``: why it was skipped
-(see the table ``delivery``); empty if it was processed, or is still to be.
+(see the table ``delivery``); empty if it was processed, or is still to be. ``read_committed``, ``read_uncommitted``:
+how often readers of that isolation level get what the group made of it; -1 in a group that produces nothing.
 """
 
 LATENCY: Final = MappingProxyType(

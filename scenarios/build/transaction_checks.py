@@ -29,9 +29,6 @@ _AUTO_COMMIT = (
 def check_transactions(file: ScenarioFile) -> Iterator[Finding]:
     """Groups that produce, their topics, and what is done to them."""
     producing = {key: group for key, group in file.groups.items() if group.produces is not None}
-    if producing and file.data == "exact":
-        message = "records are not followed one by one through transactions: fluid is what goes with produces"
-        yield ("data",), message, file.data
     if producing and file.cluster.version == "0.9":
         yield ("cluster", "version"), "these brokers know no produces: transactions came with 0.11", "0.9"
     outputs = {one.produces.to: key for key, one in producing.items() if one.produces is not None}

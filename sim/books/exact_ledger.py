@@ -7,6 +7,7 @@ to the next.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from groupsim.sim.books.record_reader import Appetite, Passes, RecordReader, Rec
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.errors import RecordBudgetExceeded
 from groupsim.sim.protocol.messages import Positions
+from groupsim.sim.units import FOREVER
 
 
 class ExactLedger(Ledger):
@@ -61,6 +63,10 @@ class ExactLedger(Ledger):
         """Committed offsets; see `Ledger.commit`."""
         self.commits.append((int(moment[0]), positions, offset))
         super().commit(positions, offset, moment, contested=contested)
+
+    def note_commit(self, now: int, positions: Positions) -> None:
+        """Offsets of these have been committed, and are in the table."""
+        self.commits.append((now, positions, self.offsets.offset[positions]))
 
     def lose(self, positions: Positions, since: Offsets, until: Offsets, cause: str) -> None:
         """Records of [since, until) are skipped."""
@@ -121,6 +127,10 @@ class ExactLedger(Ledger):
     def returned(self, holding: Holding, until: int) -> Offsets:
         """What poll() has returned before ``until`` (next offset), per partition of the holding. Shape (n,)."""
         return self._reader_of[holding].returned(until) if holding.running else holding.offset
+
+    def first_done(self, holding: Holding, since: Mapping[int, int], until: int) -> tuple[int, int]:
+        """The record that is processed first; see `RecordReader.first_done`."""
+        return self._reader_of[holding].first_done(since, until) if holding.running else (-1, FOREVER)
 
     def processed(self, now: int) -> Offsets:
         """Processed by anybody, every partition of the group. Shape (n_partitions,)."""

@@ -104,7 +104,7 @@ class GroupBooks:
         self.double_readers = DoubleReaders(self.measure) if is_held_by_zookeeper else None
         self.zookeeper = ZookeeperClaims(self.availability)
         self.consumers = self.zookeeper if is_held_by_zookeeper else ConsumerAssignments(self.availability)
-        self.transactions = TransactionBooks()
+        self.transactions = TransactionBooks(follows_records=scenario.data == "exact" and spec.produces is not None)
         self.handles = Handles()
         self.interest = Interest()
         self.assigns_by_hand = False
@@ -254,6 +254,11 @@ class GroupBooks:
     def _forget_offsets(self, fact: OffsetsRemoved) -> None:
         """Whoever begins to read these finds no offset; their removal is what that comes of."""
         self.delivery.ended_by[fact.positions] = EXPIRED if fact.why == "expired" else DELETED
+
+    def note_commit(self, positions: Positions) -> None:
+        """A transaction has committed offsets of these."""
+        if isinstance(self.ledger, ExactLedger):
+            self.ledger.note_commit(self._env.now, positions)
 
     def _enter(self, fact: StateChanged) -> None:
         now, meaning = self._env.now, MEANINGS[fact.state]

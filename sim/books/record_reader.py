@@ -14,7 +14,7 @@ Many passes are columns; only a pass that is full is worked out by itself.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.production import NOWHERE, Offsets, Production
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
+from groupsim.sim.units import FOREVER
 
 _PASSES = 2_048
 """Passes that are worked on at once."""
@@ -212,6 +213,20 @@ class RecordReader:
             if not is_later.all():
                 break
         return returned
+
+    def first_done(self, since: Mapping[int, int], until: int) -> tuple[int, int]:
+        """The partition whose record is processed first since the last anchor, and when; -1 and `FOREVER`: none is.
+
+        Of records from some offsets on, by partition, that poll() returns before ``until``.
+        """
+        self.advance(until)
+        begins = np.array([since.get(one, FOREVER) for one in self._partitions.tolist()], np.int64)
+        for _, _, records in self.stretches[self._anchored - 1 :]:
+            which = np.searchsorted(self._partitions, records.partition)
+            found = np.flatnonzero(records.offset >= begins[which])
+            if found.size:
+                return int(records.partition[found[0]]), int(records.done[found[0]])
+        return -1, FOREVER
 
     def _past(self, base: Offsets, partitions: Positions, sign: int = 1) -> Offsets:
         """Offsets after one record more (or less) of each of these."""

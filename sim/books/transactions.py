@@ -80,17 +80,25 @@ class OpenTransaction:
 class TransactionBooks:
     """Of one group.
 
+    Parameters
+    ----------
+    follows_records : bool
+        Whether somebody asks about single records.
+
     Attributes
     ----------
     lives : list of ProducerLife
     open : list of OpenTransaction
     coverage : dict of (isolation level, position) to Coverage
+    origins : dict of isolation level to list of Origin
+        Of which there is output, as often as there is; empty unless records are followed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, follows_records: bool = False) -> None:
         self.lives: list[ProducerLife] = []
         self.open: list[OpenTransaction] = []
         self.coverage: dict[tuple[str, int], Coverage] = {}
+        self.origins: dict[str, list[Origin]] = {level: [] for level in LEVELS} if follows_records else {}
         self.output: list[tuple[str, int, int, int, int, int, int, int]] = []
         """Rows of table ``output`` without the group."""
         self._current: dict[str, ProducerLife] = {}
@@ -129,6 +137,8 @@ class TransactionBooks:
 
     def _cover(self, level: str, origin: Origin) -> None:
         self.coverage.setdefault((level, origin.position), Coverage()).add(origin.first, origin.last)
+        if self.origins:
+            self.origins[level].append(origin)
 
     def decided(self, markers: WriteTxnMarkers) -> None:
         """The coordinator has logged what becomes of the transaction."""

@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 import simpy
 
+from groupsim.sim.books.exact_ledger import ExactLedger
 from groupsim.sim.books.transactions import ProducerLife
 from groupsim.sim.client.fetcher import Fetcher
+from groupsim.sim.client.first_record import NOTHING, FirstRecord, first_of_flow, first_of_records
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.poll_loop import PollLoop
@@ -38,7 +40,7 @@ from groupsim.sim.protocol.transactions.messages import (
     TopicPartition,
 )
 from groupsim.sim.randomness import mean_of
-from groupsim.sim.units import FOREVER, MS
+from groupsim.sim.units import MS
 
 _ADD_US = 20 * MS
 """``TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS``: so soon the first partition is asked for again."""
@@ -175,27 +177,22 @@ class TransactionLoop:
         self._sends += 1
         if self._planned is not None:
             self._planned.drop()
-        _, there_us = self._first_record(now, schedule)
-        cost = round(mean_of(self._client.processing.per_record) * self._client.consumer.slowdown())
-        # A poll() that waits returns with the record.
-        due = max(now + self._client.world.timing.poll_us, there_us) + max(cost, 1)
+        due = self._first_record(now, schedule).due_us
         if due < schedule.next_poll(now + 1):
             self._planned = self._env.at(due, self._send_key, self._send_first, self._sends)
 
-    def _first_record(self, now: int, schedule: PollSchedule) -> tuple[int, int]:
-        """The partition whose record comes first in the batch under way, and when that is there; `FOREVER`: none is.
-
-        All are there of which the batch has some by its end; the one that has waited longest is first.
-        """
-        ledger = self._client.books.ledger
-        until = self._positions(schedule.next_poll(now + 1))
-        some = [one for one, begun in self._begun.items() if until.get(one, -1) > begun == self._sent[one]]
-        if not some:
-            return -1, FOREVER
-        positions = np.array(sorted(some), np.intp)
-        born = now - ledger.age(now, positions, np.array([self._begun[one] for one in sorted(some)], np.int64))
-        first = int(born.argmin())
-        return int(positions[first]), int(born[first])
+    def _first_record(self, now: int, schedule: PollSchedule) -> FirstRecord:
+        """The first record of the batch under way, of partitions of which that has some by its end."""
+        client, until = self._client, schedule.next_poll(now + 1)
+        ledger, processed = client.books.ledger, self._positions(until)
+        begun = {one: at for one, at in self._begun.items() if processed.get(one, -1) > at == self._sent[one]}
+        if not begun:
+            return NOTHING
+        if isinstance(ledger, ExactLedger):
+            done = self._positions(now)
+            return first_of_records(ledger, client.consumption.holding, now, begun, done, until)
+        cost_us = round(mean_of(client.processing.per_record) * client.consumer.slowdown())
+        return first_of_flow(ledger, now, begun, now + client.world.timing.poll_us, max(cost_us, 1))
 
     def _send_first(self, number: int) -> None:
         client, now, schedule = self._client, self._env.now, self._poll_loop.schedule
@@ -204,9 +201,9 @@ class TransactionLoop:
         if client.frozen is not None:
             client.late.append(partial(self._send_first, number))
             return
-        one, there_us = self._first_record(now, schedule)
-        if there_us < now:
-            self._first = self._env.process(self._send({one: self._begun[one] + 1}))
+        one = self._first_record(now, schedule)
+        if one.is_done:
+            self._first = self._env.process(self._send({one.position: self._begun[one.position] + 1}))
         else:
             self._plan_first_send(now)
 

@@ -278,7 +278,7 @@ class GroupHost:
 
     def end_transaction(self, producer_id: int, *, is_committed: bool) -> None:
         """A marker on the group's offsets partition: what the transaction has pending is committed, or dropped."""
-        self.offsets.end_transaction(producer_id, is_committed=is_committed)
+        self.books.note_commit(self.offsets.end_transaction(producer_id, is_committed=is_committed))
         self.offsets.watch(self._env.now)
         self._alarm.set(self._deadline)
 

@@ -12,9 +12,11 @@ from groupsim.sim.books.exact_ledger import ExactLedger
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record_reader import Records
+from groupsim.sim.books.transactions import LEVELS, TransactionBooks
 from groupsim.sim.output.columns import of_tuples
 from groupsim.sim.output.result import Text
 from groupsim.sim.protocol.messages import Positions
+from groupsim.sim.tables import RECORDS
 
 Columns = dict[str, Any]
 LOSSES: Final = (
@@ -29,8 +31,7 @@ def record_columns(group: GroupBooks, horizon: int) -> Columns:
     """A row per record and each time that it was processed, one for a record that never was; none of a flow."""
     ledger = group.ledger
     if not isinstance(ledger, ExactLedger):
-        return dict.fromkeys(("group", "topic", "partition", "offset", "produced_us", "delivery", "fetched_us",
-                              "processed_us", "member", "committed_us", "lost"), ())  # fmt: skip
+        return dict.fromkeys(RECORDS, ())
     read, slots = ledger.deliveries()
     everything = np.arange(len(group.partitions), dtype=np.int32)
     ends = ledger.produced(horizon, everything)
@@ -53,6 +54,7 @@ def record_columns(group: GroupBooks, horizon: int) -> Columns:
         "member": Text([*group.handles.names, ""], np.concatenate([slots, np.full(len(never), -1)])[order]),
         "committed_us": _committed(ledger, partition, offset),
         "lost": Text(LOSSES, np.where(done < 0, _lost(ledger, partition, offset), 0)),
+        **{level: _outputs(group.transactions, level, np.cumsum(ends) - ends, partition, offset) for level in LEVELS},
     }  # fmt: skip
 
 
@@ -102,6 +104,23 @@ def _lost(ledger: ExactLedger, partition: Positions, offset: Offsets) -> NDArray
             first, last = low + np.searchsorted(offset[low:high], [begin, end])
             found[first:last] = LOSSES.index(cause)
     return found
+
+
+def _outputs(
+    books: TransactionBooks, level: str, begins: Offsets, partition: Positions, offset: Offsets
+) -> NDArray[np.int64]:
+    """How often a reader of this level gets what was made of each record; sorted rows. Shape (n,).
+
+    `NEVER` in a group that produces nothing. ``begins``: how many records the partitions before each one have.
+    """
+    if not books.origins:
+        return np.full(len(offset), NEVER, np.int64)
+    origins = np.array([(one.position, one.first, one.last) for one in books.origins[level]], np.int64).reshape(-1, 3)
+    rows, first = begins[partition] + offset, begins[origins[:, 0]]
+    changes = np.zeros(len(rows) + 1, np.int64)
+    np.add.at(changes, np.searchsorted(rows, first + origins[:, 1]), 1)
+    np.add.at(changes, np.searchsorted(rows, first + origins[:, 2]), -1)
+    return np.cumsum(changes[:-1])
 
 
 def latency_columns(group: str, records: Columns, measure: tuple[int, int]) -> Columns:

@@ -92,6 +92,7 @@ class Error(Enum):
     GROUP_MAX_SIZE_REACHED = "GROUP_MAX_SIZE_REACHED"
     UNKNOWN_SERVER_ERROR = "UNKNOWN_SERVER_ERROR"
     UNKNOWN_TOPIC_OR_PARTITION = "UNKNOWN_TOPIC_OR_PARTITION"
+    OFFSET_METADATA_TOO_LARGE = "OFFSET_METADATA_TOO_LARGE"
     NOT_ENOUGH_REPLICAS = "NOT_ENOUGH_REPLICAS"
     REQUEST_TIMED_OUT = "REQUEST_TIMED_OUT"
     NOT_LEADER_OR_FOLLOWER = "NOT_LEADER_OR_FOLLOWER"
@@ -298,6 +299,8 @@ class OffsetCommit:
     consumer protocol may not send them."""
     retention_us: int = -1
     """How long the offsets are to be kept (v2 to v4); -1: as the broker has it."""
+    metadata_sizes: NDArray[np.int64] | None = None
+    """Characters of metadata with each offset; None, as members here have it: there are none."""
 
 
 @dataclass(slots=True, eq=False)
@@ -315,6 +318,7 @@ class TxnOffsetCommit:
     transactional_id: str = ""
     producer_epoch: int = 0
     """These two are for the broker, which adds the offsets partition to the transaction first (TV2)."""
+    metadata_sizes: NDArray[np.int64] | None = None
 
     @property
     def is_anonymous(self) -> bool:

@@ -17,7 +17,7 @@ from groupsim.sim.protocol.messages import (
     SyncResponse,
     TxnOffsetCommit,
 )
-from groupsim.sim.protocol.offsets.records import committed
+from groupsim.sim.protocol.offsets.records import accept
 from groupsim.sim.units import FOREVER
 
 
@@ -96,10 +96,13 @@ class MemberRequests:
             error = self._validate_transactional(now, request)
         else:
             error = self._validate_commit(now, request)
-        reply = Reply(waiter, Acknowledgement(error))
         if error is not Error.NONE:
+            return Outcome([Reply(waiter, Acknowledgement(error))])
+        records, response = accept(now, request, self._rebalance.config)
+        reply = Reply(waiter, response)
+        if records is None:
             return Outcome([reply])
-        return Outcome(batch=Batch(self._rebalance.next_batch(), (committed(now, request),), [reply]))
+        return Outcome(batch=Batch(self._rebalance.next_batch(), (records,), [reply]))
 
     def _admit_anybody(self, now: int, generation: int, *, tells_missing: bool) -> Error:
         """Of a group that there is not, only nobody in particular commits offsets, and makes it (a *simple* group)."""

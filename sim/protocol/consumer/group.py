@@ -50,7 +50,7 @@ from groupsim.sim.protocol.messages import (
     TxnOffsetCommit,
 )
 from groupsim.sim.protocol.offsets.expiration import ExpirationCondition
-from groupsim.sim.protocol.offsets.records import OffsetRecord, committed
+from groupsim.sim.protocol.offsets.records import OffsetRecord, accept
 
 GroupRequest = ConsumerGroupHeartbeat | OffsetCommit | TxnOffsetCommit | ClassicRequest
 
@@ -213,9 +213,12 @@ class ConsumerGroup:
     def _commit(self, now: int, request: OffsetCommit | TxnOffsetCommit, waiter: Waiter) -> Outcome:
         """A commit renews no session; its offsets are kept elsewhere."""
         error = self._offsets.check_commit(request)
-        if error is Error.NONE:
-            self._core.journal.write_aside(committed(now, request))
-        return self._core.take(Reply(waiter, Acknowledgement(error)))
+        if error is not Error.NONE:
+            return self._core.take(Reply(waiter, Acknowledgement(error)))
+        records, response = accept(now, request, self.config)
+        if records is not None:
+            self._core.journal.write_aside(records)
+        return self._core.take(Reply(waiter, response))
 
     def check_fetch(self, request: OffsetFetch) -> Error:
         """Whether a member may fetch offsets, by what the log says of it."""

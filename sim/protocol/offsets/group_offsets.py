@@ -264,6 +264,6 @@ class GroupOffsets:
         self.pending, self._written = former.pending, former._written
         return self
 
-    def end_transaction(self, producer_id: int, *, is_committed: bool) -> None:
-        """A transaction marker on the offsets partition."""
-        self.pending.end(producer_id, self.table, is_committed=is_committed)
+    def end_transaction(self, producer_id: int, *, is_committed: bool) -> Positions:
+        """A transaction marker on the offsets partition: which partitions have another committed offset now."""
+        return self.pending.end(producer_id, self.table, is_committed=is_committed)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.protocol.messages import OffsetCommit, Positions, TxnOffsetCommit
+from groupsim.sim.config import CoordinatorConfig
+from groupsim.sim.protocol.messages import (
+    NO_PARTITIONS,
+    Acknowledgement,
+    Error,
+    OffsetCommit,
+    Positions,
+    TxnOffsetCommit,
+)
 from groupsim.sim.units import FOREVER
 
 NOBODY = -1
@@ -48,8 +56,31 @@ class OffsetTombstones:
 OffsetRecord = CommittedOffsets | OffsetTombstones
 
 
-def committed(now: int, request: OffsetCommit | TxnOffsetCommit) -> CommittedOffsets:
-    """The records of a commit that is accepted at ``now`` (``OffsetMetadataManager.commitOffset``, Kafka 4.4)."""
+@dataclass(slots=True, eq=False)
+class OffsetCommitResponse(Acknowledgement):
+    """``OffsetCommitResponse``; ``too_large``: partitions that hear OFFSET_METADATA_TOO_LARGE instead."""
+
+    too_large: Positions = field(default_factory=lambda: NO_PARTITIONS)
+
+
+def accept(
+    now: int, request: OffsetCommit | TxnOffsetCommit, config: CoordinatorConfig
+) -> tuple[CommittedOffsets | None, OffsetCommitResponse]:
+    """The records of a commit that its group allows at ``now``, None: there are none; and the answer.
+
+    Source: ``OffsetMetadataManager.commitOffset``, ``commitTransactionalOffset`` (Kafka 4.4).
+    """
+    response = OffsetCommitResponse(Error.NONE)
+    records = _records(now, request)
+    if request.metadata_sizes is None:
+        return records, response
+    is_kept = request.metadata_sizes <= config.offset_metadata_max_size
+    response.too_large = request.positions[~is_kept]
+    records = replace(records, positions=request.positions[is_kept], offsets=request.offsets[is_kept])
+    return records if is_kept.any() else None, response
+
+
+def _records(now: int, request: OffsetCommit | TxnOffsetCommit) -> CommittedOffsets:
     if isinstance(request, TxnOffsetCommit):
         return CommittedOffsets(request.positions, request.offsets, now, producer_id=request.producer_id)
     expire_us = FOREVER if request.retention_us < 0 else now + request.retention_us

@@ -61,10 +61,15 @@ class PendingOffsets:
             if not offsets:
                 del self.by_producer[producer_id]
 
-    def end(self, producer_id: int, table: OffsetTable, *, is_committed: bool) -> None:
-        """A marker: pending offsets go into ``table`` unless a later record is there, or are dropped."""
-        offsets = self.by_producer.pop(producer_id, {})
+    def end(self, producer_id: int, table: OffsetTable, *, is_committed: bool) -> Positions:
+        """A marker: pending offsets go into ``table`` unless a later record is there, or are dropped.
+
+        Which partitions have another offset now.
+        """
+        offsets, changed = self.by_producer.pop(producer_id, {}), []
         for position, one in offsets.items() if is_committed else ():
             if table.offset[position] < 0 or one.written > table.written[position]:
                 where = np.array([position], np.int32)
                 table.commit(where, np.array([one.offset]), one.commit_us, one.expire_us, one.written)
+                changed.append(position)
+        return np.array(changed, np.int32)

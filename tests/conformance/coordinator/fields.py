@@ -14,7 +14,7 @@ IGNORED = {
     "authorizedOperations": "access control is not modelled",
     "leaderEpoch": "leader epochs are not modelled",
     "committedLeaderEpoch": "the same",
-    "metadata": "of a committed offset: decides nothing and is not modelled",
+    "metadata": "of a committed offset: only its length decides anything",
     "topicId": "topics are known by name",
     "refresh_deadline_ms": "when metadata are looked at again shows in what the next heartbeat does",
     "refresh_epoch": "the same",
@@ -29,6 +29,7 @@ IGNORED = {
 CODES = {
     -1: Error.UNKNOWN_SERVER_ERROR,
     0: Error.NONE,
+    12: Error.OFFSET_METADATA_TOO_LARGE,
     15: Error.COORDINATOR_NOT_AVAILABLE,
     16: Error.NOT_COORDINATOR,
     22: Error.ILLEGAL_GENERATION,

@@ -35,6 +35,7 @@ _CONFIG = {
     "group.consumer.assignment.interval.ms": ("consumer_assignment_interval_us", MS),
     "group.consumer.regex.refresh.interval.ms": ("consumer_regex_refresh_interval_us", MS),
     "offsets.retention.ms": ("offsets_retention_us", MS),
+    "offset.metadata.max.bytes": ("offset_metadata_max_size", 1),
 }  # fmt: skip
 _OF_OTHERS = re.compile(r"group\.(share|streams)\..*|group\.(min|max)\.session\.timeout\.ms|group\.consumer\.assignors")
 """Settings of other groups, and of the service layer."""

@@ -29,8 +29,6 @@ SKIPPED = {
         "testCleanupExpiredOffsetsGroupDoesNotExist": _STUB,
         "testCleanupExpiredOffsetsWithPendingTransactionalOffsets": _STUB,
         "testCleanupExpiredOffsetsWithPendingTransactionalOffsetsOnly": _STUB,
-        "testConsumerGroupOffsetCommitWithOffsetMetadataTooLarge":
-            "not modelled yet: setting offset.metadata.max.bytes",
     }.items()
 }  # fmt: skip
 """What of the files is not played, and why; the rules of the stubs' tests are in `test_group_offsets`."""

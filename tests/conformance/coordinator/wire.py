@@ -16,6 +16,7 @@ from groupsim.sim.protocol.classic.records import GroupMetadata, GroupTombstone,
 from groupsim.sim.protocol.interface import GroupDescription
 from groupsim.sim.protocol.messages import (
     Acknowledgement,
+    Error,
     Heartbeat,
     JoinGroup,
     JoinResponse,
@@ -29,7 +30,13 @@ from groupsim.sim.protocol.messages import (
     SyncResponse,
     TxnOffsetCommit,
 )
-from groupsim.sim.protocol.offsets.records import NOBODY, CommittedOffsets, OffsetRecord, OffsetTombstones
+from groupsim.sim.protocol.offsets.records import (
+    NOBODY,
+    CommittedOffsets,
+    OffsetCommitResponse,
+    OffsetRecord,
+    OffsetTombstones,
+)
 from groupsim.sim.units import FOREVER, MS
 from tests.conformance.coordinator.fields import Unplayable, code, known
 from tests.conformance.coordinator.topics import NO_ID, Topics
@@ -183,30 +190,32 @@ def request(step: Json, payloads: Payloads, fresh_id: str) -> Any:
             raise Unplayable(f"call {call}")
 
 
-def _offsets(asked: Json, payloads: Payloads) -> tuple[Positions, Any]:
+def _offsets(asked: Json, payloads: Payloads) -> tuple[Positions, Any, Any]:
+    """Partitions, offsets, and how long the metadata of each is."""
     each = [
-        (payloads.position(topic["name"], one["partitionIndex"], topic.get("topicId", NO_ID)), one["committedOffset"])
+        (payloads.position(topic["name"], one["partitionIndex"], topic.get("topicId", NO_ID)),
+         one["committedOffset"], len(one["committedMetadata"] or ""))
         for topic in asked["topics"] for one in topic["partitions"]
     ]  # fmt: skip
-    positions, offsets = np.array(each, np.int64).reshape(-1, 2).T
-    return positions.astype(np.int32), offsets
+    positions, offsets, sizes = np.array(each, np.int64).reshape(-1, 3).T
+    return positions.astype(np.int32), offsets, sizes
 
 
 def _commit(asked: Json, version: int, payloads: Payloads) -> OffsetCommit:
-    positions, offsets = _offsets(asked, payloads)
+    positions, offsets, sizes = _offsets(asked, payloads)
     generation, retention_ms = asked["generationIdOrMemberEpoch"], asked.get("retentionTimeMs", -1)
     return OffsetCommit(
         asked["memberId"], asked["groupInstanceId"], generation, positions, offsets, knows_stale_epoch=version >= 9,
-        retention_us=-1 if retention_ms < 0 else retention_ms * MS,
+        retention_us=-1 if retention_ms < 0 else retention_ms * MS, metadata_sizes=sizes,
     )  # fmt: skip
 
 
 def _transactional_commit(asked: Json, version: int, payloads: Payloads) -> TxnOffsetCommit:
-    positions, offsets = _offsets(asked, payloads)
+    positions, offsets, sizes = _offsets(asked, payloads)
     told = "generationIdOrMemberEpoch" if "generationIdOrMemberEpoch" in asked else "generationId"  # as of 4.4
     return TxnOffsetCommit(
         asked["memberId"], asked["groupInstanceId"], asked[told], positions, offsets, asked["producerId"],
-        knows_stale_epoch=version >= 6,
+        knows_stale_epoch=version >= 6, metadata_sizes=sizes,
     )  # fmt: skip
 
 
@@ -229,9 +238,7 @@ def kafka_response(call: str, response: Json) -> Json:
             ]
         case "OffsetCommit" | "TxnOffsetCommit":
             each = [(topic["name"], one) for topic in response["topics"] for one in topic["partitions"]]
-            codes = {one["errorCode"] for _, one in each}
-            told = {"errorCode": codes.pop() if len(codes) == 1 else codes}
-            told["partitions"] = [[topic, one["partitionIndex"]] for topic, one in each]
+            return _committed([[topic, one["partitionIndex"], code(one["errorCode"])] for topic, one in each])
         case _:
             told = known(call, response, frozenset(["errorCode"]))
     told["errorCode"] = code(told["errorCode"])
@@ -258,11 +265,20 @@ def machine_response(response: Any, asked: Any, payloads: Payloads) -> Json:
             members = [[who.member_id, who.instance_id, error.value] for who, error in each]
             return {"errorCode": response.group_error.value, "members": members}
         case Acknowledgement() if isinstance(asked, (OffsetCommit, TxnOffsetCommit)):
-            partitions = [payloads.partition(position) for position in asked.positions.tolist()]
-            return {"errorCode": response.error.value, "partitions": partitions}
+            refused = response.too_large.tolist() if isinstance(response, OffsetCommitResponse) else []
+            errors = dict.fromkeys(refused, Error.OFFSET_METADATA_TOO_LARGE)
+            return _committed([
+                [*payloads.partition(one), errors.get(one, response.error).value] for one in asked.positions.tolist()
+            ])  # fmt: skip
         case Acknowledgement():
             return {"errorCode": response.error.value}
     raise AssertionError(response)
+
+
+def _committed(partitions: list[list[Any]]) -> Json:
+    """Topic, number and error of each partition that was committed; and the error of them all."""
+    errors = {error for _, _, error in partitions}
+    return {"errorCode": errors.pop() if len(errors) == 1 else "", "partitions": partitions}
 
 
 def _without_empty_names(fields: Json) -> Json:

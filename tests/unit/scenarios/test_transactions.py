@@ -103,7 +103,6 @@ def test_without_transactions_idempotence_is_given_up_silently(config: dict[str,
             ),
             "unclean.leader.election.enable is true",
         ),
-        ({**document(), "data": "exact"}, "fluid is what goes with produces"),
         (document(produces={"to": "out", "transactional_id": "{group}"}), "must be text with {member}"),
         (document({"at": "1s", "elect_leaders": {"topics": ["out"], "election": "unclean"}}), "with unclean elections"),
         (

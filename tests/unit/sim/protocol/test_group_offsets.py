@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from groupsim.sim.protocol.interface import Batch, Outcome
 from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetDelete, OffsetFetch, Positions, TxnOffsetCommit
 from groupsim.sim.protocol.offsets.expiration import ExpirationCondition
 from groupsim.sim.protocol.offsets.group_offsets import GroupOffsets
-from groupsim.sim.protocol.offsets.records import CommittedOffsets, OffsetTombstones
+from groupsim.sim.protocol.offsets.records import CommittedOffsets, OffsetTombstones, accept
 from groupsim.sim.protocol.offsets.table import OffsetTable
 from groupsim.sim.units import FOREVER, MS, S
 from tests.support.groups import GroupHarness, OneTopic
@@ -92,6 +93,20 @@ def gone(outcome: Outcome) -> list[int]:
     told = [at for fact in outcome.facts if isinstance(fact, OffsetsRemoved) for at in fact.positions.tolist()]
     assert written == told
     return written
+
+
+@pytest.mark.parametrize("is_transactional", [False, True])
+def test_an_offset_whose_metadata_are_too_long_is_refused_and_the_others_are_kept(is_transactional: bool) -> None:
+    """``offset.metadata.max.bytes``; nothing is written if nothing is left."""
+    positions, offsets = np.array([0, 1, 2], np.int32), np.array([10, 11, 12])
+    commit: Any = partial(TxnOffsetCommit, producer_id=5) if is_transactional else OffsetCommit
+    for sizes, kept in (([6, 5, 0], [1, 2]), ([6, 6, 6], [])):
+        request = commit("", None, -1, positions, offsets, metadata_sizes=np.array(sizes))
+        records, response = accept(7, request, CoordinatorConfig(offset_metadata_max_size=5))
+        assert response.too_large.tolist() == [at for at in range(3) if at not in kept]
+        assert (records is None) is (not kept)
+        if records is not None:
+            assert (records.positions.tolist(), records.offsets.tolist(), records.commit_us) == (kept, [11, 12], 7)
 
 
 # --- expiry -----------------------------------------------------------------------------------------------------------
