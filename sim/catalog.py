@@ -77,6 +77,8 @@ class Catalog:
         """Partition in whose ISR something has changed -> brokers."""
         self.unreadable: set[tuple[str, int]] = set()
         """Partitions without a leader, or whose high watermark stands still."""
+        self.watchers: dict[str, list[Partitions]] = {}
+        """Topic, or those that have had its name -> partitions of each group that it matters to."""
         self.rates: dict[str, tuple[int, Rate]] = {}
         """Topic -> since when which rate holds."""
         self.former_rates: dict[str, list[tuple[int, Rate]]] = {}
@@ -258,6 +260,8 @@ class Partitions:
             new = range(len(known), len(created))
             if not new:
                 continue
+            if topic not in self._positions:
+                self._catalog.watchers.setdefault(topic, []).append(self)
             start = len(self.topic)
             self.topic += [topic] * len(new)
             self._positions[topic] = np.concatenate([known, np.arange(start, start + len(new), dtype=np.int32)])

@@ -74,7 +74,8 @@ class Fetcher:
         self._books = client.books
         self._machine: MemberMachine[Any, Any] = client.machine
         self._replicas = ReadReplicas(client, connections)
-        self._search = LeaderSearch(client, poll_loop, connections, metadata, self._trip)
+        self._trip = in_flight.trip
+        self._search = LeaderSearch(client, poll_loop, connections, metadata, in_flight)
         self.pacing = Pacing(client, poll_loop, connections)
         self._where_to_begin = partial(where_to_begin, client.config, client.books.ledger)
         self._confirmed = partial(confirmed, connections, poll_loop, metadata)
@@ -133,11 +134,6 @@ class Fetcher:
             these = begun == time
             number = self._awaited.add(positions[these], offsets[these])
             self._env.at(time, self.fetched_key, self._fetched, number)
-
-    def _trip(self) -> tuple[int, int]:
-        """Latencies of the next request, there and back."""
-        number, latency = self._in_flight.take_number("other"), self._client.path.latency
-        return latency("other", 2 * number), latency("other", 2 * number + 1)
 
     def _fetched(self, number: int) -> None:
         client, now = self._client, self._env.now

@@ -33,6 +33,7 @@ class Clients:
         self._env: Environment = world.env
         self._lost_us: dict[tuple[str, int], int] = {}
         """Partition whose leader has died -> when."""
+        self._group_of = {group.books.partitions: name for name, group in world.groups.items()}
 
     def disturb(self, groups: Iterable[str]) -> None:
         """Somebody looks at every member of these groups, and what it does is no longer arithmetic."""
@@ -94,15 +95,19 @@ class Clients:
         if self._world.transactions is not None:
             self._world.transactions.changed(known)
         news = self._news(known)
-        for name in sorted(self._world.groups):
+        for name in self._groups_of(news):
             books = self._world.groups[name].books
             told = [news[topic].of(books.partitions.of(topic)) for topic in books.partitions.topics if topic in news]
-            if told:
-                self._change(name, books, _merged(told))
+            self._change(name, books, _merged(told))
         for one in known:
             if one not in self._world.catalog.unreadable:
                 self._lost_us.pop(one, None)
         self._world.share_anew()
+
+    def _groups_of(self, topics: Iterable[str]) -> list[str]:
+        """Groups that some topics matter to, in the order of their names."""
+        watchers = self._world.catalog.watchers
+        return sorted({self._group_of[one] for topic in topics for one in watchers.get(topic, ())})
 
     def _news(self, names: Sequence[tuple[str, int]]) -> dict[str, _News]:
         """Topic -> what has become of some of its partitions."""
