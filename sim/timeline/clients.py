@@ -145,9 +145,9 @@ class Clients:
         followed = positions[np.logical_and(moved, ~np.logical_or(gone, back))]
         for client in clients:
             if lost.size:
-                client.fetcher.lose(now, lost)
-            client.fetcher.find(now, found, since)
-            client.fetcher.follow(now, followed)
+                client.leader_changes.lose(now, lost)
+            client.leader_changes.find(now, found, since)
+            client.leader_changes.follow(now, followed)
             client.drive(now)
 
     def _readers(self, group: str, positions: frozenset[int]) -> list[Client]:
