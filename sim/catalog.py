@@ -150,6 +150,11 @@ class Catalog:
         preferred = self._dealt_out(topic, numbers)
         return [self.moved.get((topic, number), first) for number, first in zip(numbers, preferred, strict=True)]
 
+    def leader_of(self, topic: str, number: int) -> int:
+        """Broker id that leads one of them, or led it last."""
+        moved = self.moved.get((topic, number))
+        return self._dealt_out(topic, (number,))[0] if moved is None else moved
+
     def _dealt_out(self, topic: str, numbers: Sequence[int]) -> list[int]:
         first, count = name_hash(topic), len(self._brokers)
         return [self._brokers[(first + number) % count] for number in numbers]

@@ -247,7 +247,7 @@ class ClusterPartitions:
         catalog.in_sync[name] = state.isr
         if name in self.awaited:
             is_followed = name not in self._deserted and state.advances(self._silent(state, dead))
-            if state.leader != catalog.leaders(name[0], (name[1],))[0] or not is_followed:
+            if state.leader != catalog.leader_of(*name) or not is_followed:
                 catalog.unreadable.add(name)
             return
         if state.leader != NO_LEADER:
