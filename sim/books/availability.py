@@ -247,8 +247,8 @@ class Availability:
         self._impaired[handle] = True
         self.stop(now, handle, positions)
 
-    def sever(self, positions: Positions, *, severed: bool) -> None:
-        """The owner is cut off from the leaders of these partitions, or no longer."""
+    def sever(self, positions: Positions, *, severed: bool | NDArray[np.bool_]) -> None:
+        """The owner is cut off from the leaders of these partitions, or no longer: one answer for all, or for each."""
         self._severed[positions] = severed
 
     # --- pauses -------------------------------------------------------------------------------------------------------
@@ -320,6 +320,8 @@ class Availability:
 
     def _set(self, now: Times, positions: Positions, causes: NDArray[np.int8]) -> None:
         changed = causes != self.cause[positions]
+        if not np.count_nonzero(changed):
+            return
         which, now = positions[changed], _only(now, changed)
         old, since = self.cause[which], self._since[which]
         rows = (old > SERVED) & (since < now)

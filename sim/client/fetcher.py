@@ -143,7 +143,7 @@ class Fetcher:
             return
         positions, offsets = self._awaited.take(number)
         reachable = self._reaches(positions)
-        if not reachable.all():
+        if np.count_nonzero(reachable) < len(reachable):
             self.left_behind.add(positions[~reachable], offsets[~reachable])
             positions, offsets = positions[reachable], offsets[reachable]
         if positions.size:
@@ -282,8 +282,10 @@ class Fetcher:
 
     def _reaches(self, positions: Positions) -> NDArray[np.bool_]:
         """Whether each of these has a leader, and that and where it sends the client can be reached. Shape (n,)."""
-        readable = self._books.partitions.is_readable[positions]
+        readable: NDArray[np.bool_] = self._books.partitions.is_readable[positions]
         self.left_behind.unknown.update(positions[~readable].tolist())
+        if not self.cut_off:
+            return readable
         return np.logical_and(readable, ~self.replicas.needs(positions, self.cut_off))
 
     def heal(self) -> None:
@@ -298,8 +300,9 @@ class Fetcher:
         """Fetch what can be reached again, from where the consumer was, as soon as it can do anything."""
         if not self.left_behind.at or self._client.frozen is not None or self._poll_loop.stuck_until > now:
             return
-        known = self.left_behind.known
-        back = known[~self.replicas.needs(known, self.cut_off)]
+        back = self.left_behind.known
+        if self.cut_off:
+            back = back[~self.replicas.needs(back, self.cut_off)]
         if not back.size:
             return
         self._books.availability.sever(back, severed=False)

@@ -32,7 +32,6 @@ from groupsim.sim.client.position_checks import asked_at
 from groupsim.sim.protocol.messages import Positions
 from groupsim.sim.units import FOREVER
 
-
 _MOST_AT_ONCE: Final = 256
 """Requests that are worked out together."""
 
@@ -99,7 +98,7 @@ class LeaderSearch:
 
     def found(self, positions: Positions, known: Times, *, is_new: bool) -> Iterator[Found]:
         """Those that are known at the same time together. Shapes (n,)."""
-        for time in np.unique(known).tolist():
+        for time in sorted(set(known.tolist())):
             some = positions[known == time]
             yield Found(some, self._partitions.leader[some], is_new, time)
 

@@ -48,9 +48,9 @@ class ReadReplicas:
 
     def note(self, now: int, positions: Positions) -> None:
         """The client begins to read these where it is sent."""
+        if not self._told and self._connections.sources is self._leaders.leader:
+            return  # everybody reads from leaders
         nodes, leaders = self.nodes(positions), self._leaders.leader[positions]
-        if not self._told and np.array_equal(nodes, leaders):
-            return
         for position, node, leader in zip(positions.tolist(), nodes.tolist(), leaders.tolist(), strict=True):
             if node != leader:
                 self._told[position] = (node, now)

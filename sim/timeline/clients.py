@@ -137,8 +137,7 @@ class Clients:
         clients = self._readers(group, frozenset(positions.tolist()))
         partitions.move(now, positions, leader)
         partitions.is_readable[positions] = readable
-        books.availability.sever(positions, severed=False)
-        books.availability.sever(positions[~readable], severed=True)
+        books.availability.sever(positions, severed=~readable)
         books.availability.refresh(now, positions)
         since = np.where(np.logical_and(since < 0, has_moved), now, since)[back]
         lost, found = positions[gone], positions[back]
@@ -193,7 +192,9 @@ class _News(NamedTuple):
 
 
 def _merged(news: Sequence[_News]) -> _News:
-    """Of several topics, by ascending position."""
+    """Of several topics, by ascending position; what is told of one topic ascends already."""
+    if len(news) == 1:
+        return news[0]
     columns = [np.concatenate(column) for column in zip(*news, strict=True)]
     order = np.argsort(columns[0])
     return _News(*(column[order] for column in columns))
