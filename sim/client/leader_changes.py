@@ -52,10 +52,9 @@ class LeaderChanges:
 
     @property
     def waits_to_be_told(self) -> bool:
-        """Whether it reads all but what has no leader, and does nothing about that until somebody is elected."""
-        fetcher, left = self._fetcher, self._fetcher.left_behind
-        is_waiting = not (fetcher.cut_off or self._coming) and left.unknown.issuperset(left.at)
-        return fetcher.reaches_everything or (is_waiting and self._consumption.holding.running)
+        """Whether nothing keeps it from what it does not read but that nobody leads it: it need not ask for that."""
+        left = self._fetcher.left_behind
+        return not (self._fetcher.cut_off or self._coming) and left.unknown.issuperset(left.at)
 
     def lose(self, now: int, positions: Positions) -> None:
         """The leaders of these are gone, or lead no more: what is read of them ends, and its position is kept."""
