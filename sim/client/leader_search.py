@@ -112,7 +112,7 @@ class LeaderSearch:
         leaders, told = self._partitions.leader[positions], self._partitions.announcements(positions)
         led_us = np.array([one.led_us if one is not None else 0 for one in told], np.int64)
         begun = np.empty(len(positions), np.int64)
-        for node in np.unique(leaders).tolist():
+        for node in sorted(set(leaders.tolist())):
             these = np.flatnonzero(leaders == node)
             at = self._refused_until(asked, min(int(led_us[these].min()), self._env.now))
             while these.size:

@@ -74,7 +74,10 @@ class ReadReplicas:
 
         One that shuts down is given up at once, though its connections end only when it goes.
         """
-        staying, at = self._world.staying_nodes, np.full(len(positions), now, np.int64)
+        at = np.full(len(positions), now, np.int64)
+        if not self._told:
+            return at
+        staying = self._world.staying_nodes
         for index in np.flatnonzero(self.has_left(positions)).tolist():
             node, since = self._told[int(positions[index])]
             if node in staying and node not in cut_off:
