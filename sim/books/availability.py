@@ -239,8 +239,7 @@ class Availability:
 
     def owned_by(self, handle: int, positions: Positions) -> NDArray[np.bool_]:
         """Which of these partitions the coordinator has given to this member, if it still knows it. Shape (n,)."""
-        mine: NDArray[np.bool_] = (self.owner[positions] == handle) & self._known[handle]
-        return mine
+        return np.logical_and(self.owner[positions] == handle, self._known[handle])
 
     def suspend_service(self, now: int, handle: int, positions: Positions) -> None:
         """The member hangs: it serves nothing until `serve` is called again."""
