@@ -77,6 +77,8 @@ class Catalog:
         """Partition in whose ISR something has changed -> brokers."""
         self.unreadable: set[tuple[str, int]] = set()
         """Partitions without a leader, or whose high watermark stands still."""
+        self.watchers: dict[str, list[Partitions]] = {}
+        """Topic, or those that have had its name -> partitions of each group that it matters to."""
         self.rates: dict[str, tuple[int, Rate]] = {}
         """Topic -> since when which rate holds."""
         self.former_rates: dict[str, list[tuple[int, Rate]]] = {}
@@ -147,6 +149,11 @@ class Catalog:
         """Broker ids that lead some data partitions of a topic, or led them last."""
         preferred = self._dealt_out(topic, numbers)
         return [self.moved.get((topic, number), first) for number, first in zip(numbers, preferred, strict=True)]
+
+    def leader_of(self, topic: str, number: int) -> int:
+        """Broker id that leads one of them, or led it last."""
+        moved = self.moved.get((topic, number))
+        return self._dealt_out(topic, (number,))[0] if moved is None else moved
 
     def _dealt_out(self, topic: str, numbers: Sequence[int]) -> list[int]:
         first, count = name_hash(topic), len(self._brokers)
@@ -260,6 +267,8 @@ class Partitions:
             new = range(len(known), len(created))
             if not new:
                 continue
+            if topic not in self._positions:
+                self._catalog.watchers.setdefault(topic, []).append(self)
             start = len(self.topic)
             self.topic += [topic] * len(new)
             self._positions[topic] = np.concatenate([known, np.arange(start, start + len(new), dtype=np.int32)])

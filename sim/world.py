@@ -347,7 +347,7 @@ class World:
 
     def are_cut(self, one: int, other: int) -> bool:
         """Whether nothing gets through between two brokers."""
-        return self._is_between(f"broker:{one}", f"broker:{other}")
+        return bool(self.cuts) and self._is_between(f"broker:{one}", f"broker:{other}")
 
     def is_cut_from_zookeeper(self, consumer: Identity, node: int) -> bool:
         """Whether nothing gets through between a consumer and a server of ZooKeeper."""

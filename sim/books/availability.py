@@ -239,16 +239,15 @@ class Availability:
 
     def owned_by(self, handle: int, positions: Positions) -> NDArray[np.bool_]:
         """Which of these partitions the coordinator has given to this member, if it still knows it. Shape (n,)."""
-        mine: NDArray[np.bool_] = (self.owner[positions] == handle) & self._known[handle]
-        return mine
+        return np.logical_and(self.owner[positions] == handle, self._known[handle])
 
     def suspend_service(self, now: int, handle: int, positions: Positions) -> None:
         """The member hangs: it serves nothing until `serve` is called again."""
         self._impaired[handle] = True
         self.stop(now, handle, positions)
 
-    def sever(self, positions: Positions, *, severed: bool) -> None:
-        """The owner is cut off from the leaders of these partitions, or no longer."""
+    def sever(self, positions: Positions, *, severed: bool | NDArray[np.bool_]) -> None:
+        """The owner is cut off from the leaders of these partitions, or no longer: one answer for all, or for each."""
         self._severed[positions] = severed
 
     # --- pauses -------------------------------------------------------------------------------------------------------
@@ -320,6 +319,8 @@ class Availability:
 
     def _set(self, now: Times, positions: Positions, causes: NDArray[np.int8]) -> None:
         changed = causes != self.cause[positions]
+        if not np.count_nonzero(changed):
+            return
         which, now = positions[changed], _only(now, changed)
         old, since = self.cause[which], self._since[which]
         rows = (old > SERVED) & (since < now)

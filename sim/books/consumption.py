@@ -17,7 +17,7 @@ from groupsim.sim.books.record import LOST
 from groupsim.sim.books.record_reader import Appetite, Passes
 from groupsim.sim.protocol.messages import Positions, within
 
-_NONE: NDArray[np.int64] = np.empty(0, np.int64)
+_NONE: NDArray[np.int64] = np.empty((3, 0), np.int64)
 
 
 class Consumption:
@@ -37,14 +37,25 @@ class Consumption:
         self.holding = Holding(slot)
         self.appetite = Appetite(1, 1, 0.0)
         """Of the application, once that is known."""
-        self._from: NDArray[np.int64] = np.empty(0, np.int64)
-        self._zombie_since: NDArray[np.int64] = np.empty(0, np.int64)
-        self._read_by_others: NDArray[np.int64] = np.empty(0, np.int64)
+        self._stretches = _NONE
+        """Of each partition since when it is consumed, `_zombie_since` and `_read_by_others`. Shape (3, n_held)."""
 
     @property
     def partitions(self) -> Positions:
         """Partitions being consumed, ascending."""
         return self.holding.partitions
+
+    @property
+    def _zombie_since(self) -> NDArray[np.int64]:
+        """Since when it reads what is somebody else's; -1: it does not. Shape (n_held,)."""
+        row: NDArray[np.int64] = self._stretches[1]
+        return row
+
+    @property
+    def _read_by_others(self) -> NDArray[np.int64]:
+        """From where on somebody else reads the same; -1: nobody does. Shape (n_held,)."""
+        row: NDArray[np.int64] = self._stretches[2]
+        return row
 
     def begin(self, now: int, positions: Positions, offset: Offsets, capacity: float) -> None:
         """The first fetch of ``positions`` has been answered; they are consumed from ``offset`` on."""
@@ -55,14 +66,11 @@ class Consumption:
             self._begin_anew(now, positions, offset, capacity)
             return
         held = self.holding.partitions
-        order = np.argsort(np.concatenate([held, positions]), kind="stable")
-        merged = np.concatenate([held, positions])[order]
+        merged = np.concatenate([held, positions])
+        order = np.argsort(merged, kind="stable")
         at = np.concatenate([books.ledger.positions(self.holding, now), offset])[order]
-        new = len(positions)
-        self._from = np.concatenate([self._from, np.full(new, now)])[order]
-        self._zombie_since = np.concatenate([self._zombie_since, np.full(new, -1)])[order]
-        self._read_by_others = np.concatenate([self._read_by_others, np.full(new, -1)])[order]
-        self._start_serving(now, positions, merged, at, capacity)
+        self._stretches = np.concatenate([self._stretches, _begun(now, len(positions))], axis=1)[:, order]
+        self._start_serving(now, positions, merged[order], at, capacity)
 
     def _begin_anew(self, now: int, positions: Positions, offset: Offsets, capacity: float) -> None:
         order = np.argsort(positions)
@@ -76,7 +84,7 @@ class Consumption:
         books.ledger.take(self.holding, positions[mine])
         books.ledger.anchor(self.holding, now, merged, at, capacity)
         books.availability.serve(now, self.handle, positions)
-        if not mine.all():
+        if np.count_nonzero(mine) < len(mine):
             foreign = positions[~mine]
             self.become_zombie(now, foreign)
             self.meet(now, foreign[books.availability.is_served(foreign)])
@@ -116,14 +124,14 @@ class Consumption:
         books.delivery.count("loss", "reset", int(np.maximum(to - begin, 0)[mine].sum()))
         books.ledger.lose(held[mine], begin[mine], to[mine], "reset")
         frontier[held[mine]] = np.maximum(frontier[held], to)[mine]
-        self._read_by_others = np.where(self._read_by_others >= 0, self._read_by_others + to - at, -1)
+        self._read_by_others[:] = np.where(self._read_by_others >= 0, self._read_by_others + to - at, -1)
         books.ledger.anchor(self.holding, now, held, to, self.holding.capacity)
 
     def end(self, now: int, positions: Positions, code: int) -> None:
         """Stop consuming some partitions."""
         held = self.holding.partitions
         gone = within(held, positions)
-        if not gone.any():
+        if not np.count_nonzero(gone):
             return
         self._let_owners_write()
         books, which = self._books, held[gone]
@@ -137,14 +145,12 @@ class Consumption:
         books.ledger.release(self.holding, now, which, gone, offset)
         frontier = books.delivery.frontier_of(self.slot)
         frontier[which] = np.maximum(frontier[which], offset)
-        keep = ~gone
-        self._from, self._zombie_since = self._from[keep], self._zombie_since[keep]
-        self._read_by_others = self._read_by_others[keep]
+        self._stretches = self._stretches[:, ~gone]
         if self in books.delivery.zombies and not (self._zombie_since >= 0).any():
             del books.delivery.zombies[self]
 
     def _leave_traces(self, now: int, which: Positions, gone: NDArray[np.bool_], code: int) -> None:
-        self._books.record.ownership.add(which, self.slot, self._from[gone], now, code)
+        self._books.record.ownership.add(which, self.slot, self.since[gone], now, code)
         self._books.delivery.ended_by[which] = code
 
     def _leave_zombie(self, now: int, which: Positions, offset: Offsets, gone: NDArray[np.bool_]) -> None:
@@ -173,12 +179,13 @@ class Consumption:
     @property
     def since(self) -> NDArray[np.int64]:
         """Since when each partition is consumed. Shape (n_held,), microseconds."""
-        return self._from
+        row: NDArray[np.int64] = self._stretches[0]
+        return row
 
     def let_go(self, now: int) -> None:
         """Nothing has been consumed since ``now``."""
         self.holding.clear(now)
-        self._from = self._zombie_since = self._read_by_others = _NONE
+        self._stretches = _NONE
 
     def take_up(self, now: int, handle: int, partitions: Positions, offsets: Offsets) -> None:
         """These have been consumed from ``offsets`` on since ``now``."""
@@ -188,9 +195,7 @@ class Consumption:
 
     def begin_stretches(self, now: int, partitions: int) -> None:
         """So many partitions are consumed from ``now`` on, as their owner."""
-        self._from = np.full(partitions, now)
-        self._zombie_since = np.full(partitions, -1)
-        self._read_by_others = np.full(partitions, -1)
+        self._stretches = _begun(now, partitions)
 
     def rewind(self, to: Offsets) -> None:
         """It stands still, and goes on from earlier offsets: what follows is processed again. Shape (n_held,)."""
@@ -263,3 +268,10 @@ class Consumption:
         if holding.partitions.size and not holding.running:
             self._count_readers(now, holding.partitions, 1)
             self._books.ledger.anchor(holding, now, holding.partitions, holding.offset, capacity, returned)
+
+
+def _begun(now: int, partitions: int) -> NDArray[np.int64]:
+    """What there is to say of partitions that are consumed from ``now`` on, by their owner."""
+    stretches = np.full((3, partitions), -1)
+    stretches[0] = now
+    return stretches

@@ -120,6 +120,8 @@ class Delivery:
             Each is read from ``offsets`` on.
         """
         before = frontier[partitions]
+        if not np.count_nonzero(before != offsets):
+            return
         frontier[partitions] = np.maximum(before, offsets)
         low, high = self._measure
         measured = (low <= at) & (at <= high)

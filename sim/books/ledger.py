@@ -153,13 +153,15 @@ class Ledger(Production):
         holding.share(offered, milli)
         holding.backlog, holding.total_rate = float(offered.sum()), int(milli.sum()) / 1e9
         holding.capacity, holding.running = capacity, True
-        free = (self._holder[partitions] == slot) | (self._holder[partitions] < 0)
-        mine = partitions[free]
-        self._holder[mine] = slot
-        self._offset[mine], self._offered[mine], self._mrps[mine] = offset[free], offered[free], milli[free]
         load = partitions, offered, milli
         self.services.begin(holding, load)
-        self.log.serve(slot, now, mine, offset[free], holding.backlog, holding.total_rate, capacity, load)
+        holder = self._holder[partitions]
+        free = (holder == slot) | (holder < 0)
+        its: Any = slice(None) if np.count_nonzero(free) == len(free) else free
+        mine = partitions[its]
+        self._holder[mine] = slot
+        self._offset[mine], self._offered[mine], self._mrps[mine] = offset[its], offered[its], milli[its]
+        self.log.serve(slot, now, mine, offset[its], holding.backlog, holding.total_rate, capacity, load)
         if len(mine) < len(partitions):
             self.log.raise_to(now, partitions[~free], self._frontier[partitions[~free]])
 
@@ -229,7 +231,7 @@ class Ledger(Production):
         """Whoever serves these has got to ``positions`` and rests; which of them count as its own. Shape (k,)."""
         self._frontier[partitions] = np.maximum(self._frontier[partitions], positions)
         mine: NDArray[np.bool_] = self._holder[partitions] == slot
-        if mine.all():
+        if np.count_nonzero(mine) == len(mine):
             self.log.rest(time, partitions, positions)
             return mine
         times = np.broadcast_to(time, partitions.shape)

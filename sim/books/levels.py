@@ -77,15 +77,19 @@ class Levels:
         since, level, settled = np.zeros(len(lengths)), np.zeros(len(lengths)), np.zeros(len(lengths))
         pieces = []
         while len(row):
-            begins = np.flatnonzero(np.append(True, service[1:] != service[:-1]))
-            one, waiting = service[begins], np.diff(begins, append=len(service))
+            counts = np.bincount(service)
+            one = np.flatnonzero(counts)
+            waiting, mine = counts[one], rate[row]
+            begins = np.cumsum(waiting) - waiting
             rise = (capacity[one] - settled[one] / 1e9) / waiting
             pieces.append((one, since[one], level[one], rise))
-            gain = np.repeat(rise, waiting) - rate[row]
-            missing = np.maximum(offered[row] + rate[row] * since[service] - level[service], 0)
+            gain = np.repeat(rise, waiting) - mine
+            missing = np.maximum(offered[row] + mine * since[service] - level[service], 0)
             needed = np.divide(missing, gain, out=np.full(len(row), np.inf), where=gain > 0)
             soonest = np.minimum.reduceat(needed, begins)
             is_over = np.isinf(soonest)
+            if np.count_nonzero(is_over) == len(is_over):
+                break
             soonest[is_over] = 0
             since[one] += soonest
             level[one] += rise * soonest

@@ -26,6 +26,7 @@ from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Command, Incarnation
 from groupsim.sim.client.interface import Identity, Surroundings
 from groupsim.sim.client.leader import Leader
+from groupsim.sim.client.leader_changes import LeaderChanges
 from groupsim.sim.client.members import new_assignors, new_member
 from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.poll_loop import PollLoop
@@ -81,6 +82,9 @@ class Client(Incarnation):
         self.connections = DataConnections(self)
         self.metadata = Metadata(self, self.in_flight, self.connections)
         self.fetcher = Fetcher(self, self.poll_loop, self.in_flight, self.connections, self.metadata)
+        self.leader_changes = LeaderChanges(
+            self, self.poll_loop, self.in_flight, self.connections, self.metadata, self.fetcher
+        )
         self.requests = Requests(self, self.in_flight, self.poll_loop, self.fetcher, self.metadata)
         self.commits = Commits(self, self.poll_loop, self.requests)
         self.refused_commits = RefusedCommits(self, self.poll_loop, self.fetcher, self.requests, self.in_flight)

@@ -24,7 +24,6 @@ from groupsim.sim.client.batches import Batches
 from groupsim.sim.client.data_connections import DataConnections, Trips
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
-from groupsim.sim.client.leader_search import Found, LeaderSearch
 from groupsim.sim.client.left_behind import LeftBehind
 from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.offset_reset import known_offsets, where_to_begin
@@ -56,6 +55,7 @@ class Fetcher:
         Brokers that cannot be reached.
     left_behind : LeftBehind
         What it does not read as long as it cannot.
+    replicas : ReadReplicas
     pacing : Pacing
     fetched_key : int
         Key of the first fetch's answer.
@@ -73,8 +73,8 @@ class Fetcher:
         self._env = client.env
         self._books = client.books
         self._machine: MemberMachine[Any, Any] = client.machine
-        self._replicas = ReadReplicas(client, connections)
-        self._search = LeaderSearch(client, poll_loop, connections, metadata, self._trip)
+        self.replicas = ReadReplicas(client, connections)
+        self._trip = in_flight.trip
         self.pacing = Pacing(client, poll_loop, connections)
         self._where_to_begin = partial(where_to_begin, client.config, client.books.ledger)
         self._confirmed = partial(confirmed, connections, poll_loop, metadata)
@@ -109,7 +109,7 @@ class Fetcher:
         offsets = np.where(deleted, -1, known)
         if (offsets < 0).any():
             if client.config.auto_offset_reset == "none":
-                self._fail_to_reset(now, Error.OFFSET_OUT_OF_RANGE if deleted.any() else Error.NO_OFFSET_FOR_PARTITION)
+                self.fail_to_reset(now, Error.OFFSET_OUT_OF_RANGE if deleted.any() else Error.NO_OFFSET_FOR_PARTITION)
                 return
             if client.config.auto_offset_reset != "earliest":
                 self._books.delivery.ended_by[positions[deleted]] = OUT_OF_RANGE
@@ -125,19 +125,14 @@ class Fetcher:
             known, leaders = offsets >= 0, self._books.partitions.leader
             begun[known] = self._confirmed(now, leaders[positions[known]], trips)
         offsets = np.where(offsets < 0, self._where_to_begin(worked, positions), offsets)
-        self._await(self._connections.redirected(begun, positions, self._trip), positions, offsets)
+        self.expect(self._connections.redirected(begun, positions, self._trip), positions, offsets)
 
-    def _await(self, begun: NDArray[np.int64], positions: Positions, offsets: Offsets) -> None:
+    def expect(self, begun: NDArray[np.int64], positions: Positions, offsets: Offsets) -> None:
         """First fetches that are answered at these times."""
         for time in sorted(set(begun.tolist())):
             these = begun == time
             number = self._awaited.add(positions[these], offsets[these])
             self._env.at(time, self.fetched_key, self._fetched, number)
-
-    def _trip(self) -> tuple[int, int]:
-        """Latencies of the next request, there and back."""
-        number, latency = self._in_flight.take_number("other"), self._client.path.latency
-        return latency("other", 2 * number), latency("other", 2 * number + 1)
 
     def _fetched(self, number: int) -> None:
         client, now = self._client, self._env.now
@@ -148,11 +143,11 @@ class Fetcher:
             return
         positions, offsets = self._awaited.take(number)
         reachable = self._reaches(positions)
-        if not reachable.all():
+        if np.count_nonzero(reachable) < len(reachable):
             self.left_behind.add(positions[~reachable], offsets[~reachable])
             positions, offsets = positions[reachable], offsets[reachable]
         if positions.size:
-            self._replicas.note(now, positions)
+            self.replicas.note(now, positions)
             self._consumption.begin(now, positions, offsets, 0.0)
         self.repace(now)
         client.commit_ahead(now)
@@ -224,13 +219,13 @@ class Fetcher:
         """Go on where the reset policy says; that takes no time here."""
         client, ledger, holding = self._client, self._books.ledger, self._consumption.holding
         if client.config.auto_offset_reset == "none":
-            self._fail_to_reset(now, Error.OFFSET_OUT_OF_RANGE)
+            self.fail_to_reset(now, Error.OFFSET_OUT_OF_RANGE)
             return
         at, held = ledger.positions(holding, now), holding.partitions
         self._consumption.skip(now, np.where(at < ledger.log_start[held], self._where_to_begin(now, held), at))
         self.repace(now)
 
-    def _fail_to_reset(self, now: int, error: Error) -> None:
+    def fail_to_reset(self, now: int, error: Error) -> None:
         """Nobody says where to go on: poll() raises this."""
         self._machine.failed = error
         self._client.fail(now, Raise(error))
@@ -245,25 +240,25 @@ class Fetcher:
         self._in_flight.sever(nodes)
         self.disconnect(nodes)
         held = self._consumption.partitions
-        is_lost = np.isin(self._replicas.nodes(held), list(nodes))
+        is_lost = np.isin(self.replicas.nodes(held), list(nodes))
         self._lose_sight(now, held[is_lost])
-        kept = held[np.logical_and(~is_lost, self._replicas.needs(held, nodes))]
-        for time in np.unique(expiries := self._replicas.expiries(now, kept)).tolist():
+        kept = held[np.logical_and(~is_lost, self.replicas.needs(held, nodes))]
+        for time in np.unique(expiries := self.replicas.expiries(now, kept)).tolist():
             self._env.at(time, self.fetched_key, self._ask_again, kept[expiries == time])
         client.drive(now)
 
     def _lose_sight(self, now: int, lost: Positions) -> None:
         """What these are read from, or who has to be asked, is cut off."""
-        self.left_behind.add(lost, self._offsets_of(now, lost))
+        self.left_behind.add(lost, self.offsets_of(now, lost))
         self._books.availability.sever(lost, severed=True)
-        self._stop(now, lost)
+        self.stop(now, lost)
 
-    def _offsets_of(self, now: int, held: Positions) -> Offsets:
+    def offsets_of(self, now: int, held: Positions) -> Offsets:
         """How far it has got with some of what it reads. Shape (n,)."""
         consumption = self._consumption
         return self._books.ledger.positions(consumption.holding, now)[within(consumption.partitions, held)]
 
-    def _stop(self, now: int, positions: Positions) -> None:
+    def stop(self, now: int, positions: Positions) -> None:
         """Nothing more comes of these; if poll() has nothing to return any more, its passes follow from here."""
         self._consumption.end(now, positions, CUT)
         self.repace(now)
@@ -287,9 +282,11 @@ class Fetcher:
 
     def _reaches(self, positions: Positions) -> NDArray[np.bool_]:
         """Whether each of these has a leader, and that and where it sends the client can be reached. Shape (n,)."""
-        readable = self._books.partitions.is_readable[positions]
+        readable: NDArray[np.bool_] = self._books.partitions.is_readable[positions]
         self.left_behind.unknown.update(positions[~readable].tolist())
-        return np.logical_and(readable, ~self._replicas.needs(positions, self.cut_off))
+        if not self.cut_off:
+            return readable
+        return np.logical_and(readable, ~self.replicas.needs(positions, self.cut_off))
 
     def heal(self) -> None:
         """Some brokers can be reached again."""
@@ -303,98 +300,15 @@ class Fetcher:
         """Fetch what can be reached again, from where the consumer was, as soon as it can do anything."""
         if not self.left_behind.at or self._client.frozen is not None or self._poll_loop.stuck_until > now:
             return
-        known = self.left_behind.known
-        back = known[~self._replicas.needs(known, self.cut_off)]
+        back = self.left_behind.known
+        if self.cut_off:
+            back = back[~self.replicas.needs(back, self.cut_off)]
         if not back.size:
             return
         self._books.availability.sever(back, severed=False)
         at = self.left_behind.take(back)
         owned = np.logical_and(within(back, self._machine.owned), ~within(back, self._machine.uninitialised))
         if owned.any():
-            self._replicas.note(now, back[owned])
+            self.replicas.note(now, back[owned])
             self._consumption.begin(now, back[owned], at[owned], 0.0)
             self.repace(now)
-
-    # --- leaders that go and come -------------------------------------------------------------------------------------
-
-    def lose(self, now: int, positions: Positions) -> None:
-        """The leaders of these are gone, or lead no more: what is read of them ends, and its position is kept."""
-        left, lost = self.left_behind, positions[within(positions, self._consumption.partitions)]
-        left.unknown.update(positions[left.among(positions)].tolist())
-        if not lost.size:
-            return
-        left.add(lost, self._offsets_of(now, lost))
-        left.unknown.update(lost.tolist())
-        self._stop(now, lost)
-
-    def follow(self, now: int, positions: Positions) -> None:
-        """The leaders of these are the same, and send the client elsewhere than before, or back to themselves.
-
-        Who reads from a follower that is in sync no more asks the leader; who waits for one that is again goes on.
-        """
-        if positions.size:
-            held = positions[within(positions, self._consumption.partitions)]
-            has_left = self._replicas.has_left(held)
-            self._replicas.note(now, held[~has_left])
-            if has_left.any():
-                self._fetch_anew(now, held[has_left])
-            self.left_behind.unknown.difference_update(self._replicas.kept(positions))
-        self.recover(now)
-
-    def _fetch_anew(self, now: int, positions: Positions) -> None:
-        """Read these no longer where they were read, but ask their leaders with the next fetch."""
-        leaders, at = self._books.partitions.leader[positions], self._offsets_of(now, positions)
-        self._stop(now, positions)
-        trips, begun = Trips(0, 0, *self._trip()), np.empty(len(positions), np.int64)
-        for node in np.unique(leaders).tolist():
-            begun[leaders == node] = self._connections.fetched(now, node, trips)
-        self._await(self._connections.redirected(begun, positions, self._trip), positions, at)
-
-    def find(self, now: int, positions: Positions, since: NDArray[np.int64]) -> None:
-        """Somebody leads these, and they can be read: the client knows when it has asked for metadata.
-
-        ``since``: when it lost the former leader, and began to ask; -1: the leader is the same, and only its high
-        watermark stood still, so that the fetch that is parked there is answered. Shape (n,).
-        """
-        wanted = self.left_behind.among(positions)
-        if not np.count_nonzero(wanted):
-            return
-        beyond = positions[np.logical_and(wanted, self._replicas.needs(positions, self.cut_off))]
-        self._books.availability.sever(beyond, severed=True)
-        self._books.availability.refresh(now, beyond)
-        same, new = np.logical_and(wanted, since < 0), np.logical_and(wanted, since >= 0)
-        found = list[Found]()
-        if same.any():
-            known = self._replicas.asks_at(now + self._trip()[1], positions[same], self.cut_off)
-            found += self._search.found(positions[same], known, is_new=False)
-        if new.any():
-            found += self._search.found(positions[new], self._search.known(positions[new], since[new]), is_new=True)
-        for news in found:
-            self._env.at(max(news.known_us, now), self.fetched_key, self._found, news)
-
-    def _found(self, news: Found) -> None:
-        """The leaders are known: positions are confirmed there, and the first fetch follows."""
-        client, now, (positions, leaders, is_new, known_us) = self._client, self._env.now, news
-        if client.is_over:
-            return
-        if client.frozen is not None or self._poll_loop.is_held:
-            client.late.append(partial(self._found, news.late()))
-            return
-        partitions = self._books.partitions
-        is_current = np.logical_and(partitions.is_readable[positions], partitions.leader[positions] == leaders)
-        left, current = self.left_behind, positions[is_current]
-        left.unknown.difference_update(current.tolist())
-        back = current[left.among(current)]
-        if left.are_diverged(back.tolist()):
-            self._fail_to_reset(now, Error.OFFSET_OUT_OF_RANGE)
-            return
-        asked = {*leaders.tolist(), *self._replicas.nodes(positions).tolist()}
-        if is_new and back.size and self.cut_off.isdisjoint(asked):
-            offsets = left.take(back)
-            mine = np.logical_and(within(back, self._machine.owned), ~within(back, self._machine.uninitialised))
-            if mine.any():
-                begun = self._search.begun(min(known_us, now), back[mine])
-                self._await(self._connections.redirected(begun, back[mine], self._trip), back[mine], offsets[mine])
-        else:
-            self.recover(now)
-        client.drive(now)

@@ -71,6 +71,11 @@ class InFlight:
         self.numbers[kind] = number + 1
         return number
 
+    def trip(self) -> tuple[int, int]:
+        """Latencies of the next request that is no heartbeat and no commit, there and back."""
+        number, latency = self.take_number("other"), self._client.path.latency
+        return latency("other", 2 * number), latency("other", 2 * number + 1)
+
     def numbered(self, sent: int, connection: Connection, api: Api, body: Request, number: int) -> Exchange:
         """The request of this number."""
         kind, latency = _KINDS.get(api, "other"), self._client.path.latency

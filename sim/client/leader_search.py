@@ -16,13 +16,14 @@ All of that is arithmetic, worked out when the high watermark moves: nothing is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.client.data_connections import DataConnections, Trips
+from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.parked_fetch import Times
@@ -30,6 +31,9 @@ from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.position_checks import asked_at
 from groupsim.sim.protocol.messages import Positions
 from groupsim.sim.units import FOREVER
+
+_MOST_AT_ONCE: Final = 256
+"""Requests that are worked out together."""
 
 
 class Found(NamedTuple):
@@ -54,19 +58,19 @@ class LeaderSearch:
     poll_loop : PollLoop
     connections : DataConnections
     metadata : Metadata
-    trip : callable
-        Latencies of the next request, there and back.
+    in_flight : InFlight
     """
 
     def __init__(
         self, client: Incarnation, poll_loop: PollLoop, connections: DataConnections, metadata: Metadata,
-        trip: Callable[[], tuple[int, int]],
+        in_flight: InFlight,
     ) -> None:  # fmt: skip
         self._env = client.env
+        self._path = client.path
+        self._in_flight = in_flight
         self._poll_loop = poll_loop
         self._connections = connections
         self._metadata = metadata
-        self._trip = trip
         self._partitions = client.books.partitions
         self._is_paced = client.machine.is_paced
         self._is_told = client.config.behaviour.leader_in_fetch_response
@@ -94,13 +98,13 @@ class LeaderSearch:
 
     def found(self, positions: Positions, known: Times, *, is_new: bool) -> Iterator[Found]:
         """Those that are known at the same time together. Shapes (n,)."""
-        for time in np.unique(known).tolist():
+        for time in sorted(set(known.tolist())):
             some = positions[known == time]
             yield Found(some, self._partitions.leader[some], is_new, time)
 
     def _refused(self, left_us: int, heard_us: Mapping[int, int]) -> int:
         """When the client knows a leader whose predecessor runs, and has heard at ``left_us`` that it leads no more."""
-        answered = left_us + self._trip()[1]
+        answered = left_us + self._in_flight.trip()[1]
         return answered if self._is_told else self._metadata.finds_leader(answered, heard_us)
 
     def begun(self, asked: int, positions: Positions) -> Times:
@@ -108,15 +112,33 @@ class LeaderSearch:
         leaders, told = self._partitions.leader[positions], self._partitions.announcements(positions)
         led_us = np.array([one.led_us if one is not None else 0 for one in told], np.int64)
         begun = np.empty(len(positions), np.int64)
-        for node in np.unique(leaders).tolist():
-            these, at = np.flatnonzero(leaders == node), asked
+        for node in sorted(set(leaders.tolist())):
+            these = np.flatnonzero(leaders == node)
+            at = self._refused_until(asked, min(int(led_us[these].min()), self._env.now))
             while these.size:
-                trips = Trips(*self._trip(), *self._trip())
+                trips = Trips(*self._in_flight.trip(), *self._in_flight.trip())
                 answered = self._answered(at, node, trips)
                 is_led = led_us[these] <= answered - self._service_us - int(trips.down)
                 begun[these[is_led]] = self._fetched(answered, node, trips)
                 these, at = these[~is_led], answered + self._retry_us
         return begun
+
+    def _refused_until(self, asked: int, led_us: int) -> int:
+        """When a leader is asked again that is asked from ``asked`` on, and refuses all that comes before ``led_us``.
+
+        That has passed, so that nobody has to look at these requests one by one.
+        """
+        shortest_us = self._service_us + self._retry_us + 2
+        while (most := min((led_us - asked) // shortest_us, _MOST_AT_ONCE)) > 0:
+            number = self._in_flight.numbers["other"]
+            there, back = self._path.latencies("other", 2 * number, 4 * most).reshape(most, 4)[:, :2].T
+            begins = asked + np.cumsum(np.append(0, there + back + self._service_us + self._retry_us))
+            refused = int(np.argmin(np.append(begins[:-1] + there < led_us, False)))
+            self._in_flight.numbers["other"] = number + 2 * refused
+            asked = int(begins[refused])
+            if refused < most:
+                break
+        return asked
 
     def _answered(self, asked: int, node: int, trips: Trips) -> int:
         """When a position is confirmed, or the request for that refused."""

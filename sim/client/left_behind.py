@@ -58,7 +58,7 @@ class LeftBehind:
 
     def has_any(self, positions: frozenset[int]) -> bool:
         """Whether it has any of these, or any whose leader is known."""
-        return not (positions.isdisjoint(self.at) and self.unknown.issuperset(self.at))
+        return bool(self.at) and not (positions.isdisjoint(self.at) and self.unknown.issuperset(self.at))
 
     @property
     def known(self) -> Positions:

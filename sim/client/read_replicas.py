@@ -48,9 +48,9 @@ class ReadReplicas:
 
     def note(self, now: int, positions: Positions) -> None:
         """The client begins to read these where it is sent."""
+        if not self._told and self._connections.sources is self._leaders.leader:
+            return  # everybody reads from leaders
         nodes, leaders = self.nodes(positions), self._leaders.leader[positions]
-        if not self._told and np.array_equal(nodes, leaders):
-            return
         for position, node, leader in zip(positions.tolist(), nodes.tolist(), leaders.tolist(), strict=True):
             if node != leader:
                 self._told[position] = (node, now)
@@ -74,7 +74,10 @@ class ReadReplicas:
 
         One that shuts down is given up at once, though its connections end only when it goes.
         """
-        staying, at = self._world.staying_nodes, np.full(len(positions), now, np.int64)
+        at = np.full(len(positions), now, np.int64)
+        if not self._told:
+            return at
+        staying = self._world.staying_nodes
         for index in np.flatnonzero(self.has_left(positions)).tolist():
             node, since = self._told[int(positions[index])]
             if node in staying and node not in cut_off:

@@ -22,6 +22,7 @@ from groupsim.sim.protocol.controller.partition import (
     OFFSETS_TOPIC,
     TRANSACTIONS_TOPIC,
     Name,
+    PartitionState,
 )
 from groupsim.sim.protocol.controller.replication import Replicated, ReplicationControl
 
@@ -178,7 +179,9 @@ class ClusterPartitions:
 
     def silent(self, name: Name) -> set[int]:
         """Who is in sync with a partition's leader and does not follow it: dead, or cut off from it."""
-        state, dead = self.control.partitions[name], self.dead
+        return self._silent(self.control.partitions[name], self.dead)
+
+    def _silent(self, state: PartitionState, dead: Collection[int]) -> set[int]:
         return {one for one in state.isr if one in dead or self._is_cut_off(one, state.leader)}
 
     def _is_cut_off(self, node: int, leader: int) -> bool:
@@ -197,25 +200,10 @@ class ClusterPartitions:
         return changed
 
     def apply(self, names: Iterable[Name]) -> None:
-        """These have changed, or somebody has died who matters to them."""
-        data = [name for name in names if name[0] not in INTERNAL_TOPICS]
-        for name in data:
-            self._apply(name)
-        if data:
-            self._audience.partitions_changed(data)
-        for name, shard in self._shards.items():
-            state, watermark = self.control.partitions[name], shard.watermark
-            if state.leader in state.isr:
-                in_sync = (state.leader, *(one for one in state.isr if one != state.leader))
-                watermark.await_only(in_sync, partial(self._audience.disturb, shard.groups))
-            stalled, refuses = not state.advances(self.silent(name)), not state.accepts
-            if name in self.awaited:
-                stalled |= watermark.is_stalled or state.epoch != self._served.get(name, 0) or name in self._deserted
-            else:
-                self._served[name] = state.epoch
-            if (stalled, refuses) != (watermark.is_stalled, watermark.refuses):
-                self._audience.disturb(shard.groups)
-                shard.stall(is_stalled=stalled, refuses=refuses)
+        """These have changed, or somebody has died who matters to them, or to partitions of coordinators."""
+        self._apply_data(names)
+        for name in self._shards:
+            self._apply_shard(name)
         self._deserted.clear()
 
     def serve(self, told: tuple[Iterable[Name], int]) -> None:
@@ -224,21 +212,47 @@ class ClusterPartitions:
         done = [name for name in names if name in self.awaited and self.awaited[name] <= now]
         for name in done:
             del self.awaited[name]
-        if done:
-            self.apply(done)
+        self._apply_data(done)
+        for name in done:
+            if name in self._shards:
+                self._apply_shard(name)
 
-    def _apply(self, name: Name) -> None:
+    def _apply_data(self, names: Iterable[Name]) -> None:
+        """Let clients hear of those that are data partitions."""
+        data, dead = [name for name in names if name[0] not in INTERNAL_TOPICS], self.dead
+        for name in data:
+            self._apply(name, dead)
+        if data:
+            self._audience.partitions_changed(data)
+
+    def _apply_shard(self, name: Name) -> None:
+        """Let what a coordinator appends wait for those who are in sync, and stand still if that must be."""
+        shard, state = self._shards[name], self.control.partitions[name]
+        watermark = shard.watermark
+        if state.leader in state.isr:
+            in_sync = (state.leader, *(one for one in state.isr if one != state.leader))
+            watermark.await_only(in_sync, partial(self._audience.disturb, shard.groups))
+        stalled, refuses = not state.advances(self.silent(name)), not state.accepts
+        if name in self.awaited:
+            stalled |= watermark.is_stalled or state.epoch != self._served.get(name, 0) or name in self._deserted
+        else:
+            self._served[name] = state.epoch
+        if (stalled, refuses) != (watermark.is_stalled, watermark.refuses):
+            self._audience.disturb(shard.groups)
+            shard.stall(is_stalled=stalled, refuses=refuses)
+
+    def _apply(self, name: Name, dead: Collection[int]) -> None:
         """Write down who leads, and whether it can be read: not until its leader has applied what makes it so."""
         state, catalog = self.control.partitions[name], self._catalog
         catalog.in_sync[name] = state.isr
         if name in self.awaited:
-            is_followed = name not in self._deserted and state.advances(self.silent(name))
-            if state.leader != catalog.leaders(name[0], (name[1],))[0] or not is_followed:
+            is_followed = name not in self._deserted and state.advances(self._silent(state, dead))
+            if state.leader != catalog.leader_of(*name) or not is_followed:
                 catalog.unreadable.add(name)
             return
         if state.leader != NO_LEADER:
             catalog.moved[name] = state.leader
-        if state.advances(self.silent(name)):
+        if state.advances(self._silent(state, dead)):
             catalog.unreadable.discard(name)
         else:
             catalog.unreadable.add(name)

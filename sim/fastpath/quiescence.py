@@ -187,7 +187,7 @@ class Quiescence:
             or poll_loop.is_held
             or client.command is not None
             or fetcher.is_under_way
-            or not fetcher.reaches_everything
+            or not client.leader_changes.waits_to_be_told
             or connection is None
             or connection.broken
             or connection.node != client.group.node

@@ -146,6 +146,12 @@ class Path:
             latency += self._held(number >> 1)
         return latency + self._retransmissions(kind, number) if self._loss else latency
 
+    def latencies(self, kind: str, first: int, count: int) -> NDArray[np.int64]:
+        """`latency` of numbers ``first`` .. ``first + count - 1``, of a kind that waits for nothing. Shape (count,)."""
+        if self._loss:
+            return np.array([self.latency(kind, number) for number in range(first, first + count)], np.int64)
+        return np.maximum(self._draws[kind].range(first, count), 1)
+
     def _retransmissions(self, kind: str, number: int) -> int:
         """Each loss doubles the retransmission timeout, as TCP does."""
         delay, key = 0, self._loss_key + len(kind)

@@ -33,6 +33,7 @@ class Clients:
         self._env: Environment = world.env
         self._lost_us: dict[tuple[str, int], int] = {}
         """Partition whose leader has died -> when."""
+        self._group_of = {group.books.partitions: name for name, group in world.groups.items()}
 
     def disturb(self, groups: Iterable[str]) -> None:
         """Somebody looks at every member of these groups, and what it does is no longer arithmetic."""
@@ -94,15 +95,19 @@ class Clients:
         if self._world.transactions is not None:
             self._world.transactions.changed(known)
         news = self._news(known)
-        for name in sorted(self._world.groups):
+        for name in self._groups_of(news):
             books = self._world.groups[name].books
             told = [news[topic].of(books.partitions.of(topic)) for topic in books.partitions.topics if topic in news]
-            if told:
-                self._change(name, books, _merged(told))
+            self._change(name, books, _merged(told))
         for one in known:
             if one not in self._world.catalog.unreadable:
                 self._lost_us.pop(one, None)
         self._world.share_anew()
+
+    def _groups_of(self, topics: Iterable[str]) -> list[str]:
+        """Groups that some topics matter to, in the order of their names."""
+        watchers = self._world.catalog.watchers
+        return sorted({self._group_of[one] for topic in topics for one in watchers.get(topic, ())})
 
     def _news(self, names: Sequence[tuple[str, int]]) -> dict[str, _News]:
         """Topic -> what has become of some of its partitions."""
@@ -132,17 +137,16 @@ class Clients:
         clients = self._readers(group, frozenset(positions.tolist()))
         partitions.move(now, positions, leader)
         partitions.is_readable[positions] = readable
-        books.availability.sever(positions, severed=False)
-        books.availability.sever(positions[~readable], severed=True)
+        books.availability.sever(positions, severed=~readable)
         books.availability.refresh(now, positions)
         since = np.where(np.logical_and(since < 0, has_moved), now, since)[back]
         lost, found = positions[gone], positions[back]
         followed = positions[np.logical_and(moved, ~np.logical_or(gone, back))]
         for client in clients:
             if lost.size:
-                client.fetcher.lose(now, lost)
-            client.fetcher.find(now, found, since)
-            client.fetcher.follow(now, followed)
+                client.leader_changes.lose(now, lost)
+            client.leader_changes.find(now, found, since)
+            client.leader_changes.follow(now, followed)
             client.drive(now)
 
     def _readers(self, group: str, positions: frozenset[int]) -> list[Client]:
@@ -188,7 +192,9 @@ class _News(NamedTuple):
 
 
 def _merged(news: Sequence[_News]) -> _News:
-    """Of several topics, by ascending position."""
+    """Of several topics, by ascending position; what is told of one topic ascends already."""
+    if len(news) == 1:
+        return news[0]
     columns = [np.concatenate(column) for column in zip(*news, strict=True)]
     order = np.argsort(columns[0])
     return _News(*(column[order] for column in columns))

@@ -30,7 +30,7 @@ VARIANTS: dict[Variant, tuple[int, int]] = {
 """Events of an hour of 100 x 1,000, and of 1,000 x 10,000."""
 ROLL_EVENTS = 11_573
 SMALL_GROUPS_EVENTS = 71_919
-BROKER_ROLL_EVENTS = 17_119
+BROKER_ROLL_EVENTS = 12_559
 FIDELITY_EVENTS = {"elided": 1_080, "message": 125_757}
 """Exact; a change of the model or of the elision changes them on purpose."""
 PEER_S = 12

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from groupsim.scenarios.build.loading import parse
+from groupsim.sim.units import MINUTE
+from tests.benchmark.worlds import Variant, rolled, world
 from tests.support.broker_scenarios import Family, broker_scenario
 from tests.support.fidelity import differences
 
@@ -71,6 +73,13 @@ def test_both_fidelities_give_equal_tables_at_length(family: Family, block: int)
 )
 def test_seeds_that_once_differed(family: Family, seed: int) -> None:
     assert not _different(seed, family)
+
+
+@pytest.mark.parametrize("variant", ["range", "cooperative"])
+def test_members_that_are_quiet_between_two_leaders_are_woken_in_time(variant: Variant) -> None:
+    """Six brokers are rolled while members are as busy as those of the speed bars."""
+    busy = world(groups=2, members=6, partitions=40, kills=1, horizon_us=9 * MINUTE, variant=variant)
+    assert not differences(rolled(busy, brokers=6), 0, check=False)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -47,7 +47,7 @@ def test_they_leave_when_five_minutes_have_passed_between_two_polls_that_are_hea
 
 
 def test_before_4_2_nobody_leaves_but_who_gives_something_up_is_too_slow() -> None:
-    """A commit with one poll(), onPartitionsRevoked with the next, onPartitionsAssigned with the third: nine minutes."""
+    """A commit with one poll(), onPartitionsRevoked with the next, onPartitionsAssigned with the third."""
     found = summaries(_results(), "consumer-4.1")
     assert (found["leaves"] == 0).all()
     assert (found["evictions"] > 0).all()

@@ -28,6 +28,7 @@ def search(now: int, *announced: Any, is_told: bool = True) -> LeaderSearch:
     """That of a client that reads one partition for each announcement, from broker 2; metadata take 1,000 us."""
     client: Any = SimpleNamespace(
         env=SimpleNamespace(now=now),
+        path=SimpleNamespace(latencies=lambda kind, first, count: np.tile([UP, DOWN], count // 2)),
         books=SimpleNamespace(
             partitions=SimpleNamespace(
                 leader=np.full(len(announced), 2, np.int32), announcements=lambda positions: list(announced)
@@ -40,7 +41,8 @@ def search(now: int, *announced: Any, is_told: bool = True) -> LeaderSearch:
     metadata: Any = SimpleNamespace(finds_leader=lambda since, heard: since + 1_000)
     nobody: Any = None
     connections: Any = Connections()
-    return LeaderSearch(client, nobody, connections, metadata, lambda: (UP, DOWN))
+    in_flight: Any = SimpleNamespace(trip=lambda: (UP, DOWN), numbers={"other": 0})
+    return LeaderSearch(client, nobody, connections, metadata, in_flight)
 
 
 @pytest.mark.parametrize(("led_us", "asked_us"), [(0, 50), (60, 50), (61, 185), (195, 185), (196, 320)])

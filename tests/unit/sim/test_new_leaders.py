@@ -194,3 +194,41 @@ def test_two_brokers_that_leave_one_after_the_other_each_hold_up_what_they_follo
         expected = (leaves_us[min(followed)], leaves_us[max(followed)] + HEARD_US) if followed else None
         if catalog.replicas("t", number)[0] not in (first, second):
             assert found.get(number) == expected
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.1])
+def test_refusals_that_are_worked_out_together_are_those_of_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch, loss: float
+) -> None:
+    """Seconds of them; three at a time, all at once, or (0) each by itself, with the same latencies drawn."""
+    made = world(Kill(target=BROKER), 2 * S, partitions=12)
+    network = replace(made.cluster.network, latency=Distribution("lognormal", (MS, 9 * MS)), loss=loss)
+    made = replace(made, cluster=replace(made.cluster, network=network), horizon_us=90 * S)
+    assert resumed(simulate(made), 12).keys() == led(12)
+    found = []
+    for together in (0, 3, 256):
+        monkeypatch.setattr("groupsim.sim.client.leader_search._MOST_AT_ONCE", together)
+        found.append(simulate(made).manifest["digests"])
+    assert found[0] == found[1] == found[2]
+
+
+def test_who_waits_for_a_leader_that_nobody_elects_sends_its_heartbeats_quietly() -> None:
+    """Each of three members reads on what others lead, for half an hour in which next to nothing is an event."""
+    made = world(Kill(target=BROKER), 0, partitions=9, replicas=1, enable_auto_commit=True)
+    made = replace(made, sample_every_us=1800 * S)
+    longer, short = simulate(replace(made, horizon_us=1800 * S)), simulate(made)
+    rows = longer.tables["unavailability"]
+    assert set(rows[rows.to_us == 1800 * S].cause) == {"detection"}
+    assert longer.manifest["events"] - short.manifest["events"] <= 9
+    assert not differences(replace(made, horizon_us=300 * S), 1)
+
+
+@pytest.mark.parametrize("partitions", [3, 9])
+def test_who_has_waited_for_a_leader_commits_what_it_reads_again(partitions: int) -> None:
+    """A member with one partition, too, which has none to read meanwhile."""
+    verb = Kill(target=BROKER, down=Distribution.constant(60 * S))
+    made = world(verb, 0, partitions=partitions, replicas=1, enable_auto_commit=True)
+    made = replace(made, horizon_us=180 * S)
+    rows = simulate(made).tables["unavailability"]
+    assert FAULT_US + 60 * S < rows.to_us.max() < made.horizon_us
+    assert not differences(made, 1)
