@@ -234,8 +234,6 @@ class Partitions:
         self._followed: dict[str, NDArray[np.int32]] = {}
         """Rack whose clients may read from followers -> broker by position."""
         self.moves: list[Move] = []
-        self._keeps_all = True
-        """Whether no topic of these has been deleted."""
         self._positions: dict[str, Positions] = {}
         self._former: Counter[str] = Counter()
         """Name -> how many topics have had it and are no more, if there is another one."""
@@ -288,7 +286,6 @@ class Partitions:
     def delete(self, now: int, topic: str) -> Positions:
         """A topic is no more; its partitions, which keep their positions."""
         gone = self.of(topic)
-        self._keeps_all = False
         self.ends_us[gone] = now
         self.is_readable[gone] = False
         return gone
@@ -299,8 +296,6 @@ class Partitions:
 
     def are_gone(self, positions: Positions) -> NDArray[np.bool_]:
         """Which of these are of topics that have been deleted. Shape (k,)."""
-        if self._keeps_all:
-            return np.zeros(len(positions), np.bool_)
         return np.less(self.ends_us[positions], FOREVER)
 
     def gone(self, topic: str) -> Positions:

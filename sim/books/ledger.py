@@ -170,8 +170,7 @@ class Ledger(Production):
         is_same = holding.running and partitions is holding.partitions and offset is holding.offset
         if not (is_same and holding.since == now and self.log.latest == (holding.slot, now)):
             return False
-        rates, known = self.rate_mrps[partitions], holding.mrps
-        return len(rates) == len(known) and np.count_nonzero(rates != known) == 0
+        return len(partitions) == len(known := holding.mrps) and (self.rate_mrps[partitions] == known).all().item()
 
     def follow(self, holding: Holding, schedule: Any, now: int, appetite: Any) -> None:
         """A consumer polls as ``schedule`` says from now on: a flow does not ask when."""

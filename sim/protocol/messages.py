@@ -22,8 +22,7 @@ CONSUMER = "consumer"
 """The protocol type of consumers (``ConsumerProtocol.PROTOCOL_TYPE``)."""
 
 
-_FEW = 1 << 10
-"""So many pairs are compared one by one."""
+_FEW = 1 << 10  # pairs that are compared one by one
 
 
 def without(positions: Positions, gone: Positions) -> Positions:
@@ -71,7 +70,6 @@ class Api(Enum):
     END_TXN = "EndTxn"
     ADD_PARTITIONS_TO_TXN = "AddPartitionsToTxn"
     ADD_OFFSETS_TO_TXN = "AddOffsetsToTxn"
-
     __hash__ = object.__hash__  # looked up with every request, and there is one object of each
 
 
@@ -167,10 +165,8 @@ class Subscription:
 
 def _same_content(mine: Any, other: Any) -> bool:
     """Equality of what assignors put into user data: plain values, arrays, sequences, dataclasses of those."""
-    if mine is other:
-        return True
-    if type(mine) is not type(other):
-        return False
+    if mine is other or type(mine) is not type(other):
+        return mine is other
     if isinstance(mine, np.ndarray):
         return np.array_equal(mine, other)
     if isinstance(mine, (tuple, list)):
