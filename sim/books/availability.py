@@ -198,8 +198,7 @@ class Availability:
         which = (self.owner[positions] == handle) & (self._server[positions] != handle) & self._known[handle]
         mine, server = positions[which], _only(handle, which)
         self._set(_only(now, which), mine, np.zeros(len(mine), np.int8))
-        self._server[mine] = server
-        self._last[mine] = server
+        self._server[mine] = self._last[mine] = server
 
     def stop(self, now: Times, handle: Handles, positions: Positions) -> None:
         """The member itself stops serving: it revokes, loses, closes, dies; or each position's, at its own time."""
