@@ -238,7 +238,8 @@ class Availability:
 
     def owned_by(self, handle: int, positions: Positions) -> NDArray[np.bool_]:
         """Which of these partitions the coordinator has given to this member, if it still knows it. Shape (n,)."""
-        return np.logical_and(self.owner[positions] == handle, self._known[handle])
+        mine: NDArray[np.bool_] = (self.owner[positions] == handle) & self._known[handle]
+        return mine
 
     def suspend_service(self, now: int, handle: int, positions: Positions) -> None:
         """The member hangs: it serves nothing until `serve` is called again."""
@@ -317,8 +318,7 @@ class Availability:
         return result
 
     def _set(self, now: Times, positions: Positions, causes: NDArray[np.int8]) -> None:
-        changed = causes != self.cause[positions]
-        if not np.count_nonzero(changed):
+        if not np.count_nonzero(changed := causes != self.cause[positions]):
             return
         which, now = positions[changed], _only(now, changed)
         old, since = self.cause[which], self._since[which]
