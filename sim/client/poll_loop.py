@@ -58,7 +58,7 @@ class PollLoop:
         self._again_us = 0
         """A pass out of turn, if it is still to come."""
         self._hurried_us = FOREVER
-        self._is_heard = True
+        self._unheard_us = -1
         self._work_key = deadline_key(client.consumer.entity, Kind.FETCH)
         self._poll_key = deadline_key(client.consumer.entity, Kind.POLL)
         self.cadence = Cadence.of(client.config, client.world.timing)
@@ -143,7 +143,8 @@ class PollLoop:
     def passed(self, now: int) -> bool:
         """The machine acts for the application; whether the background hears of that (`sim.client.poll_events`)."""
         events = self.schedule.events if self.schedule is not None else None
-        self._is_heard = events is None or events.is_submitted_at(now)
+        is_heard = events is None or events.is_submitted_at(now)
+        self._unheard_us = -1 if is_heard else now
         since = max(self._passed_us, self.stuck_until)
         is_in_turn = self.schedule is not None or not (now - since) % self._pass_us
         self._again_us, self._hurried_us = 0, FOREVER
@@ -152,7 +153,7 @@ class PollLoop:
         if is_in_turn and self._is_paced and self.schedule is None:
             wait_us = self._machine.longest_wait_us(now, self._pass_us) + self._client.world.timing.poll_us
             self._again_us = now + wait_us if wait_us < self._pass_us else 0
-        return self._is_heard
+        return is_heard
 
     def note_passes(self, now: int) -> None:
         """Passes up to now at which nobody looked: of a schedule that is about to end, or to change."""
@@ -234,7 +235,7 @@ class PollLoop:
         if self.schedule is None and self._beating is not None:
             self._beating.waiting_since = after_wait(self._beating.waiting_since, now, self.cadence.step_us)
         self.schedule = schedule
-        if schedule is None and not self._is_heard:
+        if schedule is None and self._unheard_us == now:
             # What woke the wait has come before it: poll() looks around again at once.
             self._again_us = now + self._client.world.timing.poll_us
 

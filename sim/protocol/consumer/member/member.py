@@ -86,7 +86,11 @@ class ConsumerMember(ConsumerMemberParts):
         if self.listening:
             return []
         self.listeners.begin_pass()
-        return [*(self._tell_background(now) if is_heard else ()), *self._run_listeners(now)]
+        if is_heard:
+            return [*self._tell_background(now), *self._run_listeners(now)]
+        # An application that commits itself does so before each poll().
+        own = [] if self.ownership.is_auto_commit else self.commit_processed(now)
+        return [*own, *self._run_listeners(now)]
 
     def _tell_background(self, now: int) -> Effects:
         """What an ``AsyncPollEvent`` lets the background thread do (``ApplicationEventProcessor``)."""
