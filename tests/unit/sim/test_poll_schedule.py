@@ -112,6 +112,19 @@ def test_a_poll_schedule_answers_as_the_list_of_its_polls_does(
         assert schedule.reaction(at) == written.reaction(at)
 
 
+@given(loops(), st.integers(0, 1_000), st.integers(1, 300))
+def test_who_stays_away_from_a_wait_polls_when_it_is_back_and_a_batch_takes_that_much_longer(
+    loop: tuple[PollSchedule, Written], at: int, length: int
+) -> None:
+    schedule, written = loop
+    waits, upcoming, last = schedule.inside_until(at) != NOT_INSIDE, written.next_poll(at), written.last_pass(at)
+    schedule.stay_away(at, length)
+    assert schedule.start == (at if waits else upcoming) + length
+    assert schedule.reaction(at + length) == schedule.start or not waits
+    if waits:
+        assert schedule.before == last
+
+
 @given(loops(), st.integers(1, 500), st.integers(0, 30), st.integers(0, 3_000))
 def test_a_train_is_all_polls_that_are_due(
     loop: tuple[PollSchedule, Written], interval: int, first: int, span: int
