@@ -81,7 +81,7 @@ def test_a_newcomer_is_balanced_with_its_third_heartbeat() -> None:
     assert (found["generations"] == 1).all()
     assert (found["partitions_moved"] == 6).all()
     assert found["rebalance_s_max"].between(5.1, 5.5).all(), "recorded: 5.23 to 5.26 s"
-    assert (found["unavailable_gap_s_max"] < HEARTBEAT_S + 0.4).all()
+    assert (found["unavailable_gap_s_max"] < HEARTBEAT_S + PASSES_S).all(), "let go just after the second heartbeat"
     assert (found[["stop_the_world_s", "duplicates"]] == 0).all(axis=None)
     for result in results:
         after = unread(result)
@@ -179,7 +179,7 @@ def test_a_downgrade_roll_has_eight_epochs_and_one_classic_round() -> None:
 
 def test_brokers_before_4_3_refuse_commits_that_later_ones_take() -> None:
     often = {
-        "horizon": "100s", "measure.from": "10s", "timeline[out].every": "30s",
+        "horizon": "200s", "measure.from": "10s", "timeline[out].every": "30s",
         "timeline[in].every": "30s", "timeline[in].from": "15s", "topics.orders.partitions": 15, COUNT: 3,
         "timeline[out].scale.to": 5, "timeline[in].scale.to": 3,
     }  # fmt: skip
@@ -187,7 +187,7 @@ def test_brokers_before_4_3_refuse_commits_that_later_ones_take() -> None:
     before = summaries(runs("autoscaled-pods", {**often, "cluster.version": "4.2"}))
     assert (now["stale_commits"] == 0).all()
     assert before["stale_commits"].sum() >= len(before)
-    assert before["requests"].between(10 * 90 * 3, 25 * 90 * 5).all(), "one commit for each batch of 20 ms and more"
+    assert before["requests"].between(10 * 190 * 3, 25 * 190 * 5).all(), "one commit for each batch of 20 ms and more"
 
 
 # --- coordinator-neighbours -------------------------------------------------------------------------------------------
