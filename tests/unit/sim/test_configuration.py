@@ -193,8 +193,9 @@ COORDINATOR: dict[str, tuple[Play, object]] = {
 }
 
 
-NO_TRACE = {"consumer_regex_refresh_interval_us"}
-"""Nothing comes of resolving patterns again but what new topics have brought about already."""
+NO_TRACE = {"consumer_regex_refresh_interval_us", "offset_metadata_max_size"}
+"""Nothing comes of resolving patterns again but what new topics have brought about already, and no member here commits
+metadata with its offsets: Kafka's conversations alone do."""
 
 
 def _digests(play: Play, config: ClientConfig, coordinator: CoordinatorConfig) -> dict[str, str]:
