@@ -130,7 +130,7 @@ def test_a_group_of_both_protocols_converges_in_time() -> None:
 
 
 def test_classic_members_that_are_never_called_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The newcomer has joined and all others acknowledged at 20.9 s: an assignment interval, thrice 6 s and 2 s more are too long."""
+    """The last step is at 20.9 s: an assignment interval, thrice 6 s and 2 s more are too long."""
     monkeypatch.setattr(ClassicMembers, "_is_behind", lambda *_: False)
     monkeypatch.setattr(ClassicMembers, "_waits_for_others", lambda *_: True)
     with pytest.raises(InvariantViolation, match="ConvergesOnceCalm at 42014600 us, group g: calm since 20914901 us"):
