@@ -120,7 +120,7 @@ class PollSchedule:
         if self.inside_until(at) == NOT_INSIDE:
             self.shift(at, by_us)
             return
-        self.before, self.held_until = self.last_pass(at), NOT_INSIDE
+        self.before, self.held_until = self.last_pass(at - 1), NOT_INSIDE
         self._go_on(self.next_poll(at), at + by_us)
 
     def use_up(self, at: int, by_us: int) -> None:
@@ -141,6 +141,8 @@ class PollSchedule:
             return False
         self.before, self.held_until = self.last_pass(at), at
         self._go_on(self.next_poll(at), at)
+        if self.events is not None:
+            self.events.refers = False  # what returns now was heard of when it began to wait
         return True
 
     def _go_on(self, upcoming: int, start: int) -> None:

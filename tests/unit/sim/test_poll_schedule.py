@@ -117,7 +117,7 @@ def test_who_stays_away_from_a_wait_polls_when_it_is_back_and_a_batch_takes_that
     loop: tuple[PollSchedule, Written], at: int, length: int
 ) -> None:
     schedule, written = loop
-    waits, upcoming, last = schedule.inside_until(at) != NOT_INSIDE, written.next_poll(at), written.last_pass(at)
+    waits, upcoming, last = schedule.inside_until(at) != NOT_INSIDE, written.next_poll(at), written.last_pass(at - 1)
     schedule.stay_away(at, length)
     assert schedule.start == (at if waits else upcoming) + length
     assert schedule.reaction(at + length) == schedule.start or not waits
