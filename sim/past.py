@@ -42,9 +42,10 @@ _CHANCES: Final = 10**9
 _CHANCE: Final = Distribution("uniform", (0, _CHANCES - 1))
 _GATHERING_US: Final = 3 * S
 """All members of a classic group join in one round: its initial delay is at least this, the default."""
-_RECONCILED_US: Final = 3 * MINUTE
-"""A consumer group is stable after some heartbeats, each 15 s after the last at most. Members that work for 19 parts of
-20 have processed by then what came in their first ten seconds, when some partitions were nobody's."""
+_RECONCILED_US: Final = 10 * MINUTE
+"""A consumer group is stable after some heartbeats, each 15 s after the last at most, and some polls, which a backlog
+makes long. Members that work for 9 parts of 10 have processed by then what came in the first minute, when some
+partitions were nobody's."""
 
 
 # --- the scenario -----------------------------------------------------------------------------------------------------
