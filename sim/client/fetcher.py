@@ -288,6 +288,10 @@ class Fetcher:
             return readable
         return np.logical_and(readable, ~self.replicas.needs(positions, self.cut_off))
 
+    def has_positions(self, positions: Positions) -> NDArray[np.bool_]:
+        """Which of these the member owns and has positions of. Shape (n,)."""
+        return np.logical_and(within(positions, self._machine.owned), ~within(positions, self._machine.uninitialised))
+
     def heal(self) -> None:
         """Some brokers can be reached again."""
         client, now = self._client, self._env.now
@@ -307,7 +311,7 @@ class Fetcher:
             return
         self._books.availability.sever(back, severed=False)
         at = self.left_behind.take(back)
-        owned = np.logical_and(within(back, self._machine.owned), ~within(back, self._machine.uninitialised))
+        owned = self.has_positions(back)
         if owned.any():
             self.replicas.note(now, back[owned])
             self._consumption.begin(now, back[owned], at[owned], 0.0)

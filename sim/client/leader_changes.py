@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,6 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.leader_search import Found, LeaderSearch
 from groupsim.sim.client.metadata import Metadata
 from groupsim.sim.client.poll_loop import PollLoop
-from groupsim.sim.protocol.interface import MemberMachine
 from groupsim.sim.protocol.messages import Error, Positions, within
 
 
@@ -43,7 +41,6 @@ class LeaderChanges:
         self._fetcher = fetcher
         self._env = client.env
         self._books = client.books
-        self._machine: MemberMachine[Any, Any] = client.machine
         self._consumption = client.consumption
         self._trip = in_flight.trip
         self._search = LeaderSearch(client, poll_loop, connections, metadata, in_flight)
@@ -153,8 +150,7 @@ class LeaderChanges:
 
     def _confirm(self, known_us: int, positions: Positions) -> None:
         """Ask the leaders of these, which the client knows since then, for what it owns."""
-        offsets, machine = self._fetcher.left_behind.take(positions), self._machine
-        mine = np.logical_and(within(positions, machine.owned), ~within(positions, machine.uninitialised))
+        offsets, mine = self._fetcher.left_behind.take(positions), self._fetcher.has_positions(positions)
         if mine.any():
             begun = self._search.begun(known_us, positions[mine])
             begun = self._connections.redirected(begun, positions[mine], self._trip)

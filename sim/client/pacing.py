@@ -73,11 +73,10 @@ class Pacing:
     ) -> PollSchedule:
         """Polls from ``start`` on."""
         schedule = self._polls(start, paced, load, before, held_until)
-        machine, client = self._client.machine, self._client
-        if machine.is_paced and client.config.behaviour.refers_to_poll_event:
+        if self._poll_loop.has_events:
             schedule.events = PollEvents(
-                schedule, client.world.timing.poll_us, 1 / load.rate if load.rate else inf,
-                refers=self._refers, carry_commits=machine.commits == "auto",
+                schedule, self._client.world.timing.poll_us, 1 / load.rate if load.rate else inf,
+                refers=self._refers, carry_commits=self._client.machine.commits == "auto",
             )  # fmt: skip
         return schedule
 

@@ -42,6 +42,8 @@ class PollLoop:
         End of the last hang; before its first pass if there was none.
     has_news : bool
         Whether records have come in a jump that no poll() has returned.
+    has_events : bool
+        Whether its schedules have `PollEvents`: some polls are not heard of.
     """
 
     def __init__(self, client: Incarnation) -> None:
@@ -50,6 +52,7 @@ class PollLoop:
         self._is_loud = client.world.is_loud or client.looks_at_each_poll
         timeout_us, backoff_us = client.processing.poll_timeout_us, client.config.retry_backoff_us
         self._is_paced = client.machine.is_paced
+        self.has_events = self._is_paced and client.config.behaviour.refers_to_poll_event
         machine = client.machine
         # Whose heartbeat thread waits for the application; members of the consumer protocol have none.
         self._beating = machine if isinstance(machine, ClassicMember) else None
@@ -373,17 +376,14 @@ class PollLoop:
     def hang(self, now: int, length: int) -> None:
         """The thread is away for a while, whatever it was about to do."""
         self._stay_away(now, length)
-        if self.schedule is not None:
-            self._client.consumption.break_off(now)
-            self.schedule.stay_away(now, length)
-            self._client.consumption.follow(self.schedule, now + length)
+        self._shift(now, length, leaves_poll=True)
 
-    def _shift(self, at: int, length: int) -> None:
+    def _shift(self, at: int, length: int, *, leaves_poll: bool = False) -> None:
         """Every poll from ``at`` on is that much later, and so is the rest of the batch in hand."""
-        if self.schedule is not None:
+        if (schedule := self.schedule) is not None:
             self._client.consumption.break_off(at)
-            self.schedule.shift(at, length)
-            self._client.consumption.follow(self.schedule, at + length)
+            (schedule.stay_away if leaves_poll else schedule.shift)(at, length)
+            self._client.consumption.follow(schedule, at + length)
 
     def listen(self, now: int, length: int) -> None:
         """The thread is inside a listener, and so inside poll(), whose wait goes on meanwhile."""

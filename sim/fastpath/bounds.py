@@ -49,7 +49,7 @@ class Bounds:
             return self.beats_apart
         timing, heartbeat_us = self._client.world.timing, self._machine.heartbeat_interval_us
         apart = commits_apart(self.stride(schedule, self._client.env.now), heartbeat_us, timing)
-        return bool(apart) and self.polls_in_time(self.longest_unheard(schedule.longest_us))
+        return bool(apart) and self.polls_in_time(schedule.longest_us)
 
     def may_poll_always(self) -> bool:
         """Whether the member can be quiet with what it consumes now, however much of it there is to do."""
@@ -63,7 +63,7 @@ class Bounds:
         stride = max(int(min(fixed + cost, timeout)), self._machine.commit_interval_us)
         apart = self._machine.commits == "none" or commits_apart(stride, self._machine.heartbeat_interval_us, timing)
         longest = int(max(fixed + client.config.max_poll_records * cost, timeout)) + 1
-        return bool(apart) and self.polls_in_time(self.longest_unheard(longest))
+        return bool(apart) and self.polls_in_time(longest)
 
     def stride(self, schedule: PollSchedule | None, since: int) -> int:
         """The least time between two commits from ``since`` on, microseconds."""
@@ -75,13 +75,11 @@ class Bounds:
 
     def longest_unheard(self, longest: int) -> int:
         """The longest time between two passes that count for max.poll.interval.ms; ``longest``: of one pass."""
-        client = self._client
-        skips = client.machine.is_paced and client.config.behaviour.refers_to_poll_event
-        return 2 * longest if skips else longest
+        return 2 * longest if self._client.poll_loop.has_events else longest
 
     def polls_in_time(self, longest: int) -> bool:
-        """Whether not even so long, stretched by short pauses that can fall into it, exceeds max.poll.interval.ms."""
-        most: int = self._machine.config.max_poll_interval_us
+        """Whether no pass, stretched by the short pauses that can fall into it, can exceed max.poll.interval.ms."""
+        longest, most = self.longest_unheard(longest), int(self._machine.config.max_poll_interval_us)
         return 2 * longest + self._stretch(longest) < most
 
     def _stretch(self, longest: int) -> int:

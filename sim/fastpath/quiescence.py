@@ -297,7 +297,7 @@ class Quiescence:
             return False
         insort(self._pauses, (now, until))
         schedule = self.client.poll_loop.schedule
-        if schedule is None or self.bounds.polls_in_time(self.bounds.longest_unheard(schedule.longest_us)):
+        if schedule is None or self.bounds.polls_in_time(schedule.longest_us):
             quiet.sudden |= {now}
             return True
         self._pauses.remove((now, until))

@@ -121,10 +121,11 @@ class SteadyState:
         before = moment[0] + (self.keys.poll < moment[1])
         if schedule is None or commits.due >= before:
             return
-        if commits.interval == 1 and isinstance(polls := schedule.commits, DrawnPollSchedule):
+        polls = schedule.commits
+        if commits.interval == 1 and isinstance(polls, DrawnPollSchedule):
             commits.add_each(polls.polls(commits.due, before))  # each poll commits
         else:
-            commits.send_at_polls(schedule.commits, before)
+            commits.send_at_polls(polls, before)
 
     def is_frozen_at(self, moment: Moment) -> bool:
         """Whether a pause is under way at ``moment``; those that are over are behind it from now on."""
