@@ -273,8 +273,12 @@ class Timing:
     """Broker: a change of the metadata, at the controller, until it has heard of it: assumed."""
     leader_change: Distribution = Distribution("lognormal", (20 * MS, 60 * MS))
     """Broker: for how long it is busy with each partition that it leads anew, one after the other: it forces the leader
-    epoch to disk, twice (``LeaderEpochFileCache.assign``, Kafka 4.4). Recorded: 12 to 40 ms on two busy cores, 18 to 32
-    if they are new."""
+    epoch to disk (``LeaderEpochFileCache.assign``, Kafka 4.4). Recorded: 12 to 40 ms on two busy cores, 18 to 32 if
+    they are new. Of many that it takes over at once those after the first fifty cost a quarter of it
+    (`sim.cluster.local_leaders`)."""
+    first_leader_change: Distribution = Distribution("lognormal", (300 * MS, 1_000 * MS))
+    """Broker: what it takes besides when its process takes over partitions for the first time since it was started
+    again. Recorded: a third of a second in the middle."""
     heartbeat_late_us: int = 600
     """Client: what a heartbeat period is longer than heartbeat.interval.ms, so that beats drift against sessions."""
     wait_late_us: int = 100

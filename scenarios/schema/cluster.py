@@ -115,6 +115,7 @@ class TimingFile(FileModel):
     pattern_resolve: DistributionField = Timing().pattern_resolve
     metadata: DistributionField = Timing().metadata
     leader_change: DistributionField = Timing().leader_change
+    first_leader_change: DistributionField = Timing().first_leader_change
     poll: Duration = Timing().poll_us
 
 

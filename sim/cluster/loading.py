@@ -2,12 +2,12 @@
 
 A broker applies what it hears in order, on one thread: its cache first, then each partition that it leads, then its
 coordinators (``BrokerMetadataPublisher.onMetadataUpdate``, ``ReplicaManager.applyDelta``, Kafka 4.4). A partition whose
-leader is new takes time, since its leader epoch is forced to disk (``LeaderEpochFileCache.assign``); until its turn has
-come nobody serves it. So a broker that leads an offsets partition no more resigns when it has applied that, and the new
-leader begins to read the log when it has applied all. One thread of a broker loads one partition after the other
-(``CoordinatorRuntime``, ``CoordinatorLoaderImpl``, Kafka 4.4), in the order of their numbers. What a load takes is
-charged by a model: a fixed part ("loading itself takes a few ms", recorded with almost empty logs) and the bytes that
-are there when it begins (`sim.cluster.log_bytes`) at a rate that is assumed.
+leader is new takes time (`sim.cluster.local_leaders`); until its turn has come nobody serves it. So a broker that leads
+an offsets partition no more resigns when it has applied that, and the new leader begins to read the log when it has
+applied all. One thread of a broker loads one partition after the other (``CoordinatorRuntime``,
+``CoordinatorLoaderImpl``, Kafka 4.4), in the order of their numbers. What a load takes is charged by a model: a fixed
+part ("loading itself takes a few ms", recorded with almost empty logs) and the bytes that are there when it begins
+(`sim.cluster.log_bytes`) at a rate that is assumed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 from groupsim.sim.catalog import Announcement, Catalog
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.interface import Audience, Shard
+from groupsim.sim.cluster.local_leaders import LocalLeaders
 from groupsim.sim.cluster.topic_news import Told, TopicNews
 from groupsim.sim.kernel.environment import Environment, Kind, process_key
 from groupsim.sim.model import Cluster
@@ -78,7 +79,7 @@ class Loading:
         self._env = env
         timing = cluster.timing
         self._delays = {id_: streams.draw(timing.metadata, "metadata", id_) for id_ in brokers}
-        self._changes = {id_: streams.draw(timing.leader_change, "leader_change", id_) for id_ in brokers}
+        self._local_leaders = LocalLeaders(streams, timing, brokers)
         self._log_bytes = log_bytes
         self._brokers = brokers
         self._shards = shards
@@ -182,9 +183,11 @@ class Loading:
 
     def _apply(self, node: int, heard_us: int, names: Iterable[Name], applied: dict[Name, int]) -> int:
         """A broker applies what has changed of partitions that it leads: when each, and when it has done so."""
-        each_us, until_us = self._changes[node](self._number), heard_us
+        names, until_us = list(names), heard_us
+        led_after = iter(self._local_leaders.led_after(node, self._number, sum(map(self._is_news, names))))
         for name in names:
-            until_us += each_us if self._is_news(name) else 0
+            if self._is_news(name):
+                until_us = heard_us + next(led_after)
             applied[name] = heard_us - (heard_us - until_us) // _STEP_US * _STEP_US
         return until_us
 

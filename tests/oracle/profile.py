@@ -40,7 +40,10 @@ def without_chance(scenario: Scenario) -> Scenario:
     network, timing = Network(latency=_median(LATENCY)), scenario.cluster.timing
     failover = scenario.cluster.failover
     failover = replace(failover, controlled_shutdown=_median(failover.controlled_shutdown))
-    drawn = ("join_prepare", "sync_prepare", "initial_delay_late", "pattern_resolve", "metadata", "leader_change")
+    drawn = (
+        "join_prepare", "sync_prepare", "initial_delay_late", "pattern_resolve", "metadata", "leader_change",
+        "first_leader_change",
+    )  # fmt: skip
     timing = replace(timing, **{name: _median(getattr(timing, name)) for name in drawn})
     return replace(scenario, cluster=replace(scenario.cluster, network=network, timing=timing, failover=failover))
 

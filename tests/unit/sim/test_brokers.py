@@ -13,10 +13,12 @@ from groupsim.sim.catalog import Catalog, spread
 from groupsim.sim.client.client import Client
 from groupsim.sim.cluster.coordinator import while_loading
 from groupsim.sim.cluster.loading import Loading, load_us
-from groupsim.sim.config import BrokerConfig
+from groupsim.sim.cluster.local_leaders import LocalLeaders, time_us
+from groupsim.sim.config import BrokerConfig, Timing
 from groupsim.sim.model import Close, Distribution, Entry, Kill, Restart, Scenario, StartMembers, Target, Verb
 from groupsim.sim.protocol.controller.replication import ReplicationControl
 from groupsim.sim.protocol.messages import Error, Heartbeat, OffsetCommit, SyncGroup
+from groupsim.sim.randomness import Streams
 from groupsim.sim.timeline import clients
 from groupsim.sim.timeline.clients import Clients
 from groupsim.sim.units import FOREVER, MS, S
@@ -137,6 +139,21 @@ def test_a_broker_serves_what_it_leads_anew_one_after_the_other_and_loads_coordi
     gaps = [sorted(length for _, length in after(one.result, 30 * S)) for one in (quick, slow)]
     assert len({length // (50 * MS) for length in gaps[1]}) > len({length // (50 * MS) for length in gaps[0]})
     assert 0.3 < (gaps[1][-1] - gaps[0][-1]) / 1e6 < 2.2
+
+
+def test_the_first_fifty_that_a_broker_takes_over_cost_more_than_hundreds_after_them() -> None:
+    assert [time_us(count, 20 * MS) for count in (0, 1, 50, 51, 450)] == [0, 20 * MS, S, S + 5 * MS, 3 * S]
+
+
+def test_a_process_that_was_started_again_takes_longer_once() -> None:
+    timing = replace(Timing(), leader_change=Distribution.constant(MS), first_leader_change=Distribution.constant(S))
+    broker = SimpleNamespace(incarnation=0)
+    leaders = LocalLeaders(Streams(1), timing, {0: broker})  # type: ignore[dict-item]
+    assert leaders.led_after(0, 1, 2) == [MS, 2 * MS]
+    broker.incarnation = 1
+    assert leaders.led_after(0, 2, 0) == []
+    assert leaders.led_after(0, 3, 2) == [S + MS, S + 2 * MS]
+    assert leaders.led_after(0, 4, 1) == [MS]
 
 
 def test_a_follower_that_is_early_is_refused_and_waits_for_a_second() -> None:
