@@ -48,6 +48,13 @@ def without_chance(scenario: Scenario) -> Scenario:
     return replace(scenario, cluster=replace(scenario.cluster, network=network, timing=timing, failover=failover))
 
 
+def brokers_by_chance(scenario: Scenario) -> Scenario:
+    """The same, but how long brokers take for partitions that they take over is drawn: no recording says it."""
+    drawn = {name: getattr(TIMING, name) for name in ("leader_change", "first_leader_change")}
+    timing = replace(scenario.cluster.timing, **drawn)
+    return replace(scenario, cluster=replace(scenario.cluster, timing=timing))
+
+
 def _median(law: Distribution) -> Distribution:
     assert law.kind == "lognormal"
     return Distribution.constant(law.values[0])
