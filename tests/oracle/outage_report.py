@@ -193,8 +193,8 @@ def _machines(found: Sequence[Outage]) -> Iterator[str]:
 REASONS: Final = (
     "- Durations of outages are the brokers' work, not only timers': taking over a partition took 12 to 58 ms on two"
     " cores that had other work too. A replay has the instants of heartbeats, elections and fencing. How long each"
-    " broker takes for partitions no recording says, so it is drawn by the law of `sim.cluster.local_leaders`: 20 ms in the"
-    " middle for each of the first fifty, a third of a second more for a process that was just started.",
+    " broker takes for partitions no recording says, so it is drawn by the law of `sim.cluster.local_leaders`: 20 ms"
+    " in the middle for each of the first fifty, a third of a second more for a process that was just started.",
     "- Topics of plays that are over stay on the cluster: 118 partitions before the first batch of an outage, 208"
     " before the last, and a replay has as many. How long a broker took for each that it took over, until it loaded"
     " coordinators, follows its age: where another broker was closed, 12 to 28 ms (median 15.5, n = 13) if it had taken"
