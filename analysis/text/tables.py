@@ -88,6 +88,14 @@ class TextTable:
         return tuple(column.header.replace("\n", "") for column in self.shown)
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """What would be shown, too, if the terminal were as wide as others."""
+        if self.width is None or self.width >= WIDTH:
+            return ()
+        shown = set(self.headers)
+        return tuple(header for header in replace(self, width=WIDTH).headers if header not in shown)
+
+    @property
     def rows(self) -> list[tuple[str, ...]]:
         """The text, row by row."""
         return list(zip(*(column.texts for column in self.shown), strict=True))

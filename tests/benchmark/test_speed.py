@@ -17,7 +17,7 @@ from groupsim.scenarios import load
 from groupsim.sim import Result, simulate
 from groupsim.sim.protocol.consumer.targets import Targets
 from groupsim.sim.units import MINUTE
-from tests.benchmark.worlds import Variant, rolled, world
+from tests.benchmark.worlds import Variant, rolled, sharing, world
 
 CONSUMER_EVENTS = {"100 groups": 471_901, "30 targets": 317_677}
 EVENTS = {"100": 1_832, "1,000": 17_314, "100 groups": 190_029, "1 group": 267_820, "38 minutes": 188_210}
@@ -31,6 +31,7 @@ VARIANTS: dict[Variant, tuple[int, int]] = {
 ROLL_EVENTS = 11_573
 SMALL_GROUPS_EVENTS = 71_919
 BROKER_ROLL_EVENTS = 12_559
+SHARED_ROLL_EVENTS = 0
 FIDELITY_EVENTS = {"elided": 1_080, "message": 125_757}
 """Exact; a change of the model or of the elision changes them on purpose."""
 PEER_S = 12
@@ -90,13 +91,25 @@ def test_a_thousand_groups_of_three() -> None:
 
 
 @pytest.mark.slow
-def test_groups_whose_brokers_are_rolled() -> None:
-    """The bar is 15 s for an hour of 300 such groups; what costs is the roll, which is as long in 14 minutes."""
+def test_groups_with_topics_of_their_own_whose_brokers_are_rolled() -> None:
+    """What costs is the roll, which is as long in 14 minutes as in an hour."""
     quiet = world(groups=4, members=30, partitions=300, kills=0, horizon_us=14 * MINUTE)
     started = time.process_time()
     result = simulate(rolled(quiet, brokers=6))
-    print(f"\n4 groups, 30 x 300, six brokers rolled: {time.process_time() - started:.2f} s cpu (bar 15 s for 300)")
+    print(f"\n4 groups, 30 x 300, six brokers rolled: {time.process_time() - started:.2f} s cpu")
     assert result.manifest["events"] == BROKER_ROLL_EVENTS
+
+
+@pytest.mark.slow
+def test_groups_that_share_topics_whose_brokers_are_rolled() -> None:
+    """A tenth of 300 groups of 30, for which the bar is 15 s."""
+    shared = sharing(world(groups=30, members=30, partitions=60, kills=0), topics=10)
+    started = time.process_time()
+    result = simulate(rolled(shared, brokers=6))
+    print(
+        f"\n30 groups of 30 over ten topics, six brokers rolled: {time.process_time() - started:.2f} s cpu (bar 1.5 s)"
+    )
+    assert result.manifest["events"] == SHARED_ROLL_EVENTS
 
 
 def test_elision_against_an_event_for_everything() -> None:

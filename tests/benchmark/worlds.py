@@ -54,6 +54,16 @@ def world(
     )
 
 
+def sharing(scenario: Scenario, topics: int) -> Scenario:
+    """The same, whose groups read the first so many topics, one each in turn."""
+    shared = scenario.topics[:topics]
+    groups = tuple(
+        replace(group, subscription=Subscription(topics=(shared[index % topics].name,)))
+        for index, group in enumerate(scenario.groups)
+    )
+    return replace(scenario, topics=shared, groups=groups)
+
+
 def rolled(scenario: Scenario, brokers: int) -> Scenario:
     """The same on so many brokers, which are closed one after the other from its middle on, each away for 20 s."""
     roll = RollingRestart(target=Target("broker", "all"), down=Distribution.constant(20 * S), next_="in_sync")

@@ -96,6 +96,18 @@ def test_table_prints_texts_as_they_are(capsys: pytest.CaptureFixture[str]) -> N
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("width", "left_out"), [(30, "unread"), (20, "max lag, unread"), (80, ""), (None, "")])
+def test_a_narrow_terminal_says_what_it_has_no_room_for(
+    width: int | None, left_out: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At 80 characters some columns are always left out: ``mean age`` here, which nobody misses."""
+    columns = [Column(text, ("1" * 9,), {}, rank) for rank, text in enumerate(("variant", "max\n lag", "unread"))]
+    print_table(TextTable((*columns, Column("mean age", ("1" * 90,), {}, 9)), ("a note",), width))
+    *_, said, note = capsys.readouterr().out.splitlines()
+    assert note == "a note"
+    assert ("not shown for want of room: " + left_out == said) if left_out else "not shown" not in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "unwanted"),
     [
