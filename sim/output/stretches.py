@@ -260,7 +260,6 @@ class Motion:
         """Served stretches, as parts that nobody seems to serve, and what comes after all has been read again."""
         is_through = self.served(rows, rows.end - 1) >= rows.floor
         through = np.where(is_through, self.departure(rows, rows.floor), rows.end)
-        through = np.where(self.served(rows, rows.begin) >= rows.floor, rows.begin, through)
         behind = self.arrival(rows.production, rows.floor + 1)
         again = rows.between(np.maximum(rows.begin, behind), through)
         again.service[:] = -1
