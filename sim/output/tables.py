@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -340,7 +341,9 @@ def _total(delivery: Any, kind: str) -> int:
 
 def _join(parts: list[Columns], columns: Iterable[str]) -> Columns:
     """The rows of all groups below one another."""
-    return {column: _concatenate([part[column] for part in parts if len(part[column])]) for column in columns}
+    first, *_ = columns = tuple(columns)
+    parts = [part for part in parts if len(part[first])]
+    return {column: _concatenate([part[column] for part in parts]) for column in columns}
 
 
 def _concatenate(parts: list[Any]) -> Any:
@@ -349,6 +352,6 @@ def _concatenate(parts: list[Any]) -> Any:
     if isinstance(parts[0], Text):
         return Text.joined(parts) if len(parts) > 1 else parts[0]
     if len(parts) > 1 and all(type(part) is list for part in parts):
-        return np.asarray([value for part in parts for value in part])
+        return np.asarray(list(chain.from_iterable(parts)))
     # A copy of millions of rows costs as much as everything else that is done to them.
     return np.concatenate([np.asarray(part) for part in parts]) if len(parts) > 1 else np.asarray(parts[0])
