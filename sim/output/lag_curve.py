@@ -182,7 +182,8 @@ class GroupLags:
         def meet(rows: Stretches) -> NDArray[np.bool_]:
             group = self._group[rows.partition]
             met = [(rows.begin <= lasts[group]) & (rows.end > begins[group]) for begins, lasts in windows]
-            return is_open[group] & np.logical_or.reduce(met)
+            wanted: NDArray[np.bool_] = is_open[group] & np.logical_or.reduce(met)
+            return wanted
 
         found: list[list[Stretches]] = [[Stretches.none()] for _ in windows]
         for rows in self._stretches(meet):
@@ -267,7 +268,7 @@ def within(rows: Stretches, window: Window | Windows) -> Stretches:
     """The stretches that a window, or the window of each, meets, cut to it."""
     begin, end = window[0], window[1] + 1
     met = np.flatnonzero((rows.begin < end) & (rows.end > begin))
-    if isinstance(begin, np.ndarray):
+    if isinstance(begin, np.ndarray) and isinstance(end, np.ndarray):
         begin, end = begin[met], end[met]
     return rows[met].cut(begin, end)
 
